@@ -1,0 +1,1 @@
+"""The plain heart of evalroom: data, events, and pure functions over them."""

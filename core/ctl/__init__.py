@@ -1,0 +1,1 @@
+"""Inspect's control channel without I/O: routes, envelopes, equivalent commands."""

@@ -1,0 +1,145 @@
+"""Every error of evalroom, on one page.
+
+EvalroomError                 what happened, where, what to do next
+├── ConfigWrong               the config file, with its line
+├── UsageWrong                a command's words are off (exit 2)
+│   └── TargetUnclear         a TARGET that fits none, or several
+├── MachineError              about one machine
+│   ├── LinkLost              it was up and broke, or never came up: may be retried
+│   ├── NeedsTrust            an unknown host key: the operator decides
+│   ├── NeedsYou              authentication: the operator acts
+│   ├── LinkRefused           a changed host key, no usable shell, no python: not retried
+│   └── ProbeBroken           what came from the probe is no frame
+├── BrokenFrame               bytes that are no frame
+├── RequestFailed             one request that the probe or the eval did not answer well
+│   ├── NotThere              the process, task or sample is gone
+│   ├── TooLarge              an answer over 32 MiB: narrow it
+│   ├── TooBusy               more requests than may be out at once
+│   └── Unsupported           that Inspect has no such route
+├── AnswerMalformed           an answer that is no envelope: an error on that row only
+└── StorageError              the disk, the database
+"""
+
+from core.ids import MachineName
+
+
+class EvalroomError(Exception):
+    """Something that an operator can act on.
+
+    Attributes:
+        message: What happened and where, one sentence, harmless to show.
+        advice: What to do next, one sentence; empty where there is nothing to do.
+    """
+
+    def __init__(self, message: str, advice: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.advice = advice
+
+    @property
+    def kind(self) -> str:
+        """The error's name in JSON: the class name in lower case with underscores."""
+        name = type(self).__name__
+        return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+
+
+class ConfigWrong(EvalroomError):
+    """A key or value of the config is wrong: on which line, and what is allowed."""
+
+
+class UsageWrong(EvalroomError):
+    """The words of a command are off (exit status 2)."""
+
+
+class TargetUnclear(UsageWrong):
+    """A TARGET fits nothing, or several things (the message lists them)."""
+
+
+class MachineError(EvalroomError):
+    """Something about one machine.
+
+    Attributes:
+        machine: Which.
+    """
+
+    def __init__(self, machine: MachineName, message: str, advice: str = "") -> None:
+        super().__init__(message, advice)
+        self.machine = machine
+
+
+class LinkLost(MachineError):
+    """The connection broke or could not be made; it is tried again."""
+
+
+class NeedsTrust(MachineError):
+    """The host key is unknown.
+
+    Attributes:
+        fingerprint: Of the key in that very handshake, `SHA256:...`.
+        known_hosts_line: What is written when the operator accepts it.
+    """
+
+    def __init__(
+        self, machine: MachineName, fingerprint: str, known_hosts_line: str
+    ) -> None:
+        super().__init__(
+            machine,
+            f"the host key of {machine} is unknown ({fingerprint})",
+            "compare the fingerprint with the machine's own, then accept it with T",
+        )
+        self.fingerprint = fingerprint
+        self.known_hosts_line = known_hosts_line
+
+
+class NeedsYou(MachineError):
+    """Authentication did not succeed by itself; it is never retried by itself."""
+
+
+class LinkRefused(MachineError):
+    """The machine can't be used as it is; it is tried again only when asked."""
+
+
+class ProbeBroken(MachineError):
+    """The probe did not start, or sent what is no frame."""
+
+
+class BrokenFrame(EvalroomError):
+    """Bytes that are no frame; the session ends."""
+
+
+class RequestFailed(EvalroomError):
+    """One request was not answered well.
+
+    Attributes:
+        status: The HTTP status, None where there was none.
+    """
+
+    def __init__(
+        self, message: str, advice: str = "", *, status: int | None = None
+    ) -> None:
+        super().__init__(message, advice)
+        self.status = status
+
+
+class NotThere(RequestFailed):
+    """The process, task or sample is gone (404 with an error of Inspect's own)."""
+
+
+class TooLarge(RequestFailed):
+    """The answer is larger than 32 MiB: narrow the request."""
+
+
+class TooBusy(RequestFailed):
+    """Too many requests are out already."""
+
+
+class Unsupported(RequestFailed):
+    """This Inspect has no such route: it is older than the feature."""
+
+
+class AnswerMalformed(EvalroomError):
+    """An answer, or one row of it, is not what it should be."""
+
+
+class StorageError(EvalroomError):
+    """The disk or the database failed."""

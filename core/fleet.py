@@ -1,0 +1,33 @@
+"""The fleet: all that is known now. Only `core.fold.fold` makes the next one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from core.ids import MachineName, ProcessKey, TaskKey
+from core.model.finding import Finding
+from core.model.machine import Machine
+from core.model.process import Process
+from core.model.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """Everything known.
+
+    Attributes:
+        at: The newest event's time, Unix seconds at the desk.
+        machines: In the config's order.
+        processes, tasks: In the order first seen.
+        findings: Newest first, bounded.
+    """
+
+    at: float = 0.0
+    machines: Mapping[MachineName, Machine] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    processes: Mapping[ProcessKey, Process] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    tasks: Mapping[TaskKey, Task] = field(default_factory=lambda: MappingProxyType({}))
+    findings: tuple[Finding, ...] = ()

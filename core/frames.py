@@ -1,0 +1,128 @@
+"""Frames: one message between desk and probe, in either direction.
+
+The contract is docs/frames.md. The types and the splitter are pure and live in the core, since
+the observer reads frames and a recording holds what came of them; `ssh` moves the bytes.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from core.errors import BrokenFrame
+
+VERSION = 1
+MAX_HEAD = 64 * 1024
+"""Longest head line, bytes."""
+MAX_PART = 1024 * 1024
+"""Longest body of one frame, bytes; a longer answer comes in parts."""
+MAX_ANSWER = 32 * 1024 * 1024
+"""Longest answer, bytes, all its parts together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One whole message: its head without `v` and `body`, and its body.
+
+    Attributes:
+        kind: What it is, one of the kinds of docs/frames.md.
+        head: The other fields of the head.
+        body: The answer untouched; parts are already joined.
+    """
+
+    kind: str
+    head: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    body: bytes = b""
+
+
+def encode(frame: Frame) -> bytes:
+    """Return the bytes of `frame` (desk to probe: bodies are small and never in parts).
+
+    Raises:
+        BrokenFrame: The head would be longer than the other side accepts.
+    """
+    head = {"v": VERSION, "kind": frame.kind, **frame.head, "body": len(frame.body)}
+    line = json.dumps(head, separators=(",", ":")).encode() + b"\n"
+    if len(line) > MAX_HEAD:
+        raise BrokenFrame(f"a head of {len(line)} bytes")
+    return line + frame.body
+
+
+class Splitter:
+    """Cuts a byte stream into frames, whatever the pieces it comes in.
+
+    Parts of one answer are joined here. It never skips a broken frame: once it raised, the
+    session is over.
+    """
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._head: dict[str, Any] | None = None
+        self._wanted = 0
+        self._parts: dict[object, bytearray] = {}
+
+    @property
+    def is_between_frames(self) -> bool:
+        """Whether the stream may end here without having cut a frame."""
+        return not self._held and self._head is None and not self._parts
+
+    def feed(self, data: bytes) -> Iterator[Frame]:
+        """Yield the frames that `data` completes.
+
+        Raises:
+            BrokenFrame: What came is no frame of this version, or larger than allowed.
+        """
+        self._held += data
+        while True:
+            if self._head is None:
+                end = self._held.find(b"\n")
+                if end < 0:
+                    if len(self._held) > MAX_HEAD:
+                        raise BrokenFrame("a head line without an end")
+                    return
+                self._head, self._wanted = _read_head(bytes(self._held[:end]))
+                del self._held[: end + 1]
+            if len(self._held) < self._wanted:
+                return
+            body = bytes(self._held[: self._wanted])
+            del self._held[: self._wanted]
+            head, self._head = self._head, None
+            whole = self._join(head, body)
+            if whole is not None:
+                yield whole
+
+    def _join(self, head: dict[str, Any], body: bytes) -> Frame | None:
+        kind = head.pop("kind")
+        part, parts, stream = (
+            head.pop("part", None),
+            head.pop("parts", 1),
+            head.pop("stream", None),
+        )
+        if part is None:
+            return Frame(kind, head, body)
+        held = self._parts.setdefault(stream, bytearray())
+        held += body
+        if sum(map(len, self._parts.values())) > 2 * MAX_ANSWER:
+            raise BrokenFrame("an answer in parts over the limit")
+        if part + 1 < parts:
+            return None
+        return Frame(kind, head, bytes(self._parts.pop(stream)))
+
+
+def _read_head(line: bytes) -> tuple[dict[str, Any], int]:
+    try:
+        parsed: object = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BrokenFrame(f"a head that is no JSON ({len(line)} bytes)") from error
+    if not isinstance(parsed, dict) or len(line) > MAX_HEAD:
+        raise BrokenFrame("a head that is no object, or too long")
+    head = cast("dict[str, Any]", parsed)
+    if head.pop("v", None) != VERSION or not isinstance(head.get("kind"), str):
+        raise BrokenFrame("a head of another version, or without a kind")
+    size = head.pop("body", None)
+    part, parts = head.get("part", 0), head.get("parts", 1)
+    if not (isinstance(size, int) and 0 <= size <= MAX_PART):
+        raise BrokenFrame("a body of a size that is not allowed")
+    if not (isinstance(part, int) and isinstance(parts, int) and 0 <= part < parts):
+        raise BrokenFrame("parts that do not add up")
+    return head, size

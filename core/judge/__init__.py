@@ -1,0 +1,1 @@
+"""Findings, judged from the fleet."""

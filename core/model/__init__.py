@@ -1,0 +1,1 @@
+"""What is known: machines, processes, tasks, samples, findings."""

@@ -1,0 +1,114 @@
+"""What the core needs from outside, as protocols. `ssh`, `storage` and `tui` provide them."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.events import Event, LinkChanged
+from core.fleet import Fleet
+from core.frames import Frame
+from core.ids import MachineName, TaskKey
+from core.model.task import ProgressPoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came back for one request.
+
+    Attributes:
+        at: The host's clock just before the read, Unix seconds.
+        took: Seconds.
+        status: HTTP status or exit status; None where there was none.
+        error: Why there is no good answer; None where there is one.
+        body: The answer untouched.
+    """
+
+    at: float
+    took: float
+    status: int | None
+    error: str | None
+    body: bytes
+
+
+Heard = LinkChanged | Frame
+"""What a station says: the link's state, or a frame of the probe."""
+
+
+class Station(Protocol):
+    """The desk's side of one machine: its link, kept up for ever, and the probe on it."""
+
+    @property
+    def machine(self) -> MachineName:
+        """Whose it is."""
+        ...
+
+    async def run(self, hear: Callable[[Heard], None]) -> None:
+        """Keep the link up until cancelled; tell `hear` all that comes. Never raises by itself."""
+        ...
+
+    def send(self, frame: Frame) -> bool:
+        """Hand a frame to the probe without waiting; False while no probe answers."""
+        ...
+
+    async def request(self, frame: Frame, *, deadline: float) -> Reply:
+        """Send a frame that has an answer (`get`, `send`, `header`, `facts`); wait for it.
+
+        The station gives it its `id`.
+
+        Raises:
+            RequestFailed: The link is down, was lost, the deadline (seconds) passed, or too
+                many are out (`TooBusy`). A mutation may then have been applied all the same.
+        """
+        ...
+
+    def retry_now(self) -> None:
+        """Try the link at once, whatever its backoff; also what resolves `refused`."""
+        ...
+
+    def accept_key(self, fingerprint: str) -> None:
+        """The operator accepted the unknown host key that has this fingerprint; retry."""
+        ...
+
+
+Ask = Callable[[str, bool], Awaitable[str | None]]
+"""Ask the operator one thing: (prompt, whether the answer is seen) -> answer, None: gave up."""
+
+
+class Keeping(Protocol):
+    """The durable side of the desk."""
+
+    async def keep(self, events: Sequence[Event]) -> None:
+        """Write the events worth keeping; returns when they are on disk.
+
+        Raises:
+            StorageError: They are not.
+        """
+        ...
+
+    async def keep_progress(self, points: Sequence[tuple[TaskKey, ProgressPoint]]) -> None:
+        """Write points of tasks' progress.
+
+        Raises:
+            StorageError: They are not on disk.
+        """
+        ...
+
+    async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
+        """Return a task's kept points, oldest first.
+
+        Raises:
+            StorageError: They can't be read.
+        """
+        ...
+
+
+Show = Callable[[Fleet], None]
+"""Draw this fleet; called at most ten times a second, the newest replacing the rest."""
+
+
+class Clock(Protocol):
+    """Time at the desk."""
+
+    def now(self) -> float:
+        """Unix seconds."""
+        ...

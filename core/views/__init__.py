@@ -1,0 +1,1 @@
+"""Rows of each pane, as plain functions."""

@@ -1,0 +1,1 @@
+"""What to look at and how often, and what an answer means."""

@@ -1,0 +1,1 @@
+"""Reaching machines: links, the hand-shake, and the probe."""

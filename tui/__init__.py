@@ -1,0 +1,1 @@
+"""The room: Textual screens and the headless commands."""

@@ -1,0 +1,1 @@
+"""Dialogs ask one thing."""

@@ -1,0 +1,1 @@
+"""Panes draw rows."""
