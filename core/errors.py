@@ -79,9 +79,7 @@ class NeedsTrust(MachineError):
         known_hosts_line: What is written when the operator accepts it.
     """
 
-    def __init__(
-        self, machine: MachineName, fingerprint: str, known_hosts_line: str
-    ) -> None:
+    def __init__(self, machine: MachineName, fingerprint: str, known_hosts_line: str) -> None:
         super().__init__(
             machine,
             f"the host key of {machine} is unknown ({fingerprint})",
@@ -114,9 +112,7 @@ class RequestFailed(EvalroomError):
         status: The HTTP status, None where there was none.
     """
 
-    def __init__(
-        self, message: str, advice: str = "", *, status: int | None = None
-    ) -> None:
+    def __init__(self, message: str, advice: str = "", *, status: int | None = None) -> None:
         super().__init__(message, advice)
         self.status = status
 

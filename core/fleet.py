@@ -23,11 +23,7 @@ class Fleet:
     """
 
     at: float = 0.0
-    machines: Mapping[MachineName, Machine] = field(
-        default_factory=lambda: MappingProxyType({})
-    )
-    processes: Mapping[ProcessKey, Process] = field(
-        default_factory=lambda: MappingProxyType({})
-    )
+    machines: Mapping[MachineName, Machine] = field(default_factory=lambda: MappingProxyType({}))
+    processes: Mapping[ProcessKey, Process] = field(default_factory=lambda: MappingProxyType({}))
     tasks: Mapping[TaskKey, Task] = field(default_factory=lambda: MappingProxyType({}))
     findings: tuple[Finding, ...] = ()

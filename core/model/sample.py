@@ -107,10 +107,5 @@ class SampleCounts:
     def total(self) -> int:
         """All samples."""
         return (
-            self.running
-            + self.completed
-            + self.error
-            + self.cancelled
-            + self.pending
-            + self.queued
+            self.running + self.completed + self.error + self.cancelled + self.pending + self.queued
         )
