@@ -1,0 +1,52 @@
+# Two commands do all the set-up: `make run` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+SUITE  := -n 2 --dist loadgroup
+
+.PHONY: run test test-slow check bench pictures format clean
+
+run: $(VENV)/.runs  ## open the room on a small real eval on this computer
+	@$(BIN)/evalroom demo
+
+test: check  ## every check, then the whole suite (under 10 minutes)
+	$(BIN)/pytest $(SUITE) -m "not slow and not bench"
+
+test-slow: $(VENV)/.tests  ## old versions of Inspect, long faults, kills at every moment
+	@scripts/system-packages
+	$(BIN)/pytest $(SUITE) -m slow
+
+check: $(VENV)/.tests  ## lint, format, types, import contracts, start-up imports
+	@scripts/system-packages
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy core ssh storage tui tests
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/architecture
+
+bench: $(VENV)/.tests  ## the numbers to hold, as a table and as JSON
+	@scripts/system-packages
+	$(BIN)/python -m tests.bench
+
+pictures: $(VENV)/.tests  ## draw the stored pictures anew; look at the difference before a commit
+	$(BIN)/pytest tests/tui -q --snapshot-update
+	$(BIN)/python -m tests.tui.readme_picture docs/room.svg
+
+format: $(VENV)/.tests
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(VENV)/.made:
+	@PYTHON="$(PYTHON)" scripts/make-venv $(VENV)
+
+$(VENV)/.runs: $(VENV)/.made pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.tests: $(VENV)/.made pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/.runs
