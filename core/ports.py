@@ -7,7 +7,7 @@ from typing import Protocol
 from core.events import Event, LinkChanged
 from core.fleet import Fleet
 from core.frames import Frame
-from core.ids import MachineName, TaskKey
+from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.task import ProgressPoint
 
 
@@ -111,4 +111,65 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Unix seconds."""
+        ...
+
+
+class Room(Protocol):
+    """What the screens use: a live desk, or a recording that plays."""
+
+    @property
+    def fleet(self) -> Fleet:
+        """All that is known now."""
+        ...
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether a recording plays: nothing can be asked and nothing done."""
+        ...
+
+    def now(self) -> float:
+        """Return the time that ages are counted to, Unix seconds at the desk."""
+        ...
+
+    async def run(self) -> None:
+        """Take events in until cancelled; a recording returns at its end."""
+        ...
+
+    def post(self, event: Event) -> None:
+        """Take an event in, as if a machine had sent it (`Dismissed`)."""
+        ...
+
+    def subscribe(self, show: Show) -> Callable[[], None]:
+        """Call `show` for each new fleet, at most ten times a second; not at all while idle.
+
+        Returns:
+            What ends it.
+        """
+        ...
+
+    def focus(self, task: TaskKey | None) -> None:
+        """Look at this task more often than the rest; None: at none."""
+        ...
+
+    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+        """GET `path` of a process's control channel.
+
+        Raises:
+            RequestFailed: No answer (see `Station.request`), or a recording plays.
+        """
+        ...
+
+    def retry(self, machine: MachineName) -> None:
+        """Try this machine's link at once."""
+        ...
+
+    def accept_key(self, machine: MachineName, fingerprint: str) -> None:
+        """Accept the unknown host key of this machine that has this fingerprint."""
+        ...
+
+    async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
+        """Return a task's points, oldest first: those kept before this start, then the trail.
+
+        What can't be read from the disk is left out; the trail is always there.
+        """
         ...

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from core.ids import MachineName, SampleKey, TaskKey
+from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 
 Tone = Literal["good", "look", "hand", "plain"]
 """What it asks for: nothing, a look (amber), a hand (red)."""
@@ -18,6 +18,9 @@ class Finding:
         kind: One or two words: `link`, `process`, `finished`, `errors`, `retries`.
         opened_at: Unix seconds at the desk.
         closed_at: None while it is open; a milestone closes at once.
+        changed_at: When its text last changed, Unix seconds at the desk.
+        count: How often it came (a link that flaps), or of how many things it speaks.
+        process: Which process it is about, where it is about one.
         text: What and the evidence with its number, one sentence. Untrusted: made harmless
             when it is drawn.
     """
@@ -31,3 +34,6 @@ class Finding:
     task: TaskKey | None = None
     sample: SampleKey | None = None
     closed_at: float | None = None
+    changed_at: float | None = None
+    count: int = 1
+    process: ProcessKey | None = None

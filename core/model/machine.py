@@ -44,6 +44,8 @@ class Link:
         retry_at: When it is tried again, Unix seconds at the desk; None: only when asked.
         fingerprint: Of the unknown host key, while it needs trust.
         heard_at: When anything last came over it, Unix seconds at the desk; None before.
+        lost_at: When it was last up or first tried, if it is neither up nor lagging; unlike
+            `since` it stays while the link goes between connecting and down.
     """
 
     state: LinkState
@@ -53,6 +55,7 @@ class Link:
     retry_at: float | None = None
     fingerprint: str | None = None
     heard_at: float | None = None
+    lost_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

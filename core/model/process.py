@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.ids import ProcessKey
+from core.ids import ProcessKey, TaskKey
 
 
 class ProcessState(StrEnum):
@@ -39,6 +39,8 @@ class Process:
         paused, paused_now: Its own pause latch (soft, hard).
         paused_models: Models whose latch is set in it.
         ended_at: When it was gone, Unix seconds at the desk.
+        tasks: Its tasks in the fleet, in the order first seen.
+        trouble: Why its last read gave no usable answer, or which rows could not be read.
     """
 
     key: ProcessKey
@@ -58,3 +60,5 @@ class Process:
     paused_now: bool = False
     paused_models: tuple[str, ...] = ()
     ended_at: float | None = None
+    tasks: tuple[TaskKey, ...] = ()
+    trouble: str | None = None

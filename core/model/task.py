@@ -147,6 +147,7 @@ class Task:
         header_error: Why its log could not be read.
         interim: The running score where the process reports one.
         ended_at: When it was seen ended, Unix seconds at the desk.
+        trouble: Which sample rows could not be read.
     """
 
     key: TaskKey
@@ -165,6 +166,7 @@ class Task:
     header_error: str | None = None
     interim: tuple[Metric, ...] = ()
     ended_at: float | None = None
+    trouble: str | None = None
 
     @property
     def is_over(self) -> bool:

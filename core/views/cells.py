@@ -68,17 +68,23 @@ class Row(Generic[KeyT]):
 
     Attributes:
         key: What it is about; rows are reconciled by it.
-        cells: By column name; a missing one is unknown.
-        sort: By column name.
-        search: All its text in one, lower case, for the filter.
+        cells: By column name; a missing one is unknown. Made when looked at.
+        sort: By column name. Made when looked at.
         tone: Of the whole line: `dim` for aged and ended ones.
     """
 
     key: KeyT
     cells: Mapping[str, Cell]
     sort: Mapping[str, SortValue]
-    search: str
     tone: Tone = "plain"
+
+    @property
+    def search(self) -> str:
+        """All its text in one, lower case, for the filter."""
+        texts = (
+            span.text for cell in self.cells.values() for span in cell if isinstance(span, Span)
+        )
+        return " ".join(texts).lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

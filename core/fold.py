@@ -1,0 +1,139 @@
+"""The fold: the one way the fleet changes. Pure; a case for every event.
+
+Losing something is an event. Nothing that is known vanishes because a link dropped; only the
+end of a process and then time, or the operator, take things out of the fleet.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from core.events import (
+    Dismissed,
+    Event,
+    LinkChanged,
+    LinkHeard,
+    LogRead,
+    LogUnreadable,
+    LooksUnchanged,
+    MachineNamed,
+    MachineRead,
+    ProbeAnswered,
+    ProcessGone,
+    ProcessSeen,
+    ReadFailed,
+    SamplesSeen,
+    ScoreSeen,
+    TasksSeen,
+    TimePassed,
+)
+from core.fleet import Fleet
+from core.fold_machines import change_link, hear_link, name_machine
+from core.fold_processes import end_process, forget, see_process, see_tasks
+from core.fold_samples import see_samples
+from core.fold_tasks import prove, stay_unread
+from core.frozen import with_item, with_items
+from core.ids import ProcessKey, TaskKey
+from core.model.machine import Machine
+from core.model.process import Process, ProcessState
+from core.model.task import Task
+
+
+def fold(fleet: Fleet, event: Event) -> Fleet:
+    """Return the fleet after `event`. Events of different machines commute."""
+    changed = _changed(fleet, event)
+    return replace(changed, at=max(fleet.at, event.at))
+
+
+def _changed(fleet: Fleet, event: Event) -> Fleet:  # noqa: C901, PLR0911, PLR0912 - a case each
+    match event:
+        case MachineNamed():
+            return _with_machine(fleet, name_machine(fleet, event))
+        case LinkChanged():
+            return _with_machine(fleet, change_link(fleet, event))
+        case LinkHeard():
+            return _with_machine(fleet, hear_link(fleet, event))
+        case ProbeAnswered():
+            machine = fleet.machines.get(event.machine)
+            return _with_machine(fleet, machine and replace(machine, probe=event.probe))
+        case MachineRead():
+            machine = fleet.machines.get(event.machine)
+            return _with_machine(
+                fleet, machine and replace(machine, facts=event.facts, facts_at=event.at)
+            )
+        case ProcessSeen():
+            return _with_process(fleet, see_process(fleet.processes.get(event.process), event))
+        case ProcessGone():
+            return end_process(fleet, event)
+        case TasksSeen():
+            return see_tasks(fleet, event)
+        case SamplesSeen():
+            task = fleet.tasks.get(event.task)
+            mine = task is not None and task.row.eval_id == event.eval_id
+            return _with_task(fleet, see_samples(task, event) if task and mine else None)
+        case LooksUnchanged():
+            return _look_again(fleet, event)
+        case ReadFailed():
+            process = fleet.processes.get(event.process)
+            trouble = f"{event.what}: {event.reason}"
+            return _with_process(fleet, process and replace(process, trouble=trouble))
+        case LogRead():
+            task = fleet.tasks.get(event.task)
+            gone = _is_gone(fleet, event.task.process)
+            return _with_task(fleet, task and prove(task, event, gone=gone))
+        case LogUnreadable():
+            task = fleet.tasks.get(event.task)
+            gone = _is_gone(fleet, event.task.process)
+            return _with_task(fleet, task and stay_unread(task, event, gone=gone))
+        case ScoreSeen():
+            task = fleet.tasks.get(event.task)
+            return _with_task(fleet, task and replace(task, interim=event.metrics))
+        case Dismissed():
+            return forget(fleet, {event.process})
+        case TimePassed():
+            return forget(fleet, _long_gone(fleet, event.at - event.keep_gone))
+        case _:
+            assert_never(event)
+
+
+def _with_machine(fleet: Fleet, machine: Machine | None) -> Fleet:
+    if machine is None:
+        return fleet
+    return replace(fleet, machines=with_item(fleet.machines, machine.name, machine))
+
+
+def _with_process(fleet: Fleet, process: Process | None) -> Fleet:
+    if process is None:
+        return fleet
+    return replace(fleet, processes=with_item(fleet.processes, process.key, process))
+
+
+def _with_task(fleet: Fleet, task: Task | None) -> Fleet:
+    if task is None:
+        return fleet
+    return replace(fleet, tasks=with_item(fleet.tasks, task.key, task))
+
+
+def _is_gone(fleet: Fleet, key: ProcessKey) -> bool:
+    process = fleet.processes.get(key)
+    return process is None or process.state is ProcessState.GONE
+
+
+def _look_again(fleet: Fleet, event: LooksUnchanged) -> Fleet:
+    changed = dict[TaskKey, Task]()
+    for process_key, as_of in event.tasks:
+        process = fleet.processes.get(process_key)
+        for key in process.tasks if process is not None else ():
+            changed[key] = replace(fleet.tasks[key], as_of=as_of, heard_at=event.at)
+    for key, as_of in event.samples:
+        task = changed.get(key) or fleet.tasks.get(key)
+        if task is not None and task.samples_as_of is not None:
+            changed[key] = replace(task, samples_as_of=as_of, samples_heard_at=event.at)
+    return replace(fleet, tasks=with_items(fleet.tasks, changed)) if changed else fleet
+
+
+def _long_gone(fleet: Fleet, until: float) -> set[ProcessKey]:
+    return {
+        key
+        for key, process in fleet.processes.items()
+        if process.ended_at is not None and process.ended_at <= until
+    }
