@@ -148,10 +148,12 @@ class FarSide:
                 path = path.replace("&", "?", 1)
         body = watch.sim.answer(path, now)
         place = [watch.sim.pid, watch.sim.start, watch.name, now, 0.001]
-        head = dict(zip(("pid", "start", "name", "at", "took"), place, strict=True))
+        head: dict[str, Any] = {
+            "pid": watch.sim.pid, "start": watch.sim.start, "name": watch.name,
+            "at": now, "took": 0.001,
+        }
         if body is None:
-            error = b'{"detail": "Not Found"}'
-            return [] if watch.sent == error else self._changed(watch, head, 404, error)
+            return self._missing(watch, head)
         parsed: Any = json.loads(body)
         if isinstance(parsed, dict):
             watch.as_of = cast("dict[str, Any]", parsed).get("as_of")
@@ -162,9 +164,12 @@ class FarSide:
         watch.sent = essence
         return [Frame("answer", {**head, "status": 200}, body)]
 
-    def _changed(self, watch: Watch, head: dict[str, Any], status: int, body: bytes) -> list[Frame]:
-        watch.sent = body
-        return [Frame("answer", {**head, "status": status}, body)]
+    def _missing(self, watch: Watch, head: dict[str, Any]) -> list[Frame]:
+        error = b'{"detail": "Not Found"}'
+        if watch.sent == error:
+            return []
+        watch.sent = error
+        return [Frame("answer", {**head, "status": 404}, error)]
 
     def _change(self, now: float) -> None:
         step = 1.0 / self.settings.changing if self.settings.changing else float("inf")
@@ -194,7 +199,7 @@ def _without(value: Any, clocks: frozenset[str]) -> Any:
         fields = cast("dict[str, Any]", value)
         return {k: _without(v, clocks) for k, v in fields.items() if k not in clocks}
     if isinstance(value, list):
-        return [_without(item, clocks) for item in cast("list[Any]", value)]
+        return [_without(item, clocks) for item in value]
     return value
 
 
