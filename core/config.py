@@ -69,7 +69,7 @@ class WatchConfig:
         keep_gone: Seconds that a gone process and what it held stay in the fleet.
     """
 
-    cadences: Mapping[Phase, Cadence] = CADENCES
+    cadences: Mapping[Phase, Cadence] = field(default_factory=lambda: CADENCES)
     facts_every: float = 10.0
     discover_every: float = 1.0
     keep_gone: float = 86_400.0
