@@ -1,7 +1,7 @@
 """A task: one task row of a process, its samples, and what its log says in the end."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
@@ -157,7 +157,7 @@ class Task:
     heard_at: float
     seen_at: float
     counts: SampleCounts | None = None
-    samples: Mapping[SampleId, Sample] = NO_SAMPLES
+    samples: Mapping[SampleId, Sample] = field(default_factory=lambda: NO_SAMPLES)
     samples_as_of: float | None = None
     samples_heard_at: float | None = None
     samples_cut: int = 0
