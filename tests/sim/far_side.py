@@ -58,6 +58,7 @@ class FarSide:
     looks: list[list[Any]] = field(default_factory=list[list[Any]])
     _due: list[tuple[float, int, Watch]] = field(default_factory=list[tuple[float, int, Watch]])
     _turn: itertools.count[int] = field(default_factory=itertools.count)
+    _changes: itertools.count[int] = field(default_factory=itertools.count)
     _next_change: float = 0.0
     _next_beat: float = 0.0
 
@@ -149,12 +150,15 @@ class FarSide:
         body = watch.sim.answer(path, now)
         place = [watch.sim.pid, watch.sim.start, watch.name, now, 0.001]
         head: dict[str, Any] = {
-            "pid": watch.sim.pid, "start": watch.sim.start, "name": watch.name,
-            "at": now, "took": 0.001,
+            "pid": watch.sim.pid,
+            "start": watch.sim.start,
+            "name": watch.name,
+            "at": now,
+            "took": 0.001,
         }
         if body is None:
             return self._missing(watch, head)
-        parsed: Any = json.loads(body)
+        parsed: object = json.loads(body)
         if isinstance(parsed, dict):
             watch.as_of = cast("dict[str, Any]", parsed).get("as_of")
         essence = json.dumps(_without(parsed, self.clocks)).encode()
@@ -174,7 +178,7 @@ class FarSide:
     def _change(self, now: float) -> None:
         step = 1.0 / self.settings.changing if self.settings.changing else float("inf")
         while self._next_change <= now:
-            turn = next(self._turn)
+            turn = next(self._changes)
             sims = list(self.evals.values())
             sim = sims[turn % len(sims)]
             sim.change((turn // len(sims)) % sim.samples, now)
@@ -182,8 +186,8 @@ class FarSide:
 
     def _reply(self, kind: str, head: Any, now: float) -> Frame:
         if kind == "facts":
-            body = json.dumps(_facts(self.name, now)).encode()
-            return Frame("facts", {"at": now, "id": head.get("id")}, body)
+            facts = json.dumps(_facts(self.name, now)).encode()
+            return Frame("facts", {"at": now, "id": head.get("id")}, facts)
         sim = self.evals.get(head.get("pid"))
         body = sim.answer(head["path"], now) if sim and kind == "get" else None
         answer = {"id": head["id"], "at": now, "took": 0.001}
@@ -194,12 +198,13 @@ class FarSide:
         return Frame("reply", {**answer, "status": 200, "error": None}, body)
 
 
-def _without(value: Any, clocks: frozenset[str]) -> Any:
+def _without(value: object, clocks: frozenset[str]) -> object:
     if isinstance(value, dict):
-        fields = cast("dict[str, Any]", value)
+        fields = cast("dict[str, object]", value)
         return {k: _without(v, clocks) for k, v in fields.items() if k not in clocks}
     if isinstance(value, list):
-        return [_without(item, clocks) for item in value]
+        items = cast("list[object]", value)
+        return [_without(item, clocks) for item in items]
     return value
 
 

@@ -1,0 +1,108 @@
+"""The app in a pseudo-terminal of its own: every byte that it writes is kept and can be read."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+
+class Terminal:
+    """A program on a pty of a fixed size.
+
+    Attributes:
+        output: Every byte that it wrote so far.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        columns: int = 120,
+        lines: int = 40,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> None:
+        main, side = pty.openpty()
+        self._main = main
+        self.resize(columns, lines)
+        self.output = bytearray()
+        self.process = subprocess.Popen(
+            command,
+            stdin=side,
+            stdout=side,
+            stderr=side,
+            env={**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(env or {})},
+            cwd=cwd,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
+        )
+        os.close(side)
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Change the size; the program is told by SIGWINCH."""
+        fcntl.ioctl(self._main, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def type(self, keys: str | bytes) -> None:
+        """Send keys."""
+        os.write(self._main, keys.encode() if isinstance(keys, str) else keys)
+
+    def read(self, seconds: float) -> bytes:
+        """Read what comes within `seconds`; return at the first pause of 10 ms after data."""
+        got = bytearray()
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            ready, _, _ = select.select([self._main], [], [], 0.01 if got else left)
+            if not ready:
+                if got:
+                    break
+                continue
+            try:
+                data = os.read(self._main, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            got += data
+        self.output += got
+        return bytes(got)
+
+    def until(self, wanted: str | bytes, seconds: float = 20.0) -> float:
+        """Read until `wanted` was written (since the start); return the seconds that took.
+
+        Raises:
+            TimeoutError: It did not come.
+        """
+        sought = wanted.encode() if isinstance(wanted, str) else wanted
+        began = time.monotonic()
+        while sought not in self.output:
+            if time.monotonic() - began > seconds:
+                raise TimeoutError(f"{wanted!r} was not written; last: {self.output[-2000:]!r}")
+            self.read(0.05)
+        return time.monotonic() - began
+
+    def drain(self, seconds: float) -> int:
+        """Read everything for `seconds`; return how many bytes came."""
+        before = len(self.output)
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.read(left)
+        return len(self.output) - before
+
+    def close(self) -> None:
+        """End the program and its children, and free the pty."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            end = time.monotonic() + 5
+            while self.process.poll() is None and time.monotonic() < end:
+                self.read(0.05)
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self._main)
