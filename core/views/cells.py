@@ -59,7 +59,7 @@ class Column:
 
 
 SortValue = tuple[int, float | str]
-"""(0, value) for known values, (1, 0) for unknown ones, which always come last."""
+"""(0, number) or (1, word) for known values, (2, 0) for unknown ones, which come last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

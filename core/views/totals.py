@@ -1,0 +1,106 @@
+"""The header line of totals, and the terminal's title."""
+
+from collections import Counter
+
+from core.fleet import Fleet
+from core.model.machine import LinkState
+from core.model.task import TaskState
+from core.text import Shown, shown
+from core.views import format as fmt
+from core.views.cells import Cell, Span, Tone
+from core.views.findings import is_open
+from core.views.format import plural, said
+from core.views.lines import task_lines
+from core.views.tasks import rate
+
+_BAD_LINKS: dict[LinkState, Tone] = {
+    LinkState.DOWN: "hand",
+    LinkState.REFUSED: "hand",
+    LinkState.NEEDS_TRUST: "look",
+    LinkState.NEEDS_YOU: "look",
+    LinkState.LAGGING: "look",
+    LinkState.CONNECTING: "dim",
+}
+
+
+def header_totals(fleet: Fleet, now: float) -> tuple[Cell, ...]:
+    """Return the header's groups, most needed first: machines, tasks, flight, findings, rate."""
+    return (
+        _machines(fleet),
+        *_tasks(fleet, now),
+        *_findings(fleet),
+    )
+
+
+def _machines(fleet: Fleet) -> Cell:
+    links = Counter(machine.link.state for machine in fleet.machines.values())
+    spans = [said(plural(len(fleet.machines), "machine"))]
+    spans += [
+        said(f" {links[state]} {state}", tone) for state, tone in _BAD_LINKS.items() if links[state]
+    ]
+    return tuple(spans)
+
+
+def _tasks(fleet: Fleet, now: float) -> tuple[Cell, ...]:
+    words = Counter[str]()
+    flying = 0
+    rates = list[float]()
+    for line in task_lines(fleet, now):
+        task = line.task
+        if not line.is_known:
+            words["unknown"] += 1
+            continue
+        held = task.state is TaskState.RUNNING and bool(task.row.paused)
+        words["held" if held else str(task.state)] += 1
+        if task.state is TaskState.RUNNING:
+            flying += max(0, task.row.samples.in_flight or 0)
+            per_minute = rate(line)
+            if per_minute is not None:
+                rates.append(per_minute)
+    tasks = [said(plural(len(fleet.tasks), "task"))]
+    tasks += [
+        said(f" {words[word]} {word}", tone) for word, tone in _TASK_WORDS.items() if words[word]
+    ]
+    return (
+        tuple(tasks),
+        (said(f"{fmt.count(flying)} in flight"),),
+        (said(f"{fmt.count(sum(rates))} tok/min"),) if rates else (),
+    )
+
+
+_TASK_WORDS: dict[str, Tone] = {
+    "lost": "hand",
+    "error": "hand",
+    "held": "look",
+    "running": "dim",
+    "finishing": "dim",
+    "success": "dim",
+    "cancelled": "dim",
+    "unknown": "dim",
+}
+
+
+def _findings(fleet: Fleet) -> tuple[Cell, ...]:
+    tones = Counter(finding.tone for finding in fleet.findings if is_open(finding))
+    number = sum(tones.values())
+    if not number:
+        return ()
+    tone: Tone = "hand" if tones["hand"] else "look" if tones["look"] else "plain"
+    return ((Span(shown(plural(number, "finding")), tone),),)
+
+
+def title(fleet: Fleet) -> Shown:
+    """Return the terminal's title: what needs attention, else how much runs."""
+    links = Counter(machine.link.state for machine in fleet.machines.values())
+    parts = [
+        f"{links[state]} {state}"
+        for state, tone in _BAD_LINKS.items()
+        if links[state] and tone != "dim"
+    ]
+    hands = sum(1 for each in fleet.findings if is_open(each) and each.tone == "hand")
+    if hands:
+        parts.append(plural(hands, "finding"))
+    if not parts:
+        running = sum(task.state is TaskState.RUNNING for task in fleet.tasks.values())
+        parts.append(f"{running} running")
+    return shown(f"evalroom: {', '.join(parts)}")
