@@ -1,4 +1,4 @@
-"""The header line of totals, and the terminal's title."""
+"""The header line of totals; and the terminal's title."""
 
 from collections import Counter
 
@@ -7,11 +7,13 @@ from core.model.machine import LinkState
 from core.model.task import TaskState
 from core.text import Shown, shown
 from core.views import format as fmt
-from core.views.cells import Cell, Span, Tone
+from core.views.cells import Span, Tone
 from core.views.findings import is_open
 from core.views.format import plural, said
 from core.views.lines import task_lines
 from core.views.tasks import rate
+
+Spans = tuple[Span, ...]
 
 _BAD_LINKS: dict[LinkState, Tone] = {
     LinkState.DOWN: "hand",
@@ -23,7 +25,7 @@ _BAD_LINKS: dict[LinkState, Tone] = {
 }
 
 
-def header_totals(fleet: Fleet, now: float) -> tuple[Cell, ...]:
+def header_totals(fleet: Fleet, now: float) -> tuple[Spans, ...]:
     """Return the header's groups, most needed first: machines, tasks, flight, findings, rate."""
     return (
         _machines(fleet),
@@ -32,7 +34,7 @@ def header_totals(fleet: Fleet, now: float) -> tuple[Cell, ...]:
     )
 
 
-def _machines(fleet: Fleet) -> Cell:
+def _machines(fleet: Fleet) -> Spans:
     links = Counter(machine.link.state for machine in fleet.machines.values())
     spans = [said(plural(len(fleet.machines), "machine"))]
     spans += [
@@ -41,7 +43,7 @@ def _machines(fleet: Fleet) -> Cell:
     return tuple(spans)
 
 
-def _tasks(fleet: Fleet, now: float) -> tuple[Cell, ...]:
+def _tasks(fleet: Fleet, now: float) -> tuple[Spans, ...]:
     words = Counter[str]()
     flying = 0
     rates = list[float]()
@@ -61,11 +63,10 @@ def _tasks(fleet: Fleet, now: float) -> tuple[Cell, ...]:
     tasks += [
         said(f" {words[word]} {word}", tone) for word, tone in _TASK_WORDS.items() if words[word]
     ]
-    return (
-        tuple(tasks),
-        (said(f"{fmt.count(flying)} in flight"),),
-        (said(f"{fmt.count(sum(rates))} tok/min"),) if rates else (),
-    )
+    groups = [tuple(tasks), (said(f"{fmt.count(flying)} in flight"),)]
+    if rates:
+        groups.append((said(f"{fmt.count(sum(rates))} tok/min"),))
+    return tuple(groups)
 
 
 _TASK_WORDS: dict[str, Tone] = {
@@ -80,7 +81,7 @@ _TASK_WORDS: dict[str, Tone] = {
 }
 
 
-def _findings(fleet: Fleet) -> tuple[Cell, ...]:
+def _findings(fleet: Fleet) -> tuple[Spans, ...]:
     tones = Counter(finding.tone for finding in fleet.findings if is_open(finding))
     number = sum(tones.values())
     if not number:
