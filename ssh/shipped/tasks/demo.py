@@ -1,3 +1,4 @@
+# ruff: noqa: ARG001, ARG002 - Inspect calls by these names
 """A small eval-set that runs anywhere: no network, no key, no container.
 
 Its model is made up here. It thinks for a while, calls tools, is told to slow down now and
@@ -139,10 +140,10 @@ def word_of(drawer):
 
 
 @task(name="evalroom/sums")
-def sums(pace: float = 1.0, samples: int = 24):
+def sums(pace: float = 1.0, samples: int = 16):
     numbers = random.Random(7)
     rows = []
-    for number in range(1, samples + 1):
+    for number in range(1, 3 * samples + 1):
         left, right = numbers.randint(10, 99), numbers.randint(10, 99)
         rows.append(Sample(id=number, input=f"Add {left} and {right}", target=str(left + right)))
     return Task(
@@ -170,7 +171,7 @@ def think_twice(pace):
 
 
 @task(name="evalroom/archive")
-def archive(pace: float = 1.0, samples: int = 12):
+def archive(pace: float = 1.0, samples: int = 16):
     rows = [
         Sample(
             id=number,

@@ -1,0 +1,77 @@
+"""What an event is about, as the journal's columns."""
+
+from core.events import (
+    Dismissed,
+    Event,
+    LinkChanged,
+    LinkHeard,
+    LogRead,
+    LogUnreadable,
+    LooksUnchanged,
+    MachineNamed,
+    MachineRead,
+    ProbeAnswered,
+    ProcessGone,
+    ProcessSeen,
+    ReadFailed,
+    SamplesSeen,
+    ScoreSeen,
+    TasksSeen,
+    TimePassed,
+)
+from core.ids import ProcessKey, TaskKey
+
+About = tuple[str, int | None, str | None, str | None]
+"""(machine, pid, start, task id); the machine is empty for what is about none."""
+
+
+def about(event: Event) -> About:
+    """Return what an event is about."""
+    match event:
+        case (
+            MachineNamed(machine=machine)
+            | LinkChanged(machine=machine)
+            | LinkHeard(machine=machine)
+            | ProbeAnswered(machine=machine)
+            | MachineRead(machine=machine)
+            | LooksUnchanged(machine=machine)
+        ):
+            return (str(machine), None, None, None)
+        case (
+            ProcessSeen(process=process)
+            | ProcessGone(process=process)
+            | TasksSeen(process=process)
+            | ReadFailed(process=process)
+            | Dismissed(process=process)
+        ):
+            return process_columns(process)
+        case (
+            SamplesSeen(task=task)
+            | LogRead(task=task)
+            | LogUnreadable(task=task)
+            | ScoreSeen(task=task)
+        ):
+            return task_columns(task)
+        case TimePassed():
+            return ("", None, None, None)
+
+
+def process_columns(process: ProcessKey) -> About:
+    """Return the columns of a process."""
+    return (str(process.machine), process.pid, column_text(process.start), None)
+
+
+def task_columns(task: TaskKey) -> tuple[str, int, str, str]:
+    """Return the columns of a task."""
+    process = task.process
+    return (
+        str(task.machine),
+        process.pid,
+        column_text(process.start),
+        column_text(task.task_id),
+    )
+
+
+def column_text(text: str) -> str:
+    """Return a host's text as SQLite can hold it: a lone surrogate becomes its escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,0 +1,171 @@
+"""Where things lie on this computer, and that they are the operator's alone.
+
+Folders are 0700, files 0600. What another user could have written is refused: a config names
+programs to run, and a journal is only worth what nobody else can change.
+"""
+
+import grp
+import os
+import pwd
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from core.errors import StorageError
+from core.text import shown
+
+_APP = "evalroom"
+_PRIVATE_FOLDER = 0o700
+_PRIVATE_FILE = 0o600
+_OTHERS_WRITE = 0o022
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paths:
+    """The operator's places, by the XDG rules (on macOS: Library). Nothing is made yet.
+
+    Attributes:
+        config_file: What is read without `--config`.
+        data: What is worth keeping: the history, known_hosts.
+        state: What may be lost: the last view, crash files.
+    """
+
+    config_file: Path
+    data: Path
+    state: Path
+
+    @property
+    def database(self) -> Path:
+        """The history."""
+        return self.data / "history.sqlite3"
+
+    @property
+    def known_hosts(self) -> Path:
+        """The host keys that the operator accepted here."""
+        return self.data / "known_hosts"
+
+    @property
+    def view_state(self) -> Path:
+        """The last view."""
+        return self.state / "view.json"
+
+    @property
+    def crashes(self) -> Path:
+        """The folder of crash files."""
+        return self.state / "crashes"
+
+
+def paths() -> Paths:
+    """Return the operator's places as the environment says now."""
+    dirs = platformdirs.PlatformDirs(_APP, appauthor=False)
+    return Paths(
+        config_file=dirs.user_config_path / "config.toml",
+        data=dirs.user_data_path,
+        state=dirs.user_state_path,
+    )
+
+
+def private_folder(path: Path) -> Path:
+    """Make sure that a folder is there and the operator's alone; return it.
+
+    Raises:
+        StorageError: It can't be made, or others can write it.
+    """
+    try:
+        for missing in reversed([each for each in (path, *path.parents) if not each.exists()]):
+            missing.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
+        found = path.stat()
+        if not stat.S_ISDIR(found.st_mode):
+            raise StorageError(f"{shown(str(path))} is no folder", "move it out of the way")
+        refuse_if_others_write(path, found)
+        if stat.S_IMODE(found.st_mode) != _PRIVATE_FOLDER:
+            path.chmod(_PRIVATE_FOLDER)
+    except OSError as error:
+        raise _failed(path, error) from error
+    return path
+
+
+def private_file(path: Path) -> Path:
+    """Make sure that a file is there (empty when new) and the operator's alone; return it.
+
+    Raises:
+        StorageError: It can't be made, or others can write it.
+    """
+    private_folder(path.parent)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _PRIVATE_FILE)
+        try:
+            found = os.fstat(handle)
+            refuse_if_others_write(path, found)
+            if stat.S_IMODE(found.st_mode) != _PRIVATE_FILE:
+                os.fchmod(handle, _PRIVATE_FILE)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise _failed(path, error) from error
+    return path
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Put `content` in place of a file as a whole: a reader sees the old or the new one.
+
+    Raises:
+        StorageError: It can't be written; the old file is untouched.
+    """
+    private_folder(path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise _failed(path, error) from error
+
+
+def refuse_if_others_write(path: Path, found: os.stat_result | None = None) -> None:
+    """Refuse a file or folder that another user owns or can write.
+
+    A group that holds nobody but the operator (as with a umask of 002) is no other user.
+
+    Raises:
+        StorageError: Somebody else can write it, or it can't be looked at.
+    """
+    if found is None:
+        try:
+            found = path.stat()
+        except OSError as error:
+            raise _failed(path, error) from error
+    if found.st_uid not in {os.geteuid(), 0}:
+        raise StorageError(
+            f"{shown(str(path))} belongs to another user", "use a file or folder of your own"
+        )
+    writers = found.st_mode & _OTHERS_WRITE
+    if writers & stat.S_IWGRP and not writers & stat.S_IWOTH and _is_own_group(found.st_gid):
+        return
+    if writers:
+        raise StorageError(
+            f"{shown(str(path))} can be written by others", f"chmod go-w {shown(str(path))}"
+        )
+
+
+def _is_own_group(gid: int) -> bool:
+    try:
+        user = pwd.getpwuid(os.geteuid())
+        group = grp.getgrgid(gid)
+    except KeyError:
+        return False
+    return gid == user.pw_gid and group.gr_name == user.pw_name and not group.gr_mem
+
+
+def _failed(path: Path, error: OSError) -> StorageError:
+    place = shown(str(path))
+    return StorageError(f"{place} can't be used: {error.strerror or error}", "is the disk full?")
