@@ -6,6 +6,8 @@ Each connection to SOCKET is one machine. A relay (`tests/sim/relay.py`) joins a
 What a real probe does, the conformance test of this folder holds it to.
 """
 
+from __future__ import annotations
+
 import argparse
 import asyncio
 import heapq
@@ -159,8 +161,7 @@ class FarSide:
         if body is None:
             return self._missing(watch, head)
         parsed: object = json.loads(body)
-        if isinstance(parsed, dict):
-            watch.as_of = cast("dict[str, Any]", parsed).get("as_of")
+        watch.as_of = _as_of(parsed)
         essence = json.dumps(_without(parsed, self.clocks)).encode()
         if essence == watch.sent:
             self.looks.append(place)
@@ -196,6 +197,10 @@ class FarSide:
                 "reply", {**answer, "status": 404, "error": None}, b'{"detail": "Not Found"}'
             )
         return Frame("reply", {**answer, "status": 200, "error": None}, body)
+
+
+def _as_of(parsed: object) -> float | None:
+    return cast("dict[str, Any]", parsed).get("as_of") if isinstance(parsed, dict) else None
 
 
 def _without(value: object, clocks: frozenset[str]) -> object:
