@@ -1,0 +1,38 @@
+"""The smallest real eval: two samples that wait, a mock model with explicit token usage."""
+
+import asyncio
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput, ModelUsage
+from inspect_ai.model import get_model
+from inspect_ai.scorer import includes
+from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
+
+
+@solver
+def wait(seconds: float) -> Solver:
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        await asyncio.sleep(seconds)
+        return state
+
+    return solve
+
+
+@task
+def tiny(seconds: float = 30.0) -> Task:
+    output = ModelOutput(
+        model="mockllm/model",
+        choices=[
+            ChatCompletionChoice(
+                message=ChatMessageAssistant(content="yes", source="generate"), stop_reason="stop"
+            )
+        ],
+        usage=ModelUsage(input_tokens=5, output_tokens=5, total_tokens=10),
+    )
+    return Task(
+        dataset=[Sample(input="say yes", target="yes") for _ in range(2)],
+        solver=[generate(), wait(seconds)],
+        scorer=includes(),
+        model=get_model("mockllm/model", custom_outputs=lambda *_: output),
+    )
