@@ -40,28 +40,29 @@ from core.model.task import Task
 
 def fold(fleet: Fleet, event: Event) -> Fleet:
     """Return the fleet after `event`. Events of different machines commute."""
-    changed = _changed(fleet, event)
-    return replace(changed, at=max(fleet.at, event.at))
+    at = max(fleet.at, event.at)
+    changed = _changed(fleet, event, at)
+    return changed if changed.at == at else replace(changed, at=at)
 
 
-def _changed(fleet: Fleet, event: Event) -> Fleet:  # noqa: C901, PLR0911, PLR0912 - a case each
+def _changed(fleet: Fleet, event: Event, at: float) -> Fleet:  # noqa: C901, PLR0911, PLR0912 - a case each
     match event:
         case MachineNamed():
-            return _with_machine(fleet, name_machine(fleet, event))
+            return _with_machine(fleet, at, name_machine(fleet, event))
         case LinkChanged():
-            return _with_machine(fleet, change_link(fleet, event))
+            return _with_machine(fleet, at, change_link(fleet, event))
         case LinkHeard():
-            return _with_machine(fleet, hear_link(fleet, event))
+            return _with_machine(fleet, at, hear_link(fleet, event))
         case ProbeAnswered():
             machine = fleet.machines.get(event.machine)
-            return _with_machine(fleet, machine and replace(machine, probe=event.probe))
+            return _with_machine(fleet, at, machine and replace(machine, probe=event.probe))
         case MachineRead():
             machine = fleet.machines.get(event.machine)
             return _with_machine(
-                fleet, machine and replace(machine, facts=event.facts, facts_at=event.at)
+                fleet, at, machine and replace(machine, facts=event.facts, facts_at=event.at)
             )
         case ProcessSeen():
-            return _with_process(fleet, see_process(fleet.processes.get(event.process), event))
+            return _with_process(fleet, at, see_process(fleet.processes.get(event.process), event))
         case ProcessGone():
             return end_process(fleet, event)
         case TasksSeen():
@@ -69,24 +70,24 @@ def _changed(fleet: Fleet, event: Event) -> Fleet:  # noqa: C901, PLR0911, PLR09
         case SamplesSeen():
             task = fleet.tasks.get(event.task)
             mine = task is not None and task.row.eval_id == event.eval_id
-            return _with_task(fleet, see_samples(task, event) if task and mine else None)
+            return _with_task(fleet, at, see_samples(task, event) if task and mine else None)
         case LooksUnchanged():
             return _look_again(fleet, event)
         case ReadFailed():
             process = fleet.processes.get(event.process)
             trouble = f"{event.what}: {event.reason}"
-            return _with_process(fleet, process and replace(process, trouble=trouble))
+            return _with_process(fleet, at, process and replace(process, trouble=trouble))
         case LogRead():
             task = fleet.tasks.get(event.task)
             gone = _is_gone(fleet, event.task.process)
-            return _with_task(fleet, task and prove(task, event, gone=gone))
+            return _with_task(fleet, at, task and prove(task, event, gone=gone))
         case LogUnreadable():
             task = fleet.tasks.get(event.task)
             gone = _is_gone(fleet, event.task.process)
-            return _with_task(fleet, task and stay_unread(task, event, gone=gone))
+            return _with_task(fleet, at, task and stay_unread(task, event, gone=gone))
         case ScoreSeen():
             task = fleet.tasks.get(event.task)
-            return _with_task(fleet, task and replace(task, interim=event.metrics))
+            return _with_task(fleet, at, task and replace(task, interim=event.metrics))
         case Dismissed():
             return forget(fleet, {event.process})
         case TimePassed():
@@ -95,22 +96,22 @@ def _changed(fleet: Fleet, event: Event) -> Fleet:  # noqa: C901, PLR0911, PLR09
             assert_never(event)
 
 
-def _with_machine(fleet: Fleet, machine: Machine | None) -> Fleet:
+def _with_machine(fleet: Fleet, at: float, machine: Machine | None) -> Fleet:
     if machine is None:
         return fleet
-    return replace(fleet, machines=with_item(fleet.machines, machine.name, machine))
+    return replace(fleet, at=at, machines=with_item(fleet.machines, machine.name, machine))
 
 
-def _with_process(fleet: Fleet, process: Process | None) -> Fleet:
+def _with_process(fleet: Fleet, at: float, process: Process | None) -> Fleet:
     if process is None:
         return fleet
-    return replace(fleet, processes=with_item(fleet.processes, process.key, process))
+    return replace(fleet, at=at, processes=with_item(fleet.processes, process.key, process))
 
 
-def _with_task(fleet: Fleet, task: Task | None) -> Fleet:
+def _with_task(fleet: Fleet, at: float, task: Task | None) -> Fleet:
     if task is None:
         return fleet
-    return replace(fleet, tasks=with_item(fleet.tasks, task.key, task))
+    return replace(fleet, at=at, tasks=with_item(fleet.tasks, task.key, task))
 
 
 def _is_gone(fleet: Fleet, key: ProcessKey) -> bool:
@@ -128,7 +129,7 @@ def _look_again(fleet: Fleet, event: LooksUnchanged) -> Fleet:
         task = changed.get(key) or fleet.tasks.get(key)
         if task is not None and task.samples_as_of is not None:
             changed[key] = replace(task, samples_as_of=as_of, samples_heard_at=event.at)
-    return replace(fleet, tasks=with_items(fleet.tasks, changed)) if changed else fleet
+    return replace(fleet, at=at, tasks=with_items(fleet.tasks, changed)) if changed else fleet
 
 
 def _long_gone(fleet: Fleet, until: float) -> set[ProcessKey]:
