@@ -45,7 +45,9 @@ def fold(fleet: Fleet, event: Event) -> Fleet:
     return changed if changed.at == at else replace(changed, at=at)
 
 
-def _changed(fleet: Fleet, event: Event, at: float) -> Fleet:  # noqa: C901, PLR0911, PLR0912 - a case each
+def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
+    fleet: Fleet, event: Event, at: float
+) -> Fleet:
     match event:
         case MachineNamed():
             return _with_machine(fleet, at, name_machine(fleet, event))
@@ -129,7 +131,7 @@ def _look_again(fleet: Fleet, event: LooksUnchanged) -> Fleet:
         task = changed.get(key) or fleet.tasks.get(key)
         if task is not None and task.samples_as_of is not None:
             changed[key] = replace(task, samples_as_of=as_of, samples_heard_at=event.at)
-    return replace(fleet, at=at, tasks=with_items(fleet.tasks, changed)) if changed else fleet
+    return replace(fleet, tasks=with_items(fleet.tasks, changed)) if changed else fleet
 
 
 def _long_gone(fleet: Fleet, until: float) -> set[ProcessKey]:
