@@ -1,0 +1,42 @@
+"""A config as TOML text, every key with what holds."""
+
+from dataclasses import asdict
+from typing import Any
+
+import tomli_w
+
+from core.config import Config, MachineConfig
+
+_HOUR = 3_600.0
+
+
+def config_text(config: Config) -> str:
+    """Return a config that reads back as the same one. What is absent has no line."""
+    watch = config.watch
+    cadences = {
+        phase.replace(" ", "-"): {"tasks": each.tasks, "samples": each.samples}
+        for phase, each in watch.cadences.items()
+    }
+    return tomli_w.dumps(
+        {
+            "read_only": config.read_only,
+            "machines": [_machine(machine) for machine in config.machines],
+            "watch": {
+                "facts_every": watch.facts_every,
+                "discover_every": watch.discover_every,
+                "keep_gone_hours": watch.keep_gone / _HOUR,
+                "cadences": cadences,
+            },
+            "screen": asdict(config.screen),
+            "storage": asdict(config.storage),
+            "keys": dict(config.keys),
+        }
+    )
+
+
+def _machine(machine: MachineConfig) -> dict[str, Any]:
+    values = {key: value for key, value in asdict(machine).items() if value is not None}
+    values |= {"command": list(machine.command), "tags": list(machine.tags)}
+    if machine.link != "command":
+        del values["command"]
+    return values

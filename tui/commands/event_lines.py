@@ -1,0 +1,164 @@
+"""Events as lines: sentences for people, objects for programs."""
+
+from dataclasses import replace
+from typing import Any
+
+from core.events import (
+    Dismissed,
+    Event,
+    LinkChanged,
+    LinkHeard,
+    LogRead,
+    LogUnreadable,
+    LooksUnchanged,
+    MachineNamed,
+    MachineRead,
+    ProbeAnswered,
+    ProcessGone,
+    ProcessSeen,
+    ReadFailed,
+    SamplesSeen,
+    ScoreSeen,
+    TasksSeen,
+    TimePassed,
+)
+from core.ids import ProcessKey, TaskKey
+from core.model.machine import LinkState
+from core.model.sample import Sample
+from core.model.task import Metric, TaskRow
+from core.text import shown
+from core.views import format as fmt
+from tui.commands.answers import Json, plain_json, raw_row
+
+_PULSE = (LinkHeard, LooksUnchanged, TimePassed)
+
+
+def event_row(event: Event) -> Json | None:
+    """Return an event as an object for one line of JSON; None for the pulse.
+
+    `event` is its kind; rows of tasks and samples are Inspect's own.
+    """
+    if isinstance(event, _PULSE):
+        return None
+    row: Json = plain_json(event)
+    if isinstance(event, TasksSeen | SamplesSeen):
+        rows: tuple[TaskRow | Sample, ...] = event.rows
+        row["rows"] = [raw_row(each.raw) or plain_json(each, without=("raw",)) for each in rows]
+    return {"event": type(event).__name__, **row}
+
+
+class EventLines:
+    """Turns events into sentences; says nothing twice."""
+
+    def __init__(self) -> None:
+        self._last: dict[object, Any] = {}
+        self._names: dict[TaskKey, str] = {}
+
+    def of(self, event: Event) -> list[str]:
+        """Return the lines of an event; none for what is no news."""
+        at = fmt.clock(event.at, seconds=True)
+        return [f"{at}  {line}" for line in self._lines(event)]
+
+    def _lines(self, event: Event) -> list[str]:  # noqa: PLR0911, C901 - one case per kind
+        match event:
+            case LinkChanged():
+                return self._link(event)
+            case ProbeAnswered(machine=machine, probe=probe):
+                host, python = shown(probe.host), shown(probe.python)
+                return [f"{machine}: answers ({host}, Python {python})"]
+            case ProcessSeen(process=process):
+                said = f"{_process(process)} is {event.state}"
+                bare = replace(event, at=0.0, waiting_since=None)
+                return [said] if self._is_new(process, bare) else []
+            case ProcessGone(process=process):
+                self._last.pop(process, None)
+                return [f"{_process(process)} ended"]
+            case TasksSeen(process=process):
+                lines = [self._task(TaskKey(process, row.task_id), row) for row in event.rows]
+                lines += [shown(each, 300) for each in event.malformed]
+                return [line for line in lines if line]
+            case SamplesSeen(task=task):
+                return [line for line in (self._sample(task, each) for each in event.rows) if line]
+            case ReadFailed(process=process):
+                said = f"{_process(process)}: {shown(event.what)} not read: {shown(event.reason)}"
+                is_new = self._is_new((process, event.what), event.reason)
+                return [said] if is_new else []
+            case LogRead(task=task, header=header):
+                scores = ", ".join(score_words(header.metrics))
+                ending = f": {scores}" if scores else ""
+                return [f"{self._name(task)} ended as {shown(header.status)}{ending}"]
+            case LogUnreadable(task=task):
+                said = f"{self._name(task)}: its log can't be read: {shown(event.reason)}"
+                return [said] if self._is_new((task, "log"), event.reason) else []
+            case ScoreSeen(task=task, metrics=metrics):
+                said = f"{self._name(task)} scores {', '.join(score_words(metrics))}"
+                return [said] if self._is_new((task, "score"), metrics) else []
+            case (
+                MachineNamed()
+                | MachineRead()
+                | LinkHeard()
+                | LooksUnchanged()
+                | Dismissed()
+                | TimePassed()
+            ):
+                return []
+
+    def _link(self, event: LinkChanged) -> list[str]:
+        if event.state is LinkState.CONNECTING and event.reason is None:
+            return []
+        if not self._is_new(event.machine, (event.state, event.reason)):
+            return []
+        why = f": {shown(event.reason)}" if event.reason else ""
+        advice = f" ({shown(event.advice)})" if event.advice else ""
+        return [f"{event.machine}: link {event.state}{why}{advice}"]
+
+    def _task(self, key: TaskKey, row: TaskRow) -> str | None:
+        self._names[key] = f"{key.machine} {shown(row.task)}"
+        samples = row.samples
+        standing = (samples.completed, samples.errored, samples.cancelled, row.status, row.paused)
+        if not self._is_new((key, "row"), (*standing, row.attempts)):
+            return None
+        done = samples.completed + samples.errored + samples.cancelled
+        parts = [f"{done}/{samples.total} done"]
+        if samples.errored:
+            parts.append(f"{samples.errored} errored")
+        if row.attempts > 1:
+            parts.append(f"attempt {row.attempts}")
+        if row.paused:
+            parts.append(f"held by {shown('+'.join(row.paused))}")
+        if row.status != "running":
+            parts.append("finished, its log is yet to be read")
+        return f"{self._name(key)}: {', '.join(parts)}"
+
+    def _sample(self, task: TaskKey, sample: Sample) -> str | None:
+        about = (task, sample.sample_id, sample.epoch)
+        before = self._last.get(about)
+        if not self._is_new(about, (sample.status, sample.retries)):
+            return None
+        if before is None and sample.status in {"pending", "queued", "completed"}:
+            return None
+        name = f"{self._name(task)} {shown(sample.sample_id)}/{sample.epoch}"
+        again = f" (run again {sample.retries}x)" if sample.retries else ""
+        return f"{name}: {shown(sample.status)}{again}"
+
+    def _name(self, task: TaskKey) -> str:
+        return self._names.get(task) or f"{task.machine} {shown(task.task_id)}"
+
+    def _is_new(self, about: object, value: object) -> bool:
+        if self._last.get(about) == value:
+            return False
+        self._last[about] = value
+        return True
+
+
+def _process(process: ProcessKey) -> str:
+    return f"{process.machine}: process {process.pid}"
+
+
+def score_words(metrics: tuple[Metric, ...]) -> list[str]:
+    """Return each number of a score as `scorer/name value±error`."""
+    return [
+        f"{shown(each.scorer)}/{shown(each.name)} {fmt.score(each.value, each.stderr)}"
+        for each in metrics
+        if each.name != "stderr"
+    ]
