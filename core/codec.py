@@ -1,0 +1,59 @@
+"""Events as lines of JSON. Every event has one case here, found by its class's name.
+
+The standard library writes the JSON, since it keeps what hosts send and stricter encoders
+refuse: not-a-number, infinities and lone surrogates.
+"""
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, cast, get_args
+
+import msgspec
+
+from core.events import Event
+
+VERSION = 1
+"""Of the lines; another version is refused."""
+
+EVENTS: Mapping[str, type[Event]] = MappingProxyType(
+    {each.__name__: each for each in cast("tuple[type[Event], ...]", get_args(Event))}
+)
+"""Every kind of event by its name in a recording."""
+
+
+def line_of(event: Event) -> str:
+    """Return an event as one line, with its line end."""
+    fields = msgspec.to_builtins(event, enc_hook=_plain)
+    line = {"v": VERSION, "event": type(event).__name__, **fields}
+    return json.dumps(line, separators=(",", ":")) + "\n"
+
+
+def event_of(line: str) -> Event:
+    """Return the event that a line holds.
+
+    Raises:
+        ValueError: It is no JSON, of another version, of an unknown kind, or not complete.
+    """
+    try:
+        fields: Any = json.loads(line)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    if not isinstance(fields, dict):
+        raise ValueError("not an object")  # noqa: TRY004 - one kind of error for a bad line
+    known = cast("dict[str, Any]", fields)
+    if known.pop("v", None) != VERSION:
+        raise ValueError("written by another version")
+    kind = EVENTS.get(str(known.pop("event", None)))
+    if kind is None:
+        raise ValueError("an unknown kind of event")
+    try:
+        return msgspec.convert(known, kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from error
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[object, object]", value))
+    raise TypeError(f"a {type(value).__name__} can't be written")

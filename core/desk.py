@@ -1,0 +1,334 @@
+"""The desk: the one loop that takes events in, folds them, shows, keeps and asks."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from core.advance import advance
+from core.config import WatchConfig
+from core.desk_findings import recording_stopped, storage_failed, storage_works
+from core.errors import NotThere, StorageError
+from core.events import (
+    Event,
+    LinkChanged,
+    LinkHeard,
+    LogRead,
+    LogUnreadable,
+    LooksUnchanged,
+    MachineNamed,
+    MachineRead,
+    ProbeAnswered,
+    ProcessGone,
+    ReadFailed,
+    TasksSeen,
+    TimePassed,
+)
+from core.fleet import Fleet
+from core.frames import Frame
+from core.ids import MachineName, ProcessKey, TaskKey
+from core.judge.book import with_findings
+from core.keeping import Keeper
+from core.log_reading import LogReader
+from core.looking import looked_at
+from core.model.finding import Finding
+from core.model.task import ProgressPoint
+from core.ports import Clock, Heard, Keeping, Reply, Show, Station
+from core.showing import Showing
+from core.watching import Watching
+
+MINUTE = 60.0
+STEER_EVERY = 0.5
+"""Seconds between two looks at what one machine's probe should do."""
+_SLICE = 0.02
+"""Seconds of folding after which the loop lets others run."""
+_LARGE = 256 * 1024
+"""Bytes of a frame from which it is decoded beside the loop."""
+_QUIET = (LinkHeard, LooksUnchanged, MachineRead, TimePassed)
+
+
+class Desk:
+    """One room over many machines. All of it runs in one event loop.
+
+    Args:
+        stations: One for each machine.
+        named: The machines as the config names them, in its order.
+        watch: How often to look.
+        clock: Time at the desk.
+        keeping: The durable side; None keeps nothing.
+        record: Takes every event, in order; it must not block. When it raises StorageError,
+            recording ends and a finding says so.
+        watching: What to look at and what it means.
+    """
+
+    def __init__(
+        self,
+        *,
+        stations: Sequence[Station],
+        named: Sequence[MachineNamed],
+        watch: WatchConfig,
+        clock: Clock,
+        keeping: Keeping | None = None,
+        record: Callable[[Event], None] | None = None,
+        watching: Watching | None = None,
+    ) -> None:
+        watching = Watching() if watching is None else watching
+        self._clock = clock
+        self._watch = watch
+        self._keeping = keeping
+        self._record = record
+        self._stations = {station.machine: station for station in stations}
+        self._watchers = {name: watching.watcher(name, watch) for name in self._stations}
+        self._readers = {
+            name: LogReader(name, station, watching) for name, station in self._stations.items()
+        }
+        self._keeper = None if keeping is None else Keeper(keeping, self._tell_storage)
+        self._showing = Showing(Fleet())
+        self._hearers: dict[int, Callable[[Event], None]] = {}
+        self._focus: TaskKey | None = None
+        self._inbox: deque[tuple[MachineName, Heard, float] | Event] = deque()
+        self._woken = asyncio.Event()
+        self._turned = asyncio.Event()
+        self._unsteered: set[MachineName] = set()
+        self._steered: dict[MachineName, float] = {}
+        self._alarm: asyncio.TimerHandle | None = None
+        self._listed: set[MachineName] = set()
+        self._read: set[ProcessKey] = set()
+        for event in named:
+            self._take(event)
+
+    # What the screens use (core.ports.Room)
+
+    @property
+    def fleet(self) -> Fleet:
+        """All that is known now."""
+        return self._showing.fleet
+
+    @property
+    def is_replay(self) -> bool:
+        """A desk is live."""
+        return False
+
+    def now(self) -> float:
+        """Return the desk's time, Unix seconds."""
+        return self._clock.now()
+
+    def post(self, event: Event) -> None:
+        """Take an event in, as if a machine had sent it."""
+        self._inbox.append(event)
+        self._woken.set()
+
+    def subscribe(self, show: Show) -> Callable[[], None]:
+        """Call `show` for each new fleet, at most ten times a second; returns what ends it."""
+        return self._showing.subscribe(show)
+
+    def listen(self, hear: Callable[[Event], None]) -> Callable[[], None]:
+        """Call `hear` for every event, once it is folded; returns what ends it."""
+        key = max(self._hearers, default=0) + 1
+        self._hearers[key] = hear
+
+        def end() -> None:
+            self._hearers.pop(key, None)
+
+        return end
+
+    def focus(self, task: TaskKey | None) -> None:
+        """Look at this task more often than the rest; None: at none."""
+        if task == self._focus:
+            return
+        for key in (task, self._focus):
+            if key is not None and key.machine in self._stations:
+                self._unsteered.add(key.machine)
+                self._steered.pop(key.machine, None)
+        self._focus = task
+        self._woken.set()
+
+    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+        """GET `path` of a process's control channel.
+
+        Raises:
+            RequestFailed: No answer (see `Station.request`).
+        """
+        station = self._stations.get(process.machine)
+        if station is None:
+            raise NotThere(f"there is no machine {process.machine}")
+        head = {"pid": process.pid, "start": process.start, "path": path, "deadline": deadline}
+        return await station.request(Frame("get", head), deadline=deadline)
+
+    def retry(self, machine: MachineName) -> None:
+        """Try this machine's link at once."""
+        station = self._stations.get(machine)
+        if station is not None:
+            station.retry_now()
+
+    def accept_key(self, machine: MachineName, fingerprint: str) -> None:
+        """Accept the unknown host key of this machine that has this fingerprint."""
+        station = self._stations.get(machine)
+        if station is not None:
+            station.accept_key(fingerprint)
+
+    async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
+        """Return a task's points, oldest first: kept ones, then the trail in memory."""
+        known = self.fleet.tasks.get(task)
+        trail = known.trail if known is not None else ()
+        if self._keeping is None:
+            return trail
+        try:
+            kept = await self._keeping.progress(task)
+        except StorageError as error:
+            self._tell_storage(error.message)
+            return trail
+        first = trail[0].at if trail else float("inf")
+        return (*(point for point in kept if point.at < first), *trail)
+
+    # The loop
+
+    async def run(self) -> None:
+        """Watch every machine until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for name, station in self._stations.items():
+                    tasks.create_task(
+                        station.run(partial(self._hear, name)), name=f"station {name}"
+                    )
+                tasks.create_task(self._showing.run(), name="showing")
+                tasks.create_task(self._tick(), name="minutes")
+                if self._keeper is not None:
+                    tasks.create_task(self._keeper.run(), name="keeping")
+                await self._turn_for_ever()
+        finally:
+            if self._keeper is not None:
+                await self._keeper.flush()
+
+    async def first_look(self, timeout: float) -> bool:
+        """Wait until every machine was looked at once, or can't be.
+
+        Args:
+            timeout: Seconds to wait at most.
+
+        Returns:
+            False when the time passed first.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                while not looked_at(self.fleet, self._listed, self._read):
+                    await self._turned.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _hear(self, machine: MachineName, heard: Heard) -> None:
+        self._inbox.append((machine, heard, self._clock.now()))
+        self._woken.set()
+
+    async def _turn_for_ever(self) -> None:
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            await self._drain()
+            self._steer()
+            turned, self._turned = self._turned, asyncio.Event()
+            turned.set()
+
+    async def _drain(self) -> None:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        while self._inbox:
+            item = self._inbox.popleft()
+            if isinstance(item, tuple):
+                for event in await self._events_in(*item):
+                    self._take(event)
+            else:
+                self._take(item)
+            if loop.time() - started > _SLICE:
+                await asyncio.sleep(0)
+                started = loop.time()
+
+    async def _events_in(self, name: MachineName, heard: Heard, at: float) -> tuple[Event, ...]:
+        watcher = self._watchers[name]
+        if isinstance(heard, Frame) and len(heard.body) > _LARGE:
+            events = await asyncio.to_thread(watcher.hear, heard, at)
+        else:
+            events = watcher.hear(heard, at)
+        self._unsteered.add(name)
+        if isinstance(heard, Frame) and heard.kind == "processes":
+            self._listed.add(name)
+        return events
+
+    def _take(self, event: Event) -> None:
+        fleet = advance(self.fleet, event)
+        if isinstance(event, TasksSeen | ReadFailed):
+            self._read.add(event.process)
+        if isinstance(event, TimePassed):
+            self._forget(fleet)
+        self._showing.change(fleet, loud=not isinstance(event, _QUIET))
+        self._nudge(event)
+        if self._keeper is not None:
+            self._keeper.take(event, fleet)
+        if self._record is not None:
+            try:
+                self._record(event)
+            except StorageError as error:
+                self._record = None
+                self._find(recording_stopped(error.message, event.at))
+        for hear in list(self._hearers.values()):
+            hear(event)
+
+    def _forget(self, fleet: Fleet) -> None:
+        self._read &= fleet.processes.keys()
+        if self._keeper is not None:
+            self._keeper.forget(fleet)
+
+    def _steer(self) -> None:
+        """Tell the probes what to look at from now on; each at most twice a second."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        soonest: float | None = None
+        for name in list(self._unsteered):
+            wait = self._steered.get(name, -STEER_EVERY) + STEER_EVERY - now
+            if wait > 0:
+                soonest = wait if soonest is None else min(soonest, wait)
+                continue
+            self._unsteered.discard(name)
+            self._steered[name] = now
+            for frame in self._watchers[name].frames(self.fleet, self._focus, self._clock.now()):
+                self._stations[name].send(frame)
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm = loop.call_later(soonest, self._woken.set) if soonest is not None else None
+
+    def _nudge(self, event: Event) -> None:
+        """Let a machine's log reader look again, where `event` may have ended a task."""
+        match event:
+            case LinkChanged() | ProbeAnswered():
+                name = event.machine
+            case ProcessGone() | TasksSeen():
+                name = event.process.machine
+            case LogRead() | LogUnreadable():
+                name = event.task.machine
+            case _:
+                return
+        reader = self._readers.get(name)
+        if reader is not None:
+            reader.nudge()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(MINUTE)
+            self._unsteered.update(self._stations)
+            self.post(TimePassed(at=self._clock.now(), keep_gone=self._watch.keep_gone))
+
+    # What the desk itself finds
+
+    def _tell_storage(self, reason: str | None) -> None:
+        at = self._clock.now()
+        found = (
+            storage_works(self.fleet, at)
+            if reason is None
+            else storage_failed(self.fleet, reason, at)
+        )
+        if found is not None:
+            self._find(found)
+
+    def _find(self, finding: Finding) -> None:
+        self._showing.change(with_findings(self.fleet, (finding,)))

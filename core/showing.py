@@ -1,0 +1,60 @@
+"""Showing the fleet: at most ten times a second, the newest replacing the rest."""
+
+import asyncio
+from collections.abc import Callable
+
+from core.fleet import Fleet
+from core.ports import Show
+
+SHORTEST = 0.1
+"""Seconds between two showings."""
+QUIET = 1.0
+"""Seconds that a change of ages alone may wait to be shown."""
+
+
+class Showing:
+    """Whoever wants to see the fleet, and when they see it next."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
+        self._shows: dict[int, Show] = {}
+        self._next = 0
+        self._loud = asyncio.Event()
+        self._changed = asyncio.Event()
+
+    def subscribe(self, show: Show) -> Callable[[], None]:
+        """Call `show` at each showing from now on; returns what ends that."""
+        key = self._next
+        self._next += 1
+        self._shows[key] = show
+
+        def end() -> None:
+            self._shows.pop(key, None)
+
+        return end
+
+    def change(self, fleet: Fleet, *, loud: bool = True) -> None:
+        """Take the newest fleet; a quiet change (ages alone) may wait a moment longer."""
+        self.fleet = fleet
+        self._changed.set()
+        if loud:
+            self._loud.set()
+
+    async def run(self) -> None:
+        """Show until cancelled; while nothing changes, nothing is called."""
+        while True:
+            await self._changed.wait()
+            try:
+                async with asyncio.timeout(QUIET):
+                    await self._loud.wait()
+            except TimeoutError:
+                pass
+            self.show()
+            await asyncio.sleep(SHORTEST)
+
+    def show(self) -> None:
+        """Show the fleet now."""
+        self._changed.clear()
+        self._loud.clear()
+        for show in list(self._shows.values()):
+            show(self.fleet)
