@@ -13,6 +13,7 @@ from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.task import ProgressPoint
 from core.ports import Clock, Reply, Show
+from core.recorder import Recorder as Recorder  # noqa: PLC0414 - both halves in one place
 from core.showing import Showing
 
 _CHUNK = 500
