@@ -104,7 +104,15 @@ async def shake_hands(
                 while ready not in noise:
                     data = await program.read()
                     if not data:
-                        raise await _why_not(machine, link, program, python, noise, errors, old)
+                        raise await _why_not(
+                            machine,
+                            link,
+                            program,
+                            python=python,
+                            noise=noise,
+                            errors=errors,
+                            old=old,
+                        )
                     noise += data
                     if len(noise) > MAX_NOISE:
                         raise ProbeBroken(
@@ -130,6 +138,7 @@ async def _why_not(
     machine: MachineName,
     link: Link,
     program: Program,
+    *,
     python: str,
     noise: bytearray,
     errors: ErrorTail,

@@ -33,6 +33,12 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
+
+try:
+    import pwd
+except ImportError:  # pragma: no cover - every machine we know has it
+    pwd = None
 
 VERSION = "1"
 PROTOCOL = 1
@@ -52,6 +58,7 @@ CONNECT = 5.0
 PATIENCE = 120.0  # longest wait for one answer, seconds
 SHARE = 100.0  # a look costs an eval at most one part in a hundred of its time
 SLOWEST = 60.0  # longest that kindness alone delays a look, seconds
+ONCE = 5.0  # longest that one slow answer delays it: that may be the eval's own work
 WAITING = 1.0  # an answer that takes longer is worth telling
 KEEP_ENDED = 60.0
 SCAN_PROC = 5.0
@@ -169,7 +176,7 @@ class Out:
 
     def write(self, data):
         view = memoryview(data)
-        while len(view):
+        while view:
             view = view[os.write(self.fd, view[:65536]) :]
         self.wrote_at = time.monotonic()
 
@@ -216,8 +223,8 @@ class ToolHung(ToolFailed):
 
 
 TOOL_PATH = os.pathsep.join(
-    [os.environ.get("PATH") or os.defpath]
-    + [
+    [
+        os.environ.get("PATH") or os.defpath,
         "/usr/local/bin",
         "/usr/bin",
         "/bin",
@@ -273,9 +280,9 @@ def run_tool(argv, limit=TOOL_LIMIT, cap=1024 * 1024, env=None):
             preexec_fn=_in_the_child if LIBC is not None else None,
         )
     except FileNotFoundError:
-        raise ToolAbsent("there is no %s" % os.path.basename(argv[0]))
+        raise ToolAbsent("there is no %s" % os.path.basename(argv[0])) from None
     except (OSError, subprocess.SubprocessError) as error:
-        raise ToolFailed(text_of(error))
+        raise ToolFailed(text_of(error)) from error
     CHILDREN.add(child.pid)
     try:
         return _collect(child, limit, cap)
@@ -306,7 +313,7 @@ def _collect(child, limit, cap):
     try:
         code = child.wait(max(0.1, end - time.monotonic()))
     except subprocess.TimeoutExpired:
-        raise ToolHung("it does not end")
+        raise ToolHung("it does not end") from None
     return code, bytes(held[out]), bytes(held[err])
 
 
@@ -351,7 +358,7 @@ class Connection:
             self.sock.connect(path)
         except OSError as error:
             self.sock.close()
-            raise NoAnswer(kind_of(error), unheard=True)
+            raise NoAnswer(kind_of(error), unheard=True) from error
 
     def close(self):
         try:
@@ -375,9 +382,9 @@ class Connection:
             status, headers = self.head()
             body = self.body(status, headers)
         except socket.timeout:
-            raise NoAnswer("no answer in %d s" % limit)
+            raise NoAnswer("no answer in %d s" % limit) from None
         except OSError as error:
-            raise NoAnswer(kind_of(error), unheard=not self.held)
+            raise NoAnswer(kind_of(error), unheard=not self.held) from error
         self.used_at = time.monotonic()
         keep = headers.get("connection", "").lower() != "close" and "content-length" in headers
         return status, body, keep
@@ -450,7 +457,7 @@ class Connection:
             try:
                 size = int(bytes(data[:at]).split(b";")[0], 16)
             except ValueError:
-                raise NoAnswer("bad answer")
+                raise NoAnswer("bad answer") from None
             if size < 0 or len(body) + size > MAX_ANSWER:
                 raise NoAnswer("too large")
             del data[: at + 2]
@@ -490,7 +497,7 @@ def check_socket(path, control_dir):
     try:
         found = os.lstat(path)
     except OSError as error:
-        raise NoAnswer(kind_of(error))
+        raise NoAnswer(kind_of(error)) from error
     if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
         raise NoAnswer("unsafe")
 
@@ -510,6 +517,7 @@ class Watch:
         self.last = None  # what the last answer was, without its clocks
         self.raw = None
         self.trouble = None
+        self.took = None
 
     def filled(self):
         if "{as_of}" not in self.path:
@@ -519,6 +527,17 @@ class Watch:
         base, _, query = self.path.partition("?")
         kept = [pair for pair in query.split("&") if "{as_of}" not in pair]
         return base + ("?" + "&".join(kept) if kept else "")
+
+
+def kind_pause(took, before):
+    """Seconds to leave an eval alone after a look that took `took` seconds.
+
+    A hundred times as long as the look. A single slow answer proves little (the eval may just
+    have been at work), so it counts in full only once the one before was slow too.
+    """
+    steady = took if before is None else min(took, before)
+    limit = ONCE if before is None else max(ONCE, steady * SHARE)
+    return min(SLOWEST, took * SHARE, limit)
 
 
 class Request:
@@ -548,6 +567,7 @@ class Looker(threading.Thread):
         self.stopped = False
         self.connection = None
         self.free_at = 0.0  # kindness: no watch before this
+        self.last_took = None
 
     # -- called by other threads
 
@@ -559,6 +579,7 @@ class Looker(threading.Thread):
                 if old.path == fresh.path:
                     fresh.as_of = old.as_of if old.as_of is not None else fresh.as_of
                     fresh.last, fresh.raw, fresh.trouble = old.last, old.raw, old.trouble
+                    fresh.took = old.took
                 if old.asked is not None and old.path == fresh.path:
                     fresh.asked = old.asked
                     fresh.due = min(old.asked + fresh.every, max(old.due, time.monotonic()))
@@ -711,8 +732,10 @@ class Looker(threading.Thread):
             channel = "waiting"
         else:
             channel = "ok"
-        self.free_at = time.monotonic() + min(SLOWEST, took * SHARE)
-        self.process.answered(channel, took)
+        self.free_at = time.monotonic() + kind_pause(took, self.last_took)
+        self.last_took = took
+        if error != "no channel":
+            self.process.answered(channel, took)
         return at, took, status, body, error
 
     def carry_out(self, request):
@@ -730,7 +753,8 @@ class Looker(threading.Thread):
         watch.asked = time.monotonic()
         path = watch.filled()
         at, took, status, body, error = self.timed("GET", path)
-        pause = max(watch.every, min(SLOWEST, took * SHARE))
+        pause = max(watch.every, kind_pause(took, watch.took))
+        watch.took = took
         if error in ("refused", "no socket", "reset", "unsafe"):
             pause = max(pause, 3.0)
         with self.wake:
@@ -908,7 +932,7 @@ def boot_id():
 
 def boot_time():
     try:
-        found = re.search(rb"^btime (\d+)", read_file("/proc/stat", 1024 * 1024), re.M)
+        found = re.search(rb"^btime (\d+)", read_file("/proc/stat", 1024 * 1024), re.MULTILINE)
         return float(found.group(1)) if found else None
     except OSError:
         return None
@@ -965,11 +989,8 @@ def runs_evals(argv):
                 return False
             rest = rest[2:] if rest[0] in ("-W", "-X") else rest[1:]
         if rest and rest[0] == "-m":
-            rest = (
-                [{"inspect_ai": "inspect", "inspect_flow": "flow"}.get(rest[1], "")] + rest[2:]
-                if (len(rest) > 1)
-                else []
-            )
+            module = rest[1] if len(rest) > 1 else ""
+            rest = [{"inspect_ai": "inspect", "inspect_flow": "flow"}.get(module, ""), *rest[2:]]
     if not rest:
         return False
     verbs = RUNS.get(os.path.basename(rest[0]))
@@ -984,7 +1005,7 @@ def runs_evals(argv):
 SECRET_NAME = re.compile(
     r"(api|access|secret|private|auth)?[-_.]?(key|secret|passw|password|passphrase|token|credential|bearer)s?\Z|"
     r"(api|access|secret|private)[-_]?key|secret|passw|credential",
-    re.I,
+    re.IGNORECASE,
 )
 SECRET_VALUE = re.compile(
     r"(sk-|hf_|ghp_|gho_|github_pat_|glpat-|xox[abpr]-|AKIA|ASIA|AIza|eyJ)[A-Za-z0-9_\-.]{8,}"
@@ -1249,7 +1270,7 @@ class Finder:
             data = read_file("/proc/net/unix", 8 * 1024 * 1024)
         except OSError:
             return found
-        for match in re.finditer(rb"(/\S*/inspect_ai)/control/(\d+)\.sock$", data, re.M):
+        for match in re.finditer(rb"(/\S*/inspect_ai)/control/(\d+)\.sock$", data, re.MULTILINE):
             found[int(match.group(2))] = os.fsdecode(match.group(1))
         return found
 
@@ -1393,7 +1414,7 @@ def read_nvidia(tool):
         if "lost" in line.lower() or "unable to determine the device handle" in line.lower():
             lost.append(line.strip())
     for line in sorted(set(lost)):
-        used = set(gpu["index"] for gpu in gpus)
+        used = {gpu["index"] for gpu in gpus}
         index = next(number for number in range(len(used) + 1) if number not in used)
         bus = re.search(r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9])", line)
         row = blank_gpu(index)
@@ -1491,7 +1512,7 @@ def with_pids(tool, gpus):
 
 
 def rocm_json(tool, *options):
-    code, out, err = run_tool([tool] + list(options) + ["--json"])
+    code, out, err = run_tool([tool, *options, "--json"])
     text = out.decode("utf-8", "replace")
     at = text.find("{")
     if at < 0:
@@ -1499,7 +1520,7 @@ def rocm_json(tool, *options):
     try:
         found = json.JSONDecoder().raw_decode(text[at:])[0]
     except (ValueError, RecursionError):
-        raise ToolFailed("rocm-smi gave no JSON: " + words(out, 120))
+        raise ToolFailed("rocm-smi gave no JSON: " + words(out, 120)) from None
     return found
 
 
@@ -1517,7 +1538,7 @@ def read_rocm(tool):
 
         def pick(pattern, card=card):
             for key in card:
-                if re.search(pattern, key, re.I):
+                if re.search(pattern, key, re.IGNORECASE):
                     return str(card[key])
             return ""
 
@@ -1682,7 +1703,7 @@ def read_memory():
     total = available = None
     try:
         text = read_file("/proc/meminfo").decode("ascii", "replace")
-        for name, value in re.findall(r"^(\w+):\s+(\d+) kB", text, re.M):
+        for name, value in re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE):
             if name == "MemTotal":
                 total = int(value) * 1024
             elif name == "MemAvailable":
@@ -1704,17 +1725,14 @@ class Facts(threading.Thread):
         self.every = max(1.0, every)
         self.wake = threading.Condition()
         self.asked = []
-        self.fresh = False
         self.gpus = Reading("gpus", self.every, read_gpus, self.told)
         self.docker = Reading("docker", self.every, DockerReader(), self.told)
         self.inspect = Reading("inspect", max(300.0, self.every), read_inspect, self.told)
         self.disks = Reading("disks", self.every, DiskReader(probe), self.told)
         self.readings = (self.gpus, self.docker, self.inspect, self.disks)
-        self.last = None
 
     def told(self):
         with self.wake:
-            self.fresh = True
             self.wake.notify()
 
     def ask(self, request_id):
@@ -1727,17 +1745,16 @@ class Facts(threading.Thread):
     def run(self):
         for reading in self.readings:
             reading.start()
-        sent_at = 0.0
+        sent_at, seen = time.monotonic(), 0
         while True:
             with self.wake:
-                started = all(reading.rounds for reading in self.readings)
-                pause = self.every if not self.asked and started else 0.25
-                self.wake.wait(pause)
+                pause = max(0.05, sent_at + self.every - time.monotonic())
+                self.wake.wait(0.25 if self.asked else min(self.every, pause))
                 asked, self.asked = self.asked, []
             now = time.monotonic()
             for entry in asked:
                 request_id, since, rounds = entry
-                read = all(r.rounds > before for r, before in zip(self.readings, rounds))
+                read = all(r.rounds > before for r, before in zip(self.readings, rounds))  # noqa: B905 - Python 3.8
                 if read or now - since > 5.0:
                     self.probe.forget(request_id)
                     self.probe.out.reply(
@@ -1747,15 +1764,11 @@ class Facts(threading.Thread):
                     with self.wake:
                         self.asked.append(entry)
             # The first facts go as they come; later ones once a period.
-            news = self.fresh and not all(reading.rounds > 1 for reading in self.readings)
-            if self.probe.polling and (news or now - sent_at >= self.every * 0.9):
-                self.fresh = False
-                body = self.read()
-                if body != self.last:
-                    self.last = body
-                    sent_at = now
-                    head = {"at": time.time(), "id": None}
-                    self.probe.out.state("facts", "facts", head, body)
+            known = sum(1 for reading in self.readings if reading.rounds)
+            if self.probe.polling and (known > seen or now - sent_at >= self.every * 0.9):
+                seen, sent_at = known, now
+                head = {"at": time.time(), "id": None}
+                self.probe.out.state("facts", "facts", head, self.read())
 
     def read(self):
         gpu_state, gpu_since, gpu_error = self.gpus.standing()
@@ -1987,6 +2000,7 @@ class Probe:
             "data_dir",
         ):
             setattr(process, name, record[name])
+        process.found = "record"
         process.root = os.path.join(record["data_dir"], "inspect_ai")
         if news:
             process.channel = "new"
@@ -2200,10 +2214,8 @@ class Probe:
 
 def user_name():
     try:
-        import pwd
-
         return pwd.getpwuid(os.getuid()).pw_name
-    except (ImportError, KeyError):
+    except (AttributeError, KeyError):
         return str(os.getuid())
 
 
@@ -2246,8 +2258,6 @@ def main():
         sys.setswitchinterval(0.02)
     except (AttributeError, ValueError):
         pass
-    import warnings
-
     warnings.simplefilter("ignore")
     threading.stack_size(256 * 1024)
     for sign in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):

@@ -1,0 +1,88 @@
+"""Runs a station in a test and waits for what it says."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from core.events import LinkChanged
+from core.frames import Frame
+from core.model.machine import LinkState
+from core.ports import Heard, Station
+
+
+class Hearing:
+    """All that a station said, in order."""
+
+    def __init__(self, station: Station) -> None:
+        self.station = station
+        self.heard: list[Heard] = []
+        self._news = asyncio.Condition()
+        self._told = asyncio.Event()
+
+    def hear(self, heard: Heard) -> None:
+        """Take one thing."""
+        self.heard.append(heard)
+        self._told.set()
+
+    async def until(self, wanted: Callable[[], bool], seconds: float = 15.0) -> None:
+        """Wait until `wanted()`; it is asked again whenever something was heard."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not wanted():
+                    self._told.clear()
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(0.5):
+                            await self._told.wait()
+        except TimeoutError:
+            tail = "\n".join(str(heard)[:300] for heard in self.heard[-12:])
+            raise AssertionError(f"not within {seconds} s; last heard:\n{tail}") from None
+
+    @property
+    def links(self) -> list[LinkChanged]:
+        """The link's states, in order."""
+        return [heard for heard in self.heard if isinstance(heard, LinkChanged)]
+
+    @property
+    def state(self) -> LinkState | None:
+        """The newest one."""
+        return self.links[-1].state if self.links else None
+
+    def frames(self, kind: str) -> list[Frame]:
+        """The frames of a kind, in order."""
+        return [heard for heard in self.heard if isinstance(heard, Frame) and heard.kind == kind]
+
+    def processes(self) -> list[dict[str, Any]]:
+        """The newest list of processes."""
+        frames = self.frames("processes")
+        return json.loads(frames[-1].body) if frames else []
+
+    def facts(self) -> dict[str, Any]:
+        """The newest facts."""
+        return json.loads(self.frames("facts")[-1].body)
+
+    async def link(self, state: LinkState, seconds: float = 15.0) -> LinkChanged:
+        """Wait until the link is in `state`; return how it came there."""
+        await self.until(lambda: self.state is state, seconds)
+        return self.links[-1]
+
+    async def hello(self, seconds: float = 20.0) -> Frame:
+        """Wait for a first hello, or for a state that waits for the operator."""
+        stuck = {LinkState.NEEDS_TRUST, LinkState.NEEDS_YOU, LinkState.REFUSED}
+        await self.until(lambda: bool(self.frames("hello")) or self.state in stuck, seconds)
+        assert self.frames("hello"), self.links[-1]
+        return self.frames("hello")[-1]
+
+
+@asynccontextmanager
+async def hearing(station: Station) -> AsyncGenerator[Hearing, None]:
+    """Run `station` for the block."""
+    listener = Hearing(station)
+    task = asyncio.create_task(station.run(listener.hear))
+    try:
+        yield listener
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

@@ -1,0 +1,48 @@
+"""Machines of a test's sshd, as a config would name them."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from core.config import MachineConfig, WatchConfig
+from core.ids import MachineName
+from core.ports import Ask, Station
+from ssh.stations import station_for
+from tests.support.sshd import Sshd
+
+PYTHON = "/usr/bin/python3"
+
+
+def machine_of(sshd: Sshd, user: str = "alice", **changes: Any) -> MachineConfig:
+    """The config of one of its users, reached by asyncssh with the key that works."""
+    machine = MachineConfig(
+        name=MachineName(user),
+        host="127.0.0.1",
+        port=sshd.port,
+        user=user,
+        identity=str(sshd.key),
+        python=PYTHON,
+    )
+    return replace(machine, **changes)
+
+
+def trusting(sshd: Sshd, folder: Path, key: str = "host_ed25519") -> Path:
+    """A known_hosts file that knows this sshd."""
+    path = folder / "known_hosts"
+    path.write_text(sshd.known_hosts_line(key))
+    return path
+
+
+def station_of(
+    machine: MachineConfig,
+    known_hosts: Path,
+    *,
+    read_only: bool = False,
+    ask: Ask | None = None,
+    lease: float | None = None,
+) -> Station:
+    """A station that looks around often, for quick tests."""
+    watch = WatchConfig(facts_every=1.0, discover_every=0.2)
+    return station_for(
+        machine, known_hosts=known_hosts, read_only=read_only, ask=ask, watch=watch, lease=lease
+    )

@@ -1,0 +1,248 @@
+"""A real sshd on a loopback port, with users of its own and their login shells.
+
+It runs in a mount namespace whose /etc is an overlay: the machine's own /etc is not touched.
+It needs root (and Linux); without them the tests that use it are skipped, in CI they fail.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+SHELLS: Mapping[str, str] = {
+    "alice": "/bin/bash",
+    "bob": "/bin/bash",
+    "dashy": "/bin/dash",
+    "fishy": "/usr/bin/fish",
+    "cshy": "/bin/csh",
+    "tcshy": "/bin/tcsh",
+    "noisy": "/bin/bash",
+    "greedy": "/bin/bash",
+    "nosh": "/usr/sbin/nologin",
+}
+FIRST_UID = 61_001
+NOISY_RC = (
+    'echo "*** WELCOME TO gpu-07 ***"\nprintf "\\033]0;title\\007"\nstty -a 2>/dev/null\n'
+    'printf "no newline at the end"\n'
+)
+GREEDY_RC = "read -r taken\n"
+SSHD = "/usr/sbin/sshd"
+
+
+def require_sshd() -> None:
+    """Skip where no sshd can run; in CI that is a failure."""
+    missing = [
+        name
+        for name, there in (
+            ("sshd", Path(SSHD).exists()),
+            ("root", os.geteuid() == 0),
+            ("unshare", shutil.which("unshare") is not None),
+        )
+        if not there
+    ]
+    if missing:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"no {', '.join(missing)} here")
+
+
+def free_port() -> int:
+    """Return a loopback port that nobody listens on."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+def keygen(path: Path, passphrase: str = "", kind: str = "ed25519") -> Path:
+    """Make a key pair at `path`."""
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", kind, "-N", passphrase, "-C", "", "-f", str(path)], check=True
+    )
+    return path
+
+
+def fingerprint(path: Path) -> str:
+    """Return the SHA256 fingerprint of a public key file, as ssh-keygen prints it."""
+    done = subprocess.run(
+        ["ssh-keygen", "-l", "-f", str(path)], check=True, capture_output=True, text=True
+    )
+    return done.stdout.split()[1]
+
+
+@dataclass
+class Sshd:
+    """A running sshd.
+
+    Attributes:
+        root: Its folder: host keys, user keys, homes, log.
+        key: A private key that every user accepts.
+    """
+
+    root: Path
+    port: int = field(default_factory=free_port)
+    options: str = ""
+    host_keys: tuple[str, ...] = ("host_ed25519",)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def key(self) -> Path:
+        """A private key that every user accepts."""
+        return self.root / "user_key"
+
+    @property
+    def locked_key(self) -> Path:
+        """Another one, with the passphrase `open sesame`."""
+        return self.root / "locked_key"
+
+    def home(self, user: str) -> Path:
+        """The home folder of `user`, seen from outside."""
+        return self.root / "home" / user
+
+    def known_hosts_line(self, key: str = "host_ed25519") -> str:
+        """A known_hosts line that makes this sshd known."""
+        public = (self.root / f"{key}.pub").read_text().split()
+        return f"[127.0.0.1]:{self.port} {public[0]} {public[1]}\n"
+
+    def start(self) -> None:
+        """Start it (again); returns once it listens."""
+        config = self.root / "sshd_config"
+        keys = "".join(f"HostKey {self.root / name}\n" for name in self.host_keys)
+        config.write_text(
+            f"Port {self.port}\nListenAddress 127.0.0.1\n{keys}"
+            f"PidFile {self.root / 'sshd.pid'}\nAuthorizedKeysFile {self.root / 'authorized'}\n"
+            "PasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\n"
+            "StrictModes no\nPermitRootLogin yes\nLogLevel VERBOSE\nMaxStartups 100\n"
+            "Subsystem sftp internal-sftp\nAcceptEnv EVALROOM_TEST_*\n"
+            f"SetEnv PATH={os.environ['PATH']}\n"
+            f"{self.options}\n"
+        )
+        Path("/run/sshd").mkdir(exist_ok=True)
+        script = (
+            f"mount -t overlay overlay -o lowerdir=/etc,upperdir={self.root / 'up'},"
+            f"workdir={self.root / 'wk'} /etc && "
+            "mount -t tmpfs tmpfs /home && "
+            f"mount --bind {self.root / 'home'} /home && "
+            f"exec {SSHD} -D -e -f {config}"
+        )
+        with (self.root / "sshd.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                ["unshare", "-m", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log, start_new_session=True,
+            )  # fmt: skip
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                break
+            with socket.socket() as sock:
+                if sock.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.02)
+        raise AssertionError(f"sshd did not start: {(self.root / 'sshd.log').read_text()[-2000:]}")
+
+    def stop(self) -> None:
+        """Stop its listener and every session of it."""
+        self.signal_sessions(signal.SIGKILL)
+        self.stop_listener()
+
+    def stop_listener(self) -> None:
+        """Stop its listener; sessions live on."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def sessions(self) -> list[int]:
+        """The pids of its session processes (`sshd: user ...`)."""
+        listener = self.process.pid if self.process is not None else -1
+        found: list[int] = []
+        pending = [listener]
+        children: dict[int, list[int]] = {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    stat = (entry / "stat").read_text()
+                except OSError:
+                    continue
+                parent = int(stat.rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry.name))
+        while pending:
+            for child in children.get(pending.pop(), []):
+                name = _command(child)
+                if name.startswith("sshd"):
+                    found.append(child)
+                    pending.append(child)
+        return found
+
+    def signal_sessions(self, sign: signal.Signals) -> int:
+        """Send `sign` to every session process; return how many."""
+        pids = self.sessions()
+        for pid in pids:
+            try:
+                os.kill(pid, sign)
+            except ProcessLookupError:
+                continue
+        return len(pids)
+
+    def log(self) -> str:
+        """What it wrote."""
+        return (self.root / "sshd.log").read_text(errors="replace")
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def prepare(root: Path) -> Sshd:
+    """Lay out keys, homes and the overlay of an sshd in `root`; it does not run yet."""
+    for name in ("up", "wk", "home"):
+        (root / name).mkdir(parents=True)
+    for folder in (root, *root.parents):
+        if folder == Path("/tmp"):
+            break
+        if folder.stat().st_uid == os.geteuid():
+            folder.chmod(folder.stat().st_mode | 0o011)
+    for name in ("host_ed25519", "other_ed25519"):
+        keygen(root / name)
+    keygen(root / "host_rsa", kind="rsa")
+    keygen(root / "user_key")
+    keygen(root / "locked_key", "open sesame")
+    accepted = (root / "user_key.pub").read_text() + (root / "locked_key.pub").read_text()
+    (root / "authorized").write_text(accepted)
+    (root / "authorized").chmod(0o644)
+    for name in ("passwd", "shadow", "group"):
+        shutil.copy(Path("/etc") / name, root / "up" / name)
+    with (root / "up" / "passwd").open("a") as passwd, (root / "up" / "shadow").open("a") as shadow:
+        for uid, (user, shell) in enumerate(SHELLS.items(), FIRST_UID):
+            home = root / "home" / user
+            home.mkdir()
+            passwd.write(f"{user}:x:{uid}:{uid}::/home/{user}:{shell}\n")
+            shadow.write(f"{user}:*:19000:0:99999:7:::\n")
+            (home / ".bashrc").write_text({"noisy": NOISY_RC, "greedy": GREEDY_RC}.get(user, ""))
+            for path in (home, home / ".bashrc"):
+                os.chown(path, uid, uid)
+    (root / "up" / "shadow").chmod(0o600)
+    return Sshd(root)
+
+
+@contextmanager
+def running(root: Path, options: str = "") -> Iterator[Sshd]:
+    """Yield a running sshd; stop it and its sessions afterwards."""
+    require_sshd()
+    sshd = prepare(root)
+    sshd.options = options
+    sshd.start()
+    try:
+        yield sshd
+    finally:
+        sshd.stop()
