@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.errors import StorageError
+from core.codec import event_of
 from core.events import Event
 from core.ids import MachineName, TaskKey
 from core.model.task import ProgressPoint
 from storage.about import column_text, task_columns
 from storage.database import Database
-from storage.event_text import event_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +70,7 @@ async def events_kept(
         StorageError: They can't be read.
     """
     rows = await database.read(
-        "SELECT id, desk, kind, body FROM event"
+        "SELECT id, desk, body FROM event"
         " WHERE (? IS NULL OR machine = ?) AND (? IS NULL OR task_id = ?) AND (? IS NULL OR id < ?)"
         " ORDER BY id DESC LIMIT ?",
         (
@@ -86,8 +85,8 @@ async def events_kept(
     kept: list[Kept] = []
     for row in rows:
         try:
-            event = event_from(row["kind"], row["body"])
-        except StorageError:
+            event = event_of(row["body"])
+        except ValueError:
             continue
         kept.append(Kept(number=row["id"], desk=row["desk"], event=event))
     return kept

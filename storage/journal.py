@@ -10,13 +10,13 @@ import secrets
 import sqlite3
 from collections.abc import Sequence
 
+from core.codec import line_of
 from core.events import Event
 from core.ids import TaskKey
 from core.model.task import ProgressPoint
 from core.ports import Clock
 from storage.about import about, task_columns
 from storage.database import Database
-from storage.event_text import event_text
 from storage.history import progress_of
 from storage.worth import Worth
 
@@ -113,7 +113,7 @@ class Journal:
         )
 
     def _row(self, event: Event) -> tuple[object, ...]:
-        return (event.at, self._desk, type(event).__name__, *about(event), event_text(event))
+        return (event.at, self._desk, type(event).__name__, *about(event), line_of(event))
 
 
 def _write_points(

@@ -5,6 +5,7 @@ from typing import get_args
 
 import pytest
 
+from core.codec import event_of, line_of
 from core.events import (
     Event,
     LinkChanged,
@@ -26,7 +27,6 @@ from core.model.sample import SampleCounts
 from core.model.task import LogHeader, Metric, ProgressPoint, TaskCounts, TaskRow
 from storage.about import about
 from storage.database import Database
-from storage.event_text import event_from, event_text
 from storage.history import events_kept
 from storage.journal import Journal
 from storage.worth import Worth
@@ -121,7 +121,7 @@ def test_every_event_has_its_columns_and_its_text() -> None:
     assert kinds <= set(get_args(Event))
     for event in SAMPLES_OF_EVENTS:
         assert about(event)[0] == M
-        assert event_from(type(event).__name__, event_text(event)) == event
+        assert event_of(line_of(event)) == event
 
 
 async def test_hostile_text_of_a_host_is_kept_as_it_is(path: Path) -> None:
@@ -141,7 +141,9 @@ async def test_events_of_a_later_evalroom_are_left_out_of_what_is_read(path: Pat
     async with Database.at(path) as database:
         await journal(database, SetClock()).keep(SAMPLES_OF_EVENTS[:2])
         await database.write(
-            lambda c: c.execute("UPDATE event SET kind = 'OrderDone' WHERE id = 1")
+            lambda c: c.execute(
+                "UPDATE event SET body = replace(body, 'LinkChanged', 'OrderDone') WHERE id = 1"
+            )
         )
         await database.write(lambda c: c.execute("UPDATE event SET body = '[' WHERE id = 2"))
         assert await events_kept(database) == []

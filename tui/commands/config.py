@@ -1,5 +1,6 @@
 """`evalroom config check | show | path`."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
@@ -11,11 +12,12 @@ from core.text import shown
 from tui.commands.printing import print_error, print_json, print_lines
 
 
-def check(path: Path | None, *, as_json: bool) -> int:
+def check(path: Path | None, *, actions: Collection[str], as_json: bool) -> int:
     """Tell all that is wrong with a config; return the exit status.
 
     Args:
         path: The file; None: there is none, and that is fine.
+        actions: The names that `[keys]` may hold.
         as_json: Whether to print JSON.
 
     Raises:
@@ -24,7 +26,7 @@ def check(path: Path | None, *, as_json: bool) -> int:
     wrong: tuple[ConfigWrong, ...] = ()
     config = default_config()
     if path is not None:
-        config, wrong = check_config(text_of(path), path)
+        config, wrong = check_config(text_of(path), path, actions=actions)
     if as_json:
         errors = [
             {"kind": each.kind, "message": each.message, "advice": each.advice} for each in wrong

@@ -21,7 +21,7 @@ class Looker(Protocol):
         """Return the time at the desk, Unix seconds."""
         ...
 
-    async def first_look(self, timeout: float) -> None:
+    async def first_look(self, timeout: float) -> bool:
         """Wait until every machine has answered, failed, or the seconds have passed."""
         ...
 

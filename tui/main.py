@@ -1,0 +1,331 @@
+"""Where all meet: words are parsed first, what they need is imported then.
+
+This is the only place that knows the links, the storage and the screens at once, and the only
+one that catches what nobody expected.
+"""
+
+import asyncio
+import contextlib
+import sys
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import StorageError, UsageWrong
+from core.text import shown
+from tui.arguments import Words, parsed
+from tui.endings import cause_of, ended_by, keep_crash, run_loop, version
+
+if TYPE_CHECKING:
+    from core.config import Config, MachineConfig
+    from core.desk import Desk
+    from core.events import MachineNamed
+    from core.ports import Ask, Keeping
+    from storage.paths import Paths
+    from tui.commands.demo import Demo
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run evalroom with these words; return the exit status. Never raises an `Exception`."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(words)
+    except BaseException as error:  # noqa: BLE001 - the one place
+        return ended_by(cause_of(error), words)
+
+
+def _run(argv: Sequence[str]) -> int:  # noqa: PLR0911 - one case per command
+    words = parsed(argv)
+    if words.given.pop("version", False):
+        print(f"evalroom {version()}")  # noqa: T201
+        return 0
+    match words.command:
+        case "probe":
+            return _print_probe()
+        case "config":
+            return _config(words)
+        case "demo":
+            return _demo(words)
+        case "replay":
+            _need_a_terminal()
+            return asyncio.run(_replay(words))
+        case None:
+            _need_a_terminal()
+            return asyncio.run(_room(_read_config(words), words))
+        case _:
+            return run_loop(_look(words))
+
+
+def _has_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _need_a_terminal() -> None:
+    if not _has_terminal():
+        raise UsageWrong(
+            "the room needs a terminal on its input and output",
+            "without one: evalroom status, watch, samples, sample or machines (with --json too)",
+        )
+
+
+# What is read before anything starts
+
+
+def _read_config(words: Words) -> "Config":
+    from core.config_file import default_config, read_config  # noqa: PLC0415
+    from storage.paths import refuse_if_others_write  # noqa: PLC0415
+    from tui.keys import BY_NAME  # noqa: PLC0415
+
+    path = _config_path(words)
+    if path is None:
+        config = default_config()
+    else:
+        if path.exists():
+            refuse_if_others_write(path)
+        config = read_config(path, actions=tuple(BY_NAME))
+    return replace(config, read_only=config.read_only or words.read_only)
+
+
+def _config_path(words: Words) -> Path | None:
+    """Return the config to read; None: there is none in the usual place."""
+    from storage.paths import paths  # noqa: PLC0415
+
+    usual = paths().config_file
+    if words.config is not None:
+        return words.config.expanduser()
+    return usual if usual.exists() else None
+
+
+def _config(words: Words) -> int:
+    from storage.config_text import config_text  # noqa: PLC0415
+    from storage.paths import paths  # noqa: PLC0415
+    from tui.commands import config as commands  # noqa: PLC0415
+    from tui.keys import BY_NAME  # noqa: PLC0415
+
+    what, path = words.given["what"], _config_path(words)
+    if what == "check":
+        return commands.check(path, actions=tuple(BY_NAME), as_json=words.as_json)
+    if what == "show":
+        config = _read_config(words)
+        return commands.show(config, config_text(config), as_json=words.as_json)
+    place = path or paths().config_file
+    return commands.where(place, is_there=place.exists(), as_json=words.as_json)
+
+
+def _print_probe() -> int:
+    from ssh.probe_session import probe_source  # noqa: PLC0415
+
+    sys.stdout.buffer.write(probe_source())
+    sys.stdout.buffer.flush()
+    return 0
+
+
+# The desk, and what runs on it
+
+
+class _WallClock:
+    def now(self) -> float:
+        return time.time()
+
+
+@contextlib.contextmanager
+def _desk(
+    config: "Config",
+    words: Words,
+    *,
+    keeping: "Keeping | None" = None,
+    ask: "Ask | None" = None,
+) -> "Generator[Desk, None, None]":
+    """A desk over the config's machines; it does nothing until it runs."""
+    from core.desk import Desk  # noqa: PLC0415
+    from core.recorder import Recorder  # noqa: PLC0415
+    from ssh.stations import station_for  # noqa: PLC0415
+    from storage.paths import paths  # noqa: PLC0415
+
+    clock = _WallClock()
+    known_hosts = paths().known_hosts
+    stations = [
+        station_for(
+            machine,
+            known_hosts=known_hosts,
+            read_only=config.read_only,
+            ask=ask,
+            watch=config.watch,
+        )
+        for machine in config.machines
+    ]
+    recorder = Recorder(words.record) if words.record is not None else None
+    try:
+        yield Desk(
+            stations=stations,
+            named=[_named(machine, config, clock.now()) for machine in config.machines],
+            watch=config.watch,
+            clock=clock,
+            keeping=keeping,
+            record=recorder,
+        )
+    finally:
+        if recorder is not None:
+            recorder.close()
+
+
+@contextlib.asynccontextmanager
+async def _running(desk: "Desk") -> AsyncGenerator[None, None]:
+    """Let a desk run within the block."""
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(desk.run(), name="desk")
+        try:
+            yield
+        finally:
+            running.cancel()
+
+
+def _named(machine: "MachineConfig", config: "Config", at: float) -> "MachineNamed":
+    from core.events import MachineNamed  # noqa: PLC0415
+
+    return MachineNamed(
+        at=at,
+        machine=machine.name,
+        address=_address(machine),
+        kind=machine.link,
+        tags=machine.tags,
+        read_only=machine.read_only or config.read_only,
+        production=machine.production,
+    )
+
+
+def _address(machine: "MachineConfig") -> str:
+    """How a machine is reached, for people."""
+    if machine.link == "command":
+        return shown(" ".join(machine.command)) if machine.command else "this computer"
+    user = f"{machine.user}@" if machine.user else ""
+    port = f":{machine.port}" if machine.port else ""
+    return f"{user}{machine.host or machine.name}{port}"
+
+
+@contextlib.asynccontextmanager
+async def _journal(config: "Config", places: "Paths") -> "AsyncGenerator[Keeping | None, None]":
+    """The history; the room opens without one when it can't be opened, and says so."""
+    from storage.database import Database  # noqa: PLC0415
+    from storage.journal import Journal  # noqa: PLC0415
+
+    database = Database(places.database)
+    try:
+        await database.open()
+    except StorageError as error:
+        sys.stderr.write(f"evalroom: nothing is kept: {error.message}\n")
+        yield None
+        return
+    try:
+        if database.moved_aside is not None:
+            kept = shown(database.moved_aside.name)
+            sys.stderr.write(f"evalroom: the history was unusable; it is kept as {kept}\n")
+        yield Journal(database, limit_mib=config.storage.limit_mib, clock=_WallClock())
+    finally:
+        await database.close()
+
+
+async def _look(words: Words) -> int:
+    """Run a headless command on a desk."""
+    config = _read_config(words)
+    with _desk(config, words) as desk:
+        async with _running(desk):
+            return await _command(words)(desk)
+
+
+def _command(words: Words) -> "Callable[[Desk], Awaitable[int]]":
+    given, as_json = words.given, words.as_json
+    match words.command:
+        case "status":
+            from tui.commands.status import status  # noqa: PLC0415
+
+            return lambda desk: status(desk, timeout=given["timeout"], as_json=as_json)
+        case "machines":
+            from tui.commands.status import machines  # noqa: PLC0415
+
+            return lambda desk: machines(desk, timeout=given["timeout"], as_json=as_json)
+        case "watch":
+            from tui.commands.watching import watch  # noqa: PLC0415
+
+            return lambda desk: watch(desk, seconds=given["seconds"], as_json=as_json)
+        case _:
+            raise UsageWrong(f"no command {shown(words.command)}")
+
+
+def _demo(words: Words) -> int:
+    """Run the demo: in the room, or headless where there is no terminal."""
+    if words.given["headless"] or not _has_terminal():
+        return run_loop(_demo_headless(words))
+    from storage.config_text import config_text  # noqa: PLC0415
+    from storage.paths import paths  # noqa: PLC0415
+    from tui.commands.demo_room import demo_in_the_room  # noqa: PLC0415
+
+    options = ["--read-only"] if words.read_only else []
+    if words.record is not None:
+        options += ["--record", str(words.record.absolute())]
+    return demo_in_the_room(
+        words.given["seconds"],
+        config_text=lambda demo: config_text(_demo_config(demo, words)),
+        options=options,
+        crashes=paths().crashes,
+    )
+
+
+async def _demo_headless(words: Words) -> int:
+    from tui.commands.demo import demo_running, watch_to_the_end  # noqa: PLC0415
+
+    async with demo_running(words.given["seconds"]) as demo:
+        with _desk(_demo_config(demo, words), words) as desk:
+            async with _running(desk):
+                return await watch_to_the_end(desk, demo)
+
+
+def _demo_config(demo: "Demo", words: Words) -> "Config":
+    from core.config import Config  # noqa: PLC0415
+
+    return Config(machines=(demo.machine(),), read_only=words.read_only)
+
+
+async def _room(config: "Config", words: Words) -> int:
+    """Open the room."""
+    from storage.paths import paths  # noqa: PLC0415
+    from storage.view_state import ViewState  # noqa: PLC0415
+    from tui.app import RoomApp  # noqa: PLC0415
+
+    apps: list[RoomApp] = []
+
+    async def ask(prompt: str, is_seen: bool) -> str | None:
+        return await apps[0].ask(prompt, is_seen) if apps else None
+
+    places = paths()
+    async with _journal(config, places) as keeping:
+        with _desk(config, words, keeping=keeping, ask=ask) as desk:
+            app = RoomApp(
+                desk,
+                screen=config.screen,
+                keys=config.keys,
+                store=ViewState(places.view_state),
+                keep_crash=keep_crash,
+            )
+            apps.append(app)
+            await app.run_async(mouse=config.screen.mouse)
+    return app.return_code or 0
+
+
+async def _replay(words: Words) -> int:
+    """Play a recording in the room."""
+    from core.replay import ReplayDesk, read_recording  # noqa: PLC0415
+    from tui.app import RoomApp  # noqa: PLC0415
+
+    config = _read_config(words)
+    events = read_recording(words.given["file"])
+    desk = ReplayDesk(events, clock=_WallClock(), speed=words.given["speed"])
+    app = RoomApp(desk, screen=config.screen, keys=config.keys, keep_crash=keep_crash)
+    await app.run_async(mouse=config.screen.mouse)
+    return app.return_code or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
