@@ -1,0 +1,132 @@
+"""Reading JSON of another program: nothing is taken for granted, nothing is guessed.
+
+A field of the wrong type counts as unknown (None). Only a document that is no JSON, or a row
+without what identifies it, is an error, and it is an error of that row alone.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from core.errors import AnswerMalformed
+
+JsonObject = Mapping[str, Any]
+
+_DECODER = msgspec.json.Decoder()
+_RAW_LIST = msgspec.json.Decoder(list[msgspec.Raw])
+_RAW_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_NOTHING: JsonObject = {}
+
+
+def parse(body: bytes | msgspec.Raw) -> object:
+    """Return what the JSON `body` says.
+
+    Raises:
+        AnswerMalformed: It is no JSON, or nested without measure.
+    """
+    try:
+        return cast("object", _DECODER.decode(body))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError) as error:
+        raise AnswerMalformed(f"an answer that is no JSON: {_short(error)}") from error
+
+
+def parse_object(body: bytes | msgspec.Raw) -> JsonObject:
+    """Return the JSON object in `body`.
+
+    Raises:
+        AnswerMalformed: It is something else.
+    """
+    value = parse(body)
+    if not isinstance(value, dict):
+        raise AnswerMalformed(f"an answer that is no object but {type(value).__name__}")
+    return cast("JsonObject", value)
+
+
+def raw_rows(body: bytes | msgspec.Raw) -> list[bytes]:
+    """Return the JSON of each item of the list in `body`, undecoded.
+
+    Raises:
+        AnswerMalformed: It is no list.
+    """
+    try:
+        return [bytes(raw) for raw in _RAW_LIST.decode(body)]
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError) as error:
+        raise AnswerMalformed(f"an answer that is no list: {_short(error)}") from error
+
+
+def raw_fields(body: bytes) -> Mapping[str, msgspec.Raw]:
+    """Return the JSON of each field of the object in `body`, undecoded.
+
+    Raises:
+        AnswerMalformed: It is no object.
+    """
+    try:
+        return _RAW_FIELDS.decode(body)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError) as error:
+        raise AnswerMalformed(f"an answer that is no object: {_short(error)}") from error
+
+
+def text(row: JsonObject, name: str) -> str | None:
+    """Return a text field, None where it is missing or no text."""
+    value = row.get(name)
+    return value if isinstance(value, str) else None
+
+
+def number(row: JsonObject, name: str) -> float | None:
+    """Return a finite number as float, None where it is missing or none."""
+    return as_number(row.get(name))
+
+
+def as_number(value: object) -> float | None:
+    """Return a finite number as float, None where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def count(row: JsonObject, name: str) -> int | None:
+    """Return a whole number, None where it is missing or none (or beyond 64 bits)."""
+    value = row.get(name)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if abs(value) < 1 << 63 else None
+
+
+def flag(row: JsonObject, name: str) -> bool | None:
+    """Return a boolean, None where it is missing or none."""
+    value = row.get(name)
+    return value if isinstance(value, bool) else None
+
+
+def texts(row: JsonObject, name: str) -> tuple[str, ...]:
+    """Return a list of texts; what is no text in it is left out."""
+    return tuple(item for item in items(row, name) if isinstance(item, str))
+
+
+def items(row: JsonObject, name: str) -> Sequence[object]:
+    """Return a list, empty where it is missing or none."""
+    value = row.get(name)
+    return cast("list[object]", value) if isinstance(value, list) else ()
+
+
+def objects(row: JsonObject, name: str) -> tuple[JsonObject, ...]:
+    """Return a list of objects; what is no object in it is left out."""
+    return tuple(cast("JsonObject", item) for item in items(row, name) if isinstance(item, dict))
+
+
+def inner(row: JsonObject, name: str) -> JsonObject:
+    """Return an object field, empty where it is missing or none."""
+    value = row.get(name)
+    return cast("JsonObject", value) if isinstance(value, dict) else _NOTHING
+
+
+def _short(error: BaseException) -> str:
+    return (str(error) or type(error).__name__)[:120]

@@ -1,0 +1,289 @@
+"""Envelopes of the control channel, decoded: task rows, sample rows, scoring passes.
+
+Shapes are those of Inspect 0.3.246 to 0.3.285 (GET /tasks, GET /evals/E/samples, GET
+/tasks/K/score). A row that is not what it should be becomes a sentence, and nothing else.
+"""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from core.ctl.decode import (
+    JsonObject,
+    as_number,
+    count,
+    flag,
+    inner,
+    number,
+    objects,
+    parse_object,
+    raw_fields,
+    raw_rows,
+    text,
+    texts,
+)
+from core.errors import AnswerMalformed
+from core.model.sample import Activity, Sample, SampleCounts, ToolCall
+from core.model.task import Metric, TaskCounts, TaskRow
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRows:
+    """The whole task list of a process, and what could not be read of it."""
+
+    rows: tuple[TaskRow, ...]
+    malformed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleRows:
+    """A samples envelope.
+
+    Attributes:
+        as_of: Unix seconds on the eval's own clock; 0 where an old server has none.
+        counts: Of the whole task; None where an old server has none.
+        malformed: A sentence for each row that could not be read.
+    """
+
+    as_of: float
+    counts: SampleCounts | None
+    rows: tuple[Sample, ...]
+    truncated: bool
+    malformed: tuple[str, ...] = ()
+
+
+def task_rows(body: bytes) -> TaskRows:
+    """Decode `GET /tasks`.
+
+    Raises:
+        AnswerMalformed: It is no list.
+    """
+    rows: list[TaskRow] = []
+    malformed: list[str] = []
+    for raw in raw_rows(body):
+        try:
+            rows.append(task_row(raw))
+        except AnswerMalformed as error:
+            malformed.append(error.message)
+    return TaskRows(tuple(rows), tuple(malformed))
+
+
+def task_row(raw: bytes) -> TaskRow:
+    """Decode one task row.
+
+    Raises:
+        AnswerMalformed: It is no object, or has no task id and eval id.
+    """
+    row = parse_object(raw)
+    task_id, eval_id = text(row, "task_id"), text(row, "eval_id")
+    if task_id is None or eval_id is None:
+        raise AnswerMalformed("a task row without a task id and an eval id")
+    samples = inner(row, "samples")
+    return TaskRow(
+        task_id=task_id,
+        eval_id=eval_id,
+        task=text(row, "task") or "",
+        model=text(row, "model") or "",
+        solver=text(row, "solver") or "",
+        run_id=text(row, "run_id") or "",
+        log_location=text(row, "log_location") or "",
+        status=text(row, "status") or "running",
+        started_at=number(row, "started_at"),
+        completed_at=number(row, "completed_at"),
+        paused=_latches(row, "paused"),
+        paused_now=_latches(row, "paused_now"),
+        quiesced=bool(flag(row, "quiesced")),
+        held=count(row, "held"),
+        resolving=text(row, "resolving"),
+        attempts=count(row, "attempts") or 1,
+        epochs=count(row, "epochs"),
+        samples=TaskCounts(
+            total=count(samples, "total") or 0,
+            completed=count(samples, "completed") or 0,
+            errored=count(samples, "errored") or 0,
+            cancelled=count(samples, "cancelled") or 0,
+            in_flight=count(samples, "in_flight"),
+            queued=count(samples, "queued"),
+        ),
+        total_tokens=count(row, "total_tokens"),
+        tokens_per_second=number(row, "tokens_per_second"),
+        total_messages=count(row, "total_messages"),
+        refusals=count(row, "refusals"),
+        http_retries=count(row, "http_retries"),
+        keep_alive=flag(row, "keep_alive"),
+        process_paused=flag(row, "process_paused"),
+        process_paused_now=flag(row, "process_paused_now"),
+        paused_models=texts(row, "paused_models"),
+        api_version=count(row, "api_version"),
+        raw=raw,
+    )
+
+
+def _latches(row: JsonObject, name: str) -> tuple[str, ...]:
+    # Before 0.3.252 `paused` was a plain boolean of the task's own latch.
+    return ("task",) if row.get(name) is True else texts(row, name)
+
+
+def sample_rows(body: bytes) -> SampleRows:
+    """Decode `GET /evals/E/samples`.
+
+    Raises:
+        AnswerMalformed: It is no such envelope.
+    """
+    fields = raw_fields(body)
+    listed = fields.get("samples")
+    if listed is None:
+        raise AnswerMalformed("a samples envelope without samples")
+    rows: list[Sample] = []
+    malformed: list[str] = []
+    for raw in raw_rows(listed):
+        try:
+            rows.append(sample_row(raw))
+        except AnswerMalformed as error:
+            malformed.append(error.message)
+    head = parse_object(
+        b"{%s}"
+        % b",".join(
+            b'"%s":%s' % (name.encode(), bytes(fields[name]))
+            for name in ("as_of", "counts", "truncated")
+            if name in fields
+        )
+    )
+    counts = head.get("counts")
+    return SampleRows(
+        as_of=number(head, "as_of") or 0.0,
+        counts=_counts(inner(head, "counts")) if isinstance(counts, dict) else None,
+        rows=tuple(rows),
+        truncated=bool(flag(head, "truncated")),
+        malformed=tuple(malformed),
+    )
+
+
+def _counts(row: JsonObject) -> SampleCounts:
+    return SampleCounts(
+        running=count(row, "running") or 0,
+        completed=count(row, "completed") or 0,
+        error=count(row, "error") or 0,
+        cancelled=count(row, "cancelled") or 0,
+        pending=count(row, "pending") or 0,
+        queued=count(row, "queued") or 0,
+    )
+
+
+def sample_row(raw: bytes) -> Sample:
+    """Decode one sample row.
+
+    Raises:
+        AnswerMalformed: It is no object, or lacks its id, epoch or status.
+    """
+    row = parse_object(raw)
+    sample_id, epoch, status = row.get("sample_id"), count(row, "epoch"), text(row, "status")
+    if isinstance(sample_id, bool) or not isinstance(sample_id, str | int):
+        raise AnswerMalformed("a sample row without a sample id")
+    if epoch is None or status is None:
+        raise AnswerMalformed("a sample row without an epoch and a status")
+    scores = row.get("scores")
+    return Sample(
+        sample_id=sample_id,
+        epoch=epoch,
+        status=status,
+        started_at=number(row, "started_at"),
+        completed_at=number(row, "completed_at"),
+        total_time=number(row, "total_time"),
+        total_tokens=count(row, "total_tokens"),
+        message_count=count(row, "message_count"),
+        turn_count=count(row, "turn_count"),
+        token_limit_usage=number(row, "token_limit_usage"),
+        token_limit_total=number(row, "token_limit_total"),
+        token_limit_type=text(row, "token_limit_type"),
+        last_activity_at=number(row, "last_activity_at"),
+        activity=_activity(inner(row, "activity")),
+        events=count(row, "events"),
+        scores=inner(row, "scores") if isinstance(scores, dict) else None,
+        retries=count(row, "retries"),
+        limit=text(row, "limit"),
+        interrupt=text(row, "interrupt"),
+        has_error=row.get("error") is not None or status == "error",
+        raw=_without_content(row, raw),
+    )
+
+
+_CONTENT = ("error", "limit_reason")
+
+
+def _without_content(row: JsonObject, raw: bytes) -> bytes:
+    """Return the row without the free text that servers before API 6 send unasked."""
+    if all(row.get(name) is None for name in _CONTENT):
+        return raw
+    return msgspec.json.encode({**row, **{name: None for name in _CONTENT if name in row}})
+
+
+def _activity(row: JsonObject) -> Activity | None:
+    kind = text(row, "type")
+    if kind is None:
+        return None
+    return Activity(
+        type=kind,
+        count=count(row, "count") or 1,
+        started_at=number(row, "started_at"),
+        detail=text(row, "detail"),
+        deadline=number(row, "deadline"),
+        calls=tuple(
+            ToolCall(
+                id=text(call, "id") or "",
+                function=text(call, "function") or "",
+                started_at=number(call, "started_at"),
+                cancel_requested=bool(flag(call, "cancel_requested")),
+            )
+            for call in objects(row, "calls")
+        ),
+        tokens=count(row, "tokens"),
+        last_progress_at=number(row, "last_progress_at"),
+    )
+
+
+def score_metrics(body: bytes) -> tuple[Metric, ...]:
+    """Return the metrics of a scoring pass (`GET /tasks/K/score`), empty while it has none.
+
+    Raises:
+        AnswerMalformed: It is no object.
+    """
+    result = inner(parse_object(body), "result")
+    return tuple(
+        metric
+        for scorer in objects(result, "metrics")
+        for metric in metrics_of(text(scorer, "scorer") or "", inner(scorer, "metrics"))
+    )
+
+
+def metrics_of(scorer: str, values: JsonObject) -> tuple[Metric, ...]:
+    """Return a scorer's metrics; its `stderr` is the error bar of the one before all others."""
+    numbers = {
+        name: found for name, value in values.items() if (found := as_number(value)) is not None
+    }
+    stderr = numbers.get("stderr")
+    named = [name for name in numbers if name != "stderr"] or list(numbers)
+    return tuple(
+        Metric(
+            scorer=scorer,
+            name=name,
+            value=numbers[name],
+            stderr=stderr if name == named[0] and name != "stderr" else None,
+        )
+        for name in named
+    )
+
+
+def header_metrics(results: JsonObject) -> tuple[Metric, ...]:
+    """Return the metrics of a log header's `results` (EvalResults), in the log's order."""
+    return tuple(
+        metric
+        for score in objects(results, "scores")
+        for metric in metrics_of(
+            text(score, "name") or text(score, "scorer") or "",
+            {
+                name: inner(inner(score, "metrics"), name).get("value")
+                for name in inner(score, "metrics")
+            },
+        )
+    )

@@ -1,0 +1,148 @@
+"""Paths of Inspect's control channel. Every parameter is quoted by one function here."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+AS_OF = "{as_of}"
+"""In a watched path: stands for the `as_of` of the last answer (docs/frames.md)."""
+
+TASKS = "/tasks"
+PROCESS_CONFIG = "/config"
+OPENAPI = "/openapi.json"
+
+
+def _word(value: str) -> str:
+    return quote(value, safe="")
+
+
+def _path(*steps: str) -> str:
+    return "/" + "/".join(_word(step) for step in steps)
+
+
+def _with(path: str, *query: tuple[str, str | float | bool | None]) -> str:
+    told = [(name, value) for name, value in query if value is not None]
+    if not told:
+        return path
+    return path + "?" + "&".join(f"{name}={_value(value)}" for name, value in told)
+
+
+def _value(value: str | float | bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value == AS_OF:
+        return AS_OF
+    return _word(str(value))
+
+
+def samples(
+    eval_id: str,
+    *,
+    active_since: str | float | None = None,
+    status: Sequence[str] = (),
+    limit: int | None = None,
+    all_rows: bool | None = None,
+    errors: bool = False,
+    content: bool | None = None,
+) -> str:
+    """Return the path of an attempt's sample list (`active_since` may be `AS_OF`)."""
+    return _with(
+        _path("evals", eval_id, "samples"),
+        ("active_since", active_since),
+        ("status", ",".join(status) or None),
+        ("limit", limit),
+        ("all", all_rows),
+        ("filter", "errors" if errors else None),
+        ("content", content),
+    )
+
+
+def sample(eval_id: str, sample_id: str | int, epoch: int, *, content: bool | None = None) -> str:
+    """Return the path of one sample's detail."""
+    return _with(_path("evals", eval_id, "sample"), *_of(sample_id, epoch), ("content", content))
+
+
+def events(
+    eval_id: str,
+    sample_id: str | int,
+    epoch: int,
+    *,
+    since: str | None = None,
+    tail: int | None = None,
+    types: str | None = None,
+    limit: int | None = None,
+    content: bool | None = None,
+    full: bool | None = None,
+) -> str:
+    """Return the path of a page of a sample's events."""
+    return _with(
+        _path("evals", eval_id, "sample", "events"),
+        *_of(sample_id, epoch),
+        ("since", since),
+        ("tail", tail),
+        ("type", types),
+        ("limit", limit),
+        ("content", content),
+        ("full", full),
+    )
+
+
+def messages(
+    eval_id: str,
+    sample_id: str | int,
+    epoch: int,
+    *,
+    tail: int | None = None,
+    content: bool | None = None,
+    full: bool | None = None,
+) -> str:
+    """Return the path of a sample's messages."""
+    return _with(
+        _path("evals", eval_id, "sample", "messages"),
+        *_of(sample_id, epoch),
+        ("tail", tail),
+        ("content", content),
+        ("full", full),
+    )
+
+
+def store(
+    eval_id: str,
+    sample_id: str | int,
+    epoch: int,
+    *,
+    keys: Sequence[str] = (),
+    content: bool | None = None,
+    full: bool | None = None,
+) -> str:
+    """Return the path of a sample's store."""
+    return _with(
+        _path("evals", eval_id, "sample", "store"),
+        *_of(sample_id, epoch),
+        *(("key", key) for key in keys),
+        ("content", content),
+        ("full", full),
+    )
+
+
+def sample_score(eval_id: str, sample_id: str | int, epoch: int) -> str:
+    """Return the path of a sample's last scoring pass."""
+    return _with(_path("evals", eval_id, "sample", "score"), *_of(sample_id, epoch))
+
+
+def task_score(task_id: str) -> str:
+    """Return the path of a task's last scoring pass."""
+    return _path("tasks", task_id, "score")
+
+
+def task_config(task_id: str) -> str:
+    """Return the path of a task's knobs."""
+    return _path("tasks", task_id, "config")
+
+
+def throughput(window: int = 60) -> str:
+    """Return the path of the models' throughput over `window` seconds."""
+    return _with(_path("models", "throughput"), ("window", window))
+
+
+def _of(sample_id: str | int, epoch: int) -> tuple[tuple[str, str | int], ...]:
+    return ("sample_id", str(sample_id)), ("epoch", epoch)

@@ -1,0 +1,60 @@
+"""How often to look at a task: a pure function of its phase and the operator's focus.
+
+The control server shares the eval's event loop, so looks are rare where nothing happens. That a
+look waits at least 100 times as long as the last one took, the probe sees to.
+"""
+
+from collections.abc import Mapping
+
+from core.config import Cadence, Phase
+from core.model.task import Task
+
+SPIN_UP = 30.0
+"""Seconds after its first sight in which a task spins up."""
+RAMPING = 300.0
+"""Seconds in which it ramps."""
+NEAR_END = 0.9
+"""Share of samples done from which the end is near."""
+RECENT = 30.0
+"""Seconds in which a new error or HTTP retry counts as trouble."""
+
+
+def phase_of(task: Task, now: float, *, focused: bool) -> Phase:
+    """Return where the task stands.
+
+    Args:
+        task: As known.
+        now: Unix seconds at the desk.
+        focused: Whether the operator looks at its samples.
+    """
+    row = task.row
+    done = row.samples.completed + row.samples.errored + row.samples.cancelled
+    age = now - task.seen_at
+    if focused:
+        return "focused"
+    if _has_new_trouble(task, now):
+        return "trouble"
+    if age < SPIN_UP:
+        return "spin-up"
+    if row.samples.total and done / row.samples.total >= NEAR_END:
+        return "near the end"
+    if age < RAMPING and not row.paused:
+        return "ramping"
+    return "steady"
+
+
+def _has_new_trouble(task: Task, now: float) -> bool:
+    """Whether samples errored within the last half minute."""
+    recent = [point for point in task.trail if now - point.at <= RECENT]
+    if not recent:
+        return False
+    before = [point for point in task.trail if now - point.at > RECENT]
+    base = before[-1].errored if before else recent[0].errored
+    return recent[-1].errored > base
+
+
+def cadence_of(
+    task: Task, now: float, *, focused: bool, cadences: Mapping[Phase, Cadence]
+) -> Cadence:
+    """Return the seconds between two looks at the task."""
+    return cadences[phase_of(task, now, focused=focused)]

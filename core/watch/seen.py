@@ -1,0 +1,102 @@
+"""Processes as a `processes` frame tells them, and the state that follows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from core.ctl.decode import JsonObject, count, flag, number, objects, parse, text, texts
+from core.errors import AnswerMalformed
+from core.events import ProcessSeen
+from core.ids import MachineName, ProcessKey
+from core.model.process import ProcessState
+
+BUSY = 2.0
+"""Seconds without an answer from which a process is busy."""
+STARVED = 10.0
+"""Seconds from which its event loop counts as blocked."""
+
+Channel = str
+_STATES: dict[Channel, ProcessState] = {
+    "ok": ProcessState.LIVE,
+    "new": ProcessState.STARTING,
+    "refused": ProcessState.HEADLESS,
+    "none": ProcessState.HEADLESS,
+    "off": ProcessState.OPTED_OUT,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One process of a `processes` frame.
+
+    Attributes:
+        seen: The event it makes; its state is of the moment of the frame.
+        channel: The probe's word for its control socket.
+        alive: Whether the pid lives.
+        at: The host's clock of the frame, Unix seconds.
+    """
+
+    seen: ProcessSeen
+    channel: Channel
+    alive: bool
+    at: float
+
+    def at_time(self, clock: float, at: float) -> ProcessSeen:
+        """Return what is known of it when the host's clock says `clock`."""
+        return replace(self.seen, at=at, state=self._state(clock))
+
+    def _state(self, clock: float) -> ProcessState:
+        waiting = self.seen.waiting_since
+        if waiting is not None:
+            waited = clock - waiting
+            if waited >= STARVED:
+                return ProcessState.STARVED
+            if waited >= BUSY:
+                return ProcessState.BUSY
+        return _STATES.get(self.channel, ProcessState.LIVE)
+
+
+def told(machine: MachineName, body: bytes, *, clock: float, at: float) -> Iterator[Told]:
+    """Yield the processes in the body of a `processes` frame.
+
+    Args:
+        machine: Where they run.
+        body: The frame's body.
+        clock: The host's clock of the frame, Unix seconds.
+        at: Now at the desk, Unix seconds.
+
+    Raises:
+        AnswerMalformed: It is no list.
+    """
+    listed = parse(body)
+    if not isinstance(listed, list):
+        raise AnswerMalformed("a process list that is none")
+    for row in objects({"listed": listed}, "listed"):
+        found = _told(machine, row, clock=clock, at=at)
+        if found is not None:
+            yield found
+
+
+def _told(machine: MachineName, row: JsonObject, *, clock: float, at: float) -> Told | None:
+    pid, start = count(row, "pid"), text(row, "start")
+    if pid is None or start is None:
+        return None
+    seen = ProcessSeen(
+        at=at,
+        process=ProcessKey(machine, pid, start),
+        state=ProcessState.LIVE,
+        run_id=text(row, "run_id"),
+        started_at=number(row, "started_at"),
+        api_version=count(row, "api_version"),
+        socket_path=text(row, "socket_path"),
+        data_dir=text(row, "data_dir"),
+        argv=texts(row, "argv"),
+        cwd=text(row, "cwd"),
+        python=text(row, "python"),
+        waiting_since=number(row, "waiting_since"),
+    )
+    return Told(
+        seen=seen,
+        channel=text(row, "channel") or "",
+        alive=flag(row, "alive") is not False,
+        at=clock,
+    )
