@@ -91,7 +91,7 @@ def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
             del tasks[key], listed[key]
     process = replace(
         with_rows(process, event.rows, event.at),
-        tasks=process.tasks if len(listed) == len(process.tasks) else tuple(listed),
+        tasks=tuple(listed),
         trouble="; ".join(event.malformed[:3]) or None,
     )
     return replace(

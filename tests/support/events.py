@@ -1,0 +1,306 @@
+"""One sample of every event, and strategies that make any."""
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from hypothesis import strategies as st
+
+from core import events as ev
+from core.ids import MachineName, ProcessKey, TaskKey
+from core.model.machine import (
+    Container,
+    Disk,
+    Docker,
+    Gpu,
+    GpuProcess,
+    InspectFound,
+    LinkState,
+    MachineFacts,
+    Memory,
+    ProbeFound,
+    ToolState,
+)
+from core.model.process import ProcessState
+from core.model.sample import Activity, Sample, SampleCounts, ToolCall
+from core.model.task import LogHeader, Metric, TaskCounts, TaskRow
+
+KINDS: tuple[type[ev.Event], ...] = get_args(ev.Event)
+
+MACHINES = [MachineName("h1"), MachineName("h2"), MachineName("h3")]
+
+texts = st.text(max_size=12) | st.sampled_from(
+    ["\x1b]52;c;AAAA\x07", "[red]x[/red]", "a\nb\tc", "\u202eevil", "\x9b31m", "", "x" * 5_000]
+)
+"""Any text that a host can send, and the worst of them often."""
+numbers = st.floats(allow_nan=True, allow_infinity=True) | st.just(0.0)
+whole = st.integers(-(10**25), 10**25) | st.integers(0, 50)
+times = st.floats(0, 4e9)
+
+
+def maybe(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Or unknown."""
+    return st.none() | strategy
+
+
+def tuples(strategy: st.SearchStrategy[Any], most: int = 2) -> st.SearchStrategy[Any]:
+    """Some of them, as a tuple."""
+    return st.lists(strategy, max_size=most).map(tuple)
+
+
+def process_keys(machines: list[MachineName] = MACHINES) -> st.SearchStrategy[ProcessKey]:
+    """Few, so that events meet."""
+    return st.builds(
+        ProcessKey, st.sampled_from(machines), st.integers(1, 2), st.sampled_from(["a", "\x1b[2J"])
+    )
+
+
+def task_keys(machines: list[MachineName] = MACHINES) -> st.SearchStrategy[TaskKey]:
+    """Few, so that events meet."""
+    return st.builds(TaskKey, process_keys(machines), st.sampled_from(["t1", "t2", ""]))
+
+
+activities = st.builds(
+    Activity,
+    type=st.sampled_from(["model", "tool", "retry_wait", "approval"]) | texts,
+    count=whole,
+    started_at=maybe(numbers),
+    detail=maybe(texts),
+    deadline=maybe(numbers),
+    calls=tuples(
+        st.builds(
+            ToolCall,
+            id=texts,
+            function=texts,
+            started_at=maybe(numbers),
+            cancel_requested=st.booleans(),
+        )
+    ),
+    tokens=maybe(whole),
+    last_progress_at=maybe(numbers),
+)
+
+samples = st.builds(
+    Sample,
+    sample_id=st.integers(1, 4) | texts,
+    epoch=st.integers(1, 2) | whole,
+    status=st.sampled_from(["running", "completed", "error", "pending", "queued"]) | texts,
+    started_at=maybe(numbers),
+    completed_at=maybe(numbers),
+    total_time=maybe(numbers),
+    total_tokens=maybe(whole),
+    message_count=maybe(whole),
+    turn_count=maybe(whole),
+    token_limit_usage=maybe(numbers),
+    token_limit_total=maybe(numbers),
+    token_limit_type=maybe(texts),
+    last_activity_at=maybe(numbers),
+    activity=maybe(activities),
+    events=maybe(whole),
+    scores=maybe(
+        st.dictionaries(
+            texts, numbers | texts | st.booleans() | st.none() | st.just([1]), max_size=2
+        )
+    ),
+    retries=maybe(whole),
+    limit=maybe(texts),
+    interrupt=maybe(texts),
+    has_error=st.booleans(),
+    raw=st.just(b"") | st.binary(max_size=4),
+)
+
+task_rows = st.builds(
+    TaskRow,
+    task_id=st.sampled_from(["t1", "t2", ""]),
+    eval_id=st.sampled_from(["e1", "e2"]),
+    task=texts,
+    model=texts,
+    solver=texts,
+    run_id=texts,
+    log_location=texts,
+    status=st.sampled_from(["running", "completed"]) | texts,
+    started_at=maybe(numbers),
+    completed_at=maybe(numbers),
+    paused=tuples(st.sampled_from(["task", "process", "model"]) | texts),
+    paused_now=tuples(st.sampled_from(["task", "process", "model"]) | texts),
+    quiesced=st.booleans(),
+    held=maybe(whole),
+    resolving=maybe(texts),
+    attempts=whole,
+    epochs=maybe(whole),
+    samples=st.builds(
+        TaskCounts,
+        total=whole,
+        completed=whole,
+        errored=whole,
+        cancelled=whole,
+        in_flight=maybe(whole),
+        queued=maybe(whole),
+    ),
+    total_tokens=maybe(whole),
+    tokens_per_second=maybe(numbers),
+    total_messages=maybe(whole),
+    refusals=maybe(whole),
+    http_retries=maybe(whole),
+    keep_alive=maybe(st.booleans()),
+    process_paused=maybe(st.booleans()),
+    process_paused_now=maybe(st.booleans()),
+    paused_models=tuples(texts),
+    api_version=maybe(whole),
+    raw=st.just(b"") | st.binary(max_size=4),
+)
+
+metrics = st.builds(Metric, scorer=texts, name=texts, value=numbers, stderr=maybe(numbers))
+
+facts = st.builds(
+    MachineFacts,
+    at=numbers,
+    host=texts,
+    platform=texts,
+    cpus=maybe(whole),
+    load=tuples(numbers, 3),
+    memory=st.builds(Memory, total=maybe(whole), available=maybe(whole)),
+    disks=tuples(st.builds(Disk, path=texts, what=texts, total=maybe(whole), free=maybe(whole)), 1),
+    gpus=tuples(
+        st.builds(
+            Gpu,
+            index=whole,
+            uuid=maybe(texts),
+            name=texts,
+            utilisation=maybe(numbers),
+            memory_used=maybe(whole),
+            memory_total=maybe(whole),
+            temperature=maybe(numbers),
+            power=maybe(numbers),
+            power_limit=maybe(numbers),
+            mig=maybe(texts),
+            lost=st.booleans(),
+            pids=tuples(st.builds(GpuProcess, pid=st.integers(1, 2) | whole, memory=maybe(whole))),
+        )
+    ),
+    gpu_tool=maybe(texts),
+    gpu_state=st.sampled_from(ToolState),
+    gpu_since=maybe(numbers),
+    gpu_error=maybe(texts),
+    docker=st.builds(
+        Docker,
+        state=st.sampled_from(ToolState),
+        version=maybe(texts),
+        error=maybe(texts),
+        since=maybe(numbers),
+        containers=tuples(
+            st.builds(
+                Container, id=texts, name=texts, image=texts, status=texts, memory=maybe(whole)
+            ),
+            1,
+        ),
+    ),
+    inspect=st.builds(
+        InspectFound,
+        state=st.sampled_from(ToolState),
+        version=maybe(texts),
+        python=maybe(texts),
+        error=maybe(texts),
+    ),
+)
+
+
+def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchStrategy[Any]]:
+    machine = st.sampled_from(names)
+    process, task = process_keys(names), task_keys(names)
+    fields: dict[type[ev.Event], dict[str, st.SearchStrategy[Any]]] = {
+        ev.MachineNamed: {
+            "machine": machine,
+            "address": texts,
+            "kind": st.sampled_from(["asyncssh", "command"]),
+            "tags": tuples(texts),
+            "read_only": st.booleans(),
+            "production": st.booleans(),
+        },
+        ev.LinkChanged: {
+            "machine": machine,
+            "state": st.sampled_from(LinkState),
+            "reason": maybe(texts),
+            "advice": maybe(texts),
+            "retry_at": maybe(times),
+            "fingerprint": maybe(texts),
+        },
+        ev.LinkHeard: {"machine": machine},
+        ev.ProbeAnswered: {
+            "machine": machine,
+            "probe": st.builds(
+                ProbeFound,
+                python=texts,
+                host=texts,
+                platform=texts,
+                user=texts,
+                pid=whole,
+                read_only=st.booleans(),
+                clock_offset=numbers,
+            ),
+        },
+        ev.MachineRead: {"machine": machine, "facts": facts},
+        ev.ProcessSeen: {
+            "process": process,
+            "state": st.sampled_from(ProcessState),
+            "run_id": maybe(texts),
+            "started_at": maybe(numbers),
+            "api_version": maybe(whole),
+            "socket_path": maybe(texts),
+            "data_dir": maybe(texts),
+            "argv": tuples(texts | st.just("/usr/bin/inspect")),
+            "cwd": maybe(texts),
+            "python": maybe(texts),
+            "waiting_since": maybe(numbers),
+        },
+        ev.ProcessGone: {"process": process},
+        ev.TasksSeen: {
+            "process": process,
+            "as_of": numbers,
+            "rows": tuples(task_rows),
+            "malformed": tuples(texts, 1),
+        },
+        ev.SamplesSeen: {
+            "task": task,
+            "eval_id": st.sampled_from(["e1", "e2"]),
+            "as_of": numbers,
+            "counts": st.builds(SampleCounts, running=whole, completed=whole, error=whole),
+            "rows": tuples(samples, 3),
+            "whole": st.booleans(),
+            "truncated": st.booleans(),
+            "malformed": tuples(texts, 1),
+        },
+        ev.LooksUnchanged: {
+            "machine": machine,
+            "tasks": tuples(st.tuples(process, numbers)),
+            "samples": tuples(st.tuples(task, numbers)),
+        },
+        ev.ReadFailed: {"process": process, "what": texts, "reason": texts},
+        ev.LogRead: {
+            "task": task,
+            "header": st.builds(
+                LogHeader,
+                location=texts,
+                status=st.sampled_from(["started", "success", "error", "cancelled"]) | texts,
+                eval_id=st.sampled_from(["e1", "e2", ""]),
+                metrics=tuples(metrics),
+                completed_samples=maybe(whole),
+                total_samples=maybe(whole),
+                has_error=st.booleans(),
+            ),
+        },
+        ev.LogUnreadable: {"task": task, "reason": texts},
+        ev.ScoreSeen: {"task": task, "metrics": tuples(metrics)},
+        ev.Dismissed: {"process": process},
+        ev.TimePassed: {"keep_gone": st.sampled_from([0.0, 86_400.0])},
+    }
+    return {kind: st.builds(kind, at=times, **of) for kind, of in fields.items()}
+
+
+BY_KIND = _strategies(MACHINES)
+"""A strategy for every kind of event."""
+
+
+def any_event(names: list[MachineName] = MACHINES) -> st.SearchStrategy[Any]:
+    """Any event of these machines; TimePassed is of all of them and left out."""
+    strategies = _strategies(names)
+    return st.one_of([each for kind, each in strategies.items() if kind is not ev.TimePassed])
