@@ -191,6 +191,11 @@ class Desk:
                     tasks.create_task(
                         station.run(partial(self._hear, name)), name=f"station {name}"
                     )
+                for name, reader in self._readers.items():
+                    tasks.create_task(
+                        reader.run(lambda: self.fleet, self._clock.now, self.post),
+                        name=f"logs of {name}",
+                    )
                 tasks.create_task(self._showing.run(), name="showing")
                 tasks.create_task(self._tick(), name="minutes")
                 if self._keeper is not None:

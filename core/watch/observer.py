@@ -43,7 +43,10 @@ HEARD_EVERY = 1.0
 RELOAD_EVERY = 5.0
 """Shortest time between two whole reads of a task's list for counts that disagree, seconds."""
 _OK = 200
-_NOT_FOUND = 404
+_CHANNEL = frozenset({"refused", "no socket", "reset"})
+"""Troubles of the whole control server: the process's state tells them."""
+_NO_SCORE = "http 404"
+"""What a task that was never scored in between answers; also an Inspect without the route."""
 
 LookKey = tuple[ProcessKey, str]
 
@@ -63,6 +66,7 @@ class Observer:
         self._answered: set[LookKey] = set()
         self._told: dict[ProcessKey, Told] = {}
         self._said: dict[ProcessKey, ProcessSeen | None] = {}
+        self._refused: dict[ProcessKey, float] = {}
         self._failed: dict[LookKey, str] = {}
         self._reloads: dict[TaskKey, int] = {}
         self._read_whole: dict[TaskKey, float] = {}
@@ -166,6 +170,7 @@ class Observer:
         }
         # What was known before this probe started and is no longer there went meanwhile.
         for key in [key for key in self._said if key not in listed]:
+            self._refused.pop(key, None)
             if self._said.pop(key) is not None:
                 yield ProcessGone(at=at, process=key)
         self._told = listed
@@ -174,7 +179,11 @@ class Observer:
     def _states(self, clock: float, at: float) -> Iterator[Event]:
         """Say what changed about processes; waiting becomes busy and then starved by itself."""
         for key, one in self._told.items():
-            now = one.at_time(clock, at)
+            if one.is_refused:
+                self._refused.setdefault(key, clock)
+            else:
+                self._refused.pop(key, None)
+            now = one.at_time(clock, at, refused_since=self._refused.get(key, clock))
             said = self._said.get(key)
             if said is None:
                 if key in self._said:
@@ -195,8 +204,7 @@ class Observer:
             return
         status, clock = count(frame.head, "status"), number(frame.head, "at") or at
         if status != _OK:
-            if aim.kind != "score" or status != _NOT_FOUND:
-                yield from self._fail(key, aim, f"HTTP {status}", at)
+            yield from self._fail(key, aim, f"http {status}", at)
             return
         try:
             event = self._read(aim, frame.body, clock, at, first=key not in self._answered)
@@ -243,8 +251,12 @@ class Observer:
     def _trouble(self, head: JsonObject, at: float) -> Iterator[Event]:
         key = self._key(head)
         aim = self._set.get(key) if key is not None else None
-        if key is not None and aim is not None:
-            yield from self._fail(key, aim, text(head, "error") or "no usable answer", at)
+        error = text(head, "error") or "no usable answer"
+        if key is None or aim is None or error in _CHANNEL:
+            return
+        if aim.kind == "score" and error == _NO_SCORE:
+            return
+        yield from self._fail(key, aim, error, at)
 
     def _fail(self, key: LookKey, aim: Aim, reason: str, at: float) -> Iterator[Event]:
         if self._failed.get(key) != reason:

@@ -14,6 +14,10 @@ BUSY = 2.0
 STARVED = 10.0
 """Seconds from which its event loop counts as blocked."""
 
+HEADLESS = 5.0
+"""Seconds without a control server from which a living process is headless; an eval that ends
+takes its socket away a moment before it goes."""
+
 Channel = str
 _STATES: dict[Channel, ProcessState] = {
     "ok": ProcessState.LIVE,
@@ -40,11 +44,24 @@ class Told:
     alive: bool
     at: float
 
-    def at_time(self, clock: float, at: float) -> ProcessSeen:
-        """Return what is known of it when the host's clock says `clock`."""
-        return replace(self.seen, at=at, state=self._state(clock))
+    @property
+    def is_refused(self) -> bool:
+        """Whether its control server is not there."""
+        return self.channel == "refused"
 
-    def _state(self, clock: float) -> ProcessState:
+    def at_time(self, clock: float, at: float, *, refused_since: float) -> ProcessSeen:
+        """Return what is known of it when the host's clock says `clock`.
+
+        Args:
+            clock: Unix seconds on the host.
+            at: Unix seconds at the desk.
+            refused_since: The host's clock when its control server was first not there.
+        """
+        return replace(self.seen, at=at, state=self._state(clock, refused_since))
+
+    def _state(self, clock: float, refused_since: float) -> ProcessState:
+        if self.is_refused and clock - refused_since < HEADLESS:
+            return ProcessState.LIVE
         waiting = self.seen.waiting_since
         if waiting is not None:
             waited = clock - waiting
