@@ -91,7 +91,9 @@ def _looks(commands: _Commands) -> None:
     samples = _command(commands, "samples", "the samples of a task")
     samples.add_argument("task", metavar="TASK")
     samples.add_argument("--status", metavar="S", help="only those that are running, error, ...")
-    samples.add_argument("--all", action="store_true", help="all of them, however many")
+    samples.add_argument(
+        "--all", dest="all_rows", action="store_true", help="all of them, however many"
+    )
     _timeout(samples)
 
     sample = _command(commands, "sample", "one sample of a task")

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine, Sequence
-from typing import Any
+from typing import Any, cast
 
 from core.errors import EvalroomError, UsageWrong
 from core.text import shown
@@ -57,7 +57,8 @@ def ended_by(error: BaseException, argv: Sequence[str]) -> int:
 def cause_of(error: BaseException) -> BaseException:
     """Return what is inside groups of errors: the first."""
     while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        error = group.exceptions[0]
     return error
 
 

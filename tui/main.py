@@ -250,6 +250,14 @@ def _command(words: Words) -> "Callable[[Desk], Awaitable[int]]":
             from tui.commands.watching import watch  # noqa: PLC0415
 
             return lambda desk: watch(desk, seconds=given["seconds"], as_json=as_json)
+        case "samples":
+            from tui.commands.samples import samples  # noqa: PLC0415
+
+            return lambda desk: samples(desk, **given, as_json=as_json)
+        case "sample":
+            from tui.commands.samples import sample  # noqa: PLC0415
+
+            return lambda desk: sample(desk, **given, as_json=as_json)
         case _:
             raise UsageWrong(f"no command {shown(words.command)}")
 

@@ -69,12 +69,34 @@ def table_lines(table: Table[Any], room: int | None, skip: Sequence[str] = ()) -
     ]
 
 
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
+    """Return rows of harmless texts as lines that line up; the first may be a head.
+
+    Args:
+        rows: All of the same length.
+        right: Which columns are numbers.
+    """
+    widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
+    lines: list[str] = []
+    for row in rows:
+        cells = [
+            _blank(width, text) + text if place in right else text + _blank(width, text)
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append(_GAP.join(cells).rstrip())
+    return lines
+
+
+def _blank(width: int, text: str) -> str:
+    return " " * (width - width_of(text))
+
+
 def _total(columns: Sequence[Column], widths: Mapping[str, int]) -> int:
     return sum(widths[each.name] for each in columns) + len(_GAP) * (len(columns) - 1)
 
 
 def _padded(text: str, width: int, column: Column) -> str:
-    blank = " " * (width - width_of(text))
+    blank = _blank(width, text)
     return blank + text if column.align == "right" else text + blank
 
 

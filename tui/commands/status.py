@@ -1,5 +1,8 @@
 """`evalroom status` and `evalroom machines`: one look at everything."""
 
+import asyncio
+from contextlib import suppress
+
 from core.fleet import Fleet
 from core.model.machine import Machine, ToolState
 from core.text import shown
@@ -12,6 +15,10 @@ from tui.commands.answers import is_reached, machine_row, status_answer
 from tui.commands.looking import Looker
 from tui.commands.printing import print_json, print_lines, table_lines, terminal_room
 
+_FACTS_BRIEF = 0.5
+_FACTS_LONG = 10.0
+_GLANCE = 0.02
+
 NOBODY_REACHED = 3
 """The exit status when no machine could be reached."""
 
@@ -19,6 +26,7 @@ NOBODY_REACHED = 3
 async def status(desk: Looker, *, timeout: float, as_json: bool) -> int:
     """Look once, print, and return the exit status: 3 when no machine could be reached."""
     await desk.first_look(timeout)
+    await _facts(desk, min(timeout, _FACTS_BRIEF))
     fleet, now = desk.fleet, desk.now()
     if as_json:
         print_json(status_answer(fleet, now))
@@ -30,6 +38,7 @@ async def status(desk: Looker, *, timeout: float, as_json: bool) -> int:
 async def machines(desk: Looker, *, timeout: float, as_json: bool) -> int:
     """Look once at the machines and print what they are and what is wrong with them."""
     await desk.first_look(timeout)
+    await _facts(desk, min(timeout, _FACTS_LONG))
     fleet, now = desk.fleet, desk.now()
     if as_json:
         rows = [machine_row(each, now) for each in fleet.machines.values()]
@@ -40,6 +49,18 @@ async def machines(desk: Looker, *, timeout: float, as_json: bool) -> int:
             lines += [*machine_lines(machine), ""]
         print_lines(lines[:-1])
     return _exit_status(fleet)
+
+
+async def _facts(desk: Looker, seconds: float) -> None:
+    """Wait until the machines that answer have told their facts, or the seconds have passed."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while any(is_reached(each) and each.facts is None for each in _all(desk)):  # noqa: ASYNC110
+                await asyncio.sleep(_GLANCE)
+
+
+def _all(desk: Looker) -> list[Machine]:
+    return list(desk.fleet.machines.values())
 
 
 def _exit_status(fleet: Fleet) -> int:

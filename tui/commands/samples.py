@@ -1,0 +1,211 @@
+"""`evalroom samples TASK` and `evalroom sample TASK ID [EPOCH]`."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from core.text import shown, shown_lines
+from core.views import format as fmt
+from tui.commands.answers import Json
+from tui.commands.looking import Looker
+from tui.commands.printing import aligned, print_json, print_lines
+from tui.commands.reading import find, sample_of, samples_of
+
+_ONE_LINE = 100
+
+
+async def samples(
+    desk: Looker, *, task: str, status: str | None, all_rows: bool, timeout: float, as_json: bool
+) -> int:
+    """Print the samples of a task.
+
+    Raises:
+        TargetUnclear, RequestFailed, AnswerMalformed: There is no good answer.
+    """
+    found = await find(desk, task, timeout)
+    answer = await samples_of(desk, found, status=status, all_rows=all_rows)
+    if as_json:
+        print_json(answer)
+        return 0
+    title = f"{found.key.machine}:{shown(found.row.task_id)} {shown(found.row.task)}"
+    counts = cast("Json", answer.get("counts") or {})
+    said = " · ".join(f"{value} {shown(name)}" for name, value in counts.items() if value)
+    lines = [f"{title}  {said}", "", *sample_table(answer["samples"], _as_of(answer))]
+    if answer.get("truncated"):
+        lines += ["", "more samples are not listed: --all shows them"]
+    print_lines(lines)
+    return 0
+
+
+def _as_of(answer: Json) -> float | None:
+    value = answer.get("as_of")
+    return float(value) if isinstance(value, int | float) else None
+
+
+def sample_table(rows: list[Json], as_of: float | None) -> list[str]:
+    """Return sample rows as lines of a table; ages are on the eval's own clock."""
+    if not rows:
+        return ["no samples"]
+    head = ["id", "epoch", "status", "doing", "turns", "msgs", "tokens", "time", "idle"]
+    head += ["tries", "scores"]
+    lines = [head]
+    for row in rows:
+        last = row.get("last_activity_at") if row.get("completed_at") is None else None
+        idle = as_of - last if as_of and isinstance(last, int | float) else None
+        retries = row.get("retries")
+        lines.append(
+            [
+                shown(row.get("sample_id"), 40),
+                _text(row.get("epoch")),
+                _text(row.get("status")),
+                _doing(row.get("activity"), as_of),
+                _number(row.get("turn_count"), fmt.count),
+                _number(row.get("message_count"), fmt.count),
+                _number(row.get("total_tokens"), fmt.count),
+                _number(row.get("total_time"), fmt.duration),
+                _number(idle, fmt.age),
+                _number((retries or 0) + 1 if isinstance(retries, int) else None, fmt.count),
+                _scores(row.get("scores")) or ("error" if row.get("error") is not None else "·"),
+            ]
+        )
+    return aligned(lines, right=(1, 4, 5, 6, 7, 8, 9))
+
+
+def _doing(activity: object, as_of: float | None) -> str:
+    if not isinstance(activity, dict):
+        return "·"
+    known = cast("Json", activity)
+    words = [shown(known.get("type"))]
+    if known.get("detail"):
+        words.append(shown(known["detail"], 40))
+    started = known.get("started_at")
+    if as_of and isinstance(started, int | float):
+        words.append(fmt.duration(as_of - started))
+    return " ".join(words)
+
+
+def _scores(scores: object) -> str:
+    if not isinstance(scores, dict):
+        return ""
+    pairs = cast("Json", scores).items()
+    return " ".join(f"{shown(name, 30)}={shown(_flat(value), 30)}" for name, value in pairs)
+
+
+def _flat(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _text(value: object) -> str:
+    return "·" if value is None else shown(value, 60)
+
+
+def _number(value: object, form: Callable[[float], str]) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return form(float(cast("float", value))) if is_number else "·"
+
+
+async def sample(
+    desk: Looker,
+    *,
+    task: str,
+    sample_id: str,
+    epoch: int | None,
+    part: str,
+    content: bool,
+    timeout: float,
+    as_json: bool,
+) -> int:
+    """Print one sample: its detail, events, messages or store.
+
+    Raises:
+        TargetUnclear, RequestFailed, AnswerMalformed: There is no good answer.
+    """
+    found = await find(desk, task, timeout)
+    answer = await sample_of(desk, found, sample_id, epoch, part=part, content=content)
+    if as_json:
+        print_json(answer)
+    else:
+        print_lines(_PARTS[part](answer))
+    return 0
+
+
+def _detail(answer: Json) -> list[str]:
+    return aligned([[shown(name), _value(value)] for name, value in answer.items()])
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "·"
+    if isinstance(value, Mapping | list):
+        return shown(json.dumps(value, default=str), 400)
+    return shown(value, 400)
+
+
+def _events(answer: Json) -> list[str]:
+    lines = [["time", "event", "what", "tokens", "state"]]
+    for event in _of(answer, "events"):
+        at = event.get("timestamp")
+        what = event.get("model") or event.get("function") or event.get("source")
+        state = "pending" if event.get("pending") else _text(event.get("stop_reason"))
+        wrong = "error" if event.get("has_error") else state
+        lines.append(
+            [
+                fmt.clock(at, seconds=True) if isinstance(at, int | float) else _text(at),
+                _text(event.get("event")),
+                _text(what),
+                _number(event.get("tokens"), fmt.count),
+                wrong,
+            ]
+        )
+    table = aligned(lines, right=(3,))
+    return _with_content(
+        table, _of(answer, "events"), ("completion", "arguments", "result", "data")
+    )
+
+
+def _messages(answer: Json) -> list[str]:
+    lines = [["no", "role", "tools"]]
+    for message in _of(answer, "messages"):
+        calls = [shown(each.get("function"), 40) for each in _of(message, "tool_calls")]
+        called = ", ".join(calls) or _text(message.get("function"))
+        lines.append([_text(message.get("index")), _text(message.get("role")), called])
+    table = aligned(lines, right=(0,))
+    return _with_content(table, _of(answer, "messages"), ("content",))
+
+
+def _store(answer: Json) -> list[str]:
+    store = answer.get("store")
+    entries = cast("Json", store) if isinstance(store, dict) else {}
+    lines = [["key", "type", "bytes", "value"]]
+    for key, entry in entries.items():
+        known = cast("Json", entry) if isinstance(entry, dict) else {}
+        value = _value(known["value"]) if "value" in known else "·"
+        kind, size = _text(known.get("type")), _number(known.get("size"), fmt.size)
+        lines.append([shown(key, 60), kind, size, value])
+    return aligned(lines, right=(2,)) if entries else ["the store is empty"]
+
+
+def _with_content(table: list[str], rows: list[Json], names: tuple[str, ...]) -> list[str]:
+    """Put what the agent wrote under each row, indented; only what was asked for is there."""
+    lines = table[:1]
+    for line, row in zip(table[1:], rows, strict=True):
+        lines.append(line)
+        for name in (each for each in names if row.get(each)):
+            text = shown_lines(_flat(row[name])).split("\n")
+            lines += [f"    {name}: {text[0]}", *(f"      {each}" for each in text[1:])]
+    return lines
+
+
+def _of(answer: Json, name: str) -> list[Json]:
+    rows: Any = answer.get(name)
+    if not isinstance(rows, list):
+        return []
+    return [cast("Json", row) for row in cast("list[object]", rows) if isinstance(row, dict)]
+
+
+_PARTS: Mapping[str, Callable[[Json], list[str]]] = {
+    "show": _detail,
+    "events": _events,
+    "messages": _messages,
+    "store": _store,
+}
