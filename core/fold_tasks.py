@@ -40,7 +40,8 @@ def _state(task: Task, *, gone: bool, ended: bool) -> TaskState:
         if proved is not None:
             return proved
         return TaskState.LOST if gone else TaskState.FINISHING
-    return TaskState.LOST if gone and task.header_error is not None else TaskState.FINISHING
+    unreadable = task.header_error is not None or not task.row.log_location
+    return TaskState.LOST if gone and unreadable else TaskState.FINISHING
 
 
 def see_row(known: Task | None, key: TaskKey, row: TaskRow, event: TasksSeen) -> Task:

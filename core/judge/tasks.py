@@ -83,8 +83,12 @@ def _how(task: Task) -> str:
     if samples.errored:
         done += f", {samples.errored} errored"
     if task.state is TaskState.LOST:
-        why = task.header_error
-        said = f"its log can't be read: {why}" if why else "its log still says started"
+        if task.header_error:
+            said = f"its log can't be read: {task.header_error}"
+        elif task.header is None:
+            said = "it named no log"
+        else:
+            said = "its log still says started"
         return f": its process is gone and {said} ({done})"
     if header is not None and header.metrics:
         metric = header.metrics[0]
