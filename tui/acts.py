@@ -1,0 +1,107 @@
+"""What a key does to the thing that the cursor is on."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from core.events import Dismissed
+from core.fleet import Fleet
+from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
+from core.model.machine import LinkState, Machine
+from core.model.process import ProcessState
+from tui.copies import copy_text
+from tui.dialogs.ask import AcceptKey
+from tui.places import Place
+
+if TYPE_CHECKING:
+    from tui.app import RoomApp
+
+_RETRIED = frozenset({LinkState.DOWN, LinkState.REFUSED, LinkState.NEEDS_YOU, LinkState.LAGGING})
+
+
+class Acts:
+    """The acts of the room, each on a place."""
+
+    def __init__(self, app: "RoomApp") -> None:
+        self._app = app
+
+    @property
+    def _fleet(self) -> Fleet:
+        return self._app.room.fleet
+
+    def able(self, place: Place) -> Iterator[str]:
+        """Yield the names of the keys that can do something to a place now."""
+        machine = self._fleet.machines.get(machine_of(place) or MachineName(""))
+        if machine is not None and not self._app.room.is_replay:
+            if machine.link.state is LinkState.NEEDS_TRUST:
+                yield "trust"
+            if machine.link.state in _RETRIED:
+                yield "retry"
+        if self._gone(place) is not None:
+            yield "dismiss"
+        if copy_text(self._fleet, place) is not None:
+            yield "copy"
+
+    def retry(self, place: Place) -> None:
+        """Try the link of a place's machine at once."""
+        name = machine_of(place)
+        machine = self._machine(name)
+        if machine is None:
+            self._app.say("no machine is selected", "look")
+        elif self._app.room.is_replay:
+            self._app.say("a recording plays: there is no link to try", "look")
+        else:
+            self._app.room.retry(machine.name)
+            self._app.say(f"trying {machine.name} now")
+
+    def trust(self, place: Place) -> None:
+        """Show the unknown host key of a place's machine, and accept it if so typed."""
+        machine = self._machine(machine_of(place))
+        fingerprint = machine.link.fingerprint if machine is not None else None
+        if machine is None or machine.link.state is not LinkState.NEEDS_TRUST or not fingerprint:
+            self._app.say("no machine that needs trust is selected", "look")
+            return
+
+        def accept(accepted: bool | None) -> None:
+            if accepted:
+                self._app.room.accept_key(machine.name, fingerprint)
+                self._app.say(f"the host key of {machine.name} is accepted")
+
+        self._app.push_screen(AcceptKey(machine.name, machine.address, fingerprint), accept)
+
+    def dismiss(self, places: tuple[Place, ...]) -> None:
+        """Take gone processes off the screen."""
+        gone = {process for place in places if (process := self._gone(place)) is not None}
+        if not gone:
+            self._app.say("only a process that is gone can be dismissed", "look")
+        for process in gone:
+            self._app.room.post(Dismissed(at=self._app.room.now(), process=process))
+
+    def copy(self, place: Place) -> None:
+        """Send what belongs to a place to the clipboard."""
+        copied = copy_text(self._fleet, place)
+        if copied is None:
+            self._app.say("there is nothing to copy here", "look")
+        else:
+            self._app.send_to_clipboard(copied.text, copied.what)
+
+    def _machine(self, name: MachineName | None) -> Machine | None:
+        return self._fleet.machines.get(name) if name is not None else None
+
+    def _gone(self, place: Place) -> ProcessKey | None:
+        key = place.task.process if isinstance(place, SampleKey) else place
+        key = key.process if isinstance(key, TaskKey) else key
+        if not isinstance(key, ProcessKey):
+            return None
+        process = self._fleet.processes.get(key)
+        return key if process is not None and process.state is ProcessState.GONE else None
+
+
+def machine_of(place: Place) -> MachineName | None:
+    """Return the machine of a place; None for the room itself."""
+    match place:
+        case SampleKey():
+            return place.task.machine
+        case ProcessKey() | TaskKey():
+            return place.machine
+        case _:
+            return place

@@ -1,0 +1,476 @@
+"""The room as an app: it shows a `Room`, remembers the last view, and survives its terminal."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, cast
+
+from rich.segment import Segment, Segments
+from textual.app import App
+from textual.filter import LineFilter, NoColor
+from textual.message import Message
+from textual.timer import Timer
+from textual.worker import Worker, WorkerState
+
+from core.config import ScreenConfig
+from core.fleet import Fleet
+from core.ports import Room
+from core.text import Shown, shown
+from core.views.totals import title
+from tui.acts import Acts
+from tui.bindings import bindings
+from tui.dialogs.ask import AskSecret, Leave
+from tui.dialogs.choose import Command, Palette
+from tui.dialogs.keys_help import KeysHelp
+from tui.filters import Ascii, Harmless, to_ascii
+from tui.keys import BY_NAME, Key, labels, remapped
+from tui.palette import commands_of
+from tui.places import Place, Way, is_there
+from tui.remembered import Remembered, remembered_of
+from tui.screens.base import PanesScreen
+from tui.screens.places import screen_for
+from tui.screens.room import RoomScreen
+from tui.terminal import (
+    GRACE,
+    KEEP_TITLE,
+    LEAVING_SIGNALS,
+    RESTORE_TITLE,
+    RoomDriver,
+    clipboard_sequences,
+    end_after,
+    report_of,
+    sentence_of,
+    title_sequence,
+)
+from tui.theme import THEMES, terminal_of, theme_for
+
+_EASE = 6.0
+"""A drawing that took long is followed by a pause of this many times its length."""
+_SAVE_AFTER = 2.0
+"""Seconds after a change of the view until it is saved."""
+
+
+class ViewStore(Protocol):
+    """Where the last view is kept."""
+
+    def load(self) -> Mapping[str, Any]:
+        """Return the last view; empty where there is none."""
+        ...
+
+    def save(self, view: Mapping[str, Any]) -> bool:
+        """Keep a view; return whether it is kept."""
+        ...
+
+
+class RoomApp(App[None], inherit_bindings=False):
+    """The control room on screen."""
+
+    CSS_PATH = "room.tcss"
+    TITLE = "evalroom"
+    BINDINGS = bindings("everywhere")
+    ENABLE_COMMAND_PALETTE = False
+
+    class RoomChanged(Message, bubble=False):
+        """There is a new fleet. One message waits at most."""
+
+        def can_replace(self, message: Message) -> bool:
+            """Let a later one take its place."""
+            return isinstance(message, RoomApp.RoomChanged)
+
+    def __init__(
+        self,
+        room: Room,
+        *,
+        screen: ScreenConfig | None = None,
+        keys: Mapping[str, str] | None = None,
+        store: ViewStore | None = None,
+        keep_crash: Callable[[str], str | None] | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make the app; nothing is read or drawn yet.
+
+        Args:
+            room: What it shows. The app runs it.
+            screen: The config's `[screen]` table.
+            keys: Remapped keys: a key's name to its new key.
+            store: Where the last view is kept; None: nowhere.
+            keep_crash: Writes a crash report (no values in it) and returns its path.
+            environ: What says what the terminal can show; None: the process's own.
+        """
+        self.config = screen or ScreenConfig()
+        self._environ = os.environ if environ is None else environ
+        self.terminal = terminal_of(self._environ, wants_ascii=self.config.ascii)
+        super().__init__(driver_class=RoomDriver)
+        self.animation_level = "none"
+        self.room = room
+        self.acts = Acts(self)
+        self._store = store
+        self._keep_crash = keep_crash
+        self._crash_path: str | None = None
+        known, self._unknown_keys = remapped(keys or {})
+        self._remapped = known
+        self.set_keymap(known)
+        self.notice = Shown("")
+        """Stands first in the header: what went wrong here, on this side."""
+        self._way = Way()
+        self._remembered = remembered_of(store.load() if store is not None else {})
+        self._wanted_place: Place = self._remembered.place
+        self._asking = asyncio.Lock()
+        self._title = Shown("")
+        self._room_screen: RoomScreen | None = None
+        self._saving: Timer | None = None
+        self._drawing: Timer | None = None
+        self._drawn_until = 0.0
+        self._is_leaving = False
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = self._first_theme()
+
+    # Start and end
+
+    def _first_theme(self) -> str:
+        best = theme_for(self.terminal, self.config.theme).name
+        wanted = self._remembered.theme
+        has_colours = self.terminal.depth in {"full", "256"}
+        return wanted if wanted in {each.name for each in THEMES} and has_colours else best
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return what every line goes through before it is written."""
+        filters = list(super().get_line_filters())
+        if self.terminal.depth == "none" and not self.no_color:
+            filters.append(_NO_COLOUR)
+        filters.append(_HARMLESS)
+        if self.terminal.is_ascii:
+            filters.append(_ASCII)
+        return filters
+
+    def get_default_screen(self) -> RoomScreen:
+        """Return the main screen."""
+        self._room_screen = RoomScreen()
+        for pane, arrangement in self._remembered.arrangements.items():
+            self._room_screen.restore(pane, arrangement)
+        self._room_screen.current = self._remembered.pane - 1
+        self._room_screen.tasks.want(self._remembered.task)
+        return self._room_screen
+
+    async def on_mount(self) -> None:
+        """Draw first, then let the room run."""
+        self.console.no_color = False
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._unheard)
+        for number in LEAVING_SIGNALS:
+            if not self.is_headless:
+                loop.add_signal_handler(number, self._told_to_leave, int(number))
+        self.write(KEEP_TITLE)
+        self.set_interval(1.0, self._second)
+        self._unsubscribe = self.room.subscribe(self._heard)
+        if self._unknown_keys:
+            names = ", ".join(self._unknown_keys)
+            self.say(f"[keys] of the config names no key: {names}", "look")
+        self.call_after_refresh(self._run_room)
+
+    def _run_room(self) -> None:
+        self.run_worker(self.room.run(), name="the room", exit_on_error=False, exclusive=False)
+
+    def on_unmount(self) -> None:
+        """Save the view and give the title back."""
+        self._unsubscribe()
+        self._save()
+        self.write(RESTORE_TITLE)
+        if not self.is_headless:
+            loop = asyncio.get_running_loop()
+            for number in LEAVING_SIGNALS:
+                loop.remove_signal_handler(number)
+
+    def _told_to_leave(self, number: int) -> None:
+        self.leave(128 + number)
+
+    def leave(self, status: int = 0) -> None:
+        """Save and exit, within two seconds whatever hangs."""
+        if self._is_leaving:
+            return
+        self._is_leaving = True
+        self._save()
+        if not self.is_headless:
+            end_after(GRACE, status)
+        self.exit(return_code=status)
+
+    # Crashes and failures
+
+    def _handle_exception(self, error: Exception) -> None:
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()
+        self._fatal_error()
+
+    def _fatal_error(self) -> None:
+        """End with a short panel in place of a traceback with values in it."""
+        error = self._exception
+        if error is not None:
+            self._crash_path = self._kept(error)
+            lines = [f"evalroom ended: {sentence_of(error)}"]
+            if self._crash_path:
+                lines.append(f"what happened is in {shown(self._crash_path, 400)}")
+            lines.append("evals go on; start evalroom again. If the terminal looks odd: reset")
+            self._exit_renderables.append(Segments([Segment("\n".join(lines) + "\n")]))
+        self._save()
+        self._close_messages_no_wait()
+
+    def _kept(self, error: BaseException) -> str | None:
+        if self._keep_crash is None:
+            return None
+        try:
+            return self._keep_crash(report_of(error))
+        except OSError:
+            return None
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Say that something failed; the rest goes on."""
+        if event.state is WorkerState.ERROR and event.worker.error is not None:
+            self._kept(event.worker.error)
+            sentence = sentence_of(event.worker.error)
+            if event.worker.name == "the room":
+                self.notice = Shown("the desk stopped")
+            self.say(f"{event.worker.name} failed: {sentence}", "hand")
+
+    def _unheard(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        del loop
+        error = context.get("exception")
+        if isinstance(error, BaseException):
+            self._kept(error)
+            self.say(f"something failed: {sentence_of(error)}", "look")
+
+    # Drawing
+
+    def _heard(self, fleet: Fleet) -> None:
+        del fleet
+        self.post_message(self.RoomChanged())
+
+    def on_room_app_room_changed(self) -> None:
+        """Draw the new fleet, and leave the machine some room between two drawings."""
+        wait = self._drawn_until - time.monotonic()
+        if wait <= 0:
+            self._draw()
+        elif self._drawing is None:
+            self._drawing = self.set_timer(wait, self._draw)
+
+    def _draw(self) -> None:
+        if self._drawing is not None:
+            self._drawing.stop()
+            self._drawing = None
+        began = time.monotonic()
+        fleet = self.room.fleet
+        self._go_where_wanted(fleet)
+        front = self.front
+        if front is not None:
+            front.renew()
+        self._say_title(title(fleet))
+        ended = time.monotonic()
+        self._drawn_until = ended + (ended - began) * _EASE
+
+    @property
+    def front(self) -> PanesScreen | None:
+        """The screen with panes that is on top, under any dialog."""
+        found = (each for each in reversed(self.screen_stack) if isinstance(each, PanesScreen))
+        return next(found, None)
+
+    def _second(self) -> None:
+        driver = self._driver
+        if isinstance(driver, RoomDriver):
+            if not driver.look():
+                self.leave(129)
+                return
+            if driver.has_dropped and driver.is_drained:
+                driver.has_dropped = False
+                self.action_redraw()
+        self._draw()
+
+    def write(self, sequence: str) -> None:
+        """Write a sequence of our own to the terminal."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)
+
+    def _say_title(self, words: Shown) -> None:
+        if words != self._title:
+            self._title = words
+            self.write(title_sequence(Shown(to_ascii(words)) if self.terminal.is_ascii else words))
+
+    def say(self, sentence: str, tone: str = "plain") -> None:
+        """Show a sentence for a while, at the edge of the screen."""
+        severity = {"look": "warning", "hand": "error"}.get(tone, "information")
+        self.notify(shown(sentence, 400), markup=False, severity=cast("Any", severity))
+
+    # The way through the places
+
+    def go(self, place: Place) -> None:
+        """Open a place."""
+        self._wanted_place = None
+        self._way = self._way.to(place)
+        self._show_place()
+
+    def back(self) -> None:
+        """Go back to where the operator came from; from the first place, to the room."""
+        if self._way.at > 0:
+            self._way = self._way.older()
+        elif self._way.place is not None:
+            self._way = Way()
+        self._show_place()
+
+    def action_older(self) -> None:
+        """Walk back through the places."""
+        self._way = self._way.older()
+        self._show_place()
+
+    def action_newer(self) -> None:
+        """Walk forward again."""
+        self._way = self._way.newer()
+        self._show_place()
+
+    def _show_place(self) -> None:
+        front = self.front
+        place = self._way.place
+        if front is None or front.place == place:
+            return
+        if place is None:
+            self.pop_screen()
+        elif front.place is None:
+            self.push_screen(screen_for(place))
+        else:
+            self.switch_screen(screen_for(place))
+        self.remember()
+
+    def _go_where_wanted(self, fleet: Fleet) -> None:
+        place = self._wanted_place
+        if place is not None and is_there(fleet, place):
+            self.go(place)
+
+    # What the view was
+
+    def remember(self) -> None:
+        """Save the view a little later."""
+        if self._store is not None and self._saving is None and not self._is_leaving:
+            self._saving = self.set_timer(_SAVE_AFTER, self._save)
+
+    def _save(self) -> None:
+        self._saving = None
+        room = self._room_screen
+        if self._store is None or room is None:
+            return
+        view = Remembered(
+            place=self._way.place if self._wanted_place is None else self._wanted_place,
+            pane=room.current + 1,
+            task=room.shown_task,
+            theme=None if self.theme == self._best_theme() else self.theme,
+            arrangements=room.arrangements(),
+        )
+        self._store.save(view.to_json())
+
+    def _best_theme(self) -> str:
+        return theme_for(self.terminal, self.config.theme).name
+
+    # Keys and commands
+
+    def keys_of(self, name: str) -> str:
+        """Return the keys of a name of `tui.keys`, as they are mapped now."""
+        return self._remapped.get(name) or BY_NAME[name].keys
+
+    def action_leave(self) -> None:
+        """Ask, then leave."""
+        if isinstance(self.screen, Leave):
+            return
+
+        def leave(wants: bool | None) -> None:
+            if wants:
+                self.leave()
+
+        self.push_screen(Leave(), leave)
+
+    def action_help(self) -> None:
+        """Show the keys of where the operator is."""
+        front = self.front
+        if front is not None:
+            self.push_screen(KeysHelp(list(self._live_keys(front))))
+
+    def _live_keys(self, front: PanesScreen) -> Iterable[tuple[str, Key]]:
+        names = {active.binding.id for active in front.active_bindings.values()}
+        for name, key in BY_NAME.items():
+            if name in names:
+                yield labels(self.keys_of(name)), key
+
+    def action_command(self) -> None:
+        """Open the command palette."""
+        front = self.front
+        if front is None or isinstance(self.screen, Palette):
+            return
+        commands = commands_of(self, self.room.fleet, frozenset(front.able()))
+
+        def run(command: Command | None) -> None:
+            if command is not None:
+                command.run()
+
+        self.push_screen(Palette(commands), run)
+
+    async def run_here(self, action: str) -> None:
+        """Run an action on the pane, the screen or the app that has it."""
+        front = self.front
+        if front is None:
+            return
+        name = action.removeprefix("app.").split("(")[0]
+        for node in (front.panes[front.current], front, self):
+            if hasattr(node, f"action_{name}"):
+                await self.run_action(action.removeprefix("app."), node)
+                return
+
+    def use_theme(self, name: str) -> None:
+        """Use another theme."""
+        self.theme = name
+        self.remember()
+
+    def action_mouse(self) -> None:
+        """Turn the mouse on or off."""
+        driver = self._driver
+        if isinstance(driver, RoomDriver):
+            driver.use_mouse(not driver.has_mouse)
+            on = "the mouse is on; Shift or Option selects text"
+            self.say(on if driver.has_mouse else "the mouse is off; the terminal selects text")
+
+    def action_redraw(self) -> None:
+        """Draw the whole screen anew."""
+        self.write("\x1b[2J")
+        self.refresh(repaint=True, layout=True)
+        self.screen.refresh(repaint=True, layout=True)
+        for widget in self.screen.walk_children():
+            cast("Any", widget).refresh()
+
+    def send_to_clipboard(self, text: Shown, what: str) -> None:
+        """Ask the terminal to take a text into its clipboard. It never says whether it did."""
+        limit = self.config.clipboard_limit
+        sequences = clipboard_sequences(text, self._environ, limit)
+        if sequences is None:
+            self.say(f"the {what} is too long for the clipboard ({len(text)} characters)", "look")
+            return
+        for sequence in sequences:
+            self.write(sequence)
+        self.say(f"{what} sent to the terminal: {text}")
+
+    async def ask(self, prompt: str, is_seen: bool) -> str | None:
+        """Ask the operator one thing (`core.ports.Ask`); one question stands at a time."""
+        async with self._asking:
+            answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+
+            def answered(value: str | None) -> None:
+                if not answer.done():
+                    answer.set_result(value)
+
+            dialog = AskSecret(prompt, is_seen=is_seen)
+            self.push_screen(dialog, answered)
+            try:
+                return await answer
+            finally:
+                if dialog in self.screen_stack and dialog is self.screen:
+                    self.pop_screen()
+
+
+_HARMLESS, _ASCII, _NO_COLOUR = Harmless(), Ascii(), NoColor()

@@ -1,0 +1,49 @@
+"""What `y` sends to the clipboard for the thing that the cursor is on."""
+
+import shlex
+from dataclasses import dataclass
+
+from core.fleet import Fleet
+from core.ids import ProcessKey, SampleKey, TaskKey
+from core.text import Shown, shown
+from tui.places import Place
+
+_LONGEST = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A text for the clipboard, and what it is, for people."""
+
+    text: Shown
+    what: str
+
+
+def copy_text(fleet: Fleet, place: Place) -> Copied | None:
+    """Return what is copied for a place; None where there is nothing.
+
+    Of a task it is the log's location, of a sample, a process or a machine the shell command
+    that shows the same on that machine. It is harmless text: never as a host sent it.
+    """
+    match place:
+        case TaskKey():
+            task = fleet.tasks.get(place)
+            if task is None or not task.row.log_location:
+                return None
+            return Copied(shown(task.row.log_location, _LONGEST), "log location")
+        case SampleKey():
+            return Copied(shown(sample_command(place), _LONGEST), "command")
+        case ProcessKey():
+            return Copied(shown(f"inspect ctl task list {place.pid} --json", _LONGEST), "command")
+        case None:
+            return None
+        case _:
+            machine = fleet.machines.get(place)
+            return None if machine is None else Copied(shown(machine.address, 400), "address")
+
+
+def sample_command(sample: SampleKey) -> str:
+    """Return the shell command that shows a sample on its own machine."""
+    words = ["inspect", "ctl", "sample", "show"]
+    words += [sample.task.task_id, str(sample.sample_id), str(sample.epoch), "--json"]
+    return shlex.join(words)

@@ -1,0 +1,88 @@
+"""The box that every dialog stands in."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.geometry import Size
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from core.text import Shown
+from core.views.cells import Span
+from tui.panes.lines import TextLine, folded
+from tui.panes.painted import Line, Painted, fitted
+
+ResultT = TypeVar("ResultT")
+
+
+class Words(Painted):
+    """Lines of text, folded to the width there is, as high as they are."""
+
+    def __init__(self, lines: Iterable[TextLine]) -> None:
+        super().__init__()
+        self._text = tuple(lines)
+
+    def show(self, lines: Iterable[TextLine]) -> None:
+        """Draw other lines."""
+        self._text = tuple(lines)
+        self.redraw()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the lines that the text takes at this width."""
+        del container, viewport
+        return sum(len(folded(line, max(width, 1))) for line in self._text)
+
+    def paint(self, size: Size) -> list[Line]:
+        """Return the folded lines."""
+        parts = [part for line in self._text for part in folded(line, size.width)]
+        return [tuple(fitted(self.segments(part), size.width, self.rich_style)) for part in parts]
+
+
+class Dialog(ModalScreen[ResultT], inherit_bindings=False):
+    """A box over the room: a title, some words, perhaps a line to type in, and its keys."""
+
+    AUTO_FOCUS = "Input"
+
+    def __init__(
+        self,
+        title: Shown,
+        lines: Iterable[TextLine],
+        keys: Iterable[tuple[str, str]],
+        *,
+        line: Input | None = None,
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._lines = tuple(lines)
+        self._keys = tuple(keys)
+        self._input = line
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        box = Vertical(classes="box")
+        box.border_title = Content.styled(f" {self._title} ")
+        with box:
+            yield Words(self._lines)
+            if self._input is not None:
+                yield self._input
+            yield Words([(), key_line(self._keys)])
+
+
+def key_line(keys: Iterable[tuple[str, str]]) -> TextLine:
+    """Return a line that names keys: key, word."""
+    spans: list[Span] = []
+    for key, word in keys:
+        spans += [Span(Shown(key), "key"), Span(Shown(f" {word}   "), "dim")]
+    return tuple(spans)
+
+
+def words(text: str, tone: str = "plain") -> TextLine:
+    """Return a line of our own words (literals only: what a host sent goes through `shown`)."""
+    return (Span(Shown(text), tone),)  # type: ignore[arg-type]
+
+
+SPACE = Segment(" ")

@@ -1,0 +1,322 @@
+"""Every key, in one table. Bindings, the key bar, the help and the README are made from it.
+
+A key is remapped in the config by its name: `[keys] filter = "ctrl+f"`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Where = Literal["everywhere", "panes", "list", "table", "sample"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """One key.
+
+    Attributes:
+        name: What configs and commands call it.
+        keys: As Textual names them, with commas between.
+        action: The action that it runs, on the app, the screen or the pane.
+        word: In the key bar and the palette; one or two words.
+        help: One sentence on the help page.
+        where: On what it works.
+        in_bar: Whether the key bar shows it.
+    """
+
+    name: str
+    keys: str
+    action: str
+    word: str
+    help: str
+    where: Where
+    in_bar: bool = False
+
+
+KEYS: tuple[Key, ...] = (
+    Key(
+        name="down",
+        keys="down,j",
+        action="down",
+        word="down",
+        help="One row down.",
+        where="list",
+    ),
+    Key(name="up", keys="up,k", action="up", word="up", help="One row up.", where="list"),
+    Key(
+        name="page_down",
+        keys="pagedown,ctrl+d",
+        action="page_down",
+        word="page down",
+        help="One page down.",
+        where="list",
+    ),
+    Key(
+        name="page_up",
+        keys="pageup,ctrl+u",
+        action="page_up",
+        word="page up",
+        help="One page up.",
+        where="list",
+    ),
+    Key(
+        name="first",
+        keys="home,g",
+        action="first",
+        word="first",
+        help="To the first row.",
+        where="list",
+    ),
+    Key(
+        name="last", keys="end,G", action="last", word="last", help="To the last row.", where="list"
+    ),
+    Key(
+        name="open",
+        keys="enter",
+        action="open",
+        word="open",
+        help="Open what the cursor is on.",
+        where="table",
+        in_bar=True,
+    ),
+    Key(
+        name="mark",
+        keys="space",
+        action="mark",
+        word="mark",
+        help="Mark the row, or take its mark away.",
+        where="table",
+    ),
+    Key(
+        name="back",
+        keys="escape",
+        action="back",
+        word="back",
+        help="Take away the filter or the marks, else go back.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="next_pane",
+        keys="tab",
+        action="next_pane",
+        word="next pane",
+        help="To the next pane.",
+        where="panes",
+    ),
+    Key(
+        name="previous_pane",
+        keys="shift+tab",
+        action="previous_pane",
+        word="previous pane",
+        help="To the pane before.",
+        where="panes",
+    ),
+    *(
+        Key(
+            name=f"pane_{digit}",
+            keys=str(digit),
+            action=f"pane({digit})",
+            word=f"pane {digit}",
+            help=f"To pane {digit}.",
+            where="panes",
+        )
+        for digit in range(1, 6)
+    ),
+    Key(
+        name="filter",
+        keys="slash",
+        action="filter",
+        word="filter",
+        help="Filter the rows: words, /regular expression/, ! before either turns it round.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="sort",
+        keys="s",
+        action="sort",
+        word="sort",
+        help="Choose the column that sorts.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="reverse",
+        keys="S",
+        action="reverse",
+        word="reverse",
+        help="Turn the order round.",
+        where="table",
+    ),
+    Key(
+        name="columns",
+        keys="C",
+        action="columns",
+        word="columns",
+        help="Choose the columns that are shown.",
+        where="panes",
+    ),
+    Key(
+        name="copy",
+        keys="y",
+        action="copy",
+        word="copy",
+        help="Send the log's location, or the equivalent shell command, to the clipboard.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="reveal",
+        keys="exclamation_mark",
+        action="reveal",
+        word="reveal",
+        help="Fetch and show what the agent and its tools wrote in this sample.",
+        where="sample",
+        in_bar=True,
+    ),
+    Key(
+        name="retry",
+        keys="r",
+        action="retry",
+        word="retry link",
+        help="Try this machine's link at once.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="trust",
+        keys="T",
+        action="trust",
+        word="accept host key",
+        help="See the unknown host key of this machine, and accept it.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="dismiss",
+        keys="D",
+        action="dismiss_gone",
+        word="dismiss",
+        help="Take a process that is gone, and what it held, off the screen.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="older",
+        keys="left_square_bracket",
+        action="app.older",
+        word="older",
+        help="Walk back through the places you were at.",
+        where="everywhere",
+    ),
+    Key(
+        name="newer",
+        keys="right_square_bracket",
+        action="app.newer",
+        word="newer",
+        help="Walk forward again.",
+        where="everywhere",
+    ),
+    Key(
+        name="command",
+        keys="colon,ctrl+p",
+        action="app.command",
+        word="command",
+        help="Find a command, a machine or a task by name.",
+        where="everywhere",
+        in_bar=True,
+    ),
+    Key(
+        name="help",
+        keys="question_mark,f1",
+        action="app.help",
+        word="help",
+        help="The keys of where you are.",
+        where="everywhere",
+        in_bar=True,
+    ),
+    Key(
+        name="mouse",
+        keys="M",
+        action="app.mouse",
+        word="mouse",
+        help="Turn the mouse on or off; off, the terminal's own selection works.",
+        where="everywhere",
+    ),
+    Key(
+        name="redraw",
+        keys="ctrl+l",
+        action="app.redraw",
+        word="redraw",
+        help="Draw the whole screen anew.",
+        where="everywhere",
+    ),
+    Key(
+        name="suspend",
+        keys="ctrl+z",
+        action="app.suspend_process",
+        word="suspend",
+        help="Leave for the shell; `fg` comes back.",
+        where="everywhere",
+    ),
+    Key(
+        name="quit",
+        keys="q,ctrl+c",
+        action="app.leave",
+        word="leave",
+        help="Leave the room; evals go on.",
+        where="everywhere",
+    ),
+)
+"""In the order of the help page and the key bar."""
+
+BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
+
+
+_NAMED = {
+    "slash": "/",
+    "question_mark": "?",
+    "exclamation_mark": "!",
+    "colon": ":",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "enter": "Enter",
+    "escape": "Esc",
+    "space": "Space",
+    "tab": "Tab",
+    "shift+tab": "Shift+Tab",
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
+    "home": "Home",
+    "end": "End",
+    "up": "Up",
+    "down": "Down",
+}
+
+
+def label(key: str) -> str:
+    """Return how a key is written for people."""
+    if key in _NAMED:
+        return _NAMED[key]
+    if key.startswith("ctrl+"):
+        return "^" + key[5:]
+    return key.upper() if key.startswith("f") and key[1:].isdigit() else key
+
+
+def labels(keys: str) -> str:
+    """Return how the keys of one binding are written for people."""
+    return " ".join(label(key) for key in keys.split(","))
+
+
+def remapped(keys: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the remapped keys that name one of `KEYS`, and the names that do not."""
+    known = {name: key for name, key in keys.items() if name in BY_NAME}
+    return known, tuple(name for name in keys if name not in BY_NAME)
+
+
+def table_of_keys(keys: Iterable[Key] = KEYS) -> str:
+    """Return the keys as a Markdown table, for the README."""
+    lines = ["| key | name | what it does |", "| --- | --- | --- |"]
+    lines += [f"| `{labels(key.keys)}` | `{key.name}` | {key.help} |" for key in keys]
+    return "\n".join(lines)

@@ -1,0 +1,69 @@
+"""What the command palette offers: every key's action, themes, and each place of the fleet."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from core.fleet import Fleet
+from core.text import Shown, shown
+from tui.dialogs.choose import Command
+from tui.keys import KEYS, Where, labels
+from tui.places import Place
+
+if TYPE_CHECKING:
+    from tui.app import RoomApp
+
+_MOVEMENT: frozenset[Where] = frozenset({"list"})
+_SELF = frozenset({"command", "help"})
+_MOST_PLACES = 5_000
+
+
+def commands_of(app: "RoomApp", fleet: Fleet, able: frozenset[str]) -> tuple[Command, ...]:
+    """Return the commands that can do something now, then every place by its name."""
+    return (*_actions(app, able), *_themes(app), *_places(app, fleet))
+
+
+def _actions(app: "RoomApp", able: frozenset[str]) -> Iterator[Command]:
+    for key in KEYS:
+        if key.where in _MOVEMENT or (key.in_bar and key.name not in able | _SELF):
+            continue
+        if key.name != "command":
+            yield Command(
+                name=key.word.replace(" ", "-"),
+                title=Shown(key.help.rstrip(".")),
+                key=labels(app.keys_of(key.name)),
+                run=_runs(app, key.action),
+            )
+
+
+def _runs(app: "RoomApp", action: str) -> Callable[[], object]:
+    def run() -> None:
+        app.call_later(app.run_here, action)
+
+    return run
+
+
+def _themes(app: "RoomApp") -> Iterator[Command]:
+    for name in ("dark", "light", "16"):
+        yield Command(
+            name=f"theme-{name}",
+            title=Shown(f"Use the {name} theme" if name != "16" else "Use 16 colours"),
+            key="",
+            run=lambda name=name: app.use_theme(f"room-{name}"),  # type: ignore[misc]
+        )
+
+
+def _places(app: "RoomApp", fleet: Fleet) -> Iterator[Command]:
+    def goes(place: Place) -> Callable[[], object]:
+        return lambda: app.go(place)
+
+    for name, machine in fleet.machines.items():
+        yield Command(name=shown(name), title=shown(machine.address), key="", run=goes(name))
+    for process in fleet.processes:
+        where = f"{process.machine}:{process.pid}"
+        yield Command(name=shown(where), title=Shown("process"), key="", run=goes(process))
+    for count, (key, task) in enumerate(fleet.tasks.items()):
+        if count == _MOST_PLACES:
+            return
+        name = shown(f"{key.machine}:{task.row.task or key.task_id}")
+        title = shown(f"{task.row.model}  {key.task_id[:8]}")
+        yield Command(name=name, title=title, key="", run=goes(key))

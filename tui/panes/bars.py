@@ -1,0 +1,97 @@
+"""The one-line bars: the header with its totals and clock, the panes' names, the keys."""
+
+from collections.abc import Iterable, Sequence
+
+from rich.segment import Segment
+from textual.geometry import Size
+
+from core.text import Shown
+from core.views.cells import Span
+from core.views.format import clock
+from tui.panes.painted import Line, Painted, fitted, width_of
+
+_CLOCK_ROOM = 10
+
+
+class Header(Painted):
+    """The totals of the fleet, and on its right the time of day."""
+
+    def __init__(self) -> None:
+        super().__init__(id="header")
+        self._groups: tuple[tuple[Span, ...], ...] = ()
+        self._now = 0.0
+
+    def show(self, groups: Sequence[Sequence[Span]], now: float) -> None:
+        """Draw these totals. Groups that do not fit are left out from the right."""
+        self._groups = tuple(tuple(group) for group in groups)
+        self._now = now
+        self.redraw()
+
+    def tick(self, now: float) -> None:
+        """Draw the time."""
+        self._now = now
+        self.redraw()
+
+    def paint(self, size: Size) -> list[Line]:
+        """Return the one line."""
+        name = Segment(" evalroom  ", self.style_of("key"))
+        right = Segment(f"{clock(self._now, seconds=True)} ", self.style_of("dim"))
+        room = size.width - _CLOCK_ROOM
+        dot = Segment(" · ", self.style_of("frame"))
+        out: list[Segment] = [name]
+        for index, group in enumerate(self._groups):
+            more = ([dot] if index else []) + self.segments(group)
+            if width_of(out) + width_of(more) > room:
+                break
+            out.extend(more)
+        out = fitted(out, max(size.width - width_of([right]), 0), self.rich_style)
+        return [(*out, right)]
+
+
+class PaneBar(Painted):
+    """The names of the panes, where only one of them is on screen."""
+
+    def __init__(self) -> None:
+        super().__init__(id="pane-bar")
+        self._tabs: tuple[tuple[str, Shown, bool], ...] = ()
+
+    def show(self, tabs: Iterable[tuple[str, Shown, bool]]) -> None:
+        """Draw these: digit, title, whether it is the current one."""
+        self._tabs = tuple(tabs)
+        self.redraw()
+
+    def paint(self, size: Size) -> list[Line]:
+        """Return the one line."""
+        out: list[Segment] = []
+        for digit, title, is_current in self._tabs:
+            ground = "cursor" if is_current else None
+            text = Segment(f"{title} ", self.style_of("strong" if is_current else "dim", ground))
+            out += [Segment(f" {digit} ", self.style_of("key", ground)), text]
+            out.append(Segment(" ", self.rich_style))
+        return [tuple(fitted(out, size.width, self.rich_style))]
+
+
+class KeyBar(Painted):
+    """The keys of where the operator is."""
+
+    def __init__(self) -> None:
+        super().__init__(id="key-bar")
+        self._keys: tuple[tuple[str, str], ...] = ()
+
+    def show(self, keys: Iterable[tuple[str, str]]) -> None:
+        """Draw these: key, word. What does not fit is left out from the right."""
+        self._keys = tuple(keys)
+        self.redraw()
+
+    def paint(self, size: Size) -> list[Line]:
+        """Return the one line."""
+        out: list[Segment] = [Segment(" ", self.rich_style)]
+        for key, word in self._keys:
+            more = [
+                Segment(f"{key} ", self.style_of("key")),
+                Segment(f"{word}   ", self.style_of("dim")),
+            ]
+            if width_of(out) + width_of(more) - 3 > size.width:
+                break
+            out += more
+        return [tuple(fitted(out, size.width, self.rich_style))]

@@ -1,0 +1,113 @@
+"""Which columns of a table fit, and how wide they are.
+
+Widths only ever grow while a table stays the same one: a number that gains a digit moves its
+column once, and never back and forth.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.cells import cell_len
+
+from core.views.cells import Bar, Cell, Column, Row
+
+GAP = 2
+"""Blank cells between two columns; one after a column of a single sign."""
+_WIDEST = 48
+"""No text takes more room than this before the others have theirs, cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A column with its place: `x` and `width` in cells."""
+
+    column: Column
+    x: int
+    width: int
+
+
+def natural_widths(
+    columns: Sequence[Column], rows: Iterable[Row[Any]], known: Mapping[str, int]
+) -> dict[str, int]:
+    """Return how wide each column would like to be, at least as wide as `known` says."""
+    widths = {
+        column.name: max(known.get(column.name, 0), column.width, cell_len(column.title))
+        for column in columns
+    }
+    for row in rows:
+        for column in columns:
+            cell = row.cells.get(column.name)
+            if cell and (width := cell_width(cell)) > widths[column.name]:
+                widths[column.name] = min(width, _WIDEST) if column.grow else width
+    return widths
+
+
+def place(columns: Sequence[Column], natural: Mapping[str, int], width: int) -> tuple[Placed, ...]:
+    """Return the columns that fit into `width` cells, in their order, with their places.
+
+    Columns that may grow give way first, down to their least width; then those of the highest
+    rank are left out; what room is left goes to those that may grow.
+    """
+    shown = list(columns)
+    while len(shown) > 1 and _least(shown, natural) > width:
+        shown.remove(max(reversed(shown), key=lambda column: column.rank))
+    sizes = {column.name: _need(column, natural) for column in shown}
+    left = width - _total(shown, sizes)
+    left = _share(shown, sizes, natural, left)
+    growing = [column for column in shown if column.grow]
+    shares = sum(column.grow for column in growing)
+    for column in growing:
+        sizes[column.name] += left * column.grow // shares
+    placed: list[Placed] = []
+    x = 0
+    for column in shown:
+        size = max(min(sizes[column.name], width - x), 0)
+        placed.append(Placed(column, x, size))
+        x += size + _gap(sizes[column.name])
+    return tuple(placed)
+
+
+def cell_width(cell: Cell) -> int:
+    """Return the cells that a cell's text takes; a bar counts as nothing."""
+    return sum(
+        0
+        if isinstance(part, Bar)
+        else len(part.text)
+        if part.text.isascii()
+        else cell_len(part.text)
+        for part in cell
+    )
+
+
+def _share(
+    shown: Sequence[Column], sizes: dict[str, int], natural: Mapping[str, int], left: int
+) -> int:
+    """Give growing columns their natural width, the most wanting last; return what is left."""
+    wanting = sorted(
+        (column for column in shown if column.grow),
+        key=lambda column: natural[column.name] - sizes[column.name],
+    )
+    for index, column in enumerate(wanting):
+        fair = left // (len(wanting) - index)
+        given = max(min(natural[column.name] - sizes[column.name], fair), 0)
+        sizes[column.name] += given
+        left -= given
+    return max(left, 0)
+
+
+def _least(columns: Sequence[Column], natural: Mapping[str, int]) -> int:
+    return _total(columns, {column.name: _need(column, natural) for column in columns})
+
+
+def _need(column: Column, natural: Mapping[str, int]) -> int:
+    return column.width if column.grow else natural[column.name]
+
+
+def _total(columns: Sequence[Column], sizes: Mapping[str, int]) -> int:
+    widths = [sizes[column.name] for column in columns]
+    return sum(widths) + sum(_gap(width) for width in widths[:-1])
+
+
+def _gap(width: int) -> int:
+    return 1 if width == 1 else GAP

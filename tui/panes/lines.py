@@ -1,0 +1,140 @@
+"""A pane of lines to read: facts, a summary, events, messages."""
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+
+from core.text import Shown
+from core.views.cells import Span
+from tui.bindings import bindings
+from tui.panes.painted import Line, cut, fitted
+from tui.panes.pane import FRAME, Pane
+
+TextLine = tuple[Span, ...]
+
+
+class LinesPane(Pane):
+    """Lines that scroll. While the end is in view, it stays in view as lines are added."""
+
+    BINDINGS = bindings("list")
+
+    def __init__(self, digit: str, *, id: str, follows_end: bool = False) -> None:  # noqa: A002
+        super().__init__(digit, id=id)
+        self.top = 0
+        self._text: tuple[TextLine, ...] = ()
+        self._folded: tuple[TextLine, ...] = ()
+        self._title = Shown("")
+        self._footer: tuple[Span, ...] = ()
+        self._follows_end = follows_end
+
+    def show(self, title: Shown, lines: Sequence[TextLine], *, footer: Sequence[Span] = ()) -> None:
+        """Draw these lines; long ones are folded."""
+        self._title, self._text, self._footer = title, tuple(lines), tuple(footer)
+        self._fold()
+        self.redraw()
+
+    @property
+    def wanted_height(self) -> int:
+        """Lines that would show everything, with the frame."""
+        return max(len(self._folded), 1) + FRAME
+
+    def title_spans(self) -> tuple[Span, ...]:
+        """Return the title."""
+        return (Span(self._title, "title"),)
+
+    def footer_spans(self) -> tuple[Span, ...]:
+        """Return where in the text the view is, and the footer."""
+        space = self.body_size.height
+        if len(self._folded) <= space:
+            return self._footer
+        last = min(self.top + space, len(self._folded))
+        place = Span(Shown(f"{self.top + 1}-{last} of {len(self._folded)}"), "plain")
+        return (place, Span(Shown(" · "), "dim"), *self._footer) if self._footer else (place,)
+
+    def body(self, width: int, height: int) -> list[Line]:
+        """Return the lines on screen."""
+        space = Segment(" ", self.rich_style)
+        return [
+            (space, *fitted(self.segments(line), width - 1, self.rich_style))
+            for line in self._folded[self.top : self.top + height]
+        ]
+
+    def on_resize(self) -> None:
+        """Fold for the new width."""
+        self._fold()
+        super().on_resize()
+
+    def action_down(self) -> None:
+        """Scroll one line down."""
+        self._scroll(1)
+
+    def action_up(self) -> None:
+        """Scroll one line up."""
+        self._scroll(-1)
+
+    def action_page_down(self) -> None:
+        """Scroll a page down."""
+        self._scroll(max(self.body_size.height - 1, 1))
+
+    def action_page_up(self) -> None:
+        """Scroll a page up."""
+        self._scroll(-max(self.body_size.height - 1, 1))
+
+    def action_first(self) -> None:
+        """Scroll to the beginning."""
+        self._scroll(-len(self._folded))
+
+    def action_last(self) -> None:
+        """Scroll to the end."""
+        self._scroll(len(self._folded))
+
+    def on_mouse_scroll_down(self) -> None:
+        """Scroll down."""
+        self._scroll(3)
+
+    def on_mouse_scroll_up(self) -> None:
+        """Scroll up."""
+        self._scroll(-3)
+
+    def _scroll(self, lines: int) -> None:
+        self.top = self._allowed(self.top + lines)
+        self.redraw()
+
+    def _allowed(self, top: int) -> int:
+        return max(0, min(top, len(self._folded) - self.body_size.height))
+
+    def _fold(self) -> None:
+        was_at_end = self.top >= len(self._folded) - self.body_size.height
+        width = max(self.body_size.width - 1, 1)
+        self._folded = tuple(part for line in self._text for part in folded(line, width))
+        self.top = self._allowed(
+            len(self._folded) if self._follows_end and was_at_end else self.top
+        )
+
+
+def folded(line: TextLine, width: int) -> list[TextLine]:
+    """Return a line as the lines of at most `width` cells that it takes."""
+    out: list[TextLine] = []
+    now: list[Span] = []
+    left = width
+    for span in line:
+        rest = str(span.text)
+        while rest:
+            part = _beginning(rest, left)
+            if not part:
+                out.append(tuple(now))
+                now, left = [], width
+                part = _beginning(rest, left) or rest[:1]
+            now.append(Span(Shown(part), span.tone))
+            left -= len(part) if part.isascii() else Segment(part).cell_length
+            rest = rest[len(part) :]
+    out.append(tuple(now))
+    return out
+
+
+def _beginning(text: str, width: int) -> str:
+    """Return as much of `text` as `width` cells hold."""
+    if text.isascii() or Segment(text).cell_length <= width:
+        return text[:width]
+    without_sign = cut(text, width + 1)
+    return without_sign[:-1] if without_sign.endswith("…") else without_sign

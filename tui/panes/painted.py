@@ -1,0 +1,168 @@
+"""A widget that paints its own lines and repaints only the cells that changed.
+
+Textual repaints what it is told to. So that an idle room sends nothing and a ticking age sends
+one cell, a painted widget keeps the lines that it drew, compares, and names the difference.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from core.views.cells import Bar, Span, Tone
+from tui.theme import TONES
+
+Line = tuple[Segment, ...]
+"""One painted line, exactly as wide as its widget."""
+
+
+class Painted(Widget):
+    """Draws the lines that `paint` returns."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *(f"tone--{tone}" for tone in TONES),
+        "tone--title",
+        "tone--frame",
+        "tone--raised",
+        "tone--cursor",
+        "tone--resting",
+    }
+    ALLOW_SELECT = False
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self._lines: list[Line] = []
+        self._styles_by_tone: dict[str, Style] = {}
+
+    def paint(self, size: Size) -> list[Line]:
+        """Return the lines for a content of this size; fewer are filled up with blanks."""
+        raise NotImplementedError
+
+    def redraw(self) -> None:
+        """Paint, compare with what is on screen, and repaint the cells that differ."""
+        size = self.content_size
+        if not (self.is_attached and self.display and size.width and size.height):
+            return
+        before = self._lines
+        now = self.paint(size)[: size.height]
+        blank: Line = (Segment(" " * size.width, self.rich_style),)
+        now.extend([blank] * (size.height - len(now)))
+        self._lines = now
+        if len(before) != len(now):
+            self.refresh()
+            return
+        changed = [
+            region
+            for y, (old, new) in enumerate(zip(before, now, strict=True))
+            if old is not new and (region := _difference(old, new, y, size.width))
+        ]
+        if changed:
+            self.refresh(*changed)
+
+    def render_line(self, y: int) -> Strip:
+        """Return one line, as `redraw` painted it."""
+        if y < len(self._lines):
+            return Strip(self._lines[y])
+        return Strip.blank(self.content_size.width, self.rich_style)
+
+    def style_of(self, tone: Tone | str, ground: str | None = None) -> Style:
+        """Return the style of a tone, on the widget's own ground or a named one."""
+        name = f"{tone}/{ground}" if ground else str(tone)
+        style = self._styles_by_tone.get(name)
+        if style is None:
+            style = self.rich_style
+            if ground:
+                style += self.get_component_rich_style(f"tone--{ground}", partial=True)
+            style += self.get_component_rich_style(f"tone--{tone}", partial=True)
+            self._styles_by_tone[name] = style
+        return style
+
+    def segments(self, spans: Iterable[Span | Bar], ground: str | None = None) -> list[Segment]:
+        """Return text spans as segments."""
+        return [
+            Segment(span.text, self.style_of(span.tone, ground))
+            for span in spans
+            if isinstance(span, Span) and span.text
+        ]
+
+    def notify_style_update(self) -> None:
+        """Forget the styles of the old theme and paint anew."""
+        super().notify_style_update()
+        self._styles_by_tone.clear()
+        self._lines = []
+        if self.is_mounted:
+            self.call_later(self.redraw)
+
+    def on_resize(self) -> None:
+        """Paint for the new size."""
+        self._lines = []
+        self.redraw()
+
+    def on_show(self) -> None:
+        """Paint what was left out while hidden."""
+        self.redraw()
+
+
+def width_of(segments: Iterable[Segment]) -> int:
+    """Return how many cells the segments take."""
+    return sum(_cells(segment.text) for segment in segments)
+
+
+def fitted(segments: Sequence[Segment], width: int, blank: Style) -> list[Segment]:
+    """Return the segments cut or filled up to exactly `width` cells."""
+    out: list[Segment] = []
+    left = width
+    for segment in segments:
+        taken = _cells(segment.text)
+        if taken > left:
+            text = cut(segment.text, left)
+            if text:
+                out.append(Segment(text, segment.style))
+            left -= _cells(text)
+            break
+        out.append(segment)
+        left -= taken
+    if left:
+        out.append(Segment(" " * left, blank))
+    return out
+
+
+def cut(text: str, width: int) -> str:
+    """Return `text` in at most `width` cells, with a sign where something is missing."""
+    if _cells(text) <= width:
+        return text
+    if width <= 0:
+        return ""
+    if text.isascii():
+        return text[: width - 1] + "…"
+    used = 0
+    for index, char in enumerate(text):
+        used += cell_len(char)
+        if used > width - 1:
+            return text[:index] + "…"
+    return text
+
+
+def _cells(text: str) -> int:
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def _difference(old: Line, new: Line, y: int, width: int) -> Region | None:
+    if old == new:
+        return None
+    start = 0
+    for before, after in zip(old, new, strict=False):
+        if before != after:
+            break
+        start += _cells(after.text)
+    end = width
+    for before, after in zip(reversed(old), reversed(new), strict=False):
+        if before != after:
+            break
+        end -= _cells(after.text)
+    return Region(start, y, max(end - start, 1), 1)

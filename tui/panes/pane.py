@@ -1,0 +1,116 @@
+"""A pane: a frame that carries its digit, its title and its counts, and a body within."""
+
+from dataclasses import dataclass
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Size
+from textual.message import Message
+
+from core.text import Shown
+from core.views.cells import Span
+from tui.panes.painted import Line, Painted, fitted, width_of
+
+FRAME = 2
+"""Lines, and columns, that the frame takes."""
+
+
+class Pane(Painted, can_focus=True):
+    """A framed part of a screen that takes the keys while it is the current one."""
+
+    @dataclass
+    class Entered(Message):
+        """The pane was given the keys."""
+
+        pane: "Pane"
+
+    def __init__(self, digit: str, *, id: str) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.digit = digit
+        self.is_current = False
+        self.where: tuple[int, int, int, int] | None = None
+        """Where its screen put it: x, y, width, height."""
+
+    def body(self, width: int, height: int) -> list[Line]:
+        """Return the lines within the frame, each exactly `width` cells."""
+        raise NotImplementedError
+
+    def title_spans(self) -> tuple[Span, ...]:
+        """Return what stands in the upper edge after the digit."""
+        raise NotImplementedError
+
+    def footer_spans(self) -> tuple[Span, ...]:
+        """Return what stands in the lower edge."""
+        return ()
+
+    @property
+    def short_title(self) -> Shown:
+        """Its name where the panes take turns."""
+        return Shown(self.title_spans()[0].text)
+
+    @property
+    def wanted_height(self) -> int:
+        """Lines that would show everything, with the frame."""
+        raise NotImplementedError
+
+    @property
+    def body_size(self) -> Size:
+        """Room within the frame."""
+        width, height = self.content_size
+        return Size(max(width - FRAME - 1, 0), max(height - FRAME, 0))
+
+    def make_current(self, is_current: bool) -> None:
+        """Take the keys, or let them go."""
+        if is_current != self.is_current:
+            self.is_current = is_current
+            self.redraw()
+
+    def paint(self, size: Size) -> list[Line]:
+        """Return the frame with the body in it."""
+        edge = self.style_of("key" if self.is_current else "frame")
+        inner = self.body_size
+        if inner.width < 1 or inner.height < 1:
+            return []
+        lines = [self._top(size.width)]
+        body = self.body(inner.width, inner.height)[: inner.height]
+        blank = (Segment(" " * inner.width, self.rich_style),)
+        body.extend([blank] * (inner.height - len(body)))
+        space = Segment(" ", self.rich_style)
+        lines.extend((Segment("│", edge), *line, space, Segment("│", edge)) for line in body)
+        lines.append(self._bottom(size.width))
+        return lines
+
+    def on_focus(self) -> None:
+        """Tell the screen."""
+        self.post_message(self.Entered(self))
+
+    def _top(self, width: int) -> Line:
+        edge = self.style_of("key" if self.is_current else "frame")
+        digit = Span(
+            Shown(f" {self.digit} " if self.digit else " "), "key" if self.is_current else "dim"
+        )
+        text = self.segments((digit, *self.title_spans(), Span(Shown(" "))))
+        return self._edge("┌", text, "┐", width, edge_style=edge)
+
+    def _bottom(self, width: int) -> Line:
+        edge = self.style_of("key" if self.is_current else "frame")
+        spans = self.footer_spans()
+        if not spans:
+            return (Segment("└" + "─" * (width - 2) + "┘", edge),)
+        text = self.segments((Span(Shown(" ")), *spans, Span(Shown(" "))))
+        room = width - 4
+        text = text if width_of(text) <= room else fitted(text, room, self.rich_style)
+        left = width - 3 - width_of(text)
+        return (Segment("└" + "─" * left, edge), *text, Segment("─┘", edge))
+
+    def _edge(
+        self, left: str, text: list[Segment], right: str, width: int, *, edge_style: Style
+    ) -> Line:
+        room = width - 3
+        text = text if width_of(text) <= room else fitted(text, room, self.rich_style)
+        rest = room - width_of(text)
+        return (
+            Segment(left + "─", edge_style),
+            *text,
+            Segment("─" * rest + right, edge_style),
+        )

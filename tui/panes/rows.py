@@ -1,0 +1,101 @@
+"""Painting one row of a table: cells by their columns, text by its tone."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rich.segment import Segment
+from rich.style import Style
+
+from core.text import Shown
+from core.views.cells import Bar, Cell, Row, Span, Tone
+from tui.panes.columns import Placed, cell_width
+from tui.panes.painted import cut, fitted, width_of
+
+StyleOf = Callable[[str], Style]
+"""A tone's style on the ground that the row stands on."""
+_UNKNOWN: Cell = (Span(Shown("·"), "dim"),)
+_QUIETED = frozenset({"plain", "strong", "key"})
+
+
+def paint_row(
+    row: Row[Any], places: Sequence[Placed], width: int, style_of: StyleOf
+) -> list[Segment]:
+    """Return a row in exactly `width` cells."""
+    out: list[Segment] = []
+    x = 0
+    blank = style_of("plain")
+    for placed in places:
+        if placed.x > x:
+            out.append(Segment(" " * (placed.x - x), blank))
+        cell = row.cells.get(placed.column.name) or _UNKNOWN
+        out.extend(_paint_cell(cell, placed, row.tone, style_of))
+        x = placed.x + placed.width
+    return _merged(fitted(out, width, blank))
+
+
+def paint_titles(
+    places: Sequence[Placed], width: int, style_of: StyleOf, sorted_by: str | None, sign: str
+) -> list[Segment]:
+    """Return the line of column titles; the sorting column carries `sign`."""
+    out: list[Segment] = []
+    x = 0
+    for placed in places:
+        if placed.x > x:
+            out.append(Segment(" " * (placed.x - x), style_of("dim")))
+        is_sorting = placed.column.name == sorted_by
+        title = placed.column.title + (sign if is_sorting else "")
+        text = cut(title, placed.width)
+        room = placed.width - width_of([Segment(text)])
+        padded = " " * room + text if placed.column.align == "right" else text + " " * room
+        out.append(Segment(padded, style_of("key" if is_sorting else "dim")))
+        x = placed.x + placed.width
+    return _merged(fitted(out, width, style_of("dim")))
+
+
+def _paint_cell(cell: Cell, placed: Placed, row_tone: Tone, style_of: StyleOf) -> list[Segment]:
+    width = placed.width
+    bar_room = width - cell_width(cell)
+    parts: list[Segment] = []
+    for part in cell:
+        if isinstance(part, Bar):
+            parts.extend(_paint_bar(part, max(bar_room, 0), row_tone, style_of))
+        elif part.text:
+            parts.append(Segment(part.text, style_of(_toned(part.tone, row_tone))))
+    taken = width_of(parts)
+    if taken < width and placed.column.align == "right":
+        return [Segment(" " * (width - taken), style_of("plain")), *parts]
+    return fitted(parts, width, style_of("plain"))
+
+
+def _toned(tone: Tone, row_tone: Tone) -> Tone:
+    """On a dim line only colours with a meaning stay."""
+    return "dim" if row_tone == "dim" and tone in _QUIETED else tone
+
+
+def _paint_bar(bar: Bar, width: int, row_tone: Tone, style_of: StyleOf) -> list[Segment]:
+    failed = max(_cells_of(bar.failed, width), 1 if bar.failed > 0 and width else 0)
+    done = max(_cells_of(bar.done, width) - failed, 0)
+    rest = width - done - failed
+    return [
+        Segment(text, style)
+        for text, style in (
+            ("━" * done, style_of(_toned(bar.tone, row_tone))),
+            ("━" * failed, style_of("hand")),
+            ("─" * rest, style_of("frame")),
+        )
+        if text
+    ]
+
+
+def _cells_of(fraction: float, width: int) -> int:
+    return max(0, min(width, int(fraction * width + 0.5)))
+
+
+def _merged(segments: list[Segment]) -> list[Segment]:
+    out: list[Segment] = []
+    for segment in segments:
+        if out and out[-1].style == segment.style:
+            out[-1] = Segment(out[-1].text + segment.text, segment.style)
+        else:
+            out.append(segment)
+    return out

@@ -1,0 +1,312 @@
+"""A pane that draws any `core.views.cells.Table`.
+
+Only the lines on screen are painted. Rows are reconciled by key: whatever comes in, the cursor,
+the scroll, the sort and the marks stay with their rows.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.message import Message
+
+from core.text import Shown, shown
+from core.views.cells import Row, Span, Table
+from tui.bindings import bindings
+from tui.panes.arrangement import Arrangement, arranged, visible_columns
+from tui.panes.columns import natural_widths, place
+from tui.panes.painted import Line, fitted
+from tui.panes.pane import FRAME, Pane
+from tui.panes.rows import paint_row, paint_titles
+
+_MEASURED = 300
+"""Rows that are measured for the width of columns when a table comes in, beside the visible."""
+_NOTHING: Table[Any] = Table(columns=(), rows=(), title=Shown(""))
+
+
+class TablePane(Pane):
+    """Rows with a cursor."""
+
+    BINDINGS = bindings("list", "table")
+
+    @dataclass
+    class Moved(Message):
+        """The cursor came to another row."""
+
+        pane: "TablePane"
+
+    @dataclass
+    class Opened(Message):
+        """An operator opened the row under the cursor."""
+
+        pane: "TablePane"
+        key: Hashable
+
+    @dataclass
+    class Arranged(Message):
+        """Sort, filter or columns changed."""
+
+        pane: "TablePane"
+
+    def __init__(self, digit: str, *, id: str, has_titles: bool = True) -> None:  # noqa: A002
+        super().__init__(digit, id=id)
+        self._titles = 1 if has_titles else 0
+        self.table: Table[Any] = _NOTHING
+        self.rows: tuple[Row[Any], ...] = ()
+        self.arrangement = Arrangement()
+        self.marks: set[Hashable] = set()
+        self.top = 0
+        """Index of the first visible row."""
+        self._cursor_key: Hashable | None = None
+        self._cursor = 0
+        self._widths: dict[str, int] = {}
+        self._about: object = None
+        self._wanted: Hashable | None = None
+
+    # What is shown
+
+    def show(self, table: Table[Any], *, context: object = None) -> None:
+        """Draw this table in place of the last one.
+
+        Args:
+            table: What to draw.
+            context: What the table is about. While it stays equal, rows are reconciled; when
+                it changes, cursor, scroll, marks and widths start anew.
+        """
+        if context != self._about:
+            self._about = context
+            self._cursor_key, self._cursor, self.top = None, 0, 0
+            self._widths = {}
+            self.marks.clear()
+        self.table = table
+        self._reconcile()
+
+    def rearrange(self, arrangement: Arrangement) -> None:
+        """Sort, filter and choose columns as the operator wants."""
+        if arrangement != self.arrangement:
+            self.arrangement = arrangement
+            self._reconcile()
+            self.post_message(self.Arranged(self))
+
+    @property
+    def cursor_key(self) -> Hashable | None:
+        """The key of the row under the cursor; None where there is no row."""
+        return self.rows[self._cursor].key if self.rows else None
+
+    @property
+    def chosen_keys(self) -> tuple[Hashable, ...]:
+        """The marked rows in their order, else the one under the cursor."""
+        marked = tuple(row.key for row in self.rows if row.key in self.marks)
+        if marked:
+            return marked
+        return () if self.cursor_key is None else (self.cursor_key,)
+
+    @property
+    def wanted_height(self) -> int:
+        """Lines that would show every row, with titles and frame."""
+        return max(len(self.rows), 1) + (self._titles if self.rows else 0) + FRAME
+
+    @property
+    def wanted_width(self) -> int:
+        """Cells that would show every column at its natural width, with the frame."""
+        columns = visible_columns(self.table, self.arrangement)
+        places = place(columns, {**self._measured(columns)}, 10_000)
+        full = sum(self._widths.get(each.column.name, each.column.width) for each in places)
+        return full + 2 * max(len(places) - 1, 0) + FRAME + 2
+
+    def want(self, key: Hashable | None) -> None:
+        """Put the cursor on the row of this key once it comes, unless it was moved before."""
+        self._wanted = key
+
+    def move_to(self, key: Hashable) -> bool:
+        """Put the cursor on the row of this key; False where there is none."""
+        for index, row in enumerate(self.rows):
+            if row.key == key:
+                self._move(index)
+                return True
+        return False
+
+    # Painting
+
+    def title_spans(self) -> tuple[Span, ...]:
+        """Return the table's title, and the filter when there is one."""
+        title = Span(self.table.title, "title")
+        if not self.arrangement.filter:
+            return (title,)
+        return (title, Span(Shown("  /")), Span(shown(self.arrangement.filter), "key"))
+
+    def footer_spans(self) -> tuple[Span, ...]:
+        """Return where in the table the view is, what is marked, and the table's own counts."""
+        parts: list[Span] = []
+        height = self._row_space
+        if len(self.rows) > height > 0:
+            last = min(self.top + height, len(self.rows))
+            parts.append(Span(Shown(f"{self.top + 1}-{last} of {len(self.rows)}"), "plain"))
+        elif self.arrangement.filter:
+            parts.append(Span(Shown(f"{len(self.rows)} of {len(self.table.rows)}"), "plain"))
+        if self.marks:
+            parts.append(Span(Shown(f"{len(self.marks)} marked"), "key"))
+        if self.table.footer:
+            parts.append(Span(self.table.footer, "dim"))
+        dot = Span(Shown(" · "), "dim")
+        return tuple(span for part in parts for span in (dot, part))[1:]
+
+    def body(self, width: int, height: int) -> list[Line]:
+        """Return the titles and the rows on screen."""
+        if not self.rows:
+            return self._empty(width)
+        columns = visible_columns(self.table, self.arrangement)
+        visible = self.rows[self.top : self.top + height - self._titles]
+        self._widths = natural_widths(columns, visible, self._measured(columns))
+        places = place(columns, self._widths, width - 1)
+        lines: list[Line] = []
+        if self._titles:
+            sign = "▾" if self.arrangement.is_reversed else "▴"
+            titles = paint_titles(places, width - 1, self.style_of, self.arrangement.sort, sign)
+            lines.append((Segment(" ", self.rich_style), *titles))
+        for index, row in enumerate(visible, start=self.top):
+            lines.append(self._row_line(row, index == self._cursor, places, width))
+        return lines
+
+    def _row_line(self, row: Row[Any], is_cursor: bool, places: Any, width: int) -> Line:
+        ground = ("cursor" if self.is_current else "resting") if is_cursor else None
+
+        def style_of(tone: str) -> Style:
+            return self.style_of(tone, ground)
+
+        sign = "▪" if row.key in self.marks else "▸" if is_cursor else " "
+        gutter = Segment(sign, style_of("key" if row.key in self.marks else "dim"))
+        return (gutter, *paint_row(row, places, width - 1, style_of))
+
+    def _empty(self, width: int) -> list[Line]:
+        why = self.table.empty
+        if self.table.rows and self.arrangement.filter:
+            why = Shown("nothing fits the filter; Esc takes it away")
+        text = [Segment(" "), Segment(why, self.style_of("dim"))]
+        return [tuple(fitted(text, width, self.rich_style))]
+
+    def _measured(self, columns: Any) -> dict[str, int]:
+        if not self._widths and self.rows:
+            self._widths = natural_widths(columns, self.rows[:_MEASURED], {})
+        return self._widths
+
+    # Reconciling
+
+    @property
+    def _row_space(self) -> int:
+        return max(self.body_size.height - self._titles, 0)
+
+    def _reconcile(self) -> None:
+        self.rows = arranged(self.table, self.arrangement)
+        before, offset = self._cursor_key, self._cursor - self.top
+        if self._wanted is not None and any(row.key == self._wanted for row in self.rows):
+            self._cursor_key, self._wanted, offset = self._wanted, None, 0
+        if self.marks:
+            self.marks &= {row.key for row in self.table.rows}
+        self._find_cursor(offset)
+        if self._cursor_key != before:
+            self.post_message(self.Moved(self))
+        self.redraw()
+
+    def _find_cursor(self, offset: int) -> None:
+        """Follow the cursor's row; where it went, the one that took its place."""
+        found = next(
+            (index for index, row in enumerate(self.rows) if row.key == self._cursor_key), None
+        )
+        self._cursor = max(0, min(self._cursor, len(self.rows) - 1)) if found is None else found
+        self._cursor_key = self.cursor_key
+        if self.top:
+            self.top = self._cursor - offset
+        self._keep_in_view()
+
+    def _keep_in_view(self) -> None:
+        space = self._row_space
+        if space <= 0:
+            return
+        if self._cursor < self.top:
+            self.top = self._cursor
+        elif self._cursor >= self.top + space:
+            self.top = self._cursor - space + 1
+        self.top = max(0, min(self.top, len(self.rows) - space))
+
+    def _move(self, index: int) -> None:
+        self._wanted = None
+        if not self.rows:
+            return
+        self._cursor = max(0, min(index, len(self.rows) - 1))
+        self._keep_in_view()
+        if self.cursor_key != self._cursor_key:
+            self._cursor_key = self.cursor_key
+            self.post_message(self.Moved(self))
+        self.redraw()
+
+    def on_resize(self) -> None:
+        """Keep the cursor in view."""
+        self._keep_in_view()
+        super().on_resize()
+
+    # Keys
+
+    def action_down(self) -> None:
+        """Move one row down."""
+        self._move(self._cursor + 1)
+
+    def action_up(self) -> None:
+        """Move one row up."""
+        self._move(self._cursor - 1)
+
+    def action_page_down(self) -> None:
+        """Move a page down."""
+        self._move(self._cursor + max(self._row_space - 1, 1))
+
+    def action_page_up(self) -> None:
+        """Move a page up."""
+        self._move(self._cursor - max(self._row_space - 1, 1))
+
+    def action_first(self) -> None:
+        """Move to the first row."""
+        self._move(0)
+
+    def action_last(self) -> None:
+        """Move to the last row."""
+        self._move(len(self.rows) - 1)
+
+    def action_open(self) -> None:
+        """Open the row under the cursor."""
+        key = self.cursor_key
+        if key is not None:
+            self.post_message(self.Opened(self, key))
+
+    def action_mark(self) -> None:
+        """Mark the row under the cursor, or take its mark away, and go on to the next."""
+        key = self.cursor_key
+        if key is not None:
+            self.marks ^= {key}
+            self._move(self._cursor + 1)
+
+    def action_reverse(self) -> None:
+        """Turn the order round."""
+        self.rearrange(replace(self.arrangement, is_reversed=not self.arrangement.is_reversed))
+
+    # The mouse, when it is on
+
+    def on_mouse_scroll_down(self) -> None:
+        """Move down."""
+        self._move(self._cursor + 3)
+
+    def on_mouse_scroll_up(self) -> None:
+        """Move up."""
+        self._move(self._cursor - 3)
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor on the row; a double click opens it."""
+        self.focus()
+        line = event.y - 1 - self._titles
+        index = self.top + line
+        if 0 <= index < len(self.rows) and line >= 0:
+            self._move(index)
+            if event.chain == 2:  # noqa: PLR2004 - a double click
+                self.action_open()

@@ -1,0 +1,20 @@
+"""What stands in a terminal that is too small for a pane."""
+
+from rich.segment import Segment
+from textual.geometry import Size
+
+from tui.panes.painted import Line, Painted, cut, fitted
+
+
+class TooSmall(Painted):
+    """One sentence, cut to the room there is."""
+
+    def __init__(self) -> None:
+        super().__init__(id="too-small")
+
+    def paint(self, size: Size) -> list[Line]:
+        """Return the sentence in the middle."""
+        text = cut("too small: 40x10 or more", size.width)
+        line = tuple(fitted([Segment(text, self.style_of("look"))], size.width, self.rich_style))
+        blank = (Segment(" " * size.width, self.rich_style),)
+        return [*([blank] * ((size.height - 1) // 2)), line]

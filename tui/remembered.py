@@ -1,0 +1,90 @@
+"""The last view: what is kept when the room closes, and found again when it opens."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
+from tui.panes.arrangement import Arrangement, arrangement_of
+from tui.places import Place
+
+_LONGEST = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """A view.
+
+    Attributes:
+        place: The screen that was open.
+        pane: The digit of the room's current pane.
+        task: The task that the cursor was on.
+        theme: Chosen by hand; None: as the config says.
+        arrangements: Sort, filter and columns, by the name of the pane.
+    """
+
+    place: Place = None
+    pane: int = 2
+    task: TaskKey | None = None
+    theme: str | None = None
+    arrangements: Mapping[str, Arrangement] = field(default_factory=dict[str, Arrangement])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the store keeps it."""
+        return {
+            "place": _place_to_json(self.place),
+            "pane": self.pane,
+            "task": _place_to_json(self.task),
+            "theme": self.theme,
+            "arrangements": {name: each.to_json() for name, each in self.arrangements.items()},
+        }
+
+
+def remembered_of(kept: Mapping[str, Any]) -> Remembered:
+    """Read what `to_json` wrote, by this version or another; what is not right is left out."""
+    pane, theme, arrangements = kept.get("pane"), kept.get("theme"), kept.get("arrangements")
+    task = _place_of(kept.get("task"))
+    named = cast("Mapping[str, object]", arrangements) if isinstance(arrangements, Mapping) else {}
+    return Remembered(
+        place=_place_of(kept.get("place")),
+        pane=pane if isinstance(pane, int) and 1 <= pane <= 4 else 2,  # noqa: PLR2004
+        task=task if isinstance(task, TaskKey) else None,
+        theme=theme if isinstance(theme, str) else None,
+        arrangements={name: arrangement_of(each) for name, each in named.items()},
+    )
+
+
+def _place_to_json(place: Place) -> list[Any] | None:
+    match place:
+        case None:
+            return None
+        case ProcessKey():
+            return ["process", place.machine, place.pid, place.start]
+        case TaskKey():
+            process = place.process
+            return ["task", process.machine, process.pid, process.start, place.task_id]
+        case SampleKey():
+            process = place.task.process
+            task = [process.machine, process.pid, process.start, place.task.task_id]
+            return ["sample", *task, place.sample_id, place.epoch]
+        case _:
+            return ["machine", place]
+
+
+def _place_of(kept: object) -> Place:
+    if not isinstance(kept, list):
+        return None
+    match cast("list[object]", kept):
+        case ["machine", str(machine)]:
+            return MachineName(machine)
+        case ["process", str(machine), int(pid), str(start)]:
+            return ProcessKey(MachineName(machine), pid, start)
+        case ["task", str(machine), int(pid), str(start), str(task_id)]:
+            return TaskKey(ProcessKey(MachineName(machine), pid, start), task_id)
+        case ["sample", str(machine), int(pid), str(start), str(task_id), sample_id, int(epoch)]:
+            if not isinstance(sample_id, str | int) or len(str(sample_id)) > _LONGEST:
+                return None
+            process = ProcessKey(MachineName(machine), pid, start)
+            return SampleKey(TaskKey(process, task_id), sample_id, epoch)
+        case _:
+            return None

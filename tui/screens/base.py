@@ -1,0 +1,375 @@
+"""What every screen of the room has: header, panes, filter line, key bar."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.screen import Screen
+from textual.widgets import Input
+
+from core.fleet import Fleet
+from core.ids import ProcessKey, SampleKey, TaskKey
+from core.text import Shown
+from core.views.cells import Span
+from core.views.totals import header_totals
+from tui.bindings import bindings
+from tui.dialogs.choose import Choice, Choose, ChooseMany
+from tui.keys import BY_NAME, labels
+from tui.panes.arrangement import Arrangement
+from tui.panes.bars import Header, KeyBar, PaneBar
+from tui.panes.pane import Pane
+from tui.panes.table import TablePane
+from tui.panes.too_small import TooSmall
+from tui.places import Place
+
+if TYPE_CHECKING:
+    from tui.app import RoomApp
+
+NARROW = 100
+"""Below this many columns one pane is shown at a time."""
+LOW = 20
+"""Below this many lines too."""
+LEAST_WIDTH, LEAST_HEIGHT = 40, 10
+
+
+class PanesScreen(Screen[None], inherit_bindings=False):
+    """A screen of numbered panes, of which one is current and takes the keys."""
+
+    BINDINGS = bindings("panes")
+    AUTO_FOCUS = None
+    ALLOW_SELECT = False
+
+    def __init__(self, place: Place) -> None:
+        super().__init__()
+        self.place = place
+        self.panes: tuple[Pane, ...] = self.make_panes()
+        self.current = 0
+
+    # For the screens that derive
+
+    def make_panes(self) -> tuple[Pane, ...]:
+        """Return the panes, in the order of their digits."""
+        raise NotImplementedError
+
+    def fill(self, fleet: Fleet, now: float) -> None:
+        """Give the panes what they draw."""
+        raise NotImplementedError
+
+    def place_panes(self, width: int, height: int) -> None:
+        """Size the panes where all of them are on screen; the room is `width` x `height`."""
+        raise NotImplementedError
+
+    @property
+    def shows_one_pane(self) -> bool:
+        """Whether the panes take turns."""
+        return self.size.width < NARROW or self.size.height < LOW
+
+    def selected(self) -> Place:
+        """Return what the cursor is on: a machine, a process, a task or a sample."""
+        pane = self.panes[self.current]
+        key = pane.cursor_key if isinstance(pane, TablePane) else None
+        if isinstance(key, ProcessKey | TaskKey | SampleKey | str):
+            return cast("Place", key)
+        return self.place
+
+    def commands(self) -> tuple[str, ...]:
+        """Return the names of the keys that can do something here now, beside movement."""
+        return ()
+
+    # The room that all have
+
+    @property
+    def room_app(self) -> "RoomApp":
+        """The app, by its own type."""
+        return cast("RoomApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        """Lay out header, panes and bars."""
+        yield Header()
+        yield PaneBar()
+        with Container(id="panes"):
+            yield from self.panes
+        yield Input(id="filter", select_on_focus=False)
+        yield KeyBar()
+        yield TooSmall()
+
+    def on_mount(self) -> None:
+        """Take the keys and draw what is known."""
+        self.query_one("#filter", Input).display = False
+        self.query_one(TooSmall).display = False
+        self.enter(self.current)
+        self.renew()
+
+    def on_screen_resume(self) -> None:
+        """Draw what came in while another screen was on top."""
+        self.renew()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lay out for the new size."""
+        del event
+        self.call_after_refresh(self.renew)
+
+    def renew(self) -> None:
+        """Draw the fleet as it is now."""
+        if not self.is_mounted:
+            return
+        app = self.room_app
+        fleet, now = app.room.fleet, app.room.now()
+        self.fill(fleet, now)
+        self._lay_out()
+        self.query_one(Header).show(self._totals(fleet, now), now)
+        self.say_keys()
+
+    def tick(self, now: float) -> None:
+        """Draw the time of day alone."""
+        self.query_one(Header).tick(now)
+
+    def _totals(self, fleet: Fleet, now: float) -> list[tuple[Span, ...]]:
+        groups = [
+            tuple(part for part in group if isinstance(part, Span))
+            for group in header_totals(fleet, now)
+            if group
+        ]
+        notice = self.room_app.notice
+        return [(Span(notice, "look"),), *groups] if notice else groups
+
+    # Layout
+
+    def _lay_out(self) -> None:
+        width, height = self.size
+        small = width < LEAST_WIDTH or height < LEAST_HEIGHT
+        too_small = self.query_one(TooSmall)
+        if too_small.display != small:
+            too_small.display = small
+            self.query_one("#panes").display = not small
+            self.query_one(KeyBar).display = not small
+        bar = self.query_one(PaneBar)
+        bar.display = self.shows_one_pane and not small and len(self.panes) > 1
+        if small:
+            return
+        height -= 2 + self.query_one("#filter").display + bar.display
+        if self.shows_one_pane:
+            for index, pane in enumerate(self.panes):
+                pane.display = index == self.current
+                put(pane, 0, 0, width, height)
+            bar.show(
+                (pane.digit, pane.short_title, index == self.current)
+                for index, pane in enumerate(self.panes)
+            )
+        else:
+            for pane in self.panes:
+                pane.display = True
+            self.place_panes(width, height)
+
+    # Panes
+
+    def restore(self, pane_id: str, arrangement: Arrangement) -> None:
+        """Arrange a pane as it was, before anything is drawn."""
+        for pane in self.panes:
+            if isinstance(pane, TablePane) and pane.id == pane_id:
+                pane.arrangement = arrangement
+
+    def arrangements(self) -> dict[str, Arrangement]:
+        """Return how each pane is arranged, by its name."""
+        tables = (pane for pane in self.panes if isinstance(pane, TablePane))
+        return {str(pane.id): pane.arrangement for pane in tables}
+
+    def enter(self, index: int) -> None:
+        """Give the keys to a pane."""
+        if not 0 <= index < len(self.panes):
+            return
+        self.current = index
+        for each, pane in enumerate(self.panes):
+            pane.make_current(each == index)
+        if self.is_mounted:
+            self._lay_out()
+        self.panes[index].focus(scroll_visible=False)
+        self.say_keys()
+        self.room_app.remember()
+
+    @on(Pane.Entered)
+    def _entered(self, message: Pane.Entered) -> None:
+        if message.pane in self.panes and self.panes.index(message.pane) != self.current:
+            self.enter(self.panes.index(message.pane))
+
+    @on(TablePane.Moved)
+    def _moved(self) -> None:
+        self.say_keys()
+
+    @on(TablePane.Opened)
+    def _opened(self, message: TablePane.Opened) -> None:
+        self.open(message.pane, message.key)
+
+    def open(self, pane: TablePane, key: object) -> None:
+        """Open a row of a pane."""
+        del pane
+        if isinstance(key, ProcessKey | TaskKey | SampleKey | str):
+            self.room_app.go(cast("Place", key))
+
+    @on(TablePane.Arranged)
+    def _arranged(self) -> None:
+        self.room_app.remember()
+
+    def action_next_pane(self) -> None:
+        """To the next pane."""
+        self.enter((self.current + 1) % len(self.panes))
+
+    def action_previous_pane(self) -> None:
+        """To the pane before."""
+        self.enter((self.current - 1) % len(self.panes))
+
+    def action_pane(self, digit: int) -> None:
+        """To a pane by its digit."""
+        self.enter(digit - 1)
+
+    def action_back(self) -> None:
+        """Take away the filter or the marks, else go back."""
+        pane = self.panes[self.current]
+        if isinstance(pane, TablePane):
+            if pane.arrangement.filter:
+                pane.rearrange(replace(pane.arrangement, filter=""))
+                return
+            if pane.marks:
+                pane.marks.clear()
+                pane.redraw()
+                return
+        self.room_app.back()
+
+    # Keys that act on what is selected
+
+    def say_keys(self) -> None:
+        """Draw the keys of where the operator is."""
+        if self.is_mounted:
+            self.query_one(KeyBar).show(self._bar_keys())
+
+    def _bar_keys(self) -> Iterable[tuple[str, str]]:
+        able = set(self.able())
+        for binding in self.active_bindings.values():
+            key = BY_NAME.get(binding.binding.id or "")
+            if key is not None and key.in_bar and key.name in able:
+                able.discard(key.name)
+                yield labels(self.room_app.keys_of(key.name)).split(" ")[0], key.word
+
+    def able(self) -> Iterable[str]:
+        """Return the names of the keys that can do something here now."""
+        pane = self.panes[self.current]
+        yield from ("command", "help")
+        if isinstance(pane, TablePane):
+            yield from ("open", "filter", "sort")
+        if self.place is not None:
+            yield "back"
+        yield from self.room_app.acts.able(self.selected())
+        yield from self.commands()
+
+    def action_retry(self) -> None:
+        """Try the link of the selected machine at once."""
+        self.room_app.acts.retry(self.selected())
+
+    def action_trust(self) -> None:
+        """Show the unknown host key of the selected machine."""
+        self.room_app.acts.trust(self.selected())
+
+    def action_dismiss_gone(self) -> None:
+        """Take the selected gone processes off the screen."""
+        self.room_app.acts.dismiss(self._chosen())
+
+    def action_copy(self) -> None:
+        """Send to the clipboard what belongs to the selection."""
+        self.room_app.acts.copy(self.selected())
+
+    def _chosen(self) -> tuple[Place, ...]:
+        pane = self.panes[self.current]
+        if isinstance(pane, TablePane):
+            return tuple(cast("Place", key) for key in pane.chosen_keys)
+        return (self.place,)
+
+    # Filter, sort, columns
+
+    def action_filter(self) -> None:
+        """Open the filter line for the current pane."""
+        pane = self.panes[self.current]
+        if not isinstance(pane, TablePane):
+            return
+        line = self.query_one("#filter", Input)
+        line.display = True
+        line.value = pane.arrangement.filter
+        line.cursor_position = len(line.value)
+        line.focus()
+        self._lay_out()
+
+    @on(Input.Changed, "#filter")
+    def _filter_typed(self, message: Input.Changed) -> None:
+        pane = self.panes[self.current]
+        if isinstance(pane, TablePane) and message.input.display:
+            pane.rearrange(replace(pane.arrangement, filter=message.value))
+
+    @on(Input.Submitted, "#filter")
+    def _filter_done(self) -> None:
+        self._close_filter()
+
+    def on_key(self, event: events.Key) -> None:
+        """Leave the filter line with Esc, which takes the filter away too."""
+        line = self.query_one("#filter", Input)
+        if line.has_focus and event.key in {"escape", "tab", "down", "up"}:
+            if event.key == "escape":
+                line.value = ""
+            event.stop()
+            event.prevent_default()
+            self._close_filter()
+
+    def _close_filter(self) -> None:
+        self.query_one("#filter", Input).display = False
+        self.panes[self.current].focus(scroll_visible=False)
+        self._lay_out()
+
+    def action_sort(self) -> None:
+        """Choose the column that sorts the current pane."""
+        pane = self.panes[self.current]
+        if not isinstance(pane, TablePane):
+            return
+        arrangement = pane.arrangement
+        own = Choice("", Shown("as given, trouble first"), is_chosen=arrangement.sort is None)
+        choices = [
+            Choice(column.name, column.title or Shown(column.name), column.name == arrangement.sort)
+            for column in pane.table.columns
+        ]
+
+        def sort(name: str | None) -> None:
+            if name is None:
+                return
+            again = name and name == pane.arrangement.sort
+            is_reversed = not pane.arrangement.is_reversed if again else False
+            pane.rearrange(replace(pane.arrangement, sort=name or None, is_reversed=is_reversed))
+
+        self.app.push_screen(Choose(Shown("Sort by"), (own, *choices)), sort)
+
+    def action_columns(self) -> None:
+        """Choose the columns of the current pane."""
+        pane = self.panes[self.current]
+        if not isinstance(pane, TablePane):
+            return
+        hidden = pane.arrangement.hidden
+        choices = tuple(
+            Choice(column.name, column.title or Shown(column.name), column.name not in hidden)
+            for column in pane.table.columns
+        )
+
+        def choose(names: frozenset[str] | None) -> None:
+            if names is not None:
+                gone = frozenset(each.name for each in choices) - names
+                pane.rearrange(replace(pane.arrangement, hidden=gone))
+
+        self.app.push_screen(ChooseMany(Shown("Columns"), choices), choose)
+
+
+def put(pane: Pane, x: int, y: int, width: int, height: int) -> None:
+    """Place a pane within the room for panes, in cells, only where that changes something."""
+    where = (x, y, max(width, 1), max(height, 1))
+    if pane.where != where:
+        pane.where = where
+        pane.styles.offset = (x, y)
+        pane.styles.width = where[2]
+        pane.styles.height = where[3]

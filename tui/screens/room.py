@@ -1,0 +1,92 @@
+"""The main screen: machines, tasks, the samples of the selected task, findings."""
+
+from typing import cast
+
+from textual import on
+
+from core.fleet import Fleet
+from core.ids import MachineName, TaskKey
+from core.model.finding import Finding
+from core.views.findings import findings_table
+from core.views.machines import machines_table
+from core.views.samples import samples_table
+from core.views.tasks import tasks_table
+from tui.panes.pane import Pane
+from tui.panes.table import TablePane
+from tui.places import Place
+from tui.screens.base import PanesScreen, put
+
+_SAMPLES_LEAST = 7
+_MACHINES_LEAST, _MACHINES_SHARE = 28, 0.3
+
+
+class RoomScreen(PanesScreen):
+    """Everything at a glance."""
+
+    def make_panes(self) -> tuple[Pane, ...]:
+        """Return the four panes."""
+        self.machines = TablePane("1", id="machines")
+        self.tasks = TablePane("2", id="tasks")
+        self.samples = TablePane("3", id="samples")
+        self.findings = TablePane("4", id="findings", has_titles=False)
+        return (self.machines, self.tasks, self.samples, self.findings)
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.current = 1
+
+    @property
+    def shown_task(self) -> TaskKey | None:
+        """The task whose samples are shown."""
+        return cast("TaskKey | None", self.tasks.cursor_key)
+
+    def fill(self, fleet: Fleet, now: float) -> None:
+        """Draw the four tables."""
+        self.machines.show(machines_table(fleet, now))
+        self.tasks.show(tasks_table(fleet, now))
+        self.samples.show(samples_table(fleet, self.shown_task, now), context=self.shown_task)
+        self.findings.show(findings_table(fleet, now))
+        self.room_app.room.focus(self.shown_task)
+
+    def place_panes(self, width: int, height: int) -> None:
+        """Machines and tasks take what their rows need, samples the rest."""
+        below = min(self.findings.wanted_height, max(4, height // 5))
+        most = max(5, min((height * 9) // 20, height - below - _SAMPLES_LEAST))
+        side = min(self.machines.wanted_width, max(_MACHINES_LEAST, int(width * _MACHINES_SHARE)))
+        machines = min(self.machines.wanted_height, most)
+        tasks = min(self.tasks.wanted_height, most)
+        top = max(machines, tasks)
+        put(self.machines, 0, 0, side, machines)
+        put(self.tasks, side, 0, width - side, tasks)
+        put(self.samples, 0, top, width, height - top - below)
+        put(self.findings, 0, height - below, width, below)
+
+    def selected(self) -> Place:
+        """Return what the cursor is on; for a finding, what it is about."""
+        if self.current == self.panes.index(self.findings):
+            return self._about(self.findings.cursor_key)
+        return super().selected()
+
+    def _about(self, key: object) -> Place:
+        findings = self.room_app.room.fleet.findings
+        finding = next((each for each in findings if each.id == key), None)
+        return place_of(finding) if finding is not None else None
+
+    @on(TablePane.Moved)
+    def _task_moved(self, message: TablePane.Moved) -> None:
+        if message.pane is self.tasks:
+            app = self.room_app
+            samples = samples_table(app.room.fleet, self.shown_task, app.room.now())
+            self.samples.show(samples, context=self.shown_task)
+            app.room.focus(self.shown_task)
+        self.room_app.remember()
+
+    def open(self, pane: TablePane, key: object) -> None:
+        """Open a row; a finding opens what it is about."""
+        self.room_app.go(self._about(key) if pane is self.findings else cast("Place", key))
+
+
+def place_of(finding: Finding) -> Place:
+    """Return the narrowest place that a finding is about."""
+    machine: MachineName | None = finding.machine
+    return finding.sample or finding.task or finding.process or machine

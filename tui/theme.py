@@ -1,0 +1,158 @@
+"""How the room looks: palettes, and what the terminal can show.
+
+Panes name a tone (`core.views.cells.Tone`) and never a colour. Every tone has its colour here,
+for a dark ground, a light one, and for terminals of 16 colours.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from textual.theme import Theme
+
+from core.views.cells import Tone
+
+TONES: tuple[Tone, ...] = get_args(Tone)
+Depth = Literal["full", "256", "16", "none"]
+"""How many colours: 16 million, 256, 16, or none at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminal:
+    """What the terminal can show, as its environment says.
+
+    Attributes:
+        is_ascii: Only ASCII characters may be sent.
+    """
+
+    depth: Depth
+    is_ascii: bool
+
+
+def terminal_of(environ: Mapping[str, str], *, wants_ascii: bool) -> Terminal:
+    """Read from the environment what the terminal can show; nothing is asked of it.
+
+    Args:
+        environ: `TERM`, `COLORTERM`, `NO_COLOR` and the locale's variables.
+        wants_ascii: What the config says.
+    """
+    term = environ.get("TERM", "").strip().lower()
+    return Terminal(
+        depth=_depth(environ, term),
+        is_ascii=wants_ascii or term in {"", "dumb"} or not _speaks_utf8(environ),
+    )
+
+
+def _depth(environ: Mapping[str, str], term: str) -> Depth:
+    if environ.get("NO_COLOR") or term in {"", "dumb"}:
+        return "none"
+    if environ.get("COLORTERM", "").strip().lower() in {"truecolor", "24bit"}:
+        return "full"
+    if term.endswith("-direct"):
+        return "full"
+    return "256" if "256color" in term or term in {"xterm-kitty", "alacritty"} else "16"
+
+
+def _speaks_utf8(environ: Mapping[str, str]) -> bool:
+    said = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or ""
+    return "utf-8" in said.lower() or "utf8" in said.lower()
+
+
+def _theme(name: str, tones: Mapping[str, str], *, is_dark: bool, is_ansi: bool = False) -> Theme:
+    return Theme(
+        name=name,
+        dark=is_dark,
+        ansi=is_ansi,
+        primary=tones["key"],
+        secondary=tones["title"],
+        warning=tones["look"],
+        error=tones["hand"],
+        success=tones["good"],
+        accent=tones["key"],
+        foreground=tones["plain"],
+        background=tones["ground"],
+        surface=tones["raised"],
+        panel=tones["raised"],
+        variables={
+            **{f"room-{tone}": colour for tone, colour in tones.items()},
+            "border": tones["frame"],
+            "border-blurred": tones["frame"],
+            "scrollbar": tones["frame"],
+            "scrollbar-background": tones["ground"],
+            "scrollbar-hover": tones["dim"],
+            "scrollbar-active": tones["dim"],
+            "block-cursor-background": tones["cursor"],
+            "block-cursor-foreground": tones["strong"],
+            "input-cursor-background": tones["key"],
+            "input-cursor-foreground": tones["raised"],
+            "input-selection-background": tones["cursor"],
+        },
+    )
+
+
+DARK = _theme(
+    "room-dark",
+    {
+        "plain": "#c3c9d0",
+        "dim": "#79828d",
+        "strong": "#e8ebee",
+        "good": "#93c47d",
+        "look": "#e3ab4f",
+        "hand": "#e0726a",
+        "key": "#d6ab6b",
+        "title": "#7ba4cc",
+        "ground": "#14181d",
+        "raised": "#1d232a",
+        "cursor": "#263443",
+        "resting": "#1c242c",
+        "frame": "#2d353e",
+    },
+    is_dark=True,
+)
+LIGHT = _theme(
+    "room-light",
+    {
+        "plain": "#3a4149",
+        "dim": "#737a82",
+        "strong": "#14181d",
+        "good": "#3b7a2a",
+        "look": "#935f00",
+        "hand": "#b3312a",
+        "key": "#8a5a12",
+        "title": "#2d6193",
+        "ground": "#faf9f6",
+        "raised": "#efede7",
+        "cursor": "#d8e4f0",
+        "resting": "#ecf0f3",
+        "frame": "#d0cdc5",
+    },
+    is_dark=False,
+)
+SIXTEEN = _theme(
+    "room-16",
+    {
+        "plain": "ansi_default",
+        "dim": "ansi_bright_black",
+        "strong": "ansi_default",
+        "good": "ansi_green",
+        "look": "ansi_yellow",
+        "hand": "ansi_red",
+        "key": "ansi_cyan",
+        "title": "ansi_blue",
+        "ground": "ansi_default",
+        "raised": "ansi_default",
+        "cursor": "ansi_default",
+        "resting": "ansi_default",
+        "frame": "ansi_bright_black",
+    },
+    is_dark=True,
+    is_ansi=True,
+)
+THEMES = (DARK, LIGHT, SIXTEEN)
+
+
+def theme_for(terminal: Terminal, wanted: Literal["dark", "light"]) -> Theme:
+    """Return the theme for a terminal: below 256 colours there is one for every ground."""
+    if terminal.depth in {"16", "none"}:
+        return SIXTEEN
+    return DARK if wanted == "dark" else LIGHT
