@@ -71,7 +71,9 @@ async def load_keys(
         except asyncssh.KeyEncryptionError as error:
             secrets.forget()
             raise NeedsYou(
-                machine, f"that passphrase does not open {path}", "press L to try again"
+                machine,
+                f"that passphrase does not open {path}: {shown(error, 200)}",
+                "press L to try again",
             ) from error
         except asyncssh.KeyImportError as error:
             if named:

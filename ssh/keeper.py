@@ -122,7 +122,6 @@ class Keeper:
                 await self._after(error)
             else:
                 self._failures = 0
-                self._say(LinkState.CONNECTING)
 
     def send(self, frame: Frame) -> bool:
         """See `core.ports.Station.send`."""
@@ -139,7 +138,7 @@ class Keeper:
         if self._state is LinkState.UP:
             return
         self._asking = self._state is LinkState.NEEDS_YOU
-        self._again.set()
+        self._try_now()
 
     def accept_key(self, fingerprint: str) -> None:
         """See `core.ports.Station.accept_key`."""
@@ -148,9 +147,14 @@ class Keeper:
             return
         self._trust(needs.known_hosts_line)
         self._needs = None
-        self._again.set()
+        self._try_now()
 
     # -- inside
+
+    def _try_now(self) -> None:
+        self._again.set()
+        if self._state not in {None, LinkState.CONNECTING}:
+            self._say(LinkState.CONNECTING)
 
     def _say(
         self, state: LinkState, error: MachineError | None = None, *, retry_at: float | None = None
@@ -262,13 +266,11 @@ class Keeper:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._again.wait()
-                    self._say(LinkState.CONNECTING)
 
     async def _wait_for_operator(self, state: LinkState, error: MachineError) -> None:
         self._failures = 0
         self._say(state, error)
         await self._again.wait()
-        self._say(LinkState.CONNECTING)
 
     def _pause(self) -> float:
         longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**self._failures)

@@ -1,0 +1,54 @@
+"""Every error of the library and the system has a meaning of ours."""
+
+import errno
+import inspect as introspection
+import socket
+
+import asyncssh
+import pytest
+
+from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
+from core.ids import MachineName
+from ssh.failures import TRANSLATIONS, as_machine_errors, translated
+
+M = MachineName("m")
+THEIRS = [
+    error
+    for _, error in introspection.getmembers(asyncssh, introspection.isclass)
+    if issubclass(error, BaseException) and error.__module__.startswith("asyncssh")
+]
+
+
+@pytest.mark.parametrize("error", THEIRS, ids=lambda error: error.__name__)
+def test_each_error_of_asyncssh_is_translated(error: type[BaseException]) -> None:
+    assert any(kind in TRANSLATIONS for kind in error.__mro__ if kind is not Exception), error
+
+
+@pytest.mark.parametrize(
+    ("error", "ours"),
+    [
+        (asyncssh.PermissionDenied("no"), NeedsYou),
+        (asyncssh.ProtocolError("Too many authentication failures"), NeedsYou),
+        (asyncssh.HostKeyNotVerifiable("no"), LinkRefused),
+        (asyncssh.ConnectionLost("gone"), LinkLost),
+        (asyncssh.ChannelOpenError(2, "open failed"), LinkLost),
+        (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), LinkLost),
+        (ConnectionResetError(errno.ECONNRESET, "reset"), LinkLost),
+        (socket.gaierror(socket.EAI_NONAME, "not known"), LinkLost),
+        (OSError(errno.EHOSTUNREACH, "No route to host"), LinkLost),
+        (TimeoutError(), LinkLost),
+    ],
+)
+def test_what_may_pass_is_told_from_what_needs_a_person(
+    error: Exception, ours: type[MachineError]
+) -> None:
+    assert type(translated(M, error)) is ours
+    with pytest.raises(ours) as caught, as_machine_errors(M):
+        raise error
+    assert caught.value.machine == M
+    assert caught.value.message
+
+
+def test_what_a_server_says_is_harmless_in_our_words() -> None:
+    error = translated(M, asyncssh.PermissionDenied("\x1b]52;c;AAAA\x07"))
+    assert "\x1b" not in error.message

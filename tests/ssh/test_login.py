@@ -1,0 +1,151 @@
+"""Logging in: keys, passphrases, the agent, ssh_config; and never twice by itself."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.config import MachineConfig
+from core.ids import MachineName
+from core.model.machine import LinkState
+from ssh.ssh_config import resolved
+from tests.support.hearing import hearing
+from tests.support.reached import PYTHON, machine_of, station_of, trusting
+from tests.support.sshd import Sshd, keygen
+
+
+def ssh_config(text: str) -> None:
+    """Write the operator's ssh_config."""
+    (Path(os.environ["HOME"]) / ".ssh" / "config").write_text(text)
+
+
+async def test_a_wrong_key_needs_you_and_is_not_tried_again(sshd: Sshd, tmp_path: Path) -> None:
+    wrong = keygen(tmp_path / "wrong")
+    machine = replace(machine_of(sshd), identity=str(wrong))
+    before = sshd.log().count("Connection from")
+    async with hearing(station_of(machine, trusting(sshd, tmp_path))) as heard:
+        needs = await heard.link(LinkState.NEEDS_YOU)
+        assert needs.retry_at is None
+        assert needs.advice
+        await asyncio.sleep(2.5)
+        assert heard.state is LinkState.NEEDS_YOU
+    assert sshd.log().count("Connection from") == before + 1
+
+
+async def test_a_locked_key_asks_once_when_the_operator_wants_it(
+    sshd: Sshd, tmp_path: Path
+) -> None:
+    asked: list[tuple[str, bool]] = []
+
+    async def ask(prompt: str, seen: bool) -> str | None:
+        asked.append((prompt, seen))
+        return "open sesame"
+
+    machine = replace(machine_of(sshd), identity=str(sshd.locked_key))
+    station = station_of(machine, trusting(sshd, tmp_path), ask=ask)
+    async with hearing(station) as heard:
+        needs = await heard.link(LinkState.NEEDS_YOU)
+        assert "wants its passphrase" in (needs.reason or "")
+        assert asked == []
+        station.retry_now()
+        await heard.hello()
+        assert asked == [(f"Passphrase for {sshd.locked_key}", False)]
+        sshd.stop()
+        sshd.start()
+        await heard.until(lambda: len(heard.frames("hello")) > 1)
+        assert len(asked) == 1
+
+
+async def test_a_wrong_passphrase_needs_you_again(sshd: Sshd, tmp_path: Path) -> None:
+    async def ask(prompt: str, seen: bool) -> str | None:
+        del prompt, seen
+        return "no"
+
+    machine = replace(machine_of(sshd), identity=str(sshd.locked_key))
+    station = station_of(machine, trusting(sshd, tmp_path), ask=ask)
+    async with hearing(station) as heard:
+        await heard.link(LinkState.NEEDS_YOU)
+        station.retry_now()
+        await heard.until(lambda: len(heard.links) >= 4)
+        needs = await heard.link(LinkState.NEEDS_YOU)
+        assert "does not open" in (needs.reason or "")
+
+
+@pytest.fixture
+def agent(sshd: Sshd, tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "agent"
+    process = subprocess.Popen(["ssh-agent", "-D", "-a", str(path)], stdout=subprocess.DEVNULL)
+    try:
+        while not path.exists():
+            assert process.poll() is None
+        subprocess.run(
+            ["ssh-add", "-q", str(sshd.key)],
+            env={**os.environ, "SSH_AUTH_SOCK": str(path)},
+            check=True,
+        )
+        yield path
+    finally:
+        process.terminate()
+        process.wait()
+
+
+async def test_the_agent_opens_what_no_file_does(
+    sshd: Sshd, agent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(agent))
+    machine = replace(machine_of(sshd), identity=None)
+    async with hearing(station_of(machine, trusting(sshd, tmp_path))) as heard:
+        await heard.hello()
+
+
+async def test_a_name_that_ssh_config_knows_is_enough(sshd: Sshd, tmp_path: Path) -> None:
+    ssh_config(
+        f"Host gpu-*\n  HostName 127.0.0.1\n  Port {sshd.port}\n  User alice\n"
+        f"  IdentityFile {sshd.key}\n  IdentitiesOnly yes\n  ForwardAgent yes\n"
+    )
+    machine = MachineConfig(name=MachineName("gpu-1"), python=PYTHON)
+    async with hearing(station_of(machine, trusting(sshd, tmp_path))) as heard:
+        hello = await heard.hello()
+        assert hello.head["user"] == "alice"
+        assert heard.links[-1].advice is None
+
+
+async def test_words_that_the_library_ignores_are_reported(sshd: Sshd, tmp_path: Path) -> None:
+    ssh_config(
+        "Host gpu-1\n  ControlMaster auto\n  ControlPath ~/.ssh/%C\n"
+        "Host other\n  KnownHostsCommand /bin/false\n"
+        f"Host *\n  HostName 127.0.0.1\n  HashKnownHosts yes\n  IdentityFile {sshd.key}\n"
+    )
+    machine = MachineConfig(name=MachineName("gpu-1"), port=sshd.port, user="alice", python=PYTHON)
+    async with hearing(station_of(machine, trusting(sshd, tmp_path))) as heard:
+        await heard.hello()
+        advice = heard.links[-1].advice or ""
+        assert heard.state is LinkState.UP
+        assert "controlmaster, controlpath" in advice
+        assert "knownhostscommand" not in advice
+        assert 'link = "command"' in advice
+
+
+def test_ssh_config_decides_what_the_config_leaves_open() -> None:
+    ssh_config("Host gpu\n  HostName gpu.example.org\n  Port 2222\n  User op\n  HostKeyAlias g\n")
+    host = resolved(MachineConfig(name=MachineName("gpu"), user="me"))
+    assert (host.host, host.port, host.user, host.alias) == ("gpu.example.org", 2222, "me", "g")
+
+
+async def test_a_broken_ssh_config_is_refused(sshd: Sshd, tmp_path: Path) -> None:
+    ssh_config("Host *\n  Port many\n")
+    machine = replace(machine_of(sshd), port=None)
+    async with hearing(station_of(machine, trusting(sshd, tmp_path))) as heard:
+        refused = await heard.link(LinkState.REFUSED)
+        assert "ssh_config" in (refused.reason or "")
+
+
+async def test_a_key_file_that_is_missing_is_named(sshd: Sshd, tmp_path: Path) -> None:
+    machine = replace(machine_of(sshd), identity=str(tmp_path / "nowhere"))
+    async with hearing(station_of(machine, trusting(sshd, tmp_path))) as heard:
+        refused = await heard.link(LinkState.REFUSED)
+        assert "nowhere" in (refused.reason or "")

@@ -1,0 +1,162 @@
+"""An eval process without Inspect: a control socket that answers as a test tells it."""
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Serve = Callable[[socket.socket, str], bool]
+"""Answer the request line on this connection; whether it stays open."""
+
+
+def http(body: bytes, status: str = "200 OK", *, length: int | None = None) -> bytes:
+    """Return an HTTP answer as uvicorn sends it."""
+    size = len(body) if length is None else length
+    return (
+        f"HTTP/1.1 {status}\r\nserver: uvicorn\r\ncontent-length: {size}\r\n"
+        "content-type: application/json\r\n\r\n"
+    ).encode() + body
+
+
+def says(value: Any, status: str = "200 OK") -> Serve:
+    """Serve that value as JSON, always."""
+
+    def serve(connection: socket.socket, _: str) -> bool:
+        connection.sendall(http(json.dumps(value).encode(), status))
+        return True
+
+    return serve
+
+
+def says_bytes(data: bytes) -> Serve:
+    """Serve exactly these bytes and close."""
+
+    def serve(connection: socket.socket, _: str) -> bool:
+        connection.sendall(data)
+        return False
+
+    return serve
+
+
+@dataclass
+class FakeEval:
+    """A control socket and its discovery record.
+
+    Attributes:
+        asked: (monotonic time, request line) of every request.
+        connections: How many connections came.
+        in_flight, most_in_flight: Requests being answered, now and at most.
+    """
+
+    data_dir: Path
+    pid: int
+    serve: Serve
+    asked: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
+    connections: int = 0
+    in_flight: int = 0
+    most_in_flight: int = 0
+    _stop: bool = False
+
+    @property
+    def control(self) -> Path:
+        """The folder of records and sockets."""
+        return self.data_dir / "inspect_ai" / "control"
+
+    @property
+    def socket_path(self) -> Path:
+        """Its control socket."""
+        return self.control / f"{self.pid}.sock"
+
+    @property
+    def record_path(self) -> Path:
+        """Its discovery record."""
+        return self.control / f"{self.pid}.json"
+
+    def paths(self) -> list[str]:
+        """The paths asked for, in order."""
+        return [line.split()[1] for _, line in self.asked]
+
+    def write_record(self, **changes: Any) -> None:
+        """Write the discovery record."""
+        record = {
+            "pid": self.pid,
+            "run_id": "run1",
+            "socket_path": str(self.socket_path),
+            "started_at": time.time(),
+            "api_version": 8,
+        }
+        self.record_path.write_text(json.dumps({**record, **changes}))
+
+    def listen(self) -> None:
+        """Bind the socket and answer in threads."""
+        self.control.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with contextlib.suppress(FileNotFoundError):
+            self.socket_path.unlink()
+        self._stop = False
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(str(self.socket_path))
+        self._listener.listen(64)
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def close(self) -> None:
+        """Stop listening; the socket's file stays, as after a kill."""
+        self._stop = True
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self, listener: socket.socket) -> None:
+        while not self._stop:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
+
+    def _talk(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            held = b""
+            connection.settimeout(5.0)
+            while True:
+                while b"\r\n\r\n" not in held:
+                    data = connection.recv(65536)
+                    if not data:
+                        return
+                    held += data
+                head, _, held = held.partition(b"\r\n\r\n")
+                line = head.split(b"\r\n")[0].decode()
+                self.asked.append((time.monotonic(), line))
+                self.in_flight += 1
+                self.most_in_flight = max(self.most_in_flight, self.in_flight)
+                try:
+                    keep = self.serve(connection, line)
+                finally:
+                    self.in_flight -= 1
+                if not keep:
+                    return
+
+
+@contextmanager
+def fake_eval(data_dir: Path, serve: Serve, *, name: str = "sleep") -> Iterator[FakeEval]:
+    """Yield a fake eval with a process of its own (`sleep`, or a link to it by that name)."""
+    program = shutil.which("sleep") or "/bin/sleep"
+    process = subprocess.Popen([name, "300"], executable=program, env={"HOME": os.environ["HOME"]})
+    fake = FakeEval(data_dir, process.pid, serve)
+    fake.listen()
+    fake.write_record()
+    try:
+        yield fake
+    finally:
+        fake.close()
+        process.kill()
+        process.wait()
