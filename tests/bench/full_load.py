@@ -1,0 +1,101 @@
+"""Two hundred machines as two hundred real links to one real sshd; the far side is simulated."""
+
+import itertools
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.bench.rooms import home_env, key_delays, room
+from tests.bench.rows import Result, percentile
+from tests.sim.machines import ROOT, simulator
+from tests.support.sshd import running
+from tests.support.usage import Meter, resident_mib
+
+MACHINES = 200
+
+
+def measure(folder: Path, quick: bool) -> list[Result]:
+    """Watch 1,000 tasks and 20,000 running samples, 1% of them changing each second."""
+    machines = 20 if quick else MACHINES
+    options = "MaxStartups 500\nMaxSessions 20\n"
+    with simulator(folder) as sim, running(folder / "sshd", options) as sshd:
+        for path in (folder, sim.python):
+            path.chmod(0o755)
+        known_hosts = folder / "known_hosts"
+        known_hosts.write_text(sshd.known_hosts_line())
+        config = (
+            "".join(
+                f'[[machines]]\nname = "m{n:03d}"\nhost = "127.0.0.1"\nport = {sshd.port}\n'
+                f'user = "root"\nidentity = "{sshd.key}"\nknown_hosts = "{known_hosts}"\n'
+                f'python = "{sim.python}"\n'
+                for n in range(machines)
+            )
+            + _EVERY_TWO_SECONDS
+        )
+        return [*_drawn(folder, config, machines, quick), *_lag(folder, config, quick)]
+
+
+_EVERY_TWO_SECONDS = "\n".join(
+    [
+        "[watch.cadences]",
+        *(
+            f'"{phase}" = {{ tasks = 2, samples = 2 }}'
+            for phase in ("spin-up", "ramping", "steady", "near the end", "trouble")
+        ),
+        "",
+    ]
+)
+
+
+def _drawn(folder: Path, config: str, machines: int, quick: bool) -> list[Result]:
+    with room(folder, config) as terminal:
+        began = time.monotonic()
+        terminal.until(f"{machines} up", 120)
+        up = time.monotonic() - began
+        terminal.drain(15)
+        meter = Meter(terminal.process.pid)
+        terminal.drain(10 if quick else 30)
+        share = meter.share()
+        memory = resident_mib(terminal.process.pid)
+        keys = list(itertools.islice(itertools.cycle("jjkjjk"), 12 if quick else 40))
+        delays = key_delays(terminal, keys)
+    load = f"{machines} machines, {machines * 5} tasks, {machines * 100} running samples"
+    return [
+        Result(what=f"{load}: all linked after", value=up, unit="s"),
+        Result(what="the same: of a core", value=share * 100, unit="%", goal=30.0),
+        Result(what="the same: memory", value=memory, unit="MB", goal=400.0),
+        Result(
+            what="the same: key press to its first bytes, p95",
+            value=percentile(delays, 0.95) * 1000,
+            unit="ms",
+            goal=50.0,
+        ),
+    ]
+
+
+def _lag(folder: Path, config: str, quick: bool) -> list[Result]:
+    """How late a sample's change is known, by the headless twin over the same links."""
+    file = folder / "config.toml"
+    file.write_text(config)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "tests.bench.lateness", str(file)),
+            *("--for", "15" if quick else "40"),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=home_env(folder),
+    )
+    late = json.loads(done.stdout)
+    return [
+        Result(
+            what="the same: a sample's change until it is folded in, p95 (looks every 2 s)",
+            value=late["p95"],
+            unit="s",
+            goal=3.0,
+        )
+    ]

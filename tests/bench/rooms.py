@@ -1,0 +1,62 @@
+"""The app under measurement: a config in a folder of its own, a pty, and keys."""
+
+import sys
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.terminal import Terminal
+
+EVALROOM = (sys.executable, "-m", "tui")
+
+
+def home_env(folder: Path) -> dict[str, str]:
+    """Return variables that keep everything of the app inside `folder`."""
+    names = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "HOME")
+    env: dict[str, str] = {}
+    for name in names:
+        place = folder / name.lower()
+        place.mkdir(mode=0o700, exist_ok=True)
+        env[name] = str(place)
+    return env
+
+
+@contextmanager
+def room(
+    folder: Path, config: str, *, columns: int = 160, lines: int = 46
+) -> Generator[Terminal, None, None]:
+    """Open the room on `config` (TOML) in a pty; close it afterwards."""
+    file = folder / "config.toml"
+    file.write_text(config)
+    file.chmod(0o600)
+    terminal = Terminal(
+        [*EVALROOM, "--config", str(file)],
+        columns=columns,
+        lines=lines,
+        env=home_env(folder),
+        cwd=Path(__file__).parents[2],
+    )
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def key_delays(terminal: Terminal, keys: Sequence[str], *, pause: float = 0.3) -> list[float]:
+    """Press keys; return the seconds from each to the first bytes of what it changed.
+
+    What the room draws by itself comes in bursts; a key is pressed in a silence of 30 ms.
+    """
+    delays: list[float] = []
+    for key in keys:
+        while terminal.read(0.03):
+            pass
+        began = time.monotonic()
+        terminal.type(key)
+        while not terminal.read(0.5):
+            if time.monotonic() - began > 2:
+                break
+        delays.append(time.monotonic() - began - 0.010)
+        terminal.drain(pause)
+    return delays
