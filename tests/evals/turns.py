@@ -1,0 +1,42 @@
+"""Several turns a sample, a pause between two, a number in the store."""
+
+import sys
+from pathlib import Path
+
+import anyio
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageUser
+from inspect_ai.scorer import includes
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+sys.path.insert(0, str(Path(__file__).parent))
+from mocks import mock_model
+
+
+@solver
+def talk(turns: int, sleep: float) -> Solver:
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        for turn in range(1, turns + 1):
+            state.store.set("turn", turn)
+            state.store.set("note", f"turn {turn} of {turns}")
+            state = await generate(state)
+            await anyio.sleep(sleep)
+            state.messages.append(ChatMessageUser(content=f"and again ({turn})"))
+        return state
+
+    return solve
+
+
+@task
+def turns(
+    samples: int = 4, turns: int = 3, sleep: float = 0.2, think: float = 0.1, label: str = ""
+) -> Task:
+    rows = [Sample(id=f"s{n:03d}", input="say yes", target="yes") for n in range(1, samples + 1)]
+    return Task(
+        dataset=MemoryDataset(rows, name="turns"),
+        solver=talk(turns, sleep),
+        scorer=includes(),
+        model=mock_model("talker", think),
+        metadata={"label": label},
+    )
