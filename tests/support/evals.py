@@ -230,14 +230,15 @@ class Eval:
         """Return what a real `inspect ctl WORDS --json` says in its data folder (about 2 s)."""
         command = [self.python, "-m", "inspect_ai", "ctl", *words, "--json"]
         done = subprocess.run(
-            command, env=_environment(self.data_dir, {}), cwd=self.folder, check=False,
+            command, env=environment(self.data_dir, {}), cwd=self.folder, check=False,
             capture_output=True, timeout=50,
         )  # fmt: skip
         assert done.stdout, (words, done.returncode, done.stderr.decode(errors="replace")[-1000:])
         return json.loads(done.stdout)
 
 
-def _environment(data_dir: Path, more: Mapping[str, str]) -> dict[str, str]:
+def environment(data_dir: Path, more: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a program that lives in that data folder: nothing of Inspect inherited."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -286,7 +287,7 @@ def start_eval(
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         popen = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder,
-            env=_environment(data_dir, env or {}), start_new_session=True,
+            env=environment(data_dir, env or {}), start_new_session=True,
         )  # fmt: skip
     return Eval(folder=folder, data_dir=data_dir, python=python, popen=popen)
 

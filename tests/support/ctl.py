@@ -1,0 +1,80 @@
+"""`inspect ctl ... --json` for tests, quick enough to be asked a hundred times."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.evals import Eval, environment
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a command line said."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Its standard output."""
+        assert self.out, (self.status, self.err[-1000:])
+        return json.loads(self.out)
+
+
+class Ctl:
+    """Inspect's own command line, kept warm (tests/support/ctl_server.py)."""
+
+    def __init__(self) -> None:
+        self._popen = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("ctl_server.py"))],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env=environment(Path("/nonexistent"), {}),
+        )  # fmt: skip
+        assert self._read() == "ready\n"
+
+    def __call__(self, one: Eval, *words: str) -> Any:
+        """Return what `inspect ctl WORDS --json` says in the data folder of an eval."""
+        said = self.run(one, *words)
+        assert said.status == 0, (words, said)
+        return said.json
+
+    def run(self, one: Eval, *words: str) -> Said:
+        """Run it; return all that it said."""
+        asked = {
+            "argv": ["ctl", *words, "--json"],
+            "env": {"XDG_DATA_HOME": str(one.data_dir)},
+            "cwd": str(one.folder),
+        }
+        assert self._popen.stdin is not None
+        self._popen.stdin.write(json.dumps(asked) + "\n")
+        self._popen.stdin.flush()
+        told = json.loads(self._read())
+        return Said(told["status"], told["out"], told["err"])
+
+    def _read(self) -> str:
+        assert self._popen.stdout is not None
+        return self._popen.stdout.readline()
+
+    def end(self) -> None:
+        """End it."""
+        assert self._popen.stdin is not None
+        assert self._popen.stdout is not None
+        self._popen.stdin.close()
+        self._popen.stdout.close()
+        self._popen.kill()
+        self._popen.wait()
+
+
+@pytest.fixture(scope="session")
+def ctl() -> Iterator[Ctl]:
+    """Inspect's own command line."""
+    warm = Ctl()
+    yield warm
+    warm.end()
