@@ -4,15 +4,18 @@ It runs in a mount namespace whose /etc is an overlay: the machine's own /etc is
 It needs root (and Linux); without them the tests that use it are skipped, in CI they fail.
 """
 
+import atexit
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -203,6 +206,18 @@ def _command(pid: int) -> str:
         return ""
 
 
+@lru_cache(maxsize=1)
+def _keys() -> Path:
+    """Make the keys once; making an RSA key takes seconds."""
+    folder = Path(tempfile.mkdtemp(prefix="evalroom-keys-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for name in ("host_ed25519", "other_ed25519", "user_key"):
+        keygen(folder / name)
+    keygen(folder / "host_rsa", kind="rsa")
+    keygen(folder / "locked_key", "open sesame")
+    return folder
+
+
 def prepare(root: Path) -> Sshd:
     """Lay out keys, homes and the overlay of an sshd in `root`; it does not run yet."""
     for name in ("up", "wk", "home"):
@@ -212,11 +227,8 @@ def prepare(root: Path) -> Sshd:
             break
         if folder.stat().st_uid == os.geteuid():
             folder.chmod(folder.stat().st_mode | 0o011)
-    for name in ("host_ed25519", "other_ed25519"):
-        keygen(root / name)
-    keygen(root / "host_rsa", kind="rsa")
-    keygen(root / "user_key")
-    keygen(root / "locked_key", "open sesame")
+    for key in _keys().iterdir():
+        shutil.copy(key, root / key.name)
     accepted = (root / "user_key.pub").read_text() + (root / "locked_key.pub").read_text()
     (root / "authorized").write_text(accepted)
     (root / "authorized").chmod(0o644)
