@@ -1,6 +1,7 @@
 """How fast a task goes and how long it has left. Pure numbers, no words."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from core.model.task import ProgressPoint, Task, TaskState
 RATE_WINDOW = 120.0
 """Seconds that a recent rate looks back."""
 _MIN_SPAN = 5.0
+_STEPS = 14
 ENOUGH = 5
 """Finished samples that are needed before a time left is said at all."""
 
@@ -58,9 +60,9 @@ def tokens_per_minute(trail: Sequence[ProgressPoint], until: float) -> float | N
 def time_left(task: Task, now: float) -> TimeLeft | None:
     """Return how long a task has left, as a range that knows the long tail.
 
-    It is built from how long its newest finished samples took and how many run at once: what
-    waits shares the running places, what runs is expected to need what is usual beyond its
-    present age, and the last to start may be a slow one.
+    It is built from how long its newest finished samples took and how many run at once: first
+    what waits is worked off by the running places, then the last to run decide, and one of
+    them may be slow.
 
     Args:
         task: Its newest row and samples.
@@ -79,17 +81,94 @@ def time_left(task: Task, now: float) -> TimeLeft | None:
     took = durations(task)
     if len(took) < ENOUGH:
         return _by_rate(task, left, now)
+    usual = Usual(took)
     waiting = max(0, left - flying)
-    mean = sum(took) / len(took)
-    typical, slow = quantile(took, 0.5), quantile(took, 0.9)
-    rest = [_remaining(took, age) for age in ages(task, now)[:flying]]
-    rest += [mean / 2] * (flying - len(rest))
-    shared = (waiting * mean + sum(rest)) / flying
-    longest = max(rest)
-    spread = _spread(took, mean) / max(1.0, waiting**0.5)
-    p50 = max(shared, longest if not waiting else typical)
-    p90 = max(shared * (1 + spread) + (slow if waiting else 0.0), longest + slow - typical, p50)
-    return TimeLeft(p50, p90)
+    running = ages(task, now)[:flying]
+    ending = _last_of(usual, running) if waiting <= flying and running else TimeLeft(0.0, 0.0)
+    if not waiting:
+        return ending if running else TimeLeft(usual.last(flying, 0.5), usual.last(flying, 0.9))
+    worked = _worked_off(usual, running, flying=flying, waiting=waiting)
+    return TimeLeft(max(worked.p50, ending.p50), max(worked.p90, ending.p90))
+
+
+class Usual:
+    """How long samples of a task usually take, from those that finished.
+
+    Where the slowest matters, one that is slower by half than the slowest seen is imagined
+    among them: the few that were seen so far never hold the longest.
+
+    Args:
+        took: Seconds, in order, at least one.
+    """
+
+    def __init__(self, took: Sequence[float]) -> None:
+        self.took = [*took, took[-1] * 1.5]
+        self.count = len(self.took)
+        self.mean = max(1e-9, sum(took) / len(took))
+        squares = sum((seconds - self.mean) ** 2 for seconds in took)
+        self.spread = math.sqrt(squares / len(took))
+        self._beyond = [0.0] * (self.count + 1)
+        for place in range(self.count - 1, -1, -1):
+            self._beyond[place] = self._beyond[place + 1] + self.took[place]
+
+    def rest(self, age: float) -> float:
+        """Return what one that has run for `age` seconds still needs, on average."""
+        place = bisect_right(self.took, age)
+        longer = self.count - place
+        return self._beyond[place] / longer - age if longer else age / 2
+
+    def done_in(self, age: float, seconds: float) -> float:
+        """Return how likely one that has run for `age` ends within `seconds`.
+
+        One that is older than all that were seen: half of such end within their age again.
+        """
+        running = self.count - bisect_right(self.took, age)
+        if not running:
+            return 1 - math.exp2(-seconds / max(age, 1e-9))
+        return 1 - (self.count - bisect_right(self.took, age + seconds)) / running
+
+    def any_rest(self) -> float:
+        """Return what one that is found running still needs, on average."""
+        return (self.spread**2 + self.mean**2) / (2 * self.mean)
+
+    def last(self, count: int, chance: float) -> float:
+        """Return when the last of `count` that are found running is done, at this chance."""
+        if self._beyond[0] <= 0:
+            return 0.0
+        still = 1 - chance ** (1 / count)
+        low, high = 0.0, self.took[-1]
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            place = bisect_right(self.took, middle)
+            rest = self._beyond[place] - middle * (self.count - place)
+            low, high = (middle, high) if rest / self._beyond[0] > still else (low, middle)
+        return high
+
+
+def _worked_off(usual: Usual, running: Sequence[float], *, flying: int, waiting: int) -> TimeLeft:
+    """What is left while samples wait: until none does, then until the last is done."""
+    rest = sum(usual.rest(age) for age in running)
+    rest += (flying - len(running)) * usual.any_rest()
+    empty = max(0.0, (rest + waiting * usual.mean) / flying - usual.any_rest())
+    by_chance = usual.spread * math.sqrt(waiting + flying) / flying
+    by_few_seen = usual.spread / math.sqrt(usual.count) * waiting / flying
+    middle, late = usual.last(flying, 0.5), usual.last(flying, 0.9)
+    wide = math.hypot(1.28 * by_chance, 1.28 * by_few_seen, late - middle)
+    return TimeLeft(empty + middle, empty + middle + wide)
+
+
+def _last_of(usual: Usual, running: Sequence[float]) -> TimeLeft:
+    """When the last of those that run is done, from how old each is."""
+
+    def at(chance: float) -> float:
+        low, high = 0.0, usual.took[-1] + 4 * max(running)
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            done = math.prod(usual.done_in(age, middle) for age in running)
+            low, high = (middle, high) if done < chance else (low, middle)
+        return high
+
+    return TimeLeft(at(0.5), at(0.9))
 
 
 def durations(task: Task) -> list[float]:
@@ -128,22 +207,6 @@ def quantile(ordered: Sequence[float], fraction: float) -> float:
     low = int(place)
     high = min(low + 1, len(ordered) - 1)
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
-
-
-def _remaining(took: Sequence[float], age: float) -> float:
-    """What one that has run for `age` still needs: the mean of those that took longer.
-
-    One that is older than all of them is expected to need half its age again.
-    """
-    longer = [seconds - age for seconds in took if seconds > age]
-    return sum(longer) / len(longer) if longer else age / 2
-
-
-def _spread(took: Sequence[float], mean: float) -> float:
-    if mean <= 0:
-        return 0.0
-    variance = sum((seconds - mean) ** 2 for seconds in took) / len(took)
-    return 1.28 * math.sqrt(variance) / mean
 
 
 def _by_rate(task: Task, left: int, now: float) -> TimeLeft | None:

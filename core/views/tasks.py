@@ -1,10 +1,14 @@
 """The tasks pane: one line a task, trouble first."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from core.fleet import Fleet
 from core.ids import TaskKey
-from core.judge.pace import time_left, tokens_per_minute
+from core.judge.pace import TimeLeft, time_left, tokens_per_minute
 from core.model.process import ProcessState
-from core.model.task import TaskState
+from core.model.sample import Sample, SampleId
+from core.model.task import Task, TaskState
 from core.views import format as fmt
 from core.views.cells import Bar, Cell, Span, Table, Tone
 from core.views.fields import Fields, Value, field, table
@@ -20,6 +24,20 @@ _SIGNS: dict[TaskState, tuple[Name, Tone]] = {
     TaskState.CANCELLED: ("cancelled", "look"),
     TaskState.LOST: ("lost", "hand"),
 }
+
+
+_LEFT_EVERY = 5.0
+_LEFTS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    moment: float
+    of: Mapping[SampleId, Sample]
+    left: TimeLeft | None
+
+
+_lefts: dict[TaskKey, _Left] = {}
 
 
 def task_sign(line: TaskLine) -> Span:
@@ -113,18 +131,34 @@ def rate(line: TaskLine) -> float | None:
     return tokens_per_minute(line.task.trail, line.task.heard_at)
 
 
+def left_of(task: Task, now: float) -> TimeLeft | None:
+    """Return a task's time left as of the last five seconds; computed once for each.
+
+    A thousand tasks are drawn ten times a second, and this is the dear part of a row.
+    """
+    moment = now // _LEFT_EVERY * _LEFT_EVERY
+    known = _lefts.get(task.key)
+    if known is not None and known.moment == moment and known.of is task.samples:
+        return known.left
+    if len(_lefts) >= _LEFTS:
+        _lefts.clear()
+    left = time_left(task, moment)
+    _lefts[task.key] = _Left(moment, task.samples, left)
+    return left
+
+
 def left_cell(line: TaskLine) -> Cell:
     """Return a running task's time left as a range, or the word."""
     if line.task.state is not TaskState.RUNNING or line.task.row.paused or not line.is_known:
         return UNKNOWN
-    left = time_left(line.task, line.now)
+    left = left_of(line.task, line.now)
     if left is None:
         return (said("unknown", "dim"),)
     return (Span(fmt.span_of_time(left.p50, left.p90)),)
 
 
 def _left_value(line: TaskLine) -> Value:
-    left = time_left(line.task, line.now) if line.is_known else None
+    left = left_of(line.task, line.now) if line.is_known else None
     return None if left is None else left.p50
 
 

@@ -1,0 +1,116 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.text import Shown
+from core.views import format as fmt
+from core.views.signs import SIGNS, in_ascii
+
+_NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(10**400), 10**400)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1_000, "1.0k"),
+        (1_234, "1.2k"),
+        (9_960, "10k"),
+        (48_300, "48k"),
+        (999_949, "1000k"),
+        (999_960, "1.0M"),
+        (1_240_000, "1.2M"),
+        (-1_240, "-1.2k"),
+        (math.inf, "1000T"),
+        (math.nan, "·"),
+    ],
+)
+def test_counts_are_short(value: float, text: str) -> None:
+    assert fmt.count(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0:00"), (42.9, "0:42"), (252, "4:12"), (3_840, "1h04"), (183_600, "2d03h"), (-5, "0:00")],
+)
+def test_durations_read_like_a_stopwatch(seconds: float, text: str) -> None:
+    assert fmt.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(1, "1s"), (59.9, "59s"), (125, "2m"), (7_300, "2h"), (172_800, "2d")]
+)
+def test_ages_have_one_unit(seconds: float, text: str) -> None:
+    assert fmt.age(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (540, 840, "9-14m"),
+        (3_000, 7_200, "50m-2h"),
+        (20, 20, "20s"),
+        (25_200, 39_600, "7-11h"),
+        (100, 20, "2m"),
+        (59.7, 59.9, "1m"),
+    ],
+)
+def test_a_time_left_is_a_range(low: float, high: float, text: str) -> None:
+    assert fmt.span_of_time(low, high) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (0.42, 0.05, ".42 ±.05"),
+        (1.0, None, "1.00"),
+        (-0.5, None, "-.50"),
+        (12.34, 0.4, "12.3 ±.40"),
+        (0.42, math.nan, ".42"),
+        (123_456.0, None, "123k"),
+    ],
+)
+def test_a_score_has_its_error_bar(value: float, error: float | None, text: str) -> None:
+    assert fmt.score(value, error) == text
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"), [(0, "0%"), (0.005, "1%"), (0.999, "99%"), (1, "100%")]
+)
+def test_only_what_is_all_is_a_hundred_percent(fraction: float, text: str) -> None:
+    assert fmt.percent(fraction) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0B"), (512, "512B"), (1_536, "1.5K"), (80 * 1024**3, "80G")]
+)
+def test_sizes_are_binary(value: float, text: str) -> None:
+    assert fmt.size(value) == text
+
+
+def test_what_is_unknown_is_empty_and_what_is_nothing_is_zero() -> None:
+    assert fmt.counted(None) == ()
+    assert fmt.counted(math.nan) == ()
+    assert fmt.counted(0) != ()
+    assert fmt.text(None) == ()
+    assert fmt.text("") == ()
+
+
+@given(_NUMBERS)
+def test_no_number_breaks_a_format(value: float) -> None:
+    for each in (fmt.count, fmt.size, fmt.duration, fmt.age, fmt.percent, fmt.score, fmt.clock):
+        text = each(value)
+        assert text.isprintable()
+        assert len(text) <= 8
+    assert len(fmt.span_of_time(value, value)) <= 11
+
+
+def test_every_sign_is_one_character_and_has_a_twin_in_ascii() -> None:
+    for sign, twin in SIGNS.values():
+        assert (len(sign), len(twin)) == (1, 1)
+        assert twin.isascii()
+        assert in_ascii(Shown(sign)) == twin
+    assert in_ascii(Shown(".42 ±.05 · 8\u00d7")) == ".42 ~.05 . 8x"
