@@ -69,6 +69,7 @@ class ReplayDesk:
         self._showing = Showing(Fleet())
         self._began: tuple[float, float] | None = None
         self._is_over = False
+        self._broken: StorageError | None = None
 
     @property
     def fleet(self) -> Fleet:
@@ -103,17 +104,22 @@ class ReplayDesk:
                 self._is_over = True
                 showing.cancel()
                 self._showing.show()
+        if self._broken is not None:
+            raise self._broken
 
     def _next(self) -> list[Event]:
-        return list(islice(self._events, _CHUNK))
+        events = list[Event]()
+        try:
+            events.extend(islice(self._events, _CHUNK))
+        except StorageError as error:
+            self._broken = error
+        return events
 
     async def _play(self, event: Event) -> None:
         if self._began is None:
             self._began = (self._clock.now(), event.at)
-        if self._speed:
-            ahead = (event.at - self.now()) / self._speed
-            if ahead > 0:
-                await asyncio.sleep(ahead)
+        ahead = (event.at - self.now()) / self._speed if self._speed else 0.0
+        await asyncio.sleep(max(0.0, ahead))
         self._showing.change(advance(self.fleet, event))
 
     def post(self, event: Event) -> None:

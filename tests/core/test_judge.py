@@ -22,13 +22,7 @@ from tests.support.fleets import (
     task_row,
     tasks_seen,
 )
-
-
-def judged(*events: Event, fleet: Fleet | None = None) -> Fleet:
-    fleet = fleet if fleet is not None else Fleet()
-    for event in events:
-        fleet = advance(fleet, event)
-    return fleet
+from tests.support.fleets import judged_after as judged
 
 
 def _kinds(fleet: Fleet) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from core.advance import advance
 from core.events import (
     Event,
     LinkChanged,
@@ -35,6 +36,14 @@ def fleet_after(*events: Event, fleet: Fleet | None = None) -> Fleet:
     fleet = fleet if fleet is not None else Fleet()
     for event in events:
         fleet = fold(fleet, event)
+    return fleet
+
+
+def judged_after(*events: Event, fleet: Fleet | None = None) -> Fleet:
+    """Return the fleet after these events with its findings."""
+    fleet = fleet if fleet is not None else Fleet()
+    for event in events:
+        fleet = advance(fleet, event)
     return fleet
 
 
