@@ -1003,8 +1003,8 @@ def runs_evals(argv):
 
 
 SECRET_NAME = re.compile(
-    r"(api|access|secret|private|auth)?[-_.]?(key|secret|passw|password|passphrase|token|credential|bearer)s?\Z|"
-    r"(api|access|secret|private)[-_]?key|secret|passw|credential",
+    r"(^|[-_.])(key|token|pwd|bearer)\Z"
+    r"|(api|access|secret|private|auth)[-_]?(key|token)s?\Z|secret|passw|passphrase|credential",
     re.IGNORECASE,
 )
 SECRET_VALUE = re.compile(
