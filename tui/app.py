@@ -123,6 +123,7 @@ class RoomApp(App[None], inherit_bindings=False):
         self._drawing: Timer | None = None
         self._drawn_until = 0.0
         self._is_leaving = False
+        self._unsubscribe: Callable[[], None] = lambda: None
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = self._first_theme()
@@ -202,7 +203,7 @@ class RoomApp(App[None], inherit_bindings=False):
         self._return_code = 1
         if self._exception is None:
             self._exception = error
-            self._exception_event.set()
+            self._exception_event.set()  # pyright: ignore[reportUnknownMemberType]
         self._fatal_error()
 
     def _fatal_error(self) -> None:
@@ -228,12 +229,12 @@ class RoomApp(App[None], inherit_bindings=False):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Say that something failed; the rest goes on."""
-        if event.state is WorkerState.ERROR and event.worker.error is not None:
-            self._kept(event.worker.error)
-            sentence = sentence_of(event.worker.error)
-            if event.worker.name == "the room":
+        worker = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType]
+        if event.state is WorkerState.ERROR and worker.error is not None:
+            self._kept(worker.error)
+            if worker.name == "the room":
                 self.notice = Shown("the desk stopped")
-            self.say(f"{event.worker.name} failed: {sentence}", "hand")
+            self.say(f"{worker.name} failed: {sentence_of(worker.error)}", "hand")
 
     def _unheard(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         del loop
@@ -338,7 +339,7 @@ class RoomApp(App[None], inherit_bindings=False):
         elif front.place is None:
             self.push_screen(screen_for(place))
         else:
-            self.switch_screen(screen_for(place))
+            self.switch_screen(screen_for(place))  # pyright: ignore[reportUnknownMemberType]
         self.remember()
 
     def _go_where_wanted(self, fleet: Fleet) -> None:

@@ -64,6 +64,6 @@ def _places(app: "RoomApp", fleet: Fleet) -> Iterator[Command]:
     for count, (key, task) in enumerate(fleet.tasks.items()):
         if count == _MOST_PLACES:
             return
-        name = shown(f"{key.machine}:{task.row.task or key.task_id}")
+        label = shown(f"{key.machine}:{task.row.task or key.task_id}")
         title = shown(f"{task.row.model}  {key.task_id[:8]}")
-        yield Command(name=name, title=title, key="", run=goes(key))
+        yield Command(name=label, title=title, key="", run=goes(key))

@@ -8,8 +8,6 @@ from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from tui.panes.arrangement import Arrangement, arrangement_of
 from tui.places import Place
 
-_LONGEST = 500
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
@@ -44,7 +42,9 @@ def remembered_of(kept: Mapping[str, Any]) -> Remembered:
     """Read what `to_json` wrote, by this version or another; what is not right is left out."""
     pane, theme, arrangements = kept.get("pane"), kept.get("theme"), kept.get("arrangements")
     task = _place_of(kept.get("task"))
-    named = cast("Mapping[str, object]", arrangements) if isinstance(arrangements, Mapping) else {}
+    named: Mapping[str, object] = {}
+    if isinstance(arrangements, Mapping):
+        named = cast("Mapping[str, object]", arrangements)
     return Remembered(
         place=_place_of(kept.get("place")),
         pane=pane if isinstance(pane, int) and 1 <= pane <= 4 else 2,  # noqa: PLR2004
@@ -72,19 +72,23 @@ def _place_to_json(place: Place) -> list[Any] | None:
 
 
 def _place_of(kept: object) -> Place:
-    if not isinstance(kept, list):
-        return None
-    match cast("list[object]", kept):
+    match cast("list[object]", kept) if isinstance(kept, list) else []:
         case ["machine", str(machine)]:
             return MachineName(machine)
         case ["process", str(machine), int(pid), str(start)]:
             return ProcessKey(MachineName(machine), pid, start)
         case ["task", str(machine), int(pid), str(start), str(task_id)]:
             return TaskKey(ProcessKey(MachineName(machine), pid, start), task_id)
-        case ["sample", str(machine), int(pid), str(start), str(task_id), sample_id, int(epoch)]:
-            if not isinstance(sample_id, str | int) or len(str(sample_id)) > _LONGEST:
-                return None
+        case [
+            "sample",
+            str(machine),
+            int(pid),
+            str(start),
+            str(task_id),
+            str() | int() as name,
+            int(epoch),
+        ]:
             process = ProcessKey(MachineName(machine), pid, start)
-            return SampleKey(TaskKey(process, task_id), sample_id, epoch)
+            return SampleKey(TaskKey(process, task_id), name, epoch)
         case _:
             return None

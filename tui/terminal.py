@@ -12,8 +12,10 @@ import termios
 import threading
 import traceback
 from collections.abc import Callable, Mapping
+from queue import Queue
 from typing import IO, Any, cast
 
+from textual.drivers._writer_thread import WriterThread
 from textual.drivers.linux_driver import LinuxDriver
 
 from core.text import Shown, shown
@@ -29,7 +31,7 @@ class RoomDriver(LinuxDriver):
     """Textual's driver, which says when the terminal is gone and never blocks on a slow one."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+        super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
         self._file = cast("IO[str]", _Careful(sys.__stderr__, self._gone))  # type: ignore[assignment]
         self.is_gone = False
         self.has_dropped = False
@@ -40,7 +42,7 @@ class RoomDriver(LinuxDriver):
         thread = self._writer_thread
         if self.is_gone or thread is None:
             return
-        if thread._queue.full():  # noqa: SLF001 - the only way to know that a write would block
+        if _queue_of(thread).full():
             self.has_dropped = True
             return
         thread.write(data)
@@ -48,7 +50,7 @@ class RoomDriver(LinuxDriver):
     @property
     def is_drained(self) -> bool:
         """Whether the terminal has taken all that was written."""
-        return self._writer_thread is not None and self._writer_thread._queue.empty()  # noqa: SLF001
+        return self._writer_thread is not None and _queue_of(self._writer_thread).empty()
 
     def use_mouse(self, is_on: bool) -> None:
         """Ask the terminal for the mouse, or give it back."""
@@ -81,6 +83,11 @@ class RoomDriver(LinuxDriver):
 
     def _gone(self) -> None:
         self.is_gone = True
+
+
+def _queue_of(thread: WriterThread) -> Queue[str | None]:
+    # The only way to know that a write would block the whole program.
+    return thread._queue  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 class _Careful:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from core.views.cells import Tone
 
@@ -74,6 +74,7 @@ def _theme(name: str, tones: Mapping[str, str], *, is_dark: bool, is_ansi: bool 
         surface=tones["raised"],
         panel=tones["raised"],
         variables={
+            **(BUILTIN_THEMES["ansi-dark"].variables if is_ansi else {}),
             **{f"room-{tone}": colour for tone, colour in tones.items()},
             "border": tones["frame"],
             "border-blurred": tones["frame"],

@@ -14,6 +14,7 @@ from textual.widgets import Input
 
 from core.text import Shown
 from core.views.cells import Cell, Column, Row, Span, Table
+from tui.of_app import app_of
 from tui.panes.table import TablePane
 
 _ESCAPE: list[BindingType] = [Binding("escape,q", "give_up", show=False)]
@@ -34,7 +35,7 @@ class ChoicePane(TablePane):
     """The list within a dialog."""
 
     def __init__(self) -> None:
-        super().__init__("", id="choices")
+        super().__init__("", id="choices", has_titles=False)
 
 
 class Choose(ModalScreen[str | None], inherit_bindings=False):
@@ -56,7 +57,7 @@ class Choose(ModalScreen[str | None], inherit_bindings=False):
         """Draw the list with the cursor on what holds now."""
         pane = self.query_one(ChoicePane)
         pane.make_current(True)
-        pane.styles.height = min(len(self._choices) + 3, max(self.app.size.height - 4, 5))
+        pane.styles.height = min(len(self._choices) + 2, max(app_of(self).size.height - 4, 5))
         pane.show(_table(self._title, self._choices, footer="Enter chooses"))
         for choice in self._choices:
             if choice.is_chosen:
@@ -100,7 +101,7 @@ class ChooseMany(ModalScreen[frozenset[str] | None], inherit_bindings=False):
         """Draw the list."""
         pane = self.query_one(ChoicePane)
         pane.make_current(True)
-        pane.styles.height = min(len(self._choices) + 3, max(self.app.size.height - 4, 5))
+        pane.styles.height = min(len(self._choices) + 2, max(app_of(self).size.height - 4, 5))
         self._draw()
 
     def _draw(self) -> None:
@@ -180,14 +181,16 @@ class Palette(ModalScreen[Command | None], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         """Lay out the line and the list."""
         with Vertical(id="palette"):
-            yield Input(placeholder="a command, a machine, a task", select_on_focus=False)
+            line = Input(placeholder="a command, a machine, a task", select_on_focus=False)
+            line.cursor_blink = False
+            yield line
             yield ChoicePane()
 
     def on_mount(self) -> None:
         """Draw everything there is."""
         pane = self.query_one(ChoicePane)
         pane.make_current(True)
-        pane.styles.height = max(min(20, self.app.size.height - 6), 5)
+        pane.styles.height = max(min(20, app_of(self).size.height - 6), 5)
         self._draw("")
 
     @on(Input.Changed)

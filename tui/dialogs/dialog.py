@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
-from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -68,6 +67,7 @@ class Dialog(ModalScreen[ResultT], inherit_bindings=False):
         with box:
             yield Words(self._lines)
             if self._input is not None:
+                self._input.cursor_blink = False
                 yield self._input
             yield Words([(), key_line(self._keys)])
 
@@ -83,6 +83,3 @@ def key_line(keys: Iterable[tuple[str, str]]) -> TextLine:
 def words(text: str, tone: str = "plain") -> TextLine:
     """Return a line of our own words (literals only: what a host sent goes through `shown`)."""
     return (Span(Shown(text), tone),)  # type: ignore[arg-type]
-
-
-SPACE = Segment(" ")

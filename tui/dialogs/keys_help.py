@@ -9,6 +9,7 @@ from textual.screen import ModalScreen
 from core.text import Shown
 from core.views.cells import Span
 from tui.keys import Key
+from tui.of_app import app_of
 from tui.panes.lines import LinesPane, TextLine
 
 _KEY_ROOM = 14
@@ -32,7 +33,7 @@ class KeysHelp(ModalScreen[None], inherit_bindings=False):
         """Draw the page."""
         pane = self.query_one(LinesPane)
         pane.make_current(True)
-        pane.styles.height = min(len(self._lines) + 2, max(self.app.size.height - 2, 5))
+        pane.styles.height = min(len(self._lines) + 2, max(app_of(self).size.height - 2, 5))
         pane.show(Shown("Keys"), self._lines, footer=(Span(Shown("Esc closes"), "dim"),))
 
     def action_give_up(self) -> None:

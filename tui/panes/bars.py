@@ -22,7 +22,7 @@ class Header(Painted):
         self._now = 0.0
 
     def show(self, groups: Sequence[Sequence[Span]], now: float) -> None:
-        """Draw these totals. Groups that do not fit are left out from the right."""
+        """Draw these totals. What does not fit is left out from the right."""
         self._groups = tuple(tuple(group) for group in groups)
         self._now = now
         self.redraw()
@@ -37,13 +37,14 @@ class Header(Painted):
         name = Segment(" evalroom  ", self.style_of("key"))
         right = Segment(f"{clock(self._now, seconds=True)} ", self.style_of("dim"))
         room = size.width - _CLOCK_ROOM
-        dot = Segment(" · ", self.style_of("frame"))
+        dot = Segment("  ·  ", self.style_of("dim"))
         out: list[Segment] = [name]
         for index, group in enumerate(self._groups):
-            more = ([dot] if index else []) + self.segments(group)
-            if width_of(out) + width_of(more) > room:
-                break
-            out.extend(more)
+            for part, segment in enumerate(self.segments(group)):
+                more = [dot, segment] if index and not part else [segment]
+                if width_of(out) + width_of(more) > room:
+                    break
+                out.extend(more)
         out = fitted(out, max(size.width - width_of([right]), 0), self.rich_style)
         return [(*out, right)]
 

@@ -12,8 +12,11 @@ from rich.cells import cell_len
 
 from core.views.cells import Bar, Cell, Column, Row
 
-GAP = 2
-"""Blank cells between two columns; one after a column of a single sign."""
+GAPS = (2, 1)
+"""Blank cells between two columns: the second where more columns fit with it. After a column of
+a single sign there is always one."""
+_BAR = 14
+"""Cells of a bar, where there is room."""
 _WIDEST = 48
 """No text takes more room than this before the others have theirs, cells."""
 
@@ -38,7 +41,9 @@ def natural_widths(
     for row in rows:
         for column in columns:
             cell = row.cells.get(column.name)
-            if cell and (width := cell_width(cell)) > widths[column.name]:
+            if cell and column.grow and any(isinstance(part, Bar) for part in cell):
+                widths[column.name] = max(widths[column.name], cell_width(cell) + _BAR)
+            elif cell and (width := cell_width(cell)) > widths[column.name]:
                 widths[column.name] = min(width, _WIDEST) if column.grow else width
     return widths
 
@@ -47,25 +52,35 @@ def place(columns: Sequence[Column], natural: Mapping[str, int], width: int) -> 
     """Return the columns that fit into `width` cells, in their order, with their places.
 
     Columns that may grow give way first, down to their least width; then those of the highest
-    rank are left out; what room is left goes to those that may grow.
+    rank are left out; what room is left goes to those that may grow most.
     """
-    shown = list(columns)
-    while len(shown) > 1 and _least(shown, natural) > width:
-        shown.remove(max(reversed(shown), key=lambda column: column.rank))
+    wide, dense = (_fitting(columns, natural, width, gap) for gap in GAPS)
+    shown, gap = (wide, GAPS[0]) if len(wide) == len(dense) else (dense, GAPS[1])
     sizes = {column.name: _need(column, natural) for column in shown}
-    left = width - _total(shown, sizes)
-    left = _share(shown, sizes, natural, left)
-    growing = [column for column in shown if column.grow]
-    shares = sum(column.grow for column in growing)
+    left = _share(shown, sizes, natural, width - _total(shown, sizes, gap))
+    most = max((column.grow for column in shown), default=0)
+    growing = [column for column in shown if column.grow and column.grow == most]
     for column in growing:
-        sizes[column.name] += left * column.grow // shares
+        sizes[column.name] += left // len(growing)
     placed: list[Placed] = []
     x = 0
     for column in shown:
         size = max(min(sizes[column.name], width - x), 0)
         placed.append(Placed(column, x, size))
-        x += size + _gap(sizes[column.name])
+        x += size + _gap(sizes[column.name], gap)
     return tuple(placed)
+
+
+def _fitting(
+    columns: Sequence[Column], natural: Mapping[str, int], width: int, gap: int
+) -> list[Column]:
+    shown = list(columns)
+    while len(shown) > 1:
+        sizes = {column.name: _need(column, natural) for column in shown}
+        if _total(shown, sizes, gap) <= width:
+            break
+        shown.remove(max(reversed(shown), key=lambda column: column.rank))
+    return shown
 
 
 def cell_width(cell: Cell) -> int:
@@ -83,31 +98,23 @@ def cell_width(cell: Cell) -> int:
 def _share(
     shown: Sequence[Column], sizes: dict[str, int], natural: Mapping[str, int], left: int
 ) -> int:
-    """Give growing columns their natural width, the most wanting last; return what is left."""
-    wanting = sorted(
-        (column for column in shown if column.grow),
-        key=lambda column: natural[column.name] - sizes[column.name],
-    )
-    for index, column in enumerate(wanting):
-        fair = left // (len(wanting) - index)
-        given = max(min(natural[column.name] - sizes[column.name], fair), 0)
-        sizes[column.name] += given
-        left -= given
+    """Give growing columns their natural width, the most willing first; return what is left."""
+    for column in sorted(shown, key=lambda column: -column.grow):
+        if column.grow:
+            given = max(min(natural[column.name] - sizes[column.name], left), 0)
+            sizes[column.name] += given
+            left -= given
     return max(left, 0)
-
-
-def _least(columns: Sequence[Column], natural: Mapping[str, int]) -> int:
-    return _total(columns, {column.name: _need(column, natural) for column in columns})
 
 
 def _need(column: Column, natural: Mapping[str, int]) -> int:
     return column.width if column.grow else natural[column.name]
 
 
-def _total(columns: Sequence[Column], sizes: Mapping[str, int]) -> int:
+def _total(columns: Sequence[Column], sizes: Mapping[str, int], gap: int) -> int:
     widths = [sizes[column.name] for column in columns]
-    return sum(widths) + sum(_gap(width) for width in widths[:-1])
+    return sum(widths) + sum(_gap(width, gap) for width in widths[:-1])
 
 
-def _gap(width: int) -> int:
-    return 1 if width == 1 else GAP
+def _gap(width: int, gap: int) -> int:
+    return 1 if width == 1 else gap

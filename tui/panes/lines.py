@@ -17,6 +17,8 @@ class LinesPane(Pane):
     """Lines that scroll. While the end is in view, it stays in view as lines are added."""
 
     BINDINGS = bindings("list")
+    indent = 0
+    """Cells that the folded part of a line is moved in."""
 
     def __init__(self, digit: str, *, id: str, follows_end: bool = False) -> None:  # noqa: A002
         super().__init__(digit, id=id)
@@ -38,9 +40,9 @@ class LinesPane(Pane):
         """Lines that would show everything, with the frame."""
         return max(len(self._folded), 1) + FRAME
 
-    def title_spans(self) -> tuple[Span, ...]:
+    def title_text(self) -> Shown:
         """Return the title."""
-        return (Span(self._title, "title"),)
+        return self._title
 
     def footer_spans(self) -> tuple[Span, ...]:
         """Return where in the text the view is, and the footer."""
@@ -106,14 +108,17 @@ class LinesPane(Pane):
     def _fold(self) -> None:
         was_at_end = self.top >= len(self._folded) - self.body_size.height
         width = max(self.body_size.width - 1, 1)
-        self._folded = tuple(part for line in self._text for part in folded(line, width))
+        self._folded = tuple(
+            part for line in self._text for part in folded(line, width, self.indent)
+        )
         self.top = self._allowed(
             len(self._folded) if self._follows_end and was_at_end else self.top
         )
 
 
-def folded(line: TextLine, width: int) -> list[TextLine]:
+def folded(line: TextLine, width: int, indent: int = 0) -> list[TextLine]:
     """Return a line as the lines of at most `width` cells that it takes."""
+    indent = indent if indent * 2 < width else 0
     out: list[TextLine] = []
     now: list[Span] = []
     left = width
@@ -123,7 +128,8 @@ def folded(line: TextLine, width: int) -> list[TextLine]:
             part = _beginning(rest, left)
             if not part:
                 out.append(tuple(now))
-                now, left = [], width
+                now = [Span(Shown(" " * indent))] if indent else []
+                left = width - indent
                 part = _beginning(rest, left) or rest[:1]
             now.append(Span(Shown(part), span.tone))
             left -= len(part) if part.isascii() else Segment(part).cell_length
@@ -137,4 +143,4 @@ def _beginning(text: str, width: int) -> str:
     if text.isascii() or Segment(text).cell_length <= width:
         return text[:width]
     without_sign = cut(text, width + 1)
-    return without_sign[:-1] if without_sign.endswith("…") else without_sign
+    return without_sign.removesuffix("…")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from core.text import Shown
 from core.views.cells import Bar, Cell, Span
-from core.views.page import Page
+from core.views.page import Fact, Page
 from tui.panes.lines import LinesPane, TextLine
 
 _BAR = 20
@@ -21,23 +21,21 @@ class PagePane(LinesPane):
     ) -> None:
         """Draw a page, without the sections of these titles, and `more` lines after it."""
         sections = [each for each in page.sections if each.title not in without]
+        labels = [len(fact.label) for each in sections for fact in each.facts]
+        width = min(max(labels, default=0), _LABEL_MOST)
+        self.indent = width + 2
         lines: list[TextLine] = []
         for index, section in enumerate(sections):
             if index:
-                lines.append(())
-            if section.title and index:
-                lines.append((Span(section.title, "key"),))
-            lines.extend(fact_lines([(fact.label, fact.value) for fact in section.facts]))
+                lines += [(), (Span(section.title, "key"),)]
+            lines.extend(fact_line(fact, width) for fact in section.facts)
         self.show(page.title, (*lines, *more))
 
 
-def fact_lines(facts: Sequence[tuple[Shown, Cell]]) -> Iterator[TextLine]:
-    """Yield labels and values in two columns."""
-    width = max((len(label) for label, _ in facts), default=0)
-    width = min(width, _LABEL_MOST)
-    for label, value in facts:
-        head = Span(Shown(f"{label[:width].ljust(width)}  "), "dim")
-        yield (head, *spans_of(value or (_DOT,)))
+def fact_line(fact: Fact, width: int) -> TextLine:
+    """Return a fact as a line: its label in `width` cells, its value."""
+    head = Span(Shown(f"{fact.label[:width].ljust(width)}  "), "dim")
+    return (head, *spans_of(fact.value or (_DOT,)))
 
 
 def spans_of(cell: Cell, width: int = _BAR) -> Iterator[Span]:
@@ -52,8 +50,9 @@ def spans_of(cell: Cell, width: int = _BAR) -> Iterator[Span]:
 def _bar(bar: Bar, width: int) -> Iterator[Span]:
     failed = max(round(bar.failed * width), 1 if bar.failed > 0 else 0)
     done = max(round(bar.done * width) - failed, 0)
-    for sign, count, tone in (("━", done, bar.tone), ("━", failed, "hand")):
-        if count:
-            yield Span(Shown(sign * count), tone)  # type: ignore[arg-type]
+    if done:
+        yield Span(Shown("━" * done), bar.tone)
+    if failed:
+        yield Span(Shown("━" * failed), "hand")
     if width > done + failed:
         yield Span(Shown("─" * (width - done - failed)), "dim")

@@ -15,6 +15,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from core.views.cells import Bar, Span, Tone
+from tui.of_app import app_of
 from tui.theme import TONES
 
 Line = tuple[Segment, ...]
@@ -76,6 +77,9 @@ class Painted(Widget):
         style = self._styles_by_tone.get(name)
         if style is None:
             style = self.rich_style
+            if ground == "cursor" and app_of(self).native_ansi_color:
+                # No ground of 16 colours is quiet enough: the line is turned round instead.
+                return self._styles_by_tone.setdefault(name, style + Style(reverse=True))
             if ground:
                 style += self.get_component_rich_style(f"tone--{ground}", partial=True)
             style += self.get_component_rich_style(f"tone--{tone}", partial=True)

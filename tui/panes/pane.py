@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from rich.segment import Segment
-from rich.style import Style
 from textual.geometry import Size
 from textual.message import Message
 
 from core.text import Shown
 from core.views.cells import Span
+from tui.of_app import app_of
 from tui.panes.painted import Line, Painted, fitted, width_of
 
 FRAME = 2
@@ -35,18 +35,17 @@ class Pane(Painted, can_focus=True):
         """Return the lines within the frame, each exactly `width` cells."""
         raise NotImplementedError
 
-    def title_spans(self) -> tuple[Span, ...]:
+    def title_text(self) -> Shown:
         """Return what stands in the upper edge after the digit."""
         raise NotImplementedError
+
+    def title_more(self) -> tuple[Span, ...]:
+        """Return what follows the title in the upper edge."""
+        return ()
 
     def footer_spans(self) -> tuple[Span, ...]:
         """Return what stands in the lower edge."""
         return ()
-
-    @property
-    def short_title(self) -> Shown:
-        """Its name where the panes take turns."""
-        return Shown(self.title_spans()[0].text)
 
     @property
     def wanted_height(self) -> int:
@@ -86,11 +85,17 @@ class Pane(Painted, can_focus=True):
 
     def _top(self, width: int) -> Line:
         edge = self.style_of("key" if self.is_current else "frame")
-        digit = Span(
-            Shown(f" {self.digit} " if self.digit else " "), "key" if self.is_current else "dim"
-        )
-        text = self.segments((digit, *self.title_spans(), Span(Shown(" "))))
-        return self._edge("┌", text, "┐", width, edge_style=edge)
+        text = [
+            Segment(f" {self.digit} " if self.digit else " ", edge),
+            Segment(self.title_text(), self.style_of("title")),
+            *self.segments(self.title_more()),
+            Segment(" ", edge),
+        ]
+        stroke = "═" if self.is_current and app_of(self).native_ansi_color else "─"
+        room = width - 3
+        text = text if width_of(text) <= room else fitted(text, room, self.rich_style)
+        rest = room - width_of(text)
+        return (Segment("┌" + stroke, edge), *text, Segment(stroke * rest + "┐", edge))
 
     def _bottom(self, width: int) -> Line:
         edge = self.style_of("key" if self.is_current else "frame")
@@ -102,15 +107,3 @@ class Pane(Painted, can_focus=True):
         text = text if width_of(text) <= room else fitted(text, room, self.rich_style)
         left = width - 3 - width_of(text)
         return (Segment("└" + "─" * left, edge), *text, Segment("─┘", edge))
-
-    def _edge(
-        self, left: str, text: list[Segment], right: str, width: int, *, edge_style: Style
-    ) -> Line:
-        room = width - 3
-        text = text if width_of(text) <= room else fitted(text, room, self.rich_style)
-        rest = room - width_of(text)
-        return (
-            Segment(left + "─", edge_style),
-            *text,
-            Segment("─" * rest + right, edge_style),
-        )

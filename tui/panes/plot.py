@@ -39,9 +39,9 @@ class PlotPane(Pane):
         """Lines that show it well."""
         return 10 + FRAME
 
-    def title_spans(self) -> tuple[Span, ...]:
+    def title_text(self) -> Shown:
         """Return the title."""
-        return (Span(Shown("Progress"), "title"),)
+        return Shown("Progress")
 
     def footer_spans(self) -> tuple[Span, ...]:
         """Return what the lines are."""
@@ -60,7 +60,7 @@ class PlotPane(Pane):
             return [tuple(fitted([text], width, self.rich_style))]
         columns, rows = width - _AXIS - 1, height - 1
         first, last = self._points[0].at, self._points[-1].at
-        most = max(self._total, max(point.done for point in self._points), 1)
+        most = max(self._total, *(point.done for point in self._points), 1)
         done = self._curve([point.done for point in self._points], columns, rows, most)
         failed = self._curve([point.errored for point in self._points], columns, rows, most)
         has_failed = any(point.errored for point in self._points)

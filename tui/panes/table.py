@@ -16,6 +16,7 @@ from textual.message import Message
 from core.text import Shown, shown
 from core.views.cells import Row, Span, Table
 from tui.bindings import bindings
+from tui.of_app import app_of
 from tui.panes.arrangement import Arrangement, arranged, visible_columns
 from tui.panes.columns import natural_widths, place
 from tui.panes.painted import Line, fitted
@@ -131,12 +132,15 @@ class TablePane(Pane):
 
     # Painting
 
-    def title_spans(self) -> tuple[Span, ...]:
-        """Return the table's title, and the filter when there is one."""
-        title = Span(self.table.title, "title")
+    def title_text(self) -> Shown:
+        """Return the table's title."""
+        return self.table.title
+
+    def title_more(self) -> tuple[Span, ...]:
+        """Return the filter when there is one."""
         if not self.arrangement.filter:
-            return (title,)
-        return (title, Span(Shown("  /")), Span(shown(self.arrangement.filter), "key"))
+            return ()
+        return (Span(Shown("  /")), Span(shown(self.arrangement.filter), "key"))
 
     def footer_spans(self) -> tuple[Span, ...]:
         """Return where in the table the view is, what is marked, and the table's own counts."""
@@ -177,7 +181,8 @@ class TablePane(Pane):
         def style_of(tone: str) -> Style:
             return self.style_of(tone, ground)
 
-        sign = "▪" if row.key in self.marks else "▸" if is_cursor else " "
+        needs_sign = is_cursor and app_of(self).native_ansi_color
+        sign = "▪" if row.key in self.marks else "▸" if needs_sign else " "
         gutter = Segment(sign, style_of("key" if row.key in self.marks else "dim"))
         return (gutter, *paint_row(row, places, width - 1, style_of))
 

@@ -18,6 +18,7 @@ from core.views.totals import header_totals
 from tui.bindings import bindings
 from tui.dialogs.choose import Choice, Choose, ChooseMany
 from tui.keys import BY_NAME, labels
+from tui.of_app import app_of
 from tui.panes.arrangement import Arrangement
 from tui.panes.bars import Header, KeyBar, PaneBar
 from tui.panes.pane import Pane
@@ -39,7 +40,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
     """A screen of numbered panes, of which one is current and takes the keys."""
 
     BINDINGS = bindings("panes")
-    AUTO_FOCUS = None
+    AUTO_FOCUS = ""
     ALLOW_SELECT = False
 
     def __init__(self, place: Place) -> None:
@@ -84,7 +85,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
     @property
     def room_app(self) -> "RoomApp":
         """The app, by its own type."""
-        return cast("RoomApp", self.app)
+        return cast("RoomApp", app_of(self))
 
     def compose(self) -> ComposeResult:
         """Lay out header, panes and bars."""
@@ -92,7 +93,9 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         yield PaneBar()
         with Container(id="panes"):
             yield from self.panes
-        yield Input(id="filter", select_on_focus=False)
+        line = Input(id="filter", select_on_focus=False)
+        line.cursor_blink = False
+        yield line
         yield KeyBar()
         yield TooSmall()
 
@@ -128,11 +131,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         self.query_one(Header).tick(now)
 
     def _totals(self, fleet: Fleet, now: float) -> list[tuple[Span, ...]]:
-        groups = [
-            tuple(part for part in group if isinstance(part, Span))
-            for group in header_totals(fleet, now)
-            if group
-        ]
+        groups = [group for group in header_totals(fleet, now) if group]
         notice = self.room_app.notice
         return [(Span(notice, "look"),), *groups] if notice else groups
 
@@ -156,7 +155,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
                 pane.display = index == self.current
                 put(pane, 0, 0, width, height)
             bar.show(
-                (pane.digit, pane.short_title, index == self.current)
+                (pane.digit, pane.title_text(), index == self.current)
                 for index, pane in enumerate(self.panes)
             )
         else:
@@ -344,7 +343,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
             is_reversed = not pane.arrangement.is_reversed if again else False
             pane.rearrange(replace(pane.arrangement, sort=name or None, is_reversed=is_reversed))
 
-        self.app.push_screen(Choose(Shown("Sort by"), (own, *choices)), sort)
+        app_of(self).push_screen(Choose(Shown("Sort by"), (own, *choices)), sort)
 
     def action_columns(self) -> None:
         """Choose the columns of the current pane."""
@@ -362,7 +361,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
                 gone = frozenset(each.name for each in choices) - names
                 pane.rearrange(replace(pane.arrangement, hidden=gone))
 
-        self.app.push_screen(ChooseMany(Shown("Columns"), choices), choose)
+        app_of(self).push_screen(ChooseMany(Shown("Columns"), choices), choose)
 
 
 def put(pane: Pane, x: int, y: int, width: int, height: int) -> None:

@@ -17,7 +17,7 @@ from tui.places import Place
 from tui.screens.base import PanesScreen, put
 
 _SAMPLES_LEAST = 7
-_MACHINES_LEAST, _MACHINES_SHARE = 28, 0.3
+_MACHINES_LEAST, _MACHINES_SHARE = 30, 0.27
 
 
 class RoomScreen(PanesScreen):

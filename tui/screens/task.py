@@ -10,11 +10,16 @@ from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.panes.plot import PlotPane
 from tui.panes.table import TablePane
+from tui.places import Place
 from tui.screens.base import PanesScreen, put
 
 
 class TaskScreen(PanesScreen):
     """One task."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self.current = 2
 
     def make_panes(self) -> tuple[Pane, ...]:
         """Return the panes."""
