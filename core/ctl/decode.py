@@ -1,15 +1,18 @@
 """Reading JSON of another program: nothing is taken for granted, nothing is guessed.
 
 A field of the wrong type counts as unknown (None). Only a document that is no JSON, or a row
-without what identifies it, is an error, and it is an error of that row alone.
+without what identifies it, is an error, and it is an error of that row alone. What Python's
+own JSON writes and strict readers refuse (not-a-number, lone surrogates) is read too.
 """
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
 
+from core.ctl.split import split_fields, split_items
 from core.errors import AnswerMalformed
 
 JsonObject = Mapping[str, Any]
@@ -18,6 +21,8 @@ _DECODER = msgspec.json.Decoder()
 _RAW_LIST = msgspec.json.Decoder(list[msgspec.Raw])
 _RAW_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NOTHING: JsonObject = {}
+_BROKEN = (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError)
+_DIGITS = 40
 
 
 def parse(body: bytes | msgspec.Raw) -> object:
@@ -28,8 +33,41 @@ def parse(body: bytes | msgspec.Raw) -> object:
     """
     try:
         return cast("object", _DECODER.decode(body))
-    except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError) as error:
+    except _BROKEN:
+        return _parse_leniently(bytes(body))
+
+
+def _parse_leniently(body: bytes) -> object:
+    try:
+        value: object = json.loads(
+            body.decode("utf-8", "replace"), strict=False, parse_int=_whole_number
+        )
+        return _without_surrogates(value)
+    except (RecursionError, ValueError) as error:
         raise AnswerMalformed(f"an answer that is no JSON: {_short(error)}") from error
+
+
+def _whole_number(digits: str) -> int | None:
+    # What has more digits than any count is no count; converting it would cost without bound.
+    return int(digits) if len(digits) <= _DIGITS else None
+
+
+def _without_surrogates(value: object) -> object:
+    """Return `value` with lone halves of surrogate pairs replaced: no file takes them."""
+    match value:
+        case str():
+            if value.isascii():
+                return value
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case list():
+            return [_without_surrogates(item) for item in cast("list[object]", value)]
+        case dict():
+            return {
+                _without_surrogates(name): _without_surrogates(item)
+                for name, item in cast("dict[str, object]", value).items()
+            }
+        case _:
+            return value
 
 
 def parse_object(body: bytes | msgspec.Raw) -> JsonObject:
@@ -52,20 +90,27 @@ def raw_rows(body: bytes | msgspec.Raw) -> list[bytes]:
     """
     try:
         return [bytes(raw) for raw in _RAW_LIST.decode(body)]
-    except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError) as error:
-        raise AnswerMalformed(f"an answer that is no list: {_short(error)}") from error
+    except _BROKEN:
+        # One row spoils the whole list for a strict reader: cut it at its commas.
+        cut = split_items(bytes(body))
+    if cut is None:
+        raise AnswerMalformed("an answer that is no list")
+    return cut
 
 
-def raw_fields(body: bytes) -> Mapping[str, msgspec.Raw]:
+def raw_fields(body: bytes) -> Mapping[str, bytes]:
     """Return the JSON of each field of the object in `body`, undecoded.
 
     Raises:
         AnswerMalformed: It is no object.
     """
     try:
-        return _RAW_FIELDS.decode(body)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError) as error:
-        raise AnswerMalformed(f"an answer that is no object: {_short(error)}") from error
+        return {name: bytes(raw) for name, raw in _RAW_FIELDS.decode(body).items()}
+    except _BROKEN:
+        cut = split_fields(body)
+    if cut is None:
+        raise AnswerMalformed("an answer that is no object")
+    return cut
 
 
 def text(row: JsonObject, name: str) -> str | None:

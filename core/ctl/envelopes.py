@@ -144,7 +144,7 @@ def sample_rows(body: bytes) -> SampleRows:
     head = parse_object(
         b"{%s}"
         % b",".join(
-            b'"%s":%s' % (name.encode(), bytes(fields[name]))
+            b'"%s":%s' % (name.encode(), fields[name])
             for name in ("as_of", "counts", "truncated")
             if name in fields
         )

@@ -12,7 +12,7 @@ OPENAPI = "/openapi.json"
 
 
 def _word(value: str) -> str:
-    return quote(value, safe="")
+    return quote(value, safe="", errors="replace")
 
 
 def _path(*steps: str) -> str:
