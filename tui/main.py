@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:  # noqa: PLR0911 - one case per command
     words = parsed(argv)
     if words.given.pop("version", False):
-        print(f"evalroom {version()}")  # noqa: T201
+        print(f"evalroom {version()}", flush=True)  # noqa: T201
         return 0
     match words.command:
         case "probe":

@@ -9,6 +9,7 @@ from core.config import Config
 from core.config_file import check_config, default_config, text_of
 from core.errors import ConfigWrong
 from core.text import shown
+from core.views.format import plural
 from tui.commands.printing import print_error, print_json, print_lines
 
 
@@ -37,7 +38,7 @@ def check(path: Path | None, *, actions: Collection[str], as_json: bool) -> int:
             print_error(each, as_json=False)
     else:
         where = shown(str(path)) if path else "no config: this computer is the only machine"
-        print_lines([f"{where}: fine, {len(config.machines)} machine(s)"])
+        print_lines([f"{where}: fine, {plural(len(config.machines), 'machine')}"])
     return 1 if wrong else 0
 
 

@@ -23,16 +23,17 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.model.task import Task, TaskState
 from core.text import shown
-from core.views.tasks import tasks_table
+from core.views import format as fmt
 from tui.commands.event_lines import EventLines, score_words
 from tui.commands.looking import Looker
-from tui.commands.printing import print_lines, table_lines, terminal_room
+from tui.commands.printing import aligned, print_lines
 
 TASKS = ("evalroom/sums", "evalroom/archive")
 """The tasks of the eval-set, as their logs name them."""
 
 MACHINE = MachineName("local")
 
+_PREFIX = "evalroom-demo-"
 _GRACE = 10.0
 _SETTLE = 60.0
 _FULL_SIZE_FROM = 60.0
@@ -126,15 +127,45 @@ def start(seconds: float) -> Demo:
     Raises:
         StorageError: It can't be started.
     """
+    remove_forgotten(Path(tempfile.gettempdir()))
     try:
-        folder = Path(tempfile.mkdtemp(prefix="evalroom-demo-"))
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        (folder / "pid").write_text(str(os.getpid()))
     except OSError as error:
         raise StorageError(f"no temporary folder: {error.strerror}", "is the disk full?") from error
     try:
-        return Demo(folder, _launch(folder, seconds), seconds)
+        process = _launch(folder, seconds)
+        (folder / "eval").write_text(str(process.pid))
+        return Demo(folder, process, seconds)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise StorageError(f"the demo can't be started: {error.strerror}") from error
+
+
+def remove_forgotten(place: Path) -> None:
+    """Remove the folders of demos that were killed before they could clean up.
+
+    One goes when the evalroom that made it is gone, and the eval that ran in it.
+    """
+    for folder in place.glob(f"{_PREFIX}*"):
+        try:
+            if folder.stat().st_uid != os.geteuid() or folder.is_symlink():
+                continue
+            makers = [int((folder / name).read_text()) for name in ("pid", "eval")]
+        except (OSError, ValueError):
+            continue
+        if not any(map(_is_alive, makers)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _launch(folder: Path, seconds: float) -> subprocess.Popen[bytes]:
@@ -189,14 +220,14 @@ async def watch_to_the_end(desk: Looker, demo: Demo) -> int:
     print_lines(
         [f"a small eval-set runs on this computer (pid {demo.pid}), about {demo.seconds:.0f} s"]
     )
-    sentences = EventLines()
+    sentences = EventLines(only_trouble=True)
     stop = desk.listen(lambda event: print_lines(sentences.of(event)))
     try:
         ended = await _ended(desk, demo)
     finally:
         stop()
     fleet = desk.fleet
-    print_lines(report(fleet, demo, desk.now(), time.monotonic() - began))
+    print_lines(report(fleet, demo, time.monotonic() - began))
     tasks = tasks_of(fleet, demo.pid)
     bad = [each for each in tasks if each.state is not TaskState.SUCCESS]
     if not ended or bad or len(tasks) < len(TASKS):
@@ -232,19 +263,29 @@ def tasks_of(fleet: Fleet, pid: int) -> list[Task]:
     return [task for key, task in fleet.tasks.items() if key.process.pid == pid]
 
 
-def report(fleet: Fleet, demo: Demo, now: float, took: float) -> list[str]:
-    """Return what was seen as lines: each task, how its log says it ended, its scores."""
-    skip = ("sign", "latch", "log", "age", "left", "fly", "queued", "tok/min", "progress")
-    lines = ["", *table_lines(tasks_table(fleet, now), terminal_room(), skip), ""]
+def report(fleet: Fleet, demo: Demo, took: float) -> list[str]:
+    """Return what was seen as lines: each task, how its log says it ended, its scores.
+
+    Args:
+        fleet: All that is known.
+        demo: Whose tasks to report.
+        took: Seconds that they were watched.
+    """
+    rows = [["task", "ended as", "scored", "errored", "run again", "tokens", "score"]]
     for task in tasks_of(fleet, demo.pid):
-        name = shown(task.row.task)
         again = sum(each.retries or 0 for each in task.samples.values())
         header = task.header
-        said = f"{name}: {task.state}"
-        if header is not None:
-            said += f", {header.completed_samples}/{header.total_samples} samples scored"
-            said += "".join(f", {words}" for words in score_words(header.metrics))
-        if again:
-            said += f", {again} run again after an error"
-        lines.append(said)
-    return [*lines, f"watched for {took:.0f} s"]
+        scored = f"{header.completed_samples}/{header.total_samples}" if header else "unknown"
+        scores = " ".join(score_words(header.metrics)) if header else ""
+        rows.append(
+            [
+                shown(task.row.task),
+                str(task.state),
+                scored,
+                fmt.count(task.row.samples.errored),
+                fmt.count(again),
+                fmt.count(task.row.total_tokens or 0),
+                scores or "none",
+            ]
+        )
+    return ["", *aligned(rows, right=(2, 3, 4, 5)), "", f"watched for {took:.0f} s"]

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -44,7 +45,7 @@ def demo_in_the_room(
         _save_crashes(demo.folder / "state" / "evalroom" / "crashes", crashes)
     finally:
         if demo.exit_status is None:
-            sys.stderr.write("ending the demo's eval-set ...\n")
+            _say("ending the demo's eval-set ...")
         demo.stop()
     return status
 
@@ -84,4 +85,11 @@ def _save_crashes(found: Path, kept: Path) -> None:
     for file in found.glob("*.txt"):
         place = private_folder(kept) / file.name
         shutil.move(file, place)
-        sys.stderr.write(f"evalroom: the crash file is kept as {shown(str(place), 400)}\n")
+        _say(f"evalroom: the crash file is kept as {shown(str(place), 400)}")
+
+
+def _say(sentence: str) -> None:
+    """Tell the terminal, if it is still there."""
+    with suppress(OSError):
+        sys.stderr.write(f"{sentence}\n")
+        sys.stderr.flush()

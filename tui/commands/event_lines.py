@@ -48,9 +48,14 @@ def event_row(event: Event) -> Json | None:
 
 
 class EventLines:
-    """Turns events into sentences; says nothing twice."""
+    """Turns events into sentences; says nothing twice.
 
-    def __init__(self) -> None:
+    Args:
+        only_trouble: Of the samples, tell those alone that erred or were run again.
+    """
+
+    def __init__(self, *, only_trouble: bool = False) -> None:
+        self._only_trouble = only_trouble
         self._last: dict[object, Any] = {}
         self._names: dict[TaskKey, str] = {}
 
@@ -136,6 +141,8 @@ class EventLines:
         if not self._is_new(about, (sample.status, sample.retries)):
             return None
         if before is None and sample.status in {"pending", "queued", "completed"}:
+            return None
+        if self._only_trouble and sample.status != "error" and not sample.retries:
             return None
         name = f"{self._name(task)} {shown(sample.sample_id)}/{sample.epoch}"
         again = f" (run again {sample.retries}x)" if sample.retries else ""

@@ -1,0 +1,97 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from core.errors import UsageWrong
+from tests.support.commands import Home
+from tui.arguments import parsed
+from tui.main import main
+
+
+def test_no_command_is_the_room() -> None:
+    assert parsed([]).command is None
+
+
+def test_global_options_come_before_the_command() -> None:
+    words = parsed(["--config", "c.toml", "--read-only", "--record", "r", "status", "--json"])
+    assert (words.command, words.as_json, words.read_only) == ("status", True, True)
+    assert (words.config, words.record) == (Path("c.toml"), Path("r"))
+    with pytest.raises(UsageWrong):
+        parsed(["status", "--read-only"])
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["samples"],
+        ["sample", "t"],
+        ["sample", "t", "1", "0"],
+        ["sample", "t", "1", "one"],
+        ["sample", "t", "1", "--events", "--store"],
+        ["watch", "--for", "-1"],
+        ["watch", "--for", "nan"],
+        ["replay", "f", "--speed", "0"],
+        ["config"],
+        ["config", "edit"],
+        ["statsu"],
+        ["status", "--jsn"],
+    ],
+)
+def test_wrong_words_are_told_in_a_sentence_and_exit_2(
+    argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("evalroom: ")
+    assert main([*argv, "--json"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["kind"] == "usage_wrong"
+    assert error["message"]
+    assert "--help" in error["advice"]
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    said = capsys.readouterr().out
+    for name in [
+        "status",
+        "samples",
+        "sample",
+        "watch",
+        "machines",
+        "replay",
+        "probe",
+        "config",
+        "demo",
+        "--read-only",
+        "--record",
+    ]:
+        assert name in said
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("evalroom 0.")
+
+
+@pytest.mark.parametrize("argv", [[], ["replay", "some-file"]])
+def test_the_room_without_a_terminal_is_told(home: Home, argv: list[str]) -> None:
+    ran = home.run(*argv)
+    assert ran.status == 2
+    assert "needs a terminal" in ran.err
+    assert "evalroom status" in ran.err
+    assert len(ran.err.splitlines()) == 2
+
+
+def test_probe_prints_the_program_itself(home: Home) -> None:
+    ran = home.run("probe")
+    shipped = Path(__file__).parents[2] / "ssh" / "shipped" / "probe.py"
+    assert (ran.status, ran.out) == (0, shipped.read_text())
+
+
+def test_module_and_script_are_the_same() -> None:
+    from tui import main as module
+
+    assert callable(module.main)

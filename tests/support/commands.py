@@ -1,0 +1,86 @@
+"""evalroom as a program, with a home of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+EVALROOM = (sys.executable, "-m", "tui.main")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a run of evalroom said."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Its standard output, which is JSON."""
+        assert self.out, (self.status, self.err)
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """An operator's home: config, data and state lie in it, and nothing else is seen."""
+
+    folder: Path
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The variables of a program that lives here."""
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("INSPECT_", "COV_", "PYTEST_", "XDG_"))
+        }
+        home = {"HOME": str(self.folder), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
+        return {**kept, **home}
+
+    @property
+    def config(self) -> Path:
+        """Where its config is."""
+        return self.folder / ".config" / "evalroom" / "config.toml"
+
+    def configure(self, text: str) -> None:
+        """Write its config."""
+        self.config.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.config.write_text(text)
+        self.config.chmod(0o600)
+
+    def watch_here(self, data_dir: Path, name: str = "here") -> None:
+        """Name this computer, and the data folder of the evals to see."""
+        self.configure(machine(name, data_dir))
+
+    def run(self, *words: str, timeout: float = 50.0, env: Mapping[str, str] | None = None) -> Ran:
+        """Run evalroom to its end, without a terminal."""
+        done = subprocess.run(
+            [*EVALROOM, *words], env={**self.env, **(env or {})}, cwd=self.folder, check=False,
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout,
+        )  # fmt: skip
+        out = done.stdout.decode("utf-8", "surrogateescape")
+        return Ran(status=done.returncode, out=out, err=done.stderr.decode("utf-8", "replace"))
+
+    def start(self, *words: str, err: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+        """Start evalroom, in a session of its own; its output is a pipe."""
+        return subprocess.Popen(
+            [*EVALROOM, *words], env=self.env, cwd=self.folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=err, start_new_session=True,
+        )  # fmt: skip
+
+
+def machine(name: str, data_dir: Path | None = None, command: Sequence[str] = ()) -> str:
+    """Return a `[[machines]]` table of a command link."""
+    lines = ["[[machines]]", f'name = "{name}"', 'link = "command"']
+    lines += [f'python = "{sys.executable}"', f"command = {json.dumps(list(command))}"]
+    if data_dir is not None:
+        lines.append(f'data_dir = "{data_dir}"')
+    return "\n".join(lines) + "\n"
