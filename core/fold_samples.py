@@ -56,7 +56,8 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
 
 def trimmed(rows: Iterable[Sample]) -> dict[SampleId, Sample]:
     """Return the rows that stay: running, newest errored and finished, first of the waiting."""
-    running, waiting, errored, finished = [], [], [], []
+    running, waiting = list[Sample](), list[Sample]()
+    errored, finished = list[Sample](), list[Sample]()
     for row in rows:
         if row.status in _WAITING:
             waiting.append(row)

@@ -14,7 +14,7 @@ _TONES: dict[str, Tone] = {
     SampleStatus.ERROR: "hand",
     SampleStatus.CANCELLED: "look",
 }
-_WORDS = {SampleStatus.COMPLETED: "done"}
+_WORDS: dict[str, str] = {SampleStatus.COMPLETED: "done"}
 _ACTIVITIES = {
     "model": "generating",
     "retry_wait": "waits to retry",
@@ -31,7 +31,7 @@ def status_word(sample: Sample) -> Span:
         return said(f"stopping: {sample.interrupt}", "look")
     if sample.status == SampleStatus.RUNNING and activity and activity.type == "retry_wait":
         return said("retrying", "look")
-    word = _WORDS.get(sample.status, sample.status)  # type: ignore[call-overload]
+    word = _WORDS.get(sample.status, sample.status)
     return said(word, _TONES.get(sample.status, "dim"))
 
 

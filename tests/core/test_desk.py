@@ -1,6 +1,6 @@
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -105,7 +105,7 @@ def desk_of(*stations: FakeStation, **more: Any) -> Desk:
 
 
 @asynccontextmanager
-async def running(desk: Desk) -> AsyncIterator[Desk]:
+async def running(desk: Desk) -> AsyncGenerator[Desk]:
     task = asyncio.create_task(desk.run())
     try:
         yield desk

@@ -2,7 +2,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.events import (
@@ -21,7 +21,7 @@ from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts
 from core.model.task import TaskState
-from tests.support.events import KINDS, MACHINES, any_event
+from tests.support.events import KINDS, MACHINES, SLOW_IS_FINE, any_event
 from tests.support.fleets import (
     H1,
     NOW,
@@ -266,9 +266,9 @@ def test_running_errored_and_the_newest_finished_stay_and_the_rest_are_counts() 
         *(sample(i) for i in range(550, 590)),
     ]
     task = fleet_after(samples_seen(*rows), fleet=_running()).tasks[KEY]
-    kept = dict.fromkeys(("completed", "error", "running"), 0)
+    kept = dict[str, int]()
     for row in task.samples.values():
-        kept[row.status] += 1
+        kept[row.status] = kept.get(row.status, 0) + 1
     assert kept == {"completed": FINISHED_LIMIT, "error": 50, "running": 40}
     assert (499, 1) in task.samples
     assert (0, 1) not in task.samples
@@ -325,7 +325,7 @@ def test_only_a_gone_process_can_be_dismissed() -> None:
 
 
 @given(st.lists(any_event(), max_size=12))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
 def test_any_events_fold_and_never_touch_the_fleet_before(events: list[Event]) -> None:
     fleet = running_fleet()
     before = repr(fleet)
@@ -344,7 +344,7 @@ def test_every_event_has_a_case() -> None:
     st.lists(any_event(MACHINES[1:2]), max_size=6),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
 def test_machines_fold_in_any_order_to_the_same_fleet(
     ones: list[Event], others: list[Event], chance: Any
 ) -> None:

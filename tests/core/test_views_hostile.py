@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 from unicodedata import category
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.advance import advance
@@ -27,7 +27,7 @@ from core.views.signs import in_ascii
 from core.views.task_page import task_page
 from core.views.tasks import tasks_table
 from core.views.totals import header_totals, title
-from tests.support.events import BY_KIND, KINDS, MACHINES, any_event, numbers
+from tests.support.events import BY_KIND, KINDS, MACHINES, SLOW_IS_FINE, any_event, numbers
 from tests.support.fleets import H1, fleet_after, link, named, process_key, task_key, task_row
 
 _ACTED_ON = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -90,7 +90,7 @@ def _assert_harmless(fleet: Fleet, now: float) -> None:
         assert in_ascii(text).isascii()
 
 
-_SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+_SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
 
 
 @given(st.lists(any_event(), min_size=1, max_size=25), st.floats(0, 4e9) | numbers)

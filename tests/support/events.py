@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
 from core import events as ev
@@ -23,6 +24,9 @@ from core.model.machine import (
 from core.model.process import ProcessState
 from core.model.sample import Activity, Sample, SampleCounts, ToolCall
 from core.model.task import LogHeader, Metric, TaskCounts, TaskRow
+
+SLOW_IS_FINE = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
+"""Events are large; that making them takes a while is no fault."""
 
 KINDS: tuple[type[ev.Event], ...] = get_args(ev.Event)
 
