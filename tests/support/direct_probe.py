@@ -139,11 +139,12 @@ def direct_probe(
     python: str = sys.executable,
     env: Mapping[str, str] | None = None,
     arguments: tuple[str, ...] = (),
+    program: Path = PROBE,
     **start: Any,
 ) -> Iterator[DirectProbe]:
     """Yield a started probe; kill it afterwards."""
     process = subprocess.Popen(
-        [python, "-u", "-I", str(PROBE), *arguments],
+        [python, "-u", "-I", str(program), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, **(env or {})},

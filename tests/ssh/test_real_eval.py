@@ -1,0 +1,93 @@
+"""The probe on one real eval, from its start to its log's header."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.config import MachineConfig
+from core.frames import Frame
+from core.ids import MachineName
+from tests.support.hearing import Hearing, hearing
+from tests.support.reached import station_of
+
+TASK = Path(__file__).parents[1] / "support" / "tiny_task.py"
+
+
+@pytest.fixture
+def real_eval(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """`inspect eval` of a tiny task that takes a few seconds."""
+    shutil.copy(TASK, tmp_path / "tiny_task.py")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "inspect_ai", "eval", "tiny_task.py", "-T", "seconds=2.5",
+         "--display", "none", "--log-dir", "logs"],
+        cwd=tmp_path,
+        env={**os.environ, "XDG_DATA_HOME": str(tmp_path / "data")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def row_of(heard: Hearing, pid: int) -> dict[str, Any] | None:
+    return next((row for row in heard.processes() if row["pid"] == pid), None)
+
+
+def tasks(heard: Hearing) -> list[list[dict[str, Any]]]:
+    return [json.loads(frame.body) for frame in heard.frames("answer")]
+
+
+@pytest.mark.timeout(90)
+async def test_a_real_eval_is_watched_to_its_end_and_its_log_read(
+    real_eval: "subprocess.Popen[bytes]", tmp_path: Path
+) -> None:
+    machine = MachineConfig(
+        name=MachineName("this"),
+        link="command",
+        python=sys.executable,
+        data_dir=str(tmp_path / "data"),
+    )
+    station = station_of(machine, tmp_path / "known_hosts", read_only=True)
+    pid = real_eval.pid
+    async with hearing(station) as heard:
+        await heard.until(lambda: bool((row_of(heard, pid) or {}).get("socket_path")), 40)
+        row = row_of(heard, pid)
+        assert row is not None
+        assert row["python"] == sys.executable
+        assert station.send(
+            Frame(
+                "watch",
+                {"pid": pid, "start": row["start"], "name": "tasks", "path": "/tasks",
+                 "every": 0.5, "as_of": None},
+            )
+        )  # fmt: skip
+        await heard.until(lambda: any(tasks(heard)), 20)
+        task = tasks(heard)[-1][0]
+        assert task["samples"]["total"] == 2
+        path = f"/evals/{task['eval_id']}/samples?all=true"
+        reply = await station.request(
+            Frame("get", {"pid": pid, "start": row["start"], "path": path}), deadline=10
+        )
+        assert reply.status == 200
+        assert len(json.loads(reply.body)["samples"]) == 2
+        await heard.until(lambda: not (row_of(heard, pid) or {"alive": True})["alive"], 30)
+        header = await station.request(
+            Frame("header", {"location": task["log_location"], "pid": pid}), deadline=30
+        )
+        assert header.error is None
+        assert json.loads(header.body)["status"] == "success"
+        missing = await station.request(
+            Frame("header", {"location": str(tmp_path / "no.eval"), "pid": None}), deadline=30
+        )
+        assert missing.status
+        assert missing.error
