@@ -6,6 +6,7 @@ one that catches what nobody expected.
 
 import asyncio
 import contextlib
+import os
 import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
@@ -304,6 +305,8 @@ async def _room(config: "Config", words: Words) -> int:
 
     apps: list[RoomApp] = []
 
+    _trust_the_terminal()
+
     async def ask(prompt: str, is_seen: bool) -> str | None:
         return await apps[0].ask(prompt, is_seen) if apps else None
 
@@ -322,11 +325,18 @@ async def _room(config: "Config", words: Words) -> int:
     return app.return_code or 0
 
 
+def _trust_the_terminal() -> None:
+    """Forget sizes that a shell exported once: the terminal knows its own, also when it changes."""
+    for name in ("COLUMNS", "LINES"):
+        os.environ.pop(name, None)
+
+
 async def _replay(words: Words) -> int:
     """Play a recording in the room."""
     from core.replay import ReplayDesk, read_recording  # noqa: PLC0415
     from tui.app import RoomApp  # noqa: PLC0415
 
+    _trust_the_terminal()
     config = _read_config(words)
     events = read_recording(words.given["file"])
     desk = ReplayDesk(events, clock=_WallClock(), speed=words.given["speed"])
