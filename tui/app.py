@@ -122,6 +122,7 @@ class RoomApp(App[None], inherit_bindings=False):
         self._saving: Timer | None = None
         self._drawing: Timer | None = None
         self._drawn_until = 0.0
+        self._drawn: Fleet | None = None
         self._is_leaving = False
         self._unsubscribe: Callable[[], None] = lambda: None
         for theme in THEMES:
@@ -262,7 +263,7 @@ class RoomApp(App[None], inherit_bindings=False):
             self._drawing.stop()
             self._drawing = None
         began = time.monotonic()
-        fleet = self.room.fleet
+        fleet = self._drawn = self.room.fleet
         self._go_where_wanted(fleet)
         front = self.front
         if front is not None:
@@ -286,7 +287,11 @@ class RoomApp(App[None], inherit_bindings=False):
             if driver.has_dropped and driver.is_drained:
                 driver.has_dropped = False
                 self.action_redraw()
-        self._draw()
+        front = self.front
+        if front is not None and self._drawn is self.room.fleet:
+            front.tick()
+        else:
+            self._draw()
 
     def write(self, sequence: str) -> None:
         """Write a sequence of our own to the terminal."""

@@ -45,7 +45,7 @@ class Header(Painted):
                 if width_of(out) + width_of(more) > room:
                     break
                 out.extend(more)
-        out = fitted(out, max(size.width - width_of([right]), 0), self.rich_style)
+        out = fitted(out, max(size.width - width_of([right]), 0), self.base_style)
         return [(*out, right)]
 
 
@@ -68,8 +68,8 @@ class PaneBar(Painted):
             ground = "cursor" if is_current else None
             text = Segment(f"{title} ", self.style_of("strong" if is_current else "dim", ground))
             out += [Segment(f" {digit} ", self.style_of("key", ground)), text]
-            out.append(Segment(" ", self.rich_style))
-        return [tuple(fitted(out, size.width, self.rich_style))]
+            out.append(Segment(" ", self.base_style))
+        return [tuple(fitted(out, size.width, self.base_style))]
 
 
 class KeyBar(Painted):
@@ -86,7 +86,7 @@ class KeyBar(Painted):
 
     def paint(self, size: Size) -> list[Line]:
         """Return the one line."""
-        out: list[Segment] = [Segment(" ", self.rich_style)]
+        out: list[Segment] = [Segment(" ", self.base_style)]
         for key, word in self._keys:
             more = [
                 Segment(f"{key} ", self.style_of("key")),
@@ -95,4 +95,4 @@ class KeyBar(Painted):
             if width_of(out) + width_of(more) - 3 > size.width:
                 break
             out += more
-        return [tuple(fitted(out, size.width, self.rich_style))]
+        return [tuple(fitted(out, size.width, self.base_style))]

@@ -55,9 +55,9 @@ class LinesPane(Pane):
 
     def body(self, width: int, height: int) -> list[Line]:
         """Return the lines on screen."""
-        space = Segment(" ", self.rich_style)
+        space = Segment(" ", self.base_style)
         return [
-            (space, *fitted(self.segments(line), width - 1, self.rich_style))
+            (space, *fitted(self.segments(line), width - 1, self.base_style))
             for line in self._folded[self.top : self.top + height]
         ]
 

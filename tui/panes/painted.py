@@ -51,7 +51,7 @@ class Painted(Widget):
             return
         before = self._lines
         now = self.paint(size)[: size.height]
-        blank: Line = (Segment(" " * size.width, self.rich_style),)
+        blank: Line = (Segment(" " * size.width, self.base_style),)
         now.extend([blank] * (size.height - len(now)))
         self._lines = now
         if len(before) != len(now):
@@ -76,7 +76,7 @@ class Painted(Widget):
         name = f"{tone}/{ground}" if ground else str(tone)
         style = self._styles_by_tone.get(name)
         if style is None:
-            style = self.rich_style
+            style = self.base_style
             if ground == "cursor" and app_of(self).native_ansi_color:
                 # No ground of 16 colours is quiet enough: the line is turned round instead.
                 return self._styles_by_tone.setdefault(name, style + Style(reverse=True))
@@ -84,6 +84,14 @@ class Painted(Widget):
                 style += self.get_component_rich_style(f"tone--{ground}", partial=True)
             style += self.get_component_rich_style(f"tone--{tone}", partial=True)
             self._styles_by_tone[name] = style
+        return style
+
+    @property
+    def base_style(self) -> Style:
+        """The style of the widget's own ground."""
+        style = self._styles_by_tone.get("")
+        if style is None:
+            style = self._styles_by_tone[""] = self.rich_style
         return style
 
     def segments(self, spans: Iterable[Span | Bar], ground: str | None = None) -> list[Segment]:

@@ -72,9 +72,9 @@ class Pane(Painted, can_focus=True):
             return []
         lines = [self._top(size.width)]
         body = self.body(inner.width, inner.height)[: inner.height]
-        blank = (Segment(" " * inner.width, self.rich_style),)
+        blank = (Segment(" " * inner.width, self.base_style),)
         body.extend([blank] * (inner.height - len(body)))
-        space = Segment(" ", self.rich_style)
+        space = Segment(" ", self.base_style)
         lines.extend((Segment("│", edge), *line, space, Segment("│", edge)) for line in body)
         lines.append(self._bottom(size.width))
         return lines
@@ -93,7 +93,7 @@ class Pane(Painted, can_focus=True):
         ]
         stroke = "═" if self.is_current and app_of(self).native_ansi_color else "─"
         room = width - 3
-        text = text if width_of(text) <= room else fitted(text, room, self.rich_style)
+        text = text if width_of(text) <= room else fitted(text, room, self.base_style)
         rest = room - width_of(text)
         return (Segment("┌" + stroke, edge), *text, Segment(stroke * rest + "┐", edge))
 
@@ -104,6 +104,6 @@ class Pane(Painted, can_focus=True):
             return (Segment("└" + "─" * (width - 2) + "┘", edge),)
         text = self.segments((Span(Shown(" ")), *spans, Span(Shown(" "))))
         room = width - 4
-        text = text if width_of(text) <= room else fitted(text, room, self.rich_style)
+        text = text if width_of(text) <= room else fitted(text, room, self.base_style)
         left = width - 3 - width_of(text)
         return (Segment("└" + "─" * left, edge), *text, Segment("─┘", edge))

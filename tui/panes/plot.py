@@ -57,7 +57,7 @@ class PlotPane(Pane):
         """Return the plot."""
         if len(self._points) < 2 or height < 3 or width < _AXIS + 10:  # noqa: PLR2004
             text = Segment(" not enough points yet to draw a line", self.style_of("dim"))
-            return [tuple(fitted([text], width, self.rich_style))]
+            return [tuple(fitted([text], width, self.base_style))]
         columns, rows = width - _AXIS - 1, height - 1
         first, last = self._points[0].at, self._points[-1].at
         most = max(self._total, *(point.done for point in self._points), 1)
@@ -68,7 +68,7 @@ class PlotPane(Pane):
             (
                 *self._axis(row, rows, most),
                 *self._row(done[row], failed[row] if has_failed else [0] * columns),
-                Segment(" ", self.rich_style),
+                Segment(" ", self.base_style),
             )
             for row in range(rows)
         ]
@@ -115,4 +115,4 @@ class PlotPane(Pane):
         took = fmt.duration(last - first)
         room = columns - len(left) - len(right)
         text = " " * _AXIS + left + took.center(max(room, 0)) + right
-        return tuple(fitted([Segment(text, self.style_of("dim"))], width, self.rich_style))
+        return tuple(fitted([Segment(text, self.style_of("dim"))], width, self.base_style))

@@ -1,13 +1,12 @@
 """Painting one row of a table: cells by their columns, text by its tone."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from rich.segment import Segment
 from rich.style import Style
 
 from core.text import Shown
-from core.views.cells import Bar, Cell, Row, Span, Tone
+from core.views.cells import Bar, Cell, Span, Tone
 from tui.panes.columns import Placed, cell_width
 from tui.panes.painted import cut, fitted, width_of
 
@@ -18,19 +17,19 @@ _QUIETED = frozenset({"plain", "strong", "key"})
 
 
 def paint_row(
-    row: Row[Any], places: Sequence[Placed], width: int, style_of: StyleOf
+    cells: Sequence[Sequence[Segment]], places: Sequence[Placed], width: int, blank: Style
 ) -> list[Segment]:
-    """Return a row in exactly `width` cells."""
+    """Return painted cells, one for each place, in exactly `width` cells of the screen."""
     out: list[Segment] = []
     x = 0
-    blank = style_of("plain")
-    for placed in places:
+    for cell, placed in zip(cells, places, strict=True):
         if placed.x > x:
             out.append(Segment(" " * (placed.x - x), blank))
-        cell = row.cells.get(placed.column.name) or _UNKNOWN
-        out.extend(_paint_cell(cell, placed, row.tone, style_of))
+        out.extend(cell)
         x = placed.x + placed.width
-    return _merged(fitted(out, width, blank))
+    if x < width:
+        out.append(Segment(" " * (width - x), blank))
+    return _merged(out)
 
 
 def paint_titles(
@@ -52,7 +51,9 @@ def paint_titles(
     return _merged(fitted(out, width, style_of("dim")))
 
 
-def _paint_cell(cell: Cell, placed: Placed, row_tone: Tone, style_of: StyleOf) -> list[Segment]:
+def paint_cell(cell: Cell, placed: Placed, row_tone: Tone, style_of: StyleOf) -> list[Segment]:
+    """Return a cell in exactly the width of its place; an empty one as the sign of unknown."""
+    cell = cell or _UNKNOWN
     width = placed.width
     bar_room = width - cell_width(cell)
     parts: list[Segment] = []
@@ -94,7 +95,7 @@ def _cells_of(fraction: float, width: int) -> int:
 def _merged(segments: list[Segment]) -> list[Segment]:
     out: list[Segment] = []
     for segment in segments:
-        if out and out[-1].style == segment.style:
+        if out and out[-1].style is segment.style:
             out[-1] = Segment(out[-1].text + segment.text, segment.style)
         else:
             out.append(segment)

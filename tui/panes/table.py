@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.message import Message
 
@@ -18,10 +17,10 @@ from core.views.cells import Row, Span, Table
 from tui.bindings import bindings
 from tui.of_app import app_of
 from tui.panes.arrangement import Arrangement, arranged, visible_columns
-from tui.panes.columns import natural_widths, place
 from tui.panes.painted import Line, fitted
 from tui.panes.pane import FRAME, Pane
-from tui.panes.rows import paint_row, paint_titles
+from tui.panes.rows import paint_titles
+from tui.panes.sheet import Setting, Sheet
 
 _MEASURED = 300
 """Rows that are measured for the width of columns when a table comes in, beside the visible."""
@@ -63,7 +62,7 @@ class TablePane(Pane):
         """Index of the first visible row."""
         self._cursor_key: Hashable | None = None
         self._cursor = 0
-        self._widths: dict[str, int] = {}
+        self._sheet = Sheet(self.style_of)
         self._about: object = None
         self._wanted: Hashable | None = None
 
@@ -80,7 +79,7 @@ class TablePane(Pane):
         if context != self._about:
             self._about = context
             self._cursor_key, self._cursor, self.top = None, 0, 0
-            self._widths = {}
+            self._sheet.forget()
             self.marks.clear()
         self.table = table
         self._reconcile()
@@ -114,9 +113,9 @@ class TablePane(Pane):
     def wanted_width(self) -> int:
         """Cells that would show every column at its natural width, with the frame."""
         columns = visible_columns(self.table, self.arrangement)
-        places = place(columns, {**self._measured(columns)}, 10_000)
-        full = sum(self._widths.get(each.column.name, each.column.width) for each in places)
-        return full + 2 * max(len(places) - 1, 0) + FRAME + 2
+        self._sheet.measure(columns, self.rows[: self._row_space or _MEASURED])
+        sizes = [self._sheet.widths[column.name] for column in columns]
+        return sum(sizes) + 2 * len(sizes) + FRAME
 
     def want(self, key: Hashable | None) -> None:
         """Put the cursor on the row of this key once it comes, unless it was moved before."""
@@ -163,40 +162,35 @@ class TablePane(Pane):
         if not self.rows:
             return self._empty(width)
         columns = visible_columns(self.table, self.arrangement)
-        visible = self.rows[self.top : self.top + height - self._titles]
-        self._widths = natural_widths(columns, visible, self._measured(columns))
-        places = place(columns, self._widths, width - 1)
-        lines: list[Line] = []
-        if self._titles:
-            sign = "▾" if self.arrangement.is_reversed else "▴"
-            titles = paint_titles(places, width - 1, self.style_of, self.arrangement.sort, sign)
-            lines.append((Segment(" ", self.rich_style), *titles))
-        for index, row in enumerate(visible, start=self.top):
-            lines.append(self._row_line(row, index == self._cursor, places, width))
-        return lines
+        if not self._sheet.widths:
+            self._sheet.measure(columns, self.rows[:_MEASURED])
+        last = self.top + height - self._titles
+        visible = [
+            (row, self._setting(row, index == self._cursor))
+            for index, row in enumerate(self.rows[self.top : last], start=self.top)
+        ]
+        rows = self._sheet.lines(columns, visible, width)
+        if not self._titles:
+            return rows
+        sign = "▾" if self.arrangement.is_reversed else "▴"
+        titles = paint_titles(
+            self._sheet.places, width - 1, self.style_of, self.arrangement.sort, sign
+        )
+        return [(Segment(" ", self.base_style), *titles), *rows]
 
-    def _row_line(self, row: Row[Any], is_cursor: bool, places: Any, width: int) -> Line:
+    def _setting(self, row: Row[Any], is_cursor: bool) -> Setting:
         ground = ("cursor" if self.is_current else "resting") if is_cursor else None
-
-        def style_of(tone: str) -> Style:
-            return self.style_of(tone, ground)
-
+        if row.key in self.marks:
+            return Setting(ground, "▪", "key")
         needs_sign = is_cursor and app_of(self).native_ansi_color
-        sign = "▪" if row.key in self.marks else "▸" if needs_sign else " "
-        gutter = Segment(sign, style_of("key" if row.key in self.marks else "dim"))
-        return (gutter, *paint_row(row, places, width - 1, style_of))
+        return Setting(ground, "▸" if needs_sign else " ", "dim")
 
     def _empty(self, width: int) -> list[Line]:
         why = self.table.empty
         if self.table.rows and self.arrangement.filter:
             why = Shown("nothing fits the filter; Esc takes it away")
         text = [Segment(" "), Segment(why, self.style_of("dim"))]
-        return [tuple(fitted(text, width, self.rich_style))]
-
-    def _measured(self, columns: Any) -> dict[str, int]:
-        if not self._widths and self.rows:
-            self._widths = natural_widths(columns, self.rows[:_MEASURED], {})
-        return self._widths
+        return [tuple(fitted(text, width, self.base_style))]
 
     # Reconciling
 
@@ -252,6 +246,11 @@ class TablePane(Pane):
         """Keep the cursor in view."""
         self._keep_in_view()
         super().on_resize()
+
+    def notify_style_update(self) -> None:
+        """Paint every row in the new colours."""
+        self._sheet.forget_lines()
+        super().notify_style_update()
 
     # Keys
 

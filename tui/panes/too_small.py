@@ -15,6 +15,6 @@ class TooSmall(Painted):
     def paint(self, size: Size) -> list[Line]:
         """Return the sentence in the middle."""
         text = cut("too small: 40x10 or more", size.width)
-        line = tuple(fitted([Segment(text, self.style_of("look"))], size.width, self.rich_style))
-        blank = (Segment(" " * size.width, self.rich_style),)
+        line = tuple(fitted([Segment(text, self.style_of("look"))], size.width, self.base_style))
+        blank = (Segment(" " * size.width, self.base_style),)
         return [*([blank] * ((size.height - 1) // 2)), line]

@@ -126,9 +126,13 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         self.query_one(Header).show(self._totals(fleet, now), now)
         self.say_keys()
 
-    def tick(self, now: float) -> None:
-        """Draw the time of day alone."""
-        self.query_one(Header).tick(now)
+    def tick(self) -> None:
+        """Draw the time of day and what grew older; nothing else happened."""
+        if self.is_mounted:
+            app = self.room_app
+            now = app.room.now()
+            self.fill(app.room.fleet, now)
+            self.query_one(Header).tick(now)
 
     def _totals(self, fleet: Fleet, now: float) -> list[tuple[Span, ...]]:
         groups = [group for group in header_totals(fleet, now) if group]
