@@ -82,7 +82,7 @@ def _error(error: object, *, content: bool) -> SampleError | None:
         return SampleError()
     if isinstance(error, str):
         return SampleError(message=error)
-    fields = cast("JsonObject", error) if isinstance(error, dict) else {}
+    fields = _fields(error)
     return SampleError(message=text(fields, "message"), traceback=text(fields, "traceback"))
 
 

@@ -1,0 +1,75 @@
+"""Is an answer a good one? If not, which of our errors it is."""
+
+from typing import cast
+
+from core.ctl.decode import JsonObject, objects, parse, text
+from core.errors import AnswerMalformed, NotThere, RequestFailed, TooBusy, TooLarge, Unsupported
+from core.ports import Reply
+from core.text import Shown, shown
+
+_OK = 200
+_NOT_FOUND = 404
+_UNAVAILABLE = 503
+_SAID = 300
+
+
+def good_body(reply: Reply, what: str) -> bytes:
+    """Return the body of an answer that is good.
+
+    Args:
+        reply: Of a GET.
+        what: What was asked for, for the error's sentence; harmless to show.
+
+    Raises:
+        NotThere: Inspect knows no such process, task or sample, or it has not started.
+        Unsupported: That Inspect has no such route.
+        TooLarge: The answer is over 32 MiB.
+        TooBusy: Too many connections to that process are open.
+        RequestFailed: Any other answer than a good one.
+    """
+    if reply.status == _OK and reply.error is None:
+        return reply.body
+    said = _said(reply)
+    match reply.status:
+        case 404 if said == "Not Found":
+            raise Unsupported(
+                f"{what}: that Inspect is too old to tell",
+                "upgrade inspect-ai in the environment that the eval runs in",
+                status=_NOT_FOUND,
+            )
+        case 404:
+            raise NotThere(f"{what}: {said or 'not found'}", status=_NOT_FOUND)
+        case 503:
+            raise TooBusy(
+                f"{what}: that eval has too many connections open",
+                "it is asked again by itself; end other pollers of this eval",
+                status=_UNAVAILABLE,
+            )
+        case _ if reply.error is not None and "too large" in reply.error:
+            raise TooLarge(f"{what}: the answer is over 32 MiB", "narrow the request")
+        case _:
+            raise RequestFailed(f"{what}: {said or 'no answer'}", status=reply.status)
+
+
+def _said(reply: Reply) -> Shown | str:
+    """Return what the answer says went wrong, in one harmless line."""
+    found = _reason(reply.body) if reply.body else ""
+    if found:
+        return shown(found, _SAID)
+    if reply.error is not None:
+        return shown(reply.error, _SAID)
+    return f"HTTP {reply.status}" if reply.status not in {None, _NOT_FOUND} else ""
+
+
+def _reason(body: bytes) -> str:
+    try:
+        value = parse(body)
+    except AnswerMalformed:
+        return body[:_SAID].decode("utf-8", "replace")
+    if not isinstance(value, dict):
+        return ""
+    fields = cast("JsonObject", value)
+    wrong = objects(fields, "detail")
+    if wrong:
+        return "; ".join(text(each, "msg") or "" for each in wrong[:3])
+    return text(fields, "error") or text(fields, "detail") or ""

@@ -1,0 +1,93 @@
+"""The `inspect ctl` command that does the same by hand, for a shell on that machine."""
+
+import shlex
+from collections.abc import Sequence
+
+from core.ids import SampleKey, TaskKey
+from core.model.process import Process
+
+
+def _command(process: Process | None, *words: str | int) -> str:
+    """Return a command in the process's data folder, run by its own Inspect where known."""
+    where = () if process is None or not process.data_dir else (process.data_dir,)
+    how = ("inspect",) if process is None or not process.python else _inspect(process.python)
+    line = " ".join(shlex.quote(_plain(word)) for word in (*how, "ctl", *words))
+    return "".join(f"XDG_DATA_HOME={shlex.quote(_plain(folder))} " for folder in where) + line
+
+
+def _inspect(python: str) -> Sequence[str]:
+    return (python, "-m", "inspect_ai")
+
+
+def _plain(word: str | int) -> str:
+    # A NUL ends any argument; no shell can be told one.
+    return str(word).replace("\0", "")
+
+
+def task_list(process: Process | None) -> str:
+    """Return the command that lists the tasks of a machine."""
+    return _command(process, "task", "list")
+
+
+def process_list(process: Process | None) -> str:
+    """Return the command that lists the processes of a machine."""
+    return _command(process, "process", "list")
+
+
+def sample_list(process: Process | None, task: TaskKey, *, all_rows: bool = False) -> str:
+    """Return the command that lists a task's samples."""
+    return _command(process, "sample", "list", *_positional(task.task_id, options=_all(all_rows)))
+
+
+def sample_errors(process: Process | None, task: TaskKey) -> str:
+    """Return the command that lists a task's errors."""
+    return _command(process, "sample", "errors", *_positional(task.task_id))
+
+
+def sample_show(process: Process | None, sample: SampleKey, *, content: bool = False) -> str:
+    """Return the command that shows one sample."""
+    return _command(process, "sample", "show", *_of(sample, content=content))
+
+
+def sample_events(process: Process | None, sample: SampleKey, *, content: bool = False) -> str:
+    """Return the command that shows a sample's newest events."""
+    return _command(process, "sample", "events", *_of(sample, content=content))
+
+
+def sample_messages(process: Process | None, sample: SampleKey, *, content: bool = False) -> str:
+    """Return the command that shows a sample's newest messages."""
+    return _command(process, "sample", "messages", *_of(sample, content=content))
+
+
+def sample_store(process: Process | None, sample: SampleKey, *, content: bool = False) -> str:
+    """Return the command that shows a sample's store."""
+    return _command(process, "sample", "store", *_of(sample, content=content))
+
+
+def config(process: Process | None, task: TaskKey) -> str:
+    """Return the command that shows a task's knobs."""
+    return _command(process, "config", *_positional(task.task_id))
+
+
+def throughput(process: Process | None, pid: int) -> str:
+    """Return the command that shows what a process's models get through."""
+    return _command(process, "model", "throughput", pid)
+
+
+def _all(all_rows: bool) -> tuple[str, ...]:
+    return ("--all",) if all_rows else ()
+
+
+def _of(sample: SampleKey, *, content: bool) -> tuple[str | int, ...]:
+    return _positional(
+        sample.task.task_id,
+        sample.sample_id,
+        sample.epoch,
+        options=("--content",) if content else (),
+    )
+
+
+def _positional(*values: str | int, options: Sequence[str] = ()) -> tuple[str | int, ...]:
+    """Return words of which none can be taken for an option, whatever they begin with."""
+    guarded = any(str(value).startswith("-") for value in values)
+    return (*options, "--", *values) if guarded else (*options, *values)
