@@ -73,7 +73,7 @@ async def load_keys(
             raise NeedsYou(
                 machine,
                 f"that passphrase does not open {path}: {shown(error, 200)}",
-                "press L to try again",
+                "press r to try again",
             ) from error
         except asyncssh.KeyImportError as error:
             if named:

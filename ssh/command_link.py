@@ -189,7 +189,7 @@ def explained(
         return NeedsYou(
             machine,
             f"{program} can't log in to {machine} by itself: {words}",
-            "run the same command once in a terminal, or press L to do it from here",
+            "run the same command once in a terminal, then press r",
         )
     if any(text in said for text in _LOST) or (status is None and not said):
         return LinkLost(machine, f"{machine} is not reached: {words or 'the connection ended'}")

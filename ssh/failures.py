@@ -25,7 +25,7 @@ def _needs_you(machine: MachineName, why: str) -> MachineError:
     return NeedsYou(machine, f"{machine} did not let you in: {why}", _LOG_IN)
 
 
-_LOG_IN = "press L to be asked for what is missing; check the user, the key and the agent"
+_LOG_IN = "press r to be asked for what is missing; check the user, the key and the agent"
 
 Translate = Callable[[MachineName, str], MachineError]
 

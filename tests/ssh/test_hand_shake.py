@@ -27,9 +27,9 @@ def _found() -> dict[str, str]:
         path = shutil.which(name)
         if path is not None and "shims" not in path:
             found[name] = path
-    for path in sorted(Path(sys.base_prefix).parent.glob("3.*/bin/python3")):
-        minor = ".".join(path.parent.parent.name.split(".")[:2])
-        found.setdefault(f"python{minor}", str(path))
+    for kept in sorted(Path(sys.base_prefix).parent.glob("3.*/bin/python3")):
+        minor = ".".join(kept.parent.parent.name.split(".")[:2])
+        found.setdefault(f"python{minor}", str(kept))
     return found
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -109,7 +110,7 @@ def test_a_reused_pid_is_not_taken_for_the_former_process(tmp_path: Path) -> Non
 @linux
 def test_a_clock_that_was_set_does_not_hide_a_process_that_answers(tmp_path: Path) -> None:
     with fake_eval(tmp_path, says([])) as fake:
-        record = {"pid": os.getpid(), "run_id": "mine", "api_version": 8}
+        record: dict[str, Any] = {"pid": os.getpid(), "run_id": "mine", "api_version": 8}
         path = fake.control / f"{os.getpid()}.sock"
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         with listener:

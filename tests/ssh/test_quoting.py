@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -94,7 +95,7 @@ def test_frames_come_whole_wherever_they_are_cut(many: list[Frame], cuts: list[i
 def test_what_the_probe_writes_in_parts_is_put_together(
     kind: str, body: bytes, size: int, step: int
 ) -> None:
-    module = probe_module()
+    module: Any = probe_module()
     before = module.MAX_PART
     module.MAX_PART = size
     try:

@@ -20,6 +20,7 @@ async def test_an_unknown_key_is_shown_and_accepted_by_its_fingerprint(
     station = station_of(machine_of(sshd), own)
     async with hearing(station) as heard:
         needs = await heard.link(LinkState.NEEDS_TRUST)
+        assert needs.fingerprint is not None
         assert needs.fingerprint == fingerprint(sshd.root / "host_ed25519.pub")
         assert needs.retry_at is None
         assert sshd.log().count("Accepted publickey") == before

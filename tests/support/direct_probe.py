@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,8 @@ class DirectProbe:
 
     def first(self, kind: str, seconds: float = 10.0, **wanted: Any) -> Frame:
         """Wait for a frame of a kind."""
-        return self.until(lambda: self.of(kind, **wanted), seconds)[0]
+        frame: Frame = self.until(lambda: self.of(kind, **wanted), seconds)[0]
+        return frame
 
     def reply(self, number: int, seconds: float = 15.0) -> Frame:
         """Wait for the answer to a request."""
@@ -106,7 +107,8 @@ class DirectProbe:
                 if row["pid"] == pid and all(row[k] == v for k, v in wanted.items())
             ]
 
-        return self.until(found, seconds)[0]
+        row: dict[str, Any] = self.until(found, seconds)[0]
+        return row
 
     def process_ended(self, seconds: float = 5.0) -> bool:
         """Whether the probe itself ends by then."""
@@ -141,7 +143,7 @@ def direct_probe(
     arguments: tuple[str, ...] = (),
     program: Path = PROBE,
     **start: Any,
-) -> Iterator[DirectProbe]:
+) -> Generator[DirectProbe, None, None]:
     """Yield a started probe; kill it afterwards."""
     process = subprocess.Popen(
         [python, "-u", "-I", str(program), *arguments],

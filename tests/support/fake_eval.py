@@ -8,7 +8,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,7 +147,9 @@ class FakeEval:
 
 
 @contextmanager
-def fake_eval(data_dir: Path, serve: Serve, *, name: str = "sleep") -> Iterator[FakeEval]:
+def fake_eval(
+    data_dir: Path, serve: Serve, *, name: str = "sleep"
+) -> Generator[FakeEval, None, None]:
     """Yield a fake eval with a process of its own (`sleep`, or a link to it by that name)."""
     program = shutil.which("sleep") or "/bin/sleep"
     process = subprocess.Popen([name, "300"], executable=program, env={"HOME": os.environ["HOME"]})

@@ -60,7 +60,8 @@ class Hearing:
 
     def facts(self) -> dict[str, Any]:
         """The newest facts."""
-        return json.loads(self.frames("facts")[-1].body)
+        facts: dict[str, Any] = json.loads(self.frames("facts")[-1].body)
+        return facts
 
     async def link(self, state: LinkState, seconds: float = 15.0) -> LinkChanged:
         """Wait until the link is in `state`; return how it came there."""

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -248,7 +248,7 @@ def prepare(root: Path) -> Sshd:
 
 
 @contextmanager
-def running(root: Path, options: str = "") -> Iterator[Sshd]:
+def running(root: Path, options: str = "") -> Generator[Sshd, None, None]:
     """Yield a running sshd; stop it and its sessions afterwards."""
     require_sshd()
     sshd = prepare(root)

@@ -1,11 +1,17 @@
 """The smallest real eval: two samples that wait, a mock model with explicit token usage."""
 
 import asyncio
+from collections.abc import Callable
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
-from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput, ModelUsage
-from inspect_ai.model import get_model
+from inspect_ai.model import (
+    ChatCompletionChoice,
+    ChatMessageAssistant,
+    ModelOutput,
+    ModelUsage,
+    get_model,
+)
 from inspect_ai.scorer import includes
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
@@ -13,10 +19,18 @@ from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 @solver
 def wait(seconds: float) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
+        del generate
         await asyncio.sleep(seconds)
         return state
 
     return solve
+
+
+def _always(output: ModelOutput) -> Callable[..., ModelOutput]:
+    def give(*_: object) -> ModelOutput:
+        return output
+
+    return give
 
 
 @task
@@ -34,5 +48,5 @@ def tiny(seconds: float = 30.0) -> Task:
         dataset=[Sample(input="say yes", target="yes") for _ in range(2)],
         solver=[generate(), wait(seconds)],
         scorer=includes(),
-        model=get_model("mockllm/model", custom_outputs=lambda *_: output),
+        model=get_model("mockllm/model", custom_outputs=_always(output)),
     )
