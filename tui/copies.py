@@ -1,8 +1,8 @@
 """What `y` sends to the clipboard for the thing that the cursor is on."""
 
-import shlex
 from dataclasses import dataclass
 
+from core.ctl import commands
 from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey, TaskKey
 from core.text import Shown, shown
@@ -32,18 +32,13 @@ def copy_text(fleet: Fleet, place: Place) -> Copied | None:
                 return None
             return Copied(shown(task.row.log_location, _LONGEST), "log location")
         case SampleKey():
-            return Copied(shown(sample_command(place), _LONGEST), "command")
+            process = fleet.processes.get(place.task.process)
+            return Copied(shown(commands.sample_show(process, place), _LONGEST), "command")
         case ProcessKey():
-            return Copied(shown(f"inspect ctl task list {place.pid} --json", _LONGEST), "command")
+            process = fleet.processes.get(place)
+            return Copied(shown(commands.task_list(process), _LONGEST), "command")
         case None:
             return None
         case _:
             machine = fleet.machines.get(place)
             return None if machine is None else Copied(shown(machine.address, 400), "address")
-
-
-def sample_command(sample: SampleKey) -> str:
-    """Return the shell command that shows a sample on its own machine."""
-    words = ["inspect", "ctl", "sample", "show"]
-    words += [sample.task.task_id, str(sample.sample_id), str(sample.epoch), "--json"]
-    return shlex.join(words)

@@ -76,7 +76,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
             return cast("Place", key)
         return self.place
 
-    def commands(self) -> tuple[str, ...]:
+    def commands(self) -> Iterable[str]:
         """Return the names of the keys that can do something here now, beside movement."""
         return ()
 

@@ -1,33 +1,159 @@
-"""A sample: its summary, events, messages and store, in tabs."""
+"""A sample: summary and errors, events, messages, store, in tabs.
 
+What the agent wrote is fetched only after `!`, for this sample alone, and forgotten when the
+screen is left.
+"""
+
+from collections.abc import Iterable
 from typing import cast
 
+from core.ctl.following import Following
+from core.ctl.reads import follow_events, read_messages, read_sample, read_store
+from core.errors import NotThere
 from core.fleet import Fleet
 from core.ids import SampleKey
+from core.model.detail import Messages, SampleDetail, Store
+from core.model.sample import SampleStatus
+from core.text import Shown
+from core.views import format as fmt
+from core.views.cells import Span
 from core.views.sample_page import sample_page
 from tui.bindings import bindings
+from tui.panes.lines import LinesPane, TextLine
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
-from tui.screens.base import PanesScreen
+from tui.places import Place
+from tui.readings import error_lines, event_lines, message_lines, store_lines
+from tui.screens.reading import ReadingScreen
+
+_ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANCELLED})
+_SUMMARY, _EVENTS, _MESSAGES, _STORE = range(4)
 
 
-class SampleScreen(PanesScreen):
+class SampleScreen(ReadingScreen):
     """One sample."""
 
     BINDINGS = bindings("sample")
+    period = 2.0
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self._content = False
+        self._eval_id = ""
+        self._detail: SampleDetail | None = None
+        self._following = Following()
+        self._read_once: set[int] = set()
 
     def make_panes(self) -> tuple[Pane, ...]:
         """Return the tabs."""
         self.summary = PagePane("1", id="sample-page")
-        return (self.summary,)
+        self.events = LinesPane("2", id="events", follows_end=True)
+        self.messages = LinesPane("3", id="messages", follows_end=True)
+        self.store = LinesPane("4", id="store")
+        titles = ("Events", "Messages", "Store")
+        for pane, title in zip((self.events, self.messages, self.store), titles, strict=True):
+            pane.show(Shown(title), [(Span(Shown("reading ..."), "dim"),)])
+        return (self.summary, self.events, self.messages, self.store)
+
+    @property
+    def key(self) -> SampleKey:
+        """Which sample."""
+        return cast("SampleKey", self.place)
 
     @property
     def shows_one_pane(self) -> bool:
         """Tabs take turns at every size."""
         return True
 
+    def commands(self) -> Iterable[str]:
+        """Content can be revealed until it is."""
+        return () if self._content else ("reveal",)
+
     def fill(self, fleet: Fleet, now: float) -> None:
-        """Draw the sample as it is known now."""
-        key = cast("SampleKey", self.place)
-        self.summary.show_page(sample_page(fleet, key, now))
-        self.room_app.room.focus(key.task)
+        """Draw what the list says of the sample, and its errors as they were read."""
+        detail = self._detail
+        errors = error_lines(detail, content=self._content) if detail is not None else ()
+        self.summary.show_page(sample_page(fleet, self.key, now), more=tuple(errors))
+        self.room_app.room.focus(self.key.task)
+
+    def action_reveal(self) -> None:
+        """Fetch what the agent wrote in this sample, and show it."""
+        if not self._content:
+            self._content = True
+            self._following = Following()
+            self._read_once.clear()
+            self.read_soon()
+            self.say_keys()
+            self.room_app.say("what the agent wrote is shown until you leave this sample", "look")
+
+    async def read_current(self) -> bool:
+        """Read what the tab on screen needs."""
+        task = self.room_app.room.fleet.tasks.get(self.key.task)
+        if task is None:
+            raise NotThere("this task is no longer known")
+        if task.row.eval_id != self._eval_id:
+            self._eval_id = task.row.eval_id
+            self._following = Following()
+            self._read_once.clear()
+        sample = task.samples.get((self.key.sample_id, self.key.epoch))
+        has_ended = task.is_over or (sample is not None and sample.status in _ENDED)
+        tab = self.current
+        if tab in self._read_once:
+            return not has_ended
+        if tab == _EVENTS:
+            await self._read_events()
+            return not self._following.done
+        if tab == _SUMMARY:
+            detail = await read_sample(self.read, self.key, self._eval_id, content=self._content)
+            self._detail = detail
+            self.renew()
+        elif tab == _MESSAGES:
+            self._show_messages(
+                await read_messages(self.read, self.key, self._eval_id, content=self._content)
+            )
+        elif tab == _STORE:
+            self._show_store(
+                await read_store(self.read, self.key, self._eval_id, content=self._content)
+            )
+        if has_ended:
+            self._read_once.add(tab)
+        return not has_ended
+
+    def could_not_read(self, sentence: Shown) -> None:
+        """Say in the tab on screen why there is nothing."""
+        line: list[TextLine] = [(Span(sentence, "look"),)]
+        if self.current == _EVENTS and not self._following.events:
+            self.events.show(Shown("Events"), line)
+        elif self.current == _MESSAGES:
+            self.messages.show(Shown("Messages"), line)
+        elif self.current == _STORE:
+            self.store.show(Shown("Store"), line)
+
+    async def _read_events(self) -> None:
+        before = self._following
+        self._following = await follow_events(
+            self.read, self.key, self._eval_id, before, content=self._content
+        )
+        if self._following is before:
+            return
+        lines = list(event_lines(self._following)) or [(Span(Shown("no event yet"), "dim"),)]
+        count = fmt.plural(len(self._following.events), "event")
+        state = "all of them" if self._following.done else "followed live"
+        self.events.show(Shown("Events"), lines, footer=self._footer(f"{count} · {state}"))
+
+    def _show_messages(self, messages: Messages) -> None:
+        lines = list(message_lines(messages)) or [(Span(Shown("no message yet"), "dim"),)]
+        total = messages.count if messages.count is not None else len(messages.messages)
+        footer = self._footer(fmt.plural(total, "message"))
+        self.messages.show(Shown("Messages"), lines, footer=footer)
+
+    def _show_store(self, store: Store) -> None:
+        total = store.count if store.count is not None else len(store.entries)
+        footer = self._footer(fmt.plural(total, "key"))
+        self.store.show(Shown("Store"), list(store_lines(store)), footer=footer)
+
+    def _footer(self, words: str) -> tuple[Span, ...]:
+        if self._content:
+            warning = Span(Shown("text of the agent, not to be trusted"), "look")
+            return (warning, Span(Shown(f" · {words}"), "dim"))
+        return (Span(Shown("text withheld, ! shows it"), "dim"), Span(Shown(f" · {words}"), "dim"))

@@ -2,8 +2,14 @@
 
 from typing import cast
 
+from core.ctl.reads import read_task_config, read_throughput
+from core.errors import EvalroomError
 from core.fleet import Fleet
 from core.ids import TaskKey
+from core.model.task import ProgressPoint, TaskState
+from core.text import Shown, shown
+from core.views.cells import Span
+from core.views.page import Fact, Page, Section
 from core.views.samples import samples_table
 from core.views.task_page import task_page
 from tui.panes.page import PagePane
@@ -11,15 +17,20 @@ from tui.panes.pane import Pane
 from tui.panes.plot import PlotPane
 from tui.panes.table import TablePane
 from tui.places import Place
-from tui.screens.base import PanesScreen, put
+from tui.readings import knob_sections, throughput_section
+from tui.screens.base import put
+from tui.screens.reading import ReadingScreen
 
 
-class TaskScreen(PanesScreen):
+class TaskScreen(ReadingScreen):
     """One task."""
+
+    period = 15.0
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         self.current = 2
+        self._kept: tuple[ProgressPoint, ...] | None = None
 
     def make_panes(self) -> tuple[Pane, ...]:
         """Return the panes."""
@@ -27,23 +38,71 @@ class TaskScreen(PanesScreen):
         self.plot = PlotPane("2", id="task-plot")
         self.samples = TablePane("3", id="task-samples")
         self.knobs = PagePane("4", id="task-knobs")
+        self._say_of_knobs("reading ...")
         return (self.facts, self.plot, self.samples, self.knobs)
+
+    @property
+    def key(self) -> TaskKey:
+        """Which task."""
+        return cast("TaskKey", self.place)
 
     def fill(self, fleet: Fleet, now: float) -> None:
         """Draw the task as it is known now."""
-        key = cast("TaskKey", self.place)
-        self.facts.show_page(task_page(fleet, key, now))
-        task = fleet.tasks.get(key)
-        self.samples.show(samples_table(fleet, key, now), context=key)
-        self.plot.show(task.trail if task is not None else (), task)
-        self.room_app.room.focus(key)
+        self.facts.show_page(task_page(fleet, self.key, now))
+        task = fleet.tasks.get(self.key)
+        self.samples.show(samples_table(fleet, self.key, now), context=self.key)
+        trail = task.trail if task is not None else ()
+        self.plot.show(_joined(self._kept or (), trail), task)
+        self.room_app.room.focus(self.key)
 
     def place_panes(self, width: int, height: int) -> None:
         """Facts on the left; plot, samples and knobs on the right."""
         left = min(max(width * 2 // 5, 50), width - 50)
         plot = min(12, height // 3)
-        knobs = min(self.knobs.wanted_height, height // 4)
+        knobs = min(self.knobs.wanted_height, height // 3)
         put(self.facts, 0, 0, left, height)
         put(self.plot, left, 0, width - left, plot)
         put(self.samples, left, plot, width - left, height - plot - knobs)
         put(self.knobs, left, height - knobs, width - left, knobs)
+
+    async def read_current(self) -> bool:
+        """Read the kept progress once, and the knobs and the throughput while it runs."""
+        room = self.room_app.room
+        if self._kept is None:
+            self._kept = tuple(await room.progress(self.key))
+            self.renew()
+        task = room.fleet.tasks.get(self.key)
+        if task is None or task.state is not TaskState.RUNNING:
+            self._say_of_knobs("they can be read while the task runs")
+            return task is not None
+        sections = knob_sections(await read_task_config(self.read, self.key))
+        try:
+            rates = throughput_section(await read_throughput(self.read, self.key.process))
+        except EvalroomError as error:
+            # An older Inspect has no such route; the knobs are shown all the same.
+            rates = Section(Shown("Throughput"), (_words(error.message),))
+        self.knobs.show_page(Page(Shown("Knobs"), (*sections, rates)))
+        self.renew()
+        return True
+
+    def could_not_read(self, sentence: Shown) -> None:
+        """Say why there are no knobs."""
+        self._say_of_knobs(sentence)
+        self.renew()
+
+    def _say_of_knobs(self, sentence: str) -> None:
+        section = Section(Shown(""), (_words(sentence),))
+        self.knobs.show_page(Page(Shown("Knobs and throughput"), (section,)))
+
+
+def _words(sentence: str) -> Fact:
+    return Fact(Shown(""), (Span(shown(sentence, 400), "dim"),))
+
+
+def _joined(
+    kept: tuple[ProgressPoint, ...], trail: tuple[ProgressPoint, ...]
+) -> tuple[ProgressPoint, ...]:
+    """Return the kept points that are older than the trail, then the trail."""
+    if not trail:
+        return kept
+    return (*(point for point in kept if point.at < trail[0].at), *trail)
