@@ -28,7 +28,7 @@ from core.events import (
 )
 from core.fleet import Fleet
 from core.fold_machines import change_link, hear_link, name_machine
-from core.fold_processes import end_process, forget, see_process, see_tasks
+from core.fold_processes import end_process, forget, see_process, see_tasks, with_rows
 from core.fold_samples import see_samples
 from core.fold_tasks import prove, stay_unread
 from core.frozen import with_item, with_items
@@ -64,7 +64,8 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
                 fleet, at, machine and replace(machine, facts=event.facts, facts_at=event.at)
             )
         case ProcessSeen():
-            return _with_process(fleet, at, see_process(fleet.processes.get(event.process), event))
+            seen = see_process(fleet.processes.get(event.process), event)
+            return _with_process(fleet, at, _as_its_rows_say(fleet, seen, event.at))
         case ProcessGone():
             return end_process(fleet, event)
         case TasksSeen():
@@ -114,6 +115,11 @@ def _with_task(fleet: Fleet, at: float, task: Task | None) -> Fleet:
     if task is None:
         return fleet
     return replace(fleet, at=at, tasks=with_item(fleet.tasks, task.key, task))
+
+
+def _as_its_rows_say(fleet: Fleet, process: Process, at: float) -> Process:
+    """Return the process as parked where all its tasks are over: a look at it can't tell."""
+    return with_rows(process, [fleet.tasks[key].row for key in process.tasks], at)
 
 
 def _is_gone(fleet: Fleet, key: ProcessKey) -> bool:

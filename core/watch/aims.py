@@ -15,6 +15,8 @@ from core.watch.cadence import cadence_of
 
 LIMIT = 500
 """Most sample rows of one look; what is cut is counted."""
+SURE = 150
+"""Samples under way up to which no list cuts one of them away."""
 ERRORS_EVERY = 30.0
 """Seconds between looks at errored rows that the list cut away."""
 SCORE_EVERY = 60.0
@@ -26,6 +28,8 @@ IDLE_EVERY = 5.0
 """Seconds between looks at the task list of a process that has no task to judge by."""
 PARKED_EVERY = 30.0
 """Seconds between looks at a process whose tasks are all over."""
+PAUSED_EVERY = 60.0
+"""Seconds between looks at the samples of a task that is paused with nothing in flight."""
 ONCE = 86_400.0
 """Seconds between looks at what does not change any more."""
 
@@ -84,9 +88,11 @@ def aims(
             ended = task.row.status == "completed"
             every = min(every, IDLE_EVERY if ended else cadence.tasks)
             if task.row.eval_id and task_key.task_id:
+                resting = task.row.quiesced and not focused
                 yield from _of_task(
                     task,
-                    ONCE if ended else cadence.samples,
+                    max(cadence.samples, PAUSED_EVERY) if resting else cadence.samples,
+                    ended=ended,
                     reload=reloads.get(task_key, 0),
                     focused=focused,
                     deltas=(process.api_version or 0) >= DELTAS,
@@ -102,10 +108,9 @@ def _can_answer(process: Process) -> bool:
 
 
 def _of_task(
-    task: Task, every: float, *, reload: int, focused: bool, deltas: bool
+    task: Task, every: float, *, ended: bool, reload: int, focused: bool, deltas: bool
 ) -> Iterator[Aim]:
     eval_id, key = task.row.eval_id, task.key
-    ended = every == ONCE
     # The end of a task is a new name: its list is read once more, whole, and then left alone.
     generation = f"{reload}{'e' if ended else ''}"
     place = f"{key.task_id}/{eval_id}"
@@ -116,7 +121,7 @@ def _of_task(
         path=routes.samples(
             eval_id, active_since=routes.AS_OF if deltas and not ended else None, limit=LIMIT
         ),
-        every=every,
+        every=ONCE if ended else every,
         task=key,
         eval_id=eval_id,
     )
@@ -126,7 +131,7 @@ def _of_task(
             process=key.process,
             name=f"r/{place}",
             path=routes.samples(eval_id, status=("running", "queued"), limit=LIMIT),
-            every=every,
+            every=2 * every,
             task=key,
             eval_id=eval_id,
         )
@@ -159,8 +164,11 @@ def _lacks_errors(task: Task) -> bool:
 
 
 def disagrees(task: Task) -> bool:
-    """Whether the counts of the last look and the rows that are known can't both be right."""
-    if task.counts is None or task.samples_cut:
+    """Whether the counts of the last look and the rows that are known can't both be right.
+
+    Only samples under way count: lists name them first, and all of them are kept.
+    """
+    if task.counts is None or task.counts.running + task.counts.queued > SURE:
         return False
     running = sum(row.status == SampleStatus.RUNNING for row in task.samples.values())
     queued = sum(row.status == SampleStatus.QUEUED for row in task.samples.values())

@@ -10,13 +10,13 @@ from core.config import Cadence, Phase
 from core.model.task import Task
 
 SPIN_UP = 30.0
-"""Seconds after its first sight in which a task spins up."""
+"""Seconds after its start in which a task spins up."""
 RAMPING = 300.0
 """Seconds in which it ramps."""
 NEAR_END = 0.9
 """Share of samples done from which the end is near."""
-RECENT = 30.0
-"""Seconds in which a new error or HTTP retry counts as trouble."""
+RECENT = 5.0
+"""Seconds for which a new error counts as trouble: about two looks."""
 
 
 def phase_of(task: Task, now: float, *, focused: bool) -> Phase:
@@ -29,7 +29,7 @@ def phase_of(task: Task, now: float, *, focused: bool) -> Phase:
     """
     row = task.row
     done = row.samples.completed + row.samples.errored + row.samples.cancelled
-    age = now - task.seen_at
+    age = _age(task, now)
     if focused:
         return "focused"
     if _has_new_trouble(task, now):
@@ -43,8 +43,14 @@ def phase_of(task: Task, now: float, *, focused: bool) -> Phase:
     return "steady"
 
 
+def _age(task: Task, now: float) -> float:
+    """Return how long the task runs, seconds; on the eval's own clock where it tells its start."""
+    started = task.row.started_at
+    return now - task.seen_at if started is None else task.as_of - started
+
+
 def _has_new_trouble(task: Task, now: float) -> bool:
-    """Whether samples errored within the last half minute."""
+    """Whether samples errored since the last look or two."""
     recent = [point for point in task.trail if now - point.at <= RECENT]
     if not recent:
         return False

@@ -40,7 +40,8 @@ from core.watch.seen import Told, told
 
 HEARD_EVERY = 1.0
 """Shortest time between two `LinkHeard`, seconds."""
-RELOAD_EVERY = 5.0
+RELOAD_EVERY = 15.0
+RELOAD_FOCUSED = 5.0
 """Shortest time between two whole reads of a task's list for counts that disagree, seconds."""
 _OK = 200
 _CHANNEL = frozenset({"refused", "no socket", "reset"})
@@ -70,6 +71,7 @@ class Observer:
         self._failed: dict[LookKey, str] = {}
         self._reloads: dict[TaskKey, int] = {}
         self._read_whole: dict[TaskKey, float] = {}
+        self._missed: set[TaskKey] = set()
         self._heard_at = 0.0
 
     def hear(self, heard: Heard, at: float) -> tuple[Event, ...]:
@@ -83,7 +85,7 @@ class Observer:
 
     def frames(self, fleet: Fleet, focus: TaskKey | None, at: float) -> tuple[Frame, ...]:
         """Return the frames that bring the probe's looks in line with what is wanted now."""
-        self._reload_where_wrong(fleet, at)
+        self._reload_where_wrong(fleet, focus, at)
         wanted = {
             (aim.process, aim.name): aim
             for aim in aims(
@@ -234,6 +236,9 @@ class Observer:
         found = sample_rows(body)
         if whole:
             self._read_whole[task] = at
+            self._missed.discard(task)
+        elif found.truncated and aim.kind == "samples":
+            self._missed.add(task)  # the next delta would not tell of what this one cut
         statuses = [SampleStatus(row.status) for row in found.rows if row.status in _STATUSES]
         return SamplesSeen(
             at=at,
@@ -300,17 +305,19 @@ class Observer:
 
     # -- whole reads
 
-    def _reload_where_wrong(self, fleet: Fleet, at: float) -> None:
+    def _reload_where_wrong(self, fleet: Fleet, focus: TaskKey | None, at: float) -> None:
         """Ask for a task's whole list again where deltas can't be trusted."""
         for key in [key for key in self._read_whole if key not in fleet.tasks]:
             del self._read_whole[key]
             self._reloads.pop(key, None)
+            self._missed.discard(key)
         for key, read_at in self._read_whole.items():
             task = fleet.tasks[key]
             age = at - read_at
-            if task.row.status == "completed":
+            soon = RELOAD_FOCUSED if key == focus else RELOAD_EVERY
+            if task.row.status == "completed" or age < soon:
                 continue
-            if age >= WHOLE_EVERY or (age >= RELOAD_EVERY and disagrees(task)):
+            if age >= WHOLE_EVERY or key in self._missed or disagrees(task):
                 self._reloads[key] = self._reloads.get(key, 0) + 1
                 self._read_whole[key] = at
 
