@@ -5,12 +5,10 @@ from collections.abc import Set as AbstractSet
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey
 from core.model.machine import LinkState, Machine
-from core.model.process import ProcessState
+from core.model.process import Process, ProcessState
 
 _FAILED = frozenset({LinkState.DOWN, LinkState.NEEDS_TRUST, LinkState.NEEDS_YOU, LinkState.REFUSED})
-_ANSWERS = frozenset(
-    {ProcessState.STARTING, ProcessState.LIVE, ProcessState.BUSY, ProcessState.PARKED}
-)
+_ANSWERS = frozenset({ProcessState.LIVE, ProcessState.BUSY, ProcessState.PARKED})
 
 
 def looked_at(
@@ -28,8 +26,15 @@ def looked_at(
     return all(
         key in read
         for key, process in fleet.processes.items()
-        if process.state in _ANSWERS and not _has_failed(fleet.machines.get(key.machine))
+        if _answers(process) and not _has_failed(fleet.machines.get(key.machine))
     )
+
+
+def _answers(process: Process) -> bool:
+    """Whether its tasks can be read; one that starts has nothing to read before its socket."""
+    if process.state is ProcessState.STARTING:
+        return process.socket_path is not None
+    return process.state in _ANSWERS
 
 
 def _has_failed(machine: Machine | None) -> bool:

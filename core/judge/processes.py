@@ -67,16 +67,16 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
     ran = ""
     if process.started_at is not None:
         ran = f" after {lasting(at + offset - process.started_at)}"
-    had = f"with {things(running, 'task')} running" if running else "with no task running"
+    had = f"; {things(running, 'task')} ran when last seen" if running else ""
     return Finding(
         id=f"went:{_identity(process.key)}",
         kind="process",
-        tone="look" if running else "plain",
+        tone="plain",
         opened_at=at,
         closed_at=at,
         machine=process.key.machine,
         process=process.key,
-        text=f"process {process.key.pid} is gone{ran}, {had}",
+        text=f"process {process.key.pid} is gone{ran}{had}",
     )
 
 

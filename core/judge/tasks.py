@@ -73,12 +73,12 @@ def _end(task: Task, at: float) -> Finding:
         closed_at=at,
         machine=task.key.machine,
         task=task.key,
-        text=f"{task.row.task} {words}{_how(task)}",
+        text=f"{words}{_how(task)}",
     )
 
 
 def _how(task: Task) -> str:
-    samples, header = task.row.samples, task.header
+    samples, header = task.progress, task.header
     done = f"{samples.completed} of {things(samples.total, 'sample')} completed"
     if samples.errored:
         done += f", {samples.errored} errored"
@@ -111,7 +111,7 @@ def _log(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
             opened_at=at,
             machine=task.key.machine,
             task=task.key,
-            text=f"the log of {task.row.task} can't be read: {task.header_error}",
+            text=f"its log can't be read: {task.header_error}",
         )
 
 

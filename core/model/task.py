@@ -1,7 +1,7 @@
 """A task: one task row of a process, its samples, and what its log says in the end."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
@@ -167,6 +167,20 @@ class Task:
     interim: tuple[Metric, ...] = ()
     ended_at: float | None = None
     trouble: str | None = None
+
+    @property
+    def progress(self) -> TaskCounts:
+        """The newest counts: the row's; once it is over, what its log says is completed.
+
+        A process is often gone before its last samples were looked at.
+        """
+        header, counts = self.header, self.row.samples
+        if header is None or not self.is_over or header.completed_samples is None:
+            return counts
+        total = counts.total if header.total_samples is None else header.total_samples
+        return replace(
+            counts, total=total, completed=header.completed_samples, in_flight=0, queued=0
+        )
 
     @property
     def is_over(self) -> bool:

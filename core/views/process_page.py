@@ -68,7 +68,7 @@ def _tasks(fleet: Fleet, line: ProcessLine) -> Iterator[Fact]:
         task = task_line(fleet, key, line.now)
         if task is None:
             continue
-        samples = task.task.row.samples
+        samples = task.task.progress
         done = samples.completed + samples.errored + samples.cancelled
         value: Cell = (
             state_word(task),

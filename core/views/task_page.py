@@ -38,8 +38,9 @@ def task_page(fleet: Fleet, key: TaskKey, now: float) -> Page:
 def _facts(line: TaskLine) -> Iterator[Fact]:
     task, row = line.task, line.task.row
     yield fact("state", (state_word(line), said("  "), *latch(line)))
-    done = row.samples.completed + row.samples.errored + row.samples.cancelled
-    total = f"  {fmt.count(done)} of {fmt.count(row.samples.total)}"
+    counts = task.progress
+    done = counts.completed + counts.errored + counts.cancelled
+    total = f"  {fmt.count(done)} of {fmt.count(counts.total)}"
     yield fact("progress", (*progress_bar(line), said(total)))
     yield fact("left", left_cell(line))
     yield words("model", row.model)

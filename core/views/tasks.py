@@ -90,13 +90,13 @@ def latch(line: TaskLine) -> Cell:
 
 
 def _done(line: TaskLine) -> int:
-    samples = line.task.row.samples
+    samples = line.task.progress
     return samples.completed + samples.errored + samples.cancelled
 
 
 def progress_bar(line: TaskLine) -> Cell:
     """Return the bar of what is done and what of it failed; unknown without a total."""
-    samples = line.task.row.samples
+    samples = line.task.progress
     if samples.total <= 0:
         return UNKNOWN
     done = min(1.0, max(0.0, _done(line) / samples.total))
@@ -105,14 +105,14 @@ def progress_bar(line: TaskLine) -> Cell:
 
 
 def _done_cell(line: TaskLine) -> Cell:
-    total = line.task.row.samples.total
+    total = line.task.progress.total
     if total <= 0:
         return UNKNOWN
     return (said(f"{fmt.sane(_done(line)):.0f}/{fmt.sane(total):.0f}"),)
 
 
 def _progress(line: TaskLine) -> Value:
-    total = line.task.row.samples.total
+    total = line.task.progress.total
     return _done(line) / total if total > 0 else None
 
 
@@ -313,7 +313,7 @@ def tasks_table(fleet: Fleet, now: float) -> Table[TaskKey]:
 
 
 def _why_none(fleet: Fleet) -> str:
-    if fleet.processes:
+    if any(process.ended_at is None for process in fleet.processes.values()):
         return "the processes there have started no task yet"
     if any(machine.probe is not None for machine in fleet.machines.values()):
         return "no eval is running on the machines that answer"

@@ -158,6 +158,16 @@ def test_no_tick_and_no_final_score_before_the_log_said_so() -> None:
     assert (text(row, "sign"), text(row, "score")) == ("✓", ".42 ±.05")
 
 
+def test_what_a_gone_process_did_last_is_told_by_its_log() -> None:
+    fleet = fleet_after(
+        process_gone(),
+        log_read("success", completed_samples=100, total_samples=100),
+        fleet=_tasks(task_row(done=98)),
+    )
+    [row] = tasks_table(fleet, NOW).rows
+    assert (text(row, "done"), text(row, "progress")) == ("100/100", "[1.00]")
+
+
 def test_a_task_behind_a_lost_link_is_unknown_and_ages() -> None:
     fleet = fleet_after(link(LinkState.DOWN, at=NOW + 5), fleet=_tasks(task_row(done=5)))
     [row] = tasks_table(fleet, NOW + 125).rows
