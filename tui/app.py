@@ -1,14 +1,10 @@
 """The room as an app: it shows a `Room`, remembers the last view, and survives its terminal."""
 
 import asyncio
-import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, cast
 
-from rich.segment import Segment, Segments
-from textual.app import App
-from textual.filter import LineFilter, NoColor
 from textual.message import Message
 from textual.timer import Timer
 from textual.worker import Worker, WorkerState
@@ -16,14 +12,13 @@ from textual.worker import Worker, WorkerState
 from core.config import ScreenConfig
 from core.fleet import Fleet
 from core.ports import Room
-from core.text import Shown, shown
+from core.text import Shown
 from core.views.totals import title
 from tui.acts import Acts
 from tui.bindings import bindings
 from tui.dialogs.ask import AskSecret, Leave
 from tui.dialogs.choose import Command, Palette
 from tui.dialogs.keys_help import KeysHelp
-from tui.filters import Ascii, Harmless, to_ascii
 from tui.keys import BY_NAME, Key, labels, remapped
 from tui.palette import commands_of
 from tui.places import Place, Way, is_there
@@ -32,18 +27,10 @@ from tui.screens.base import PanesScreen
 from tui.screens.places import screen_for
 from tui.screens.room import RoomScreen
 from tui.terminal import (
-    GRACE,
-    KEEP_TITLE,
-    LEAVING_SIGNALS,
-    RESTORE_TITLE,
-    RoomDriver,
-    clipboard_sequences,
-    end_after,
-    report_of,
     sentence_of,
-    title_sequence,
 )
-from tui.theme import THEMES, terminal_of, theme_for
+from tui.terminal_app import TerminalApp
+from tui.theme import SIXTEEN, THEMES, theme_for
 
 _EASE = 6.0
 """A drawing that took long is followed by a pause of this many times its length."""
@@ -63,7 +50,7 @@ class ViewStore(Protocol):
         ...
 
 
-class RoomApp(App[None], inherit_bindings=False):
+class RoomApp(TerminalApp, inherit_bindings=False):
     """The control room on screen."""
 
     CSS_PATH = "room.tcss"
@@ -87,6 +74,7 @@ class RoomApp(App[None], inherit_bindings=False):
         store: ViewStore | None = None,
         keep_crash: Callable[[str], str | None] | None = None,
         environ: Mapping[str, str] | None = None,
+        leaving: str = "Nothing is stopped: evals go on, and the room opens where you left it.",
     ) -> None:
         """Make the app; nothing is read or drawn yet.
 
@@ -96,18 +84,14 @@ class RoomApp(App[None], inherit_bindings=False):
             keys: Remapped keys: a key's name to its new key.
             store: Where the last view is kept; None: nowhere.
             keep_crash: Writes a crash report (no values in it) and returns its path.
+            leaving: What leaving means, in a sentence; it stands in the dialog that asks.
             environ: What says what the terminal can show; None: the process's own.
         """
-        self.config = screen or ScreenConfig()
-        self._environ = os.environ if environ is None else environ
-        self.terminal = terminal_of(self._environ, wants_ascii=self.config.ascii)
-        super().__init__(driver_class=RoomDriver)
-        self.animation_level = "none"
+        super().__init__(screen or ScreenConfig(), keep_crash=keep_crash, environ=environ)
         self.room = room
         self.acts = Acts(self)
         self._store = store
-        self._keep_crash = keep_crash
-        self._crash_path: str | None = None
+        self._leaving = leaving
         known, self._unknown_keys = remapped(keys or {})
         self._remapped = known
         self.set_keymap(known)
@@ -117,13 +101,11 @@ class RoomApp(App[None], inherit_bindings=False):
         self._remembered = remembered_of(store.load() if store is not None else {})
         self._wanted_place: Place = self._remembered.place
         self._asking = asyncio.Lock()
-        self._title = Shown("")
         self._room_screen: RoomScreen | None = None
         self._saving: Timer | None = None
         self._drawing: Timer | None = None
         self._drawn_until = 0.0
         self._drawn: Fleet | None = None
-        self._is_leaving = False
         self._unsubscribe: Callable[[], None] = lambda: None
         for theme in THEMES:
             self.register_theme(theme)
@@ -137,16 +119,6 @@ class RoomApp(App[None], inherit_bindings=False):
         has_colours = self.terminal.depth in {"full", "256"}
         return wanted if wanted in {each.name for each in THEMES} and has_colours else best
 
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return what every line goes through before it is written."""
-        filters = list(super().get_line_filters())
-        if self.terminal.depth == "none" and not self.no_color:
-            filters.append(_NO_COLOUR)
-        filters.append(_HARMLESS)
-        if self.terminal.is_ascii:
-            filters.append(_ASCII)
-        return filters
-
     def get_default_screen(self) -> RoomScreen:
         """Return the main screen."""
         self._room_screen = RoomScreen()
@@ -158,13 +130,7 @@ class RoomApp(App[None], inherit_bindings=False):
 
     async def on_mount(self) -> None:
         """Draw first, then let the room run."""
-        self.console.no_color = False
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(self._unheard)
-        for number in LEAVING_SIGNALS:
-            if not self.is_headless:
-                loop.add_signal_handler(number, self._told_to_leave, int(number))
-        self.write(KEEP_TITLE)
+        self.take_terminal()
         self.set_interval(1.0, self._second)
         self._unsubscribe = self.room.subscribe(self._heard)
         if self._unknown_keys:
@@ -178,71 +144,17 @@ class RoomApp(App[None], inherit_bindings=False):
     def on_unmount(self) -> None:
         """Save the view and give the title back."""
         self._unsubscribe()
-        self._save()
-        self.write(RESTORE_TITLE)
-        if not self.is_headless:
-            loop = asyncio.get_running_loop()
-            for number in LEAVING_SIGNALS:
-                loop.remove_signal_handler(number)
-
-    def _told_to_leave(self, number: int) -> None:
-        self.leave(128 + number)
-
-    def leave(self, status: int = 0) -> None:
-        """Save and exit, within two seconds whatever hangs."""
-        if self._is_leaving:
-            return
-        self._is_leaving = True
-        self._save()
-        if not self.is_headless:
-            end_after(GRACE, status)
-        self.exit(return_code=status)
-
-    # Crashes and failures
-
-    def _handle_exception(self, error: Exception) -> None:
-        self._return_code = 1
-        if self._exception is None:
-            self._exception = error
-            self._exception_event.set()  # pyright: ignore[reportUnknownMemberType]
-        self._fatal_error()
-
-    def _fatal_error(self) -> None:
-        """End with a short panel in place of a traceback with values in it."""
-        error = self._exception
-        if error is not None:
-            self._crash_path = self._kept(error)
-            lines = [f"evalroom ended: {sentence_of(error)}"]
-            if self._crash_path:
-                lines.append(f"what happened is in {shown(self._crash_path, 400)}")
-            lines.append("evals go on; start evalroom again. If the terminal looks odd: reset")
-            self._exit_renderables.append(Segments([Segment("\n".join(lines) + "\n")]))
-        self._save()
-        self._close_messages_no_wait()
-
-    def _kept(self, error: BaseException) -> str | None:
-        if self._keep_crash is None:
-            return None
-        try:
-            return self._keep_crash(report_of(error))
-        except OSError:
-            return None
+        self.save_view()
+        self.give_terminal()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Say that something failed; the rest goes on."""
         worker = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType]
         if event.state is WorkerState.ERROR and worker.error is not None:
-            self._kept(worker.error)
+            self.keep_report(worker.error)
             if worker.name == "the room":
                 self.notice = Shown("the desk stopped")
             self.say(f"{worker.name} failed: {sentence_of(worker.error)}", "hand")
-
-    def _unheard(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        del loop
-        error = context.get("exception")
-        if isinstance(error, BaseException):
-            self._kept(error)
-            self.say(f"something failed: {sentence_of(error)}", "look")
 
     # Drawing
 
@@ -268,7 +180,7 @@ class RoomApp(App[None], inherit_bindings=False):
         front = self.front
         if front is not None:
             front.renew()
-        self._say_title(title(fleet))
+        self.say_title(title(fleet))
         ended = time.monotonic()
         self._drawn_until = ended + (ended - began) * _EASE
 
@@ -279,34 +191,13 @@ class RoomApp(App[None], inherit_bindings=False):
         return next(found, None)
 
     def _second(self) -> None:
-        driver = self._driver
-        if isinstance(driver, RoomDriver):
-            if not driver.look():
-                self.leave(129)
-                return
-            if driver.has_dropped and driver.is_drained:
-                driver.has_dropped = False
-                self.action_redraw()
+        if not self.look_at_terminal():
+            return
         front = self.front
         if front is not None and self._drawn is self.room.fleet:
             front.tick()
         else:
             self._draw()
-
-    def write(self, sequence: str) -> None:
-        """Write a sequence of our own to the terminal."""
-        if self._driver is not None and not self.is_headless:
-            self._driver.write(sequence)
-
-    def _say_title(self, words: Shown) -> None:
-        if words != self._title:
-            self._title = words
-            self.write(title_sequence(Shown(to_ascii(words)) if self.terminal.is_ascii else words))
-
-    def say(self, sentence: str, tone: str = "plain") -> None:
-        """Show a sentence for a while, at the edge of the screen."""
-        severity = {"look": "warning", "hand": "error"}.get(tone, "information")
-        self.notify(shown(sentence, 400), markup=False, severity=cast("Any", severity))
 
     # The way through the places
 
@@ -357,9 +248,10 @@ class RoomApp(App[None], inherit_bindings=False):
     def remember(self) -> None:
         """Save the view a little later."""
         if self._store is not None and self._saving is None and not self._is_leaving:
-            self._saving = self.set_timer(_SAVE_AFTER, self._save)
+            self._saving = self.set_timer(_SAVE_AFTER, self.save_view)
 
-    def _save(self) -> None:
+    def save_view(self) -> None:
+        """Keep the view."""
         self._saving = None
         room = self._room_screen
         if self._store is None or room is None:
@@ -391,7 +283,7 @@ class RoomApp(App[None], inherit_bindings=False):
             if wants:
                 self.leave()
 
-        self.push_screen(Leave(), leave)
+        self.push_screen(Leave(self._leaving), leave)
 
     def action_help(self) -> None:
         """Show the keys of where the operator is."""
@@ -430,36 +322,10 @@ class RoomApp(App[None], inherit_bindings=False):
                 return
 
     def use_theme(self, name: str) -> None:
-        """Use another theme."""
-        self.theme = name
+        """Use the `dark` theme, the `light` one, or the one of `16` colours."""
+        wanted = theme_for(self.terminal, "light" if name == "light" else "dark")
+        self.theme = SIXTEEN.name if name == "16" else wanted.name
         self.remember()
-
-    def action_mouse(self) -> None:
-        """Turn the mouse on or off."""
-        driver = self._driver
-        if isinstance(driver, RoomDriver):
-            driver.use_mouse(not driver.has_mouse)
-            on = "the mouse is on; Shift or Option selects text"
-            self.say(on if driver.has_mouse else "the mouse is off; the terminal selects text")
-
-    def action_redraw(self) -> None:
-        """Draw the whole screen anew."""
-        self.write("\x1b[2J")
-        self.refresh(repaint=True, layout=True)
-        self.screen.refresh(repaint=True, layout=True)
-        for widget in self.screen.walk_children():
-            cast("Any", widget).refresh()
-
-    def send_to_clipboard(self, text: Shown, what: str) -> None:
-        """Ask the terminal to take a text into its clipboard. It never says whether it did."""
-        limit = self.config.clipboard_limit
-        sequences = clipboard_sequences(text, self._environ, limit)
-        if sequences is None:
-            self.say(f"the {what} is too long for the clipboard ({len(text)} characters)", "look")
-            return
-        for sequence in sequences:
-            self.write(sequence)
-        self.say(f"{what} sent to the terminal: {text}")
 
     async def ask(self, prompt: str, is_seen: bool) -> str | None:
         """Ask the operator one thing (`core.ports.Ask`); one question stands at a time."""
@@ -477,6 +343,3 @@ class RoomApp(App[None], inherit_bindings=False):
             finally:
                 if dialog in self.screen_stack and dialog is self.screen:
                     self.pop_screen()
-
-
-_HARMLESS, _ASCII, _NO_COLOUR = Harmless(), Ascii(), NoColor()

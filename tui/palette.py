@@ -44,12 +44,14 @@ def _runs(app: "RoomApp", action: str) -> Callable[[], object]:
 
 def _themes(app: "RoomApp") -> Iterator[Command]:
     for name in ("dark", "light", "16"):
+        colours = "16 colours" if name == "16" else f"the {name} theme"
         yield Command(
-            name=f"theme-{name}",
-            title=Shown(f"Use the {name} theme" if name != "16" else "Use 16 colours"),
-            key="",
-            run=lambda name=name: app.use_theme(f"room-{name}"),  # type: ignore[misc]
+            name=f"theme-{name}", title=Shown(f"Use {colours}"), key="", run=_uses(app, name)
         )
+
+
+def _uses(app: "RoomApp", name: str) -> Callable[[], object]:
+    return lambda: app.use_theme(name)
 
 
 def _places(app: "RoomApp", fleet: Fleet) -> Iterator[Command]:

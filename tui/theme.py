@@ -1,7 +1,8 @@
 """How the room looks: palettes, and what the terminal can show.
 
 Panes name a tone (`core.views.cells.Tone`) and never a colour. Every tone has its colour here,
-for a dark ground, a light one, and for terminals of 16 colours.
+for a dark ground and a light one, for terminals of 16 million, of 256 and of 16 colours. Those of
+256 are of the very palette: what a terminal makes of others is often far off.
 """
 
 from collections.abc import Mapping
@@ -129,6 +130,44 @@ LIGHT = _theme(
     },
     is_dark=False,
 )
+DARK_256 = _theme(
+    "room-dark-256",
+    {
+        "plain": "#c6c6c6",
+        "dim": "#808080",
+        "strong": "#eeeeee",
+        "good": "#87af5f",
+        "look": "#d7af5f",
+        "hand": "#d75f5f",
+        "key": "#d7af87",
+        "title": "#87afd7",
+        "ground": "#121212",
+        "raised": "#1c1c1c",
+        "cursor": "#303030",
+        "resting": "#1c1c1c",
+        "frame": "#3a3a3a",
+    },
+    is_dark=True,
+)
+LIGHT_256 = _theme(
+    "room-light-256",
+    {
+        "plain": "#3a3a3a",
+        "dim": "#767676",
+        "strong": "#121212",
+        "good": "#008700",
+        "look": "#875f00",
+        "hand": "#af0000",
+        "key": "#875f00",
+        "title": "#005f87",
+        "ground": "#eeeeee",
+        "raised": "#e4e4e4",
+        "cursor": "#d0d0d0",
+        "resting": "#e4e4e4",
+        "frame": "#bcbcbc",
+    },
+    is_dark=False,
+)
 SIXTEEN = _theme(
     "room-16",
     {
@@ -149,11 +188,13 @@ SIXTEEN = _theme(
     is_dark=True,
     is_ansi=True,
 )
-THEMES = (DARK, LIGHT, SIXTEEN)
+THEMES = (DARK, LIGHT, DARK_256, LIGHT_256, SIXTEEN)
 
 
 def theme_for(terminal: Terminal, wanted: Literal["dark", "light"]) -> Theme:
     """Return the theme for a terminal: below 256 colours there is one for every ground."""
     if terminal.depth in {"16", "none"}:
         return SIXTEEN
+    if terminal.depth == "256":
+        return DARK_256 if wanted == "dark" else LIGHT_256
     return DARK if wanted == "dark" else LIGHT

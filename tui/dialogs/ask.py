@@ -23,10 +23,10 @@ class Leave(Dialog[bool]):
         Binding("n", "give_up", show=False),
     ]
 
-    def __init__(self) -> None:
+    def __init__(self, meaning: str) -> None:
         super().__init__(
             Shown("Leave the room?"),
-            [(), words("Nothing is stopped: evals go on, and the room opens where you left it.")],
+            [(), (Span(shown(meaning, 400), "plain"),)],
             [("Enter", "leave"), ("Esc", "stay")],
         )
 

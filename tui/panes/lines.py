@@ -126,11 +126,15 @@ def folded(line: TextLine, width: int, indent: int = 0) -> list[TextLine]:
         rest = str(span.text)
         while rest:
             part = _beginning(rest, left)
+            if len(part) < len(rest):
+                part = _up_to_a_word(part)
             if not part:
                 out.append(tuple(now))
                 now = [Span(Shown(" " * indent))] if indent else []
                 left = width - indent
+                rest = rest.lstrip(" ") or " "
                 part = _beginning(rest, left) or rest[:1]
+                part = _up_to_a_word(part) if len(part) < len(rest) else part
             now.append(Span(Shown(part), span.tone))
             left -= len(part) if part.isascii() else Segment(part).cell_length
             rest = rest[len(part) :]
@@ -144,3 +148,9 @@ def _beginning(text: str, width: int) -> str:
         return text[:width]
     without_sign = cut(text, width + 1)
     return without_sign.removesuffix("…")
+
+
+def _up_to_a_word(part: str) -> str:
+    """Return `part` up to its last blank, unless that would leave most of the line empty."""
+    end = part.rfind(" ")
+    return part[: end + 1] if end > len(part) // 2 else part

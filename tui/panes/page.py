@@ -16,6 +16,14 @@ _DOT = Span(Shown("·"), "dim")
 class PagePane(LinesPane):
     """Facts under headings."""
 
+    def __init__(self, digit: str, *, id: str, name_in_bar: str = "") -> None:  # noqa: A002
+        super().__init__(digit, id=id)
+        self._name_in_bar = name_in_bar
+
+    def name_in_bar(self) -> Shown:
+        """Return its name where the panes take turns."""
+        return Shown(self._name_in_bar) if self._name_in_bar else super().name_in_bar()
+
     def show_page(
         self, page: Page, *, without: Sequence[str] = (), more: Sequence[TextLine] = ()
     ) -> None:

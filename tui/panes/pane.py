@@ -47,6 +47,10 @@ class Pane(Painted, can_focus=True):
         """Return what stands in the lower edge."""
         return ()
 
+    def name_in_bar(self) -> Shown:
+        """Return its name where the panes take turns."""
+        return self.title_text()
+
     @property
     def wanted_height(self) -> int:
         """Lines that would show everything, with the frame."""
@@ -86,7 +90,10 @@ class Pane(Painted, can_focus=True):
     def _top(self, width: int) -> Line:
         edge = self.style_of("key" if self.is_current else "frame")
         text = [
-            Segment(f" {self.digit} " if self.digit else " ", edge),
+            Segment(
+                f" {self.digit} " if self.digit else " ",
+                edge if self.is_current else self.style_of("dim"),
+            ),
             Segment(self.title_text(), self.style_of("title")),
             *self.segments(self.title_more()),
             Segment(" ", edge),

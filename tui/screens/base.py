@@ -159,7 +159,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
                 pane.display = index == self.current
                 put(pane, 0, 0, width, height)
             bar.show(
-                (pane.digit, pane.title_text(), index == self.current)
+                (pane.digit, pane.name_in_bar(), index == self.current)
                 for index, pane in enumerate(self.panes)
             )
         else:

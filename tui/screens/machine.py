@@ -20,7 +20,7 @@ class MachineScreen(PanesScreen):
 
     def make_panes(self) -> tuple[Pane, ...]:
         """Return the three panes."""
-        self.facts = PagePane("1", id="machine-page")
+        self.facts = PagePane("1", id="machine-page", name_in_bar="Machine")
         self.processes = TablePane("2", id="processes")
         self.tasks = TablePane("3", id="machine-tasks")
         return (self.facts, self.processes, self.tasks)

@@ -19,7 +19,7 @@ class ProcessScreen(PanesScreen):
 
     def make_panes(self) -> tuple[Pane, ...]:
         """Return the two panes."""
-        self.facts = PagePane("1", id="process-page")
+        self.facts = PagePane("1", id="process-page", name_in_bar="Process")
         self.tasks = TablePane("2", id="process-tasks")
         return (self.facts, self.tasks)
 

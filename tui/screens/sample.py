@@ -46,7 +46,7 @@ class SampleScreen(ReadingScreen):
 
     def make_panes(self) -> tuple[Pane, ...]:
         """Return the tabs."""
-        self.summary = PagePane("1", id="sample-page")
+        self.summary = PagePane("1", id="sample-page", name_in_bar="Summary")
         self.events = LinesPane("2", id="events", follows_end=True)
         self.messages = LinesPane("3", id="messages", follows_end=True)
         self.store = LinesPane("4", id="store")

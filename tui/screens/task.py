@@ -34,7 +34,7 @@ class TaskScreen(ReadingScreen):
 
     def make_panes(self) -> tuple[Pane, ...]:
         """Return the panes."""
-        self.facts = PagePane("1", id="task-page")
+        self.facts = PagePane("1", id="task-page", name_in_bar="Task")
         self.plot = PlotPane("2", id="task-plot")
         self.samples = TablePane("3", id="task-samples")
         self.knobs = PagePane("4", id="task-knobs")

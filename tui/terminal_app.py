@@ -1,0 +1,192 @@
+"""An app that survives its terminal: signals, hang-ups, crashes, stalls, odd colours.
+
+The terminal is always given back as it was. A crash is told in a short panel, with its report in
+a private file, and never with the values of local variables.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from rich.segment import Segment, Segments
+from textual.app import App
+from textual.filter import LineFilter, NoColor
+
+from core.config import ScreenConfig
+from core.text import Shown, shown
+from tui.filters import Ascii, Harmless, to_ascii
+from tui.terminal import (
+    GRACE,
+    KEEP_TITLE,
+    LEAVING_SIGNALS,
+    RESTORE_TITLE,
+    RoomDriver,
+    clipboard_sequences,
+    end_after,
+    report_of,
+    sentence_of,
+    title_sequence,
+)
+from tui.theme import terminal_of
+
+
+class TerminalApp(App[None], inherit_bindings=False):
+    """The part of the room that deals with the terminal."""
+
+    def __init__(
+        self,
+        config: ScreenConfig,
+        *,
+        keep_crash: Callable[[str], str | None] | None,
+        environ: Mapping[str, str] | None,
+    ) -> None:
+        self.config = config
+        self._environ = os.environ if environ is None else environ
+        self.terminal = terminal_of(self._environ, wants_ascii=config.ascii)
+        super().__init__(driver_class=RoomDriver)
+        self.animation_level = "none"
+        self._keep_crash = keep_crash
+        self._title_told = Shown("")
+        self._is_leaving = False
+
+    def save_view(self) -> None:
+        """Keep what is to be found again; called before every end."""
+
+    # Start and end
+
+    def take_terminal(self) -> None:
+        """Answer signals, and keep the terminal's title."""
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._unheard)
+        if not self.is_headless:
+            for number in LEAVING_SIGNALS:
+                loop.add_signal_handler(number, self.leave, 128 + int(number))
+        self.write(KEEP_TITLE)
+
+    def give_terminal(self) -> None:
+        """Give the title back and answer no more signals."""
+        self.write(RESTORE_TITLE)
+        if not self.is_headless:
+            loop = asyncio.get_running_loop()
+            for number in LEAVING_SIGNALS:
+                loop.remove_signal_handler(number)
+
+    def leave(self, status: int = 0) -> None:
+        """Save and exit, within two seconds whatever hangs."""
+        if self._is_leaving:
+            return
+        self._is_leaving = True
+        self.save_view()
+        if not self.is_headless:
+            end_after(GRACE, status)
+        self.exit(return_code=status)
+
+    def look_at_terminal(self) -> bool:
+        """Look whether the terminal is there; leave when it is gone, redraw what it missed."""
+        driver = self._driver
+        if not isinstance(driver, RoomDriver):
+            return True
+        if not driver.look():
+            self.leave(129)
+            return False
+        if driver.has_dropped and driver.is_drained:
+            driver.has_dropped = False
+            self.action_redraw()
+        return True
+
+    # Crashes and failures
+
+    def _handle_exception(self, error: Exception) -> None:
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()  # pyright: ignore[reportUnknownMemberType]
+        self._fatal_error()
+
+    def _fatal_error(self) -> None:
+        """End with a short panel in place of a traceback with values in it."""
+        error = self._exception
+        if error is not None:
+            path = self.keep_report(error)
+            lines = [f"evalroom ended: {sentence_of(error)}"]
+            if path:
+                lines.append(f"what happened is in {shown(path, 400)}")
+            lines.append("evals go on; start evalroom again. If the terminal looks odd: reset")
+            self._exit_renderables.append(Segments([Segment("\n".join(lines) + "\n")]))
+        self.save_view()
+        self._close_messages_no_wait()
+
+    def keep_report(self, error: BaseException) -> str | None:
+        """Keep a report of an error, without values; return its path, None if it is not kept."""
+        if self._keep_crash is None:
+            return None
+        try:
+            return self._keep_crash(report_of(error))
+        except OSError:
+            return None
+
+    def _unheard(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        del loop
+        error = context.get("exception")
+        if isinstance(error, BaseException):
+            self.keep_report(error)
+            self.say(f"something failed: {sentence_of(error)}", "look")
+
+    # What is written
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return what every line goes through before it is written."""
+        filters = list(super().get_line_filters())
+        if self.terminal.depth == "none":
+            filters.append(_NO_COLOUR)
+        filters.append(_HARMLESS)
+        if self.terminal.is_ascii:
+            filters.append(_ASCII)
+        return filters
+
+    def write(self, sequence: str) -> None:
+        """Write a sequence of our own to the terminal."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)
+
+    def say_title(self, words: Shown) -> None:
+        """Set the terminal's title, where it changed."""
+        if words != self._title_told:
+            self._title_told = words
+            self.write(title_sequence(Shown(to_ascii(words)) if self.terminal.is_ascii else words))
+
+    def say(self, sentence: str, tone: str = "plain") -> None:
+        """Show a sentence for a while, at the edge of the screen."""
+        severity = {"look": "warning", "hand": "error"}.get(tone, "information")
+        self.notify(shown(sentence, 400), markup=False, severity=cast("Any", severity))
+
+    def action_mouse(self) -> None:
+        """Turn the mouse on or off."""
+        driver = self._driver
+        if isinstance(driver, RoomDriver):
+            driver.use_mouse(not driver.has_mouse)
+            on = "the mouse is on; Shift or Option selects text"
+            self.say(on if driver.has_mouse else "the mouse is off; the terminal selects text")
+
+    def action_redraw(self) -> None:
+        """Draw the whole screen anew."""
+        self.write("\x1b[2J")
+        self.refresh(repaint=True, layout=True)
+        self.screen.refresh(repaint=True, layout=True)
+        for widget in self.screen.walk_children():
+            cast("Any", widget).refresh()
+
+    def send_to_clipboard(self, text: Shown, what: str) -> None:
+        """Ask the terminal to take a text into its clipboard. It never says whether it did."""
+        limit = self.config.clipboard_limit
+        sequences = clipboard_sequences(text, self._environ, limit)
+        if sequences is None:
+            self.say(f"the {what} is too long for the clipboard ({len(text)} characters)", "look")
+            return
+        for sequence in sequences:
+            self.write(sequence)
+        self.say(f"{what} sent to the terminal: {text}")
+
+
+_HARMLESS, _ASCII, _NO_COLOUR = Harmless(), Ascii(), NoColor()
