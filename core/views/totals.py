@@ -1,17 +1,18 @@
 """The header line of totals; and the terminal's title."""
 
 from collections import Counter
+from dataclasses import dataclass
 
 from core.fleet import Fleet
+from core.judge.pace import tokens_per_minute
 from core.model.machine import LinkState
-from core.model.task import TaskState
+from core.model.task import Task, TaskState
 from core.text import Shown, shown
 from core.views import format as fmt
 from core.views.cells import Span, Tone
 from core.views.findings import is_open
 from core.views.format import plural, said
 from core.views.lines import task_lines
-from core.views.tasks import rate
 
 Spans = tuple[Span, ...]
 
@@ -43,22 +44,50 @@ def _machines(fleet: Fleet) -> Spans:
     return tuple(spans)
 
 
+@dataclass(frozen=True, slots=True)
+class _OfTask:
+    """What one task adds to the totals; kept while the task stays the same object."""
+
+    task: Task
+    word: str
+    flying: int
+    rate: float | None
+
+
+_KEPT = 5_000
+_kept: dict[int, _OfTask] = {}
+
+
+def _of_task(task: Task) -> _OfTask:
+    kept = _kept.get(id(task))
+    if kept is not None and kept.task is task:
+        return kept
+    if len(_kept) >= _KEPT:
+        _kept.clear()
+    runs = task.state is TaskState.RUNNING
+    counted = _OfTask(
+        task=task,
+        word="held" if runs and task.row.paused else str(task.state),
+        flying=max(0, task.row.samples.in_flight or 0) if runs else 0,
+        rate=tokens_per_minute(task.trail, task.heard_at) if runs else None,
+    )
+    _kept[id(task)] = counted
+    return counted
+
+
 def _tasks(fleet: Fleet, now: float) -> tuple[Spans, ...]:
     words = Counter[str]()
     flying = 0
     rates = list[float]()
     for line in task_lines(fleet, now):
-        task = line.task
         if not line.is_known:
             words["unknown"] += 1
             continue
-        held = task.state is TaskState.RUNNING and bool(task.row.paused)
-        words["held" if held else str(task.state)] += 1
-        if task.state is TaskState.RUNNING:
-            flying += max(0, task.row.samples.in_flight or 0)
-            per_minute = rate(line)
-            if per_minute is not None:
-                rates.append(per_minute)
+        of_task = _of_task(line.task)
+        words[of_task.word] += 1
+        flying += of_task.flying
+        if of_task.rate is not None:
+            rates.append(of_task.rate)
     tasks = [said(plural(len(fleet.tasks), "task"))]
     tasks += [
         said(f" {words[word]} {word}", tone) for word, tone in _TASK_WORDS.items() if words[word]
