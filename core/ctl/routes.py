@@ -29,8 +29,6 @@ def _with(path: str, *query: tuple[str, str | float | bool | None]) -> str:
 def _value(value: str | float | bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if value == AS_OF:
-        return AS_OF
     return _word(str(value))
 
 
@@ -45,15 +43,18 @@ def samples(
     content: bool | None = None,
 ) -> str:
     """Return the path of an attempt's sample list (`active_since` may be `AS_OF`)."""
-    return _with(
+    watched = active_since == AS_OF
+    path = _with(
         _path("evals", eval_id, "samples"),
-        ("active_since", active_since),
+        ("active_since", None if watched else active_since),
         ("status", ",".join(status) or None),
         ("limit", limit),
         ("all", all_rows),
         ("filter", "errors" if errors else None),
         ("content", content),
     )
+    # The only place where the word stands unquoted: a host can't put it anywhere.
+    return f"{path}{'&' if '?' in path else '?'}active_since={AS_OF}" if watched else path
 
 
 def sample(eval_id: str, sample_id: str | int, epoch: int, *, content: bool | None = None) -> str:
