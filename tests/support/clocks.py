@@ -1,5 +1,6 @@
 """A clock that a test sets."""
 
+import time
 from dataclasses import dataclass
 
 
@@ -13,3 +14,10 @@ class SetClock:
     def later(self, seconds: float) -> float:
         self.at += seconds
         return self.at
+
+
+class RealClock:
+    """The clock of this computer."""
+
+    def now(self) -> float:
+        return time.time()

@@ -1,0 +1,134 @@
+"""A desk over real evals, through real probes."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from core.config import CADENCES, Cadence, MachineConfig, WatchConfig
+from core.desk import Desk
+from core.events import Event, MachineNamed
+from core.fleet import Fleet
+from core.ids import MachineName, ProcessKey
+from core.model.process import Process
+from core.model.task import Task
+from ssh.stations import station_for
+from tests.support.clocks import RealClock
+from tests.support.evals import Eval
+
+Found = TypeVar("Found")
+Read = Callable[[str], Awaitable[Any]]
+"""Reads a path of one eval, as JSON."""
+Reader = Callable[[Eval], Awaitable[Read]]
+LOCAL = MachineName("local")
+PROBE_PYTHON = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
+OFTEN = WatchConfig(
+    cadences=MappingProxyType(dict.fromkeys(CADENCES, Cadence(tasks=0.3, samples=0.3))),
+    facts_every=60.0,
+    discover_every=0.3,
+)
+"""Looks as often as a test wants to see."""
+
+
+class Watched:
+    """A running desk, and all the events it took."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.events: list[Event] = []
+        desk.listen(self.events.append)
+
+    @property
+    def fleet(self) -> Fleet:
+        """What it knows."""
+        return self.desk.fleet
+
+    async def until(
+        self, wanted: Callable[[], Found | None], what: str, seconds: float = 30.0
+    ) -> Found:
+        """Return the first true answer; it fails when none came in time."""
+        end = asyncio.get_running_loop().time() + seconds
+        while asyncio.get_running_loop().time() < end:
+            if found := wanted():
+                return found
+            await asyncio.sleep(0.05)
+        links = [(name, m.link) for name, m in self.fleet.machines.items()]
+        processes = [(p.key, p.state, p.trouble) for p in self.fleet.processes.values()]
+        tasks = [(t.row.task, t.state, t.row.samples) for t in self.fleet.tasks.values()]
+        raise AssertionError(f"not within {seconds} s: {what}\n{links}\n{processes}\n{tasks}")
+
+    def process(self, one: Eval, machine: MachineName = LOCAL) -> Process | None:
+        """The process of an eval; None while it is not known."""
+        found = (
+            process
+            for key, process in self.fleet.processes.items()
+            if (key.machine, key.pid) == (machine, one.pid)
+        )
+        return next(found, None)
+
+    def tasks(self, one: Eval, machine: MachineName = LOCAL) -> tuple[Task, ...]:
+        """The tasks of an eval, in the order first seen."""
+        process = self.process(one, machine)
+        return tuple(self.fleet.tasks[key] for key in process.tasks) if process else ()
+
+    def task(self, one: Eval, name: str, machine: MachineName = LOCAL) -> Task | None:
+        """A task of an eval by its name."""
+        return next((task for task in self.tasks(one, machine) if task.row.task == name), None)
+
+    async def key(self, one: Eval, machine: MachineName = LOCAL) -> ProcessKey:
+        """The key of an eval's process, once its tasks were listed."""
+
+        def listed() -> ProcessKey | None:
+            process = self.process(one, machine)
+            return process.key if process is not None and process.tasks else None
+
+        return await self.until(listed, f"tasks of pid {one.pid}")
+
+
+def this_computer(data_dir: Path) -> MachineConfig:
+    """This computer, watching one data folder."""
+    return MachineConfig(name=LOCAL, link="command", python=PROBE_PYTHON, data_dir=str(data_dir))
+
+
+@asynccontextmanager
+async def watching(
+    machines: Sequence[MachineConfig], known_hosts: Path, watch: WatchConfig = OFTEN
+) -> AsyncGenerator[Watched]:
+    """Run a desk over `machines` for the block."""
+    clock = RealClock()
+    desk = Desk(
+        stations=[
+            station_for(machine, known_hosts=known_hosts, read_only=True, ask=None, watch=watch)
+            for machine in machines
+        ],
+        named=[
+            MachineNamed(
+                at=clock.now(),
+                machine=machine.name,
+                address=machine.host or "this computer",
+                kind=machine.link,
+            )
+            for machine in machines
+        ],
+        watch=watch,
+        clock=clock,
+    )
+    watched = Watched(desk)
+    running = asyncio.create_task(desk.run())
+    try:
+        yield watched
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+@asynccontextmanager
+async def watching_eval(one: Eval) -> AsyncGenerator[Watched]:
+    """Run a desk over one eval of this computer."""
+    async with watching([this_computer(one.data_dir)], one.folder / "known_hosts") as watched:
+        yield watched
