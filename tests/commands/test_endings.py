@@ -17,7 +17,7 @@ from tui.main import main
 
 def crash_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(argv: list[str]) -> int:
-        secret = "sk-CANARY-1234"  # noqa: F841 - it must not be told
+        _secret = "sk-CANARY-1234"
         del argv
         raise error
 

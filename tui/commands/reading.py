@@ -176,7 +176,11 @@ def withheld(answer: Json) -> Json:
 
     A current Inspect leaves it out by itself; an old one sends it whatever is asked.
     """
-    return {name: _shown_of(name, value) for name, value in answer.items() if name not in _CONTENT}
+    return {
+        name: _shown_of(name, value)
+        for name, value in answer.items()
+        if name not in _CONTENT or not value
+    }
 
 
 def _shown_of(name: str, value: Any) -> Any:
