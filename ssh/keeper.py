@@ -41,6 +41,8 @@ GOOD = 10.0
 """Seconds that a session must last for the backoff to begin anew."""
 ASLEEP = 15.0
 """Seconds that the wall clock may run ahead of ours: then this computer slept."""
+CLOSING = 8.0
+"""Seconds that closing may take at the end."""
 OPEN = 40.0
 """Seconds that opening a link may take, whatever its own deadlines."""
 
@@ -103,6 +105,8 @@ class Keeper:
         self._asking = False
         self._needs: NeedsTrust | None = None
         self._failures = 0
+        self._advice: str | None = None
+        self._closing: set[asyncio.Task[None]] = set()
 
     @property
     def machine(self) -> MachineName:
@@ -113,6 +117,13 @@ class Keeper:
         """See `core.ports.Station.run`."""
         self._hear = hear
         self._say(LinkState.CONNECTING)
+        try:
+            await self._keep()
+        finally:
+            if self._closing:
+                await asyncio.wait(self._closing, timeout=CLOSING)
+
+    async def _keep(self) -> None:
         while True:
             asking, self._asking = self._asking, False
             self._again.clear()
@@ -166,7 +177,7 @@ class Keeper:
                 machine=self._machine,
                 state=state,
                 reason=error.message if error is not None else None,
-                advice=(error.advice or None) if error is not None else None,
+                advice=(error.advice or None) if error is not None else self._advised(state),
                 retry_at=retry_at,
                 fingerprint=error.fingerprint if isinstance(error, NeedsTrust) else None,
             )
@@ -201,7 +212,13 @@ class Keeper:
             raise _inner(group) from None
         finally:
             self._session = None
-            await link.close()
+            self._close(link)
+
+    def _close(self, link: Link) -> None:
+        """Close `link` beside what follows: a dead one takes its time."""
+        closing = asyncio.create_task(link.close())
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
     async def _open(self, link: Link) -> None:
         try:
@@ -215,22 +232,16 @@ class Keeper:
     async def _listen(self, session: ProbeSession, link: Link) -> None:
         def hear(frame: Frame) -> None:
             if frame.kind == "hello":
+                self._advice = link.advice()
                 self._say(LinkState.UP)
-                self._advise(link)
             elif self._state is LinkState.LAGGING:
                 self._say(LinkState.UP)
             self._hear(frame)
 
         await session.run(hear)
 
-    def _advise(self, link: Link) -> None:
-        advice = link.advice()
-        if advice is not None:
-            self._hear(
-                LinkChanged(
-                    at=time.time(), machine=self._machine, state=LinkState.UP, advice=advice
-                )
-            )
+    def _advised(self, state: LinkState) -> str | None:
+        return self._advice if state is LinkState.UP else None
 
     async def _mind(self, session: ProbeSession) -> None:
         """Notice silence, and that this computer slept."""

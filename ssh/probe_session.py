@@ -119,10 +119,11 @@ class ProbeSession:
     async def run(self, hear: Callable[[Frame], None]) -> None:
         """Start a probe, tell `hear` its frames, and never return by itself.
 
+        Closing the link is what ends the probe.
+
         Raises:
             MachineError: Why it ended, or did not start.
         """
-        program: Program | None = None
         try:
             program = await self._started()
             async with asyncio.TaskGroup() as tasks:
@@ -132,8 +133,6 @@ class ProbeSession:
             raise _first(group) from None
         finally:
             self._end()
-            if program is not None:
-                await program.close()
 
     def send(self, frame: Frame) -> bool:
         """Queue `frame`; False when no probe takes it."""

@@ -33,6 +33,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 import warnings
 
 try:
@@ -58,7 +59,7 @@ CONNECT = 5.0
 PATIENCE = 120.0  # longest wait for one answer, seconds
 SHARE = 100.0  # a look costs an eval at most one part in a hundred of its time
 SLOWEST = 60.0  # longest that kindness alone delays a look, seconds
-ONCE = 5.0  # longest that one slow answer delays it: that may be the eval's own work
+ONCE = 3.0  # longest that one slow answer delays it: that may be the eval's own work
 WAITING = 1.0  # an answer that takes longer is worth telling
 KEEP_ENDED = 60.0
 SCAN_PROC = 5.0
@@ -91,7 +92,6 @@ class Out:
         self.replies = collections.deque()
         self.slots = collections.OrderedDict()
         self.streams = 0
-        self.wrote_at = time.monotonic()
         self.closing = False
 
     def reply(self, kind, head, body=b""):
@@ -114,71 +114,67 @@ class Out:
             return key in self.slots
 
     def run(self):
-        current = None
+        large = None  # the parts of an answer that is being written; replies go between them
         try:
             while True:
                 with self.ready:
-                    while not (self.replies or self.slots or current):
+                    while not (self.replies or self.slots or large):
                         if self.closing:
                             return
                         self.ready.wait()
                     frame = None
                     if self.replies:
                         frame = self.replies.popleft()
-                    elif current is None:
+                    elif large is None:
                         frame = self.slots.popitem(last=False)[1]
-                if frame is not None and (current is None or len(frame[2]) <= MAX_PART):
-                    pieces = self.pieces(frame)
-                    if len(frame[2]) > MAX_PART:
-                        current = pieces
+                if frame is None:
+                    part = next(large, None)
+                    if part is None:
+                        large = None
                     else:
-                        for piece in pieces:
-                            self.write(piece)
-                    continue
-                if frame is not None:  # a large reply behind a large answer
-                    for piece in self.pieces(frame):
-                        self.write(piece)
-                    continue
-                piece = next(current, None)
-                if piece is None:
-                    current = None
+                        self.write(part)
+                elif large is None and len(frame[2]) > MAX_PART:
+                    large = self.parts(frame)
                 else:
-                    self.write(piece)
+                    for part in self.parts(frame):
+                        self.write(part)
         except OSError:
             leave(0)
 
-    def pieces(self, frame):
+    def parts(self, frame):
+        """The whole frames that one message becomes, each as pieces to write in a row."""
         kind, head, body, taken = frame
         if callable(head):
             head = head()
         if taken is not None:
             taken()
-        parts = max(1, -(-len(body) // MAX_PART))
+        count = max(1, -(-len(body) // MAX_PART))
         self.streams += 1
         view = memoryview(body)
-        for part in range(parts):
+        for part in range(count):
             piece = view[part * MAX_PART : (part + 1) * MAX_PART]
             full = {"v": PROTOCOL, "kind": kind}
             full.update(head)
-            if parts > 1:
-                full.update(part=part, parts=parts, stream=self.streams)
+            if count > 1:
+                full.update(part=part, parts=count, stream=self.streams)
             full["body"] = len(piece)
             line = compact(full)
             if len(line) >= MAX_HEAD:
-                full = {"v": PROTOCOL, "kind": "trouble", "error": "head too large", "body": 0}
-                yield compact(full) + b"\n"
+                error = "a head of %d bytes" % len(line)
+                full = {"v": PROTOCOL, "kind": "refused", "id": head.get("id"), "about": kind}
+                full.update(error=error, body=0)
+                yield (compact(full) + b"\n",)
                 return
             if len(piece) < 16384:
-                yield line + b"\n" + bytes(piece)
+                yield (line + b"\n" + bytes(piece),)
             else:
-                yield line + b"\n"
-                yield piece
+                yield (line + b"\n", piece)
 
-    def write(self, data):
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self.fd, view[:65536]) :]
-        self.wrote_at = time.monotonic()
+    def write(self, pieces):
+        for piece in pieces:
+            view = memoryview(piece)
+            while view:
+                view = view[os.write(self.fd, view[:65536]) :]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -610,7 +606,7 @@ class Looker(threading.Thread):
             self.wake.notify()
 
     def tick(self, now):
-        """Answer the requests whose deadline passed; say whether an answer is overdue."""
+        """Answer the requests whose deadline passed; tell of an answer that is overdue."""
         late = []
         with self.wake:
             for request in list(self.requests):
@@ -625,10 +621,10 @@ class Looker(threading.Thread):
                 if asking.method != "GET":
                     error += "; it may have been applied"
                 late.append((asking, error))
-            began = self.began
+            if self.began is not None and now - self.began >= WAITING:
+                self.process.overdue(time.time() - (now - self.began))
         for request, error in late:
             self.probe.answer(request, None, error, b"", request.seconds)
-        return began is not None and now - began >= WAITING
 
     # -- its own thread
 
@@ -637,10 +633,14 @@ class Looker(threading.Thread):
             job = self.next_job()
             if job is None:
                 break
-            if isinstance(job, Request):
-                self.carry_out(job)
-            else:
-                self.look(job)
+            try:
+                if isinstance(job, Request):
+                    self.carry_out(job)
+                else:
+                    self.look(job)
+            except Exception:  # one bad answer must not end the looking
+                traceback.print_exc()
+                time.sleep(1.0)
         self.hang_up()
         for request in list(self.requests):
             self.probe.answer(request, None, "not sent: the process is gone", b"", 0.0)
@@ -722,7 +722,8 @@ class Looker(threading.Thread):
             status, body = self.exchange(method, path, request)
         except NoAnswer as caught:
             error = caught.kind
-        self.began = None
+        with self.wake:
+            self.began = None
         took = time.monotonic() - begun
         if error is None:
             channel = "ok"
@@ -818,7 +819,14 @@ class Looker(threading.Thread):
         probe.out.state(key, "answer", head, body, taken)
 
 
+FIRST_AS_OF = re.compile(rb'\s*\{\s*"as_of"\s*:\s*([0-9]+(?:\.[0-9]+)?)\s*[,}]')
+
+
 def top_as_of(body):
+    """The `as_of` of an envelope. Where it comes first, as Inspect writes it, nothing is parsed."""
+    first = FIRST_AS_OF.match(body)
+    if first:
+        return float(first.group(1))
     try:
         found = json.loads(body.decode("utf-8", "replace"))
         value = found.get("as_of")
@@ -869,6 +877,14 @@ class Process:
         self.log_dir = None
         self.root = None  # the data folder where its record is
         self.looker = Looker(probe, self)
+        self.looker.start()
+
+    def begin_anew(self):
+        """A script that ran one eval runs another one."""
+        self.alive, self.ended_at = True, None
+        watches = self.looker.watches
+        self.looker = Looker(self.probe, self)
+        self.looker.watches = watches
         self.looker.start()
 
     def shown(self):
@@ -1138,6 +1154,7 @@ class Finder:
         self.cache = {}  # path -> (what stat said, record)
         self.seen = {}  # pid -> (start ticks, first seen, looked at, verdict)
         self.scanned = -1e9
+        self.roots = {}  # pid -> (looked at, data folder), of processes without a record
         self.named = {}  # pid -> start, of processes that are Inspect by their command line
         self.uid = os.getuid()
 
@@ -1287,6 +1304,8 @@ class Finder:
                 continue
             found[(pid, start)] = (record, "record", False)
         sockets = None
+        if len(self.roots) > 1000:
+            self.roots.clear()
         for pid, start in self.running().items():
             key = (pid, start)
             if key in found:
@@ -1298,9 +1317,13 @@ class Finder:
             root = known.root if known is not None and known.root else None
             record = None
             if root is None:
-                if sockets is None:
-                    sockets = self.control_sockets()
-                root = sockets.get(pid) or data_root(environ_of(pid))
+                now = time.monotonic()
+                looked, root = self.roots.get(pid, (-1e9, None))
+                if now - looked > 2.0:
+                    if sockets is None:
+                        sockets = self.control_sockets()
+                    root = sockets.get(pid) or data_root(environ_of(pid))
+                    self.roots[pid] = (now, root)
             if root != self.root:
                 record = self.records(root).get(pid)
             if self.given is not None and os.path.realpath(root) != os.path.realpath(self.given):
@@ -1945,12 +1968,12 @@ class Probe:
                     process.looker.poke()
             if not self.started:
                 continue
-            for process in list(self.processes.values()):
-                if process.looker.tick(now):
-                    began = process.looker.began
-                    if began is not None:
-                        process.overdue(time.time() - (now - began))
-            self.headers.tick(now)
+            try:
+                for process in list(self.processes.values()):
+                    process.looker.tick(now)
+                self.headers.tick(now)
+            except Exception:  # whatever breaks, the lease goes on
+                traceback.print_exc()
             if now - beaten >= (1.0 if self.looks else BEAT):
                 beaten = now
                 self.out.state("beat", "beat", self.beat)
@@ -1963,8 +1986,8 @@ class Probe:
             if self.polling:
                 try:
                     self.update(self.finder.look())
-                except OSError:
-                    pass
+                except Exception:
+                    traceback.print_exc()
             self.rescan.wait(self.discover_every)
 
     def update(self, found):
@@ -1976,7 +1999,8 @@ class Probe:
                 self.describe(process, how, by_name)
                 self.processes[key] = process
             process.by_name = process.by_name or by_name
-            process.alive, process.ended_at = True, None
+            if process.ended_at is not None:
+                process.begin_anew()
             if record is not None:
                 self.learn(process, record)
             elif process.socket_path is None:

@@ -9,8 +9,8 @@ from tests.support.sshd import Sshd, running
 
 
 @pytest.fixture(scope="session")
-def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
-    with running(tmp_path_factory.mktemp("sshd")) as server:
+def sshd() -> Iterator[Sshd]:
+    with running() as server:
         yield server
 
 

@@ -17,7 +17,7 @@ from tests.support.direct_probe import direct_probe
 from tests.support.fake_eval import fake_eval, http
 from tests.support.hearing import hearing
 from tests.support.reached import machine_of, station_of, trusting
-from tests.support.sshd import Sshd
+from tests.support.sshd import Sshd, running
 
 LEASE = 2.0
 
@@ -177,12 +177,8 @@ async def test_nothing_is_left_after_the_station_was_cancelled(sshd: Sshd, tmp_p
 
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGSTOP])
-async def test_nothing_is_left_after_sshd_was_hit(
-    sign: signal.Signals, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    from tests.support.sshd import running
-
-    with running(tmp_path_factory.mktemp("sshd")) as server:
+async def test_nothing_is_left_after_sshd_was_hit(sign: signal.Signals, tmp_path: Path) -> None:
+    with running() as server:
         known = trusting(server, tmp_path)
         station = station_of(machine_of(server), known, lease=LEASE)
         async with hearing(station) as heard:

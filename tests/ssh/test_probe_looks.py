@@ -324,3 +324,28 @@ def test_a_frame_that_is_not_right_is_refused_and_nothing_else_suffers(tmp_path:
         probe.until(lambda: len(probe.of("refused")) >= 4)
         place = {"pid": fake.pid, "start": row["start"]}
         assert probe.reply(probe.ask("get", **place, path="/tasks")).head["status"] == 200
+
+
+def test_replies_between_the_parts_of_a_large_answer_keep_both_whole(tmp_path: Path) -> None:
+    big = json.dumps(["y" * 1000] * 12_000).encode()
+
+    def serve(connection: socket.socket, line: str) -> bool:
+        body = big + b" " * len(fake.asked) if "/big" in line else b"[]"
+        connection.sendall(http(body))
+        return True
+
+    with (
+        fake_eval(tmp_path, serve) as fake,
+        fake_eval(tmp_path, says([1])) as other,
+        direct_probe(tmp_path) as probe,
+    ):
+        row = probe.process(other.pid)
+        place = {"pid": other.pid, "start": row["start"]}
+        probe.stop_reading()
+        watch(probe, fake, path="/big")
+        probe.until(lambda: fake.asked)
+        probe.go_on_reading()
+        numbers = [probe.ask("get", **place, path="/x") for _ in range(20)]
+        for number in numbers:
+            assert probe.reply(number).body == b"[1]"
+        assert probe.first("answer").body.rstrip() == big

@@ -99,9 +99,8 @@ def test_what_the_probe_writes_in_parts_is_put_together(
     before = module.MAX_PART
     module.MAX_PART = size
     try:
-        pieces = b"".join(
-            bytes(piece) for piece in module.Out(-1).pieces((kind, {"id": 3}, body, None))
-        )
+        parts = module.Out(-1).parts((kind, {"id": 3}, body, None))
+        pieces = b"".join(bytes(piece) for part in parts for piece in part)
     finally:
         module.MAX_PART = before
     splitter = Splitter()

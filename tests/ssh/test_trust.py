@@ -4,12 +4,10 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from core.model.machine import LinkState
 from tests.support.hearing import hearing
 from tests.support.reached import machine_of, station_of, trusting
-from tests.support.sshd import Sshd, fingerprint
+from tests.support.sshd import Sshd, fingerprint, prepared
 
 
 async def test_an_unknown_key_is_shown_and_accepted_by_its_fingerprint(
@@ -63,21 +61,13 @@ async def test_a_revoked_key_is_refused(sshd: Sshd, tmp_path: Path) -> None:
         assert fingerprint(sshd.root / "host_ed25519.pub") in (refused.reason or "")
 
 
-async def test_the_known_one_of_several_keys_is_asked_for(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    from tests.support.sshd import prepare, require_sshd
-
-    require_sshd()
-    server = prepare(tmp_path_factory.mktemp("sshd"))
-    server.host_keys = ("host_ed25519", "host_rsa")
-    server.start()
-    try:
+async def test_the_known_one_of_several_keys_is_asked_for(tmp_path: Path) -> None:
+    with prepared() as server:
+        server.host_keys = ("host_ed25519", "host_rsa")
+        server.start()
         known = trusting(server, tmp_path, key="host_rsa")
         async with hearing(station_of(machine_of(server), known)) as heard:
             await heard.hello()
-    finally:
-        server.stop()
 
 
 async def test_the_users_known_hosts_is_read_and_never_written(sshd: Sshd, tmp_path: Path) -> None:

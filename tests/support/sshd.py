@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -248,13 +248,34 @@ def prepare(root: Path) -> Sshd:
 
 
 @contextmanager
-def running(root: Path, options: str = "") -> Generator[Sshd, None, None]:
-    """Yield a running sshd; stop it and its sessions afterwards."""
+def prepared() -> Generator[Sshd, None, None]:
+    """Yield an sshd that does not run yet, in a folder that its users may pass through.
+
+    pytest's own folders won't do: each new session of pytest closes them to other users.
+    """
     require_sshd()
+    root = Path(tempfile.mkdtemp(prefix="evalroom-sshd-"))
     sshd = prepare(root)
-    sshd.options = options
-    sshd.start()
     try:
         yield sshd
     finally:
         sshd.stop()
+        shutil.rmtree(root, ignore_errors=True)
+
+
+@contextmanager
+def running(root: Path | None = None, options: str = "") -> Generator[Sshd, None, None]:
+    """Yield a running sshd; stop it and its sessions afterwards.
+
+    Args:
+        root: Where its files are kept; None: in a folder of its own that goes with it.
+        options: More lines for its config.
+    """
+    require_sshd()
+    with prepared() if root is None else nullcontext(prepare(root)) as sshd:
+        sshd.options = options
+        sshd.start()
+        try:
+            yield sshd
+        finally:
+            sshd.stop()
