@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.segment import Segment
 
 from core.text import Shown
 from core.views.cells import Span
 from tui.bindings import bindings
-from tui.panes.painted import Line, cut, fitted
+from tui.panes.painted import Line, fitted
 from tui.panes.pane import FRAME, Pane
 
 TextLine = tuple[Span, ...]
@@ -136,7 +137,7 @@ def folded(line: TextLine, width: int, indent: int = 0) -> list[TextLine]:
                 part = _beginning(rest, left) or rest[:1]
                 part = _up_to_a_word(part) if len(part) < len(rest) else part
             now.append(Span(Shown(part), span.tone))
-            left -= len(part) if part.isascii() else Segment(part).cell_length
+            left -= len(part) if part.isascii() else cell_len(part)
             rest = rest[len(part) :]
     out.append(tuple(now))
     return out
@@ -144,10 +145,14 @@ def folded(line: TextLine, width: int, indent: int = 0) -> list[TextLine]:
 
 def _beginning(text: str, width: int) -> str:
     """Return as much of `text` as `width` cells hold."""
-    if text.isascii() or Segment(text).cell_length <= width:
+    if text.isascii():
         return text[:width]
-    without_sign = cut(text, width + 1)
-    return without_sign.removesuffix("…")
+    used = 0
+    for index, char in enumerate(text):
+        used += cell_len(char)
+        if used > width:
+            return text[:index]
+    return text
 
 
 def _up_to_a_word(part: str) -> str:

@@ -60,7 +60,7 @@ class Painted(Widget):
         changed = [
             region
             for y, (old, new) in enumerate(zip(before, now, strict=True))
-            if old is not new and (region := _difference(old, new, y, size.width))
+            if old is not new and (region := difference(old, new, y, size.width))
         ]
         if changed:
             self.refresh(*changed)
@@ -164,7 +164,7 @@ def _cells(text: str) -> int:
     return len(text) if text.isascii() else cell_len(text)
 
 
-def _difference(old: Line, new: Line, y: int, width: int) -> Region | None:
+def difference(old: Line, new: Line, y: int, width: int) -> Region | None:
     if old == new:
         return None
     start = 0

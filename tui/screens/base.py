@@ -48,6 +48,10 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         self.place = place
         self.panes: tuple[Pane, ...] = self.make_panes()
         self.current = 0
+        self._header, self._pane_bar, self._key_bar = Header(), PaneBar(), KeyBar()
+        self._too_small, self._body = TooSmall(), Container(*self.panes, id="panes")
+        self._filter_line = Input(id="filter", select_on_focus=False)
+        self._filter_line.cursor_blink = False
 
     # For the screens that derive
 
@@ -89,20 +93,17 @@ class PanesScreen(Screen[None], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         """Lay out header, panes and bars."""
-        yield Header()
-        yield PaneBar()
-        with Container(id="panes"):
-            yield from self.panes
-        line = Input(id="filter", select_on_focus=False)
-        line.cursor_blink = False
-        yield line
-        yield KeyBar()
-        yield TooSmall()
+        yield self._header
+        yield self._pane_bar
+        yield self._body
+        yield self._filter_line
+        yield self._key_bar
+        yield self._too_small
 
     def on_mount(self) -> None:
         """Take the keys and draw what is known."""
-        self.query_one("#filter", Input).display = False
-        self.query_one(TooSmall).display = False
+        self._filter_line.display = False
+        self._too_small.display = False
         self.enter(self.current)
         self.renew()
 
@@ -123,7 +124,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         fleet, now = app.room.fleet, app.room.now()
         self.fill(fleet, now)
         self._lay_out()
-        self.query_one(Header).show(self._totals(fleet, now), now)
+        self._header.show(self._totals(fleet, now), now)
         self.say_keys()
 
     def tick(self) -> None:
@@ -132,7 +133,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
             app = self.room_app
             now = app.room.now()
             self.fill(app.room.fleet, now)
-            self.query_one(Header).tick(now)
+            self._header.tick(now)
 
     def _totals(self, fleet: Fleet, now: float) -> list[tuple[Span, ...]]:
         groups = [group for group in header_totals(fleet, now) if group]
@@ -144,16 +145,15 @@ class PanesScreen(Screen[None], inherit_bindings=False):
     def _lay_out(self) -> None:
         width, height = self.size
         small = width < LEAST_WIDTH or height < LEAST_HEIGHT
-        too_small = self.query_one(TooSmall)
-        if too_small.display != small:
-            too_small.display = small
-            self.query_one("#panes").display = not small
-            self.query_one(KeyBar).display = not small
-        bar = self.query_one(PaneBar)
+        if self._too_small.display != small:
+            self._too_small.display = small
+            self._body.display = not small
+            self._key_bar.display = not small
+        bar = self._pane_bar
         bar.display = self.shows_one_pane and not small and len(self.panes) > 1
         if small:
             return
-        height -= 2 + self.query_one("#filter").display + bar.display
+        height -= 2 + self._filter_line.display + bar.display
         if self.shows_one_pane:
             for index, pane in enumerate(self.panes):
                 pane.display = index == self.current
@@ -246,7 +246,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
     def say_keys(self) -> None:
         """Draw the keys of where the operator is."""
         if self.is_mounted:
-            self.query_one(KeyBar).show(self._bar_keys())
+            self._key_bar.show(self._bar_keys())
 
     def _bar_keys(self) -> Iterable[tuple[str, str]]:
         able = set(self.able())
@@ -296,7 +296,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         pane = self.panes[self.current]
         if not isinstance(pane, TablePane):
             return
-        line = self.query_one("#filter", Input)
+        line = self._filter_line
         line.display = True
         line.value = pane.arrangement.filter
         line.cursor_position = len(line.value)
@@ -315,7 +315,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
 
     def on_key(self, event: events.Key) -> None:
         """Leave the filter line with Esc, which takes the filter away too."""
-        line = self.query_one("#filter", Input)
+        line = self._filter_line
         if line.has_focus and event.key in {"escape", "tab", "down", "up"}:
             if event.key == "escape":
                 line.value = ""
@@ -324,7 +324,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
             self._close_filter()
 
     def _close_filter(self) -> None:
-        self.query_one("#filter", Input).display = False
+        self._filter_line.display = False
         self.panes[self.current].focus(scroll_visible=False)
         self._lay_out()
 

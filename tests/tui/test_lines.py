@@ -1,0 +1,52 @@
+"""Folding text to lines, and painting only what changed."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+
+from core.text import Shown, shown
+from core.views.cells import Span
+from tui.panes.lines import folded
+from tui.panes.painted import cut, difference, fitted
+
+
+def texts(lines: list[tuple[Span, ...]]) -> list[str]:
+    return ["".join(span.text for span in line) for line in lines]
+
+
+def test_a_line_is_folded_at_a_word() -> None:
+    assert texts(folded((Span(Shown("one two three")),), 8)) == ["one two ", "three"]
+
+
+def test_the_rest_of_a_fact_stands_under_its_value() -> None:
+    line = (Span(Shown("why  ")), Span(Shown("aaa bbb ccc ddd")))
+    assert texts(folded(line, 13, 5)) == ["why  aaa bbb ", "     ccc ddd"]
+
+
+@given(st.text(max_size=60), st.integers(2, 30))
+def test_no_folded_line_is_wider_than_the_room(text: str, width: int) -> None:
+    for line in texts(folded((Span(shown(text)),), width)):
+        assert cell_len(line) <= width
+
+
+@given(st.text(max_size=60), st.integers(0, 30))
+def test_a_text_is_cut_to_its_cells(text: str, width: int) -> None:
+    assert cell_len(cut(shown(text), width)) <= width
+
+
+@given(st.lists(st.text(max_size=12), max_size=4), st.integers(0, 30))
+def test_fitted_segments_are_exactly_as_wide_as_asked(parts: list[str], width: int) -> None:
+    segments = [Segment(shown(part), Style()) for part in parts]
+    out = fitted(segments, width, Style())
+    assert sum(cell_len(segment.text) for segment in out) == width
+
+
+def test_only_the_cells_that_differ_are_named() -> None:
+    old = (Segment("name  "), Segment("1s"), Segment(" end"))
+    new = (Segment("name  "), Segment("2s"), Segment(" end"))
+    region = difference(old, new, 3, 12)
+    assert region is not None
+    assert (region.x, region.y, region.width) == (6, 3, 2)
+    assert difference(old, old, 3, 12) is None
