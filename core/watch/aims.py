@@ -33,6 +33,9 @@ PAUSED_EVERY = 60.0
 ONCE = 86_400.0
 """Seconds between looks at what does not change any more."""
 
+NAME_LIMIT = 500
+"""Longest task or eval id that is asked about, characters: they go into the head of a frame."""
+
 AimKind = Literal["tasks", "samples", "running", "errors", "score"]
 DELTAS = 5
 """API version from which a delta names the counts of the whole task (Inspect 0.3.250)."""
@@ -87,7 +90,7 @@ def aims(
             cadence = cadence_of(task, now, focused=focused, cadences=config.cadences)
             ended = task.row.status == "completed"
             every = min(every, IDLE_EVERY if ended else cadence.tasks)
-            if task.row.eval_id and task_key.task_id:
+            if all(0 < len(name) <= NAME_LIMIT for name in (task.row.eval_id, task_key.task_id)):
                 resting = task.row.quiesced and not focused
                 yield from _of_task(
                     task,

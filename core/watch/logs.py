@@ -13,6 +13,8 @@ from core.text import shown
 
 DEADLINE = 60.0
 """Seconds that reading a header may take: a cold import of Inspect is most of it."""
+LOCATION_LIMIT = 4_096
+"""Longest location of a log that is read, characters."""
 _FINAL = frozenset({"success", "error", "cancelled"})
 
 
@@ -24,7 +26,9 @@ def header_wants(fleet: Fleet, machine: MachineName) -> tuple[TaskKey, ...]:
 
 
 def _wants(task: Task) -> bool:
-    if task.state is not TaskState.FINISHING or not task.row.log_location:
+    if task.state is not TaskState.FINISHING:
+        return False
+    if not 0 < len(task.row.log_location) <= LOCATION_LIMIT:
         return False
     return task.header is None or task.header.status not in _FINAL
 
