@@ -205,15 +205,14 @@ class AsyncsshLink:
             raise LinkLost(machine, f"the connection to {machine} is not open")
         async with asyncio.timeout(OPENING):
             await self._free.acquire()
-        try:
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._free.release)
             with as_machine_errors(machine):
                 async with asyncio.timeout(OPENING):
                     process = await connection.create_process(
                         SHELL, encoding=None, request_pty=False, x11_forwarding=False
                     )
-        except BaseException:
-            self._free.release()
-            raise
+            undo.pop_all()
         return AsyncsshProgram(self._machine, process, self._free.release)
 
     async def close(self) -> None:
