@@ -18,7 +18,7 @@ import aiosqlite
 from core.errors import StorageError
 from core.text import shown
 from storage.paths import private_file
-from storage.schema import DatabaseUnusable, is_broken, prepare, primary_code
+from storage.schema import DatabaseUnusable, is_broken, prepare, primary_code, transaction
 
 _BUSY_SECONDS = 10.0
 _CLOSE_SECONDS = 2.0
@@ -90,15 +90,8 @@ class Database:
         """
 
         def whole(connection: sqlite3.Connection) -> T:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                result = work(connection)
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-            return result
+            with transaction(connection):
+                return work(connection)
 
         return await self._run(whole)
 
@@ -159,15 +152,15 @@ class Database:
             await connection
             connection.row_factory = sqlite3.Row
             await _on_thread(connection, lambda raw: prepare(raw, self.path))
-        except BaseException as error:
-            await _close(connection)
-            if isinstance(error, sqlite3.Error) and is_broken(error):
+            self._connection, self._inode = connection, inode
+        except sqlite3.Error as error:
+            if is_broken(error):
                 place = shown(str(self.path))
                 raise DatabaseUnusable(f"{place} is no usable database: {error}") from error
-            if isinstance(error, sqlite3.Error):
-                raise _said(self.path, error, None) from error
-            raise
-        self._connection, self._inode = connection, inode
+            raise _said(self.path, error, None) from error
+        finally:
+            if self._connection is not connection:
+                await _close(connection)
 
 
 async def _on_thread(connection: aiosqlite.Connection, work: Work[T]) -> T:

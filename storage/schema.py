@@ -2,7 +2,8 @@
 
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 
@@ -53,9 +54,20 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
             raise DatabaseUnusable(f"{shown(str(path))} is damaged")
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("BEGIN IMMEDIATE")  # another evalroom that starts now waits here
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Generator[None, None, None]:
+    """Write all that the block writes, or nothing. A reader that writes later gets no BUSY."""
+    connection.execute("BEGIN IMMEDIATE")
     try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    with transaction(connection):  # another evalroom that starts now waits here
         version = _check_owner(connection, path)
         for number, sql in migrations():
             if number > version:
@@ -63,11 +75,6 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {number}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _check_owner(connection: sqlite3.Connection, path: Path) -> int:
