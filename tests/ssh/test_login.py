@@ -3,19 +3,23 @@
 import asyncio
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import asyncssh
 import pytest
 
 from core.config import MachineConfig
+from core.errors import NeedsYou
 from core.ids import MachineName
 from core.model.machine import LinkState
+from ssh.asyncssh_auth import Secrets
+from ssh.asyncssh_link import AsyncsshLink
 from ssh.ssh_config import resolved
 from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, machine_of, station_of, trusting
-from tests.support.sshd import Sshd, keygen
+from tests.support.sshd import Sshd, keygen, prepared
 
 
 def ssh_config(text: str) -> None:
@@ -149,3 +153,73 @@ async def test_a_key_file_that_is_missing_is_named(sshd: Sshd, tmp_path: Path) -
     async with hearing(station_of(machine, trusting(sshd, tmp_path))) as heard:
         refused = await heard.link(LinkState.REFUSED)
         assert "nowhere" in (refused.reason or "")
+
+
+async def test_a_password_is_asked_for_once_and_kept_in_memory(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def ask(prompt: str, seen: bool) -> str | None:
+        assert not seen
+        asked.append(prompt)
+        return "open sesame"
+
+    with prepared() as server:
+        server.options = "PasswordAuthentication yes\nPubkeyAuthentication no"
+        server.set_password("bob", "open sesame")
+        server.start()
+        station = station_of(machine_of(server, "bob"), trusting(server, tmp_path), ask=ask)
+        async with hearing(station) as heard:
+            await heard.link(LinkState.NEEDS_YOU)
+            assert asked == []
+            station.retry_now()
+            await heard.hello()
+            assert asked == [f"Password for bob@127.0.0.1:{server.port}"]
+            server.stop()
+            server.start()
+            await heard.until(lambda: len(heard.frames("hello")) > 1)
+            assert len(asked) == 1
+
+
+class _Token(asyncssh.SSHServer):
+    """Wants a token, as a host with a second factor does."""
+
+    def begin_auth(self, username: str) -> bool:
+        del username
+        return True
+
+    def kbdint_auth_supported(self) -> bool:
+        return True
+
+    def get_kbdint_challenge(
+        self, username: str, lang: str, submethods: str
+    ) -> tuple[str, str, str, list[tuple[str, bool]]]:
+        del username, lang, submethods
+        return "", "Second \x1b[2Jfactor", "", [("Token: ", True)]
+
+    def validate_kbdint_response(self, username: str, responses: Sequence[str]) -> bool:
+        del username
+        return list(responses) == ["123456"]
+
+
+async def test_a_second_factor_is_asked_for_in_harmless_words(tmp_path: Path) -> None:
+    asked: list[tuple[str, bool]] = []
+
+    async def ask(prompt: str, seen: bool) -> str | None:
+        asked.append((prompt, seen))
+        return "123456"
+
+    key = asyncssh.read_private_key(keygen(tmp_path / "host"))
+    server = await asyncssh.listen("127.0.0.1", 0, server_factory=_Token, server_host_keys=[key])
+    async with server:
+        port = server.get_port()
+        known = tmp_path / "known_hosts"
+        known.write_text(f"[127.0.0.1]:{port} {key.export_public_key('openssh').decode()}")
+        machine = MachineConfig(name=MachineName("otp"), host="127.0.0.1", port=port, user="alice")
+        link = AsyncsshLink(machine, known_hosts=known, secrets=Secrets(), ask=None)
+        with pytest.raises(NeedsYou):
+            await link.open()
+        assert asked == []
+        link = AsyncsshLink(machine, known_hosts=known, secrets=Secrets(), ask=ask)
+        await link.open()
+        await link.close()
+        assert asked == [("Second ␛[2Jfactor Token:", True)]

@@ -119,12 +119,12 @@ class Sshd:
         keys = "".join(f"HostKey {self.root / name}\n" for name in self.host_keys)
         config.write_text(
             f"Port {self.port}\nListenAddress 127.0.0.1\n{keys}"
+            f"{self.options}\n"  # the first word for a thing counts
             f"PidFile {self.root / 'sshd.pid'}\nAuthorizedKeysFile {self.root / 'authorized'}\n"
             "PasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\n"
             "StrictModes no\nPermitRootLogin yes\nLogLevel VERBOSE\nMaxStartups 100\n"
             "Subsystem sftp internal-sftp\nAcceptEnv EVALROOM_TEST_*\n"
             f"SetEnv PATH={os.environ['PATH']}\n"
-            f"{self.options}\n"
         )
         Path("/run/sshd").mkdir(exist_ok=True)
         script = (
@@ -148,6 +148,21 @@ class Sshd:
                     return
             time.sleep(0.02)
         raise AssertionError(f"sshd did not start: {(self.root / 'sshd.log').read_text()[-2000:]}")
+
+    def set_password(self, user: str, password: str) -> None:
+        """Give `user` a password."""
+        done = subprocess.run(
+            ["openssl", "passwd", "-6", password], check=True, capture_output=True, text=True
+        )
+        shadow = self.root / "up" / "shadow"
+        lines = shadow.read_text().splitlines()
+        new = [
+            f"{user}:{done.stdout.strip()}:19000:0:99999:7:::"
+            if line.startswith(f"{user}:")
+            else line
+            for line in lines
+        ]
+        shadow.write_text("\n".join(new) + "\n")
 
     def stop(self) -> None:
         """Stop its listener and every session of it."""
