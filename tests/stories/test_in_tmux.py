@@ -1,0 +1,126 @@
+"""The room in a real tmux, on a real eval, from the first frame to the last key."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bench.rooms import home_env
+from tests.support.evals import Evals, short_folder
+from tests.support.tmux import Tmux, in_tmux
+
+EVALROOM = (sys.executable, "-m", "tui")
+ROOT = Path(__file__).parents[2]
+
+
+def _config(folder: Path, data_dir: Path) -> Path:
+    file = folder / "config.toml"
+    file.write_text(f'[[machines]]\nname = "here"\nlink = "command"\ndata_dir = "{data_dir}"\n')
+    file.chmod(0o600)
+    return file
+
+
+def _env(folder: Path) -> dict[str, str]:
+    return {**home_env(folder), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(("columns", "lines"), [(200, 50), (80, 24)])
+def test_an_operator_finds_a_sample_and_leaves(evals: Evals, columns: int, lines: int) -> None:
+    one = evals.start("turns", args={"samples": 8, "turns": 200, "sleep": 0.5})
+    with short_folder() as folder:
+        command = [*EVALROOM, "--config", str(_config(folder, one.data_dir))]
+        with in_tmux(folder, command, columns=columns, lines=lines, env=_env(folder)) as tmux:
+            tmux.until("Machines")
+            one.wait_ready()
+            tmux.keys("2")
+            _filter_to(tmux, one.folder.parent.name, "turns")  # other evals may run here too
+            tmux.keys("Enter")
+            tmux.until("Progress")
+            tmux.keys("1")
+            tmux.until("mock/talker")
+            tmux.keys("Escape")
+            tmux.until("Findings")
+            tmux.keys("3")
+            tmux.until("s001")
+            _filter_to(tmux, "s003", "s003")
+            tmux.until(lambda screen: "s001" not in screen)
+            tmux.keys("Enter")
+            tmux.until("s003 epoch 1")
+            tmux.keys("?")
+            tmux.until("withheld")
+            tmux.keys("Escape")
+            tmux.until("s003 epoch 1")
+            tmux.keys("Escape")
+            tmux.until("Findings")
+            assert "running" in tmux.title()
+            one.kill()
+            tmux.keys("4")
+            tmux.until(lambda screen: "ended" in screen or "gone" in screen)
+            tmux.keys("q")
+            _leave(tmux)
+            tmux.until_gone()
+    assert _probes_of(folder) == []
+
+
+def _filter_to(tmux: Tmux, text: str, shown: str) -> None:
+    tmux.keys("/")
+    tmux.keys(text)
+    tmux.keys("Enter")
+    tmux.until(shown)
+
+
+def _leave(tmux: Tmux) -> None:
+    """Confirm leaving where the room asks."""
+    if tmux.is_alive():
+        tmux.keys("Enter")
+
+
+def _probes_of(folder: Path) -> list[str]:
+    listed = subprocess.run(
+        ["pgrep", "-af", "evalroom-probe"], capture_output=True, text=True, check=False
+    )
+    ours = f"XDG_STATE_HOME={folder}"
+    return [line for line in listed.stdout.splitlines() if ours in _environ(int(line.split()[0]))]
+
+
+def _environ(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().replace(b"\0", b"\n").decode()
+    except OSError:
+        return ""
+
+
+@pytest.mark.timeout(120)
+def test_the_embedded_default_opens_the_room_and_cleans_up() -> None:
+    with short_folder() as folder:
+        env = {**_env(folder), "TMPDIR": str(folder)}
+        command = [*EVALROOM, "demo", "--seconds", "60"]
+        with in_tmux(folder, command, columns=120, lines=40, env=env) as tmux:
+            tmux.until("evalroom/archive", 60)
+            tmux.until("Samples of evalroom")
+            demos = list(folder.glob("evalroom-demo-*"))
+            assert demos, "the demo keeps its files in a folder of its own"
+            tmux.keys("q")
+            _leave(tmux)
+            tmux.until_gone(60)
+        assert list(folder.glob("evalroom-demo-*")) == []
+    assert not _lives(str(folder))
+
+
+def _lives(text: str) -> bool:
+    own = str(os.getpid())
+    return any(
+        text in _environ(int(entry.name)) and "inspect_ai" in _command(int(entry.name))
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and entry.name != own
+    )
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
