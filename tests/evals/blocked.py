@@ -16,9 +16,10 @@ from mocks import mock_model
 
 
 @solver
-def block(after: float, seconds: float, rest: float) -> Solver:
+def block(gate: str, seconds: float, rest: float) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        await anyio.sleep(after)
+        while gate and not Path(gate).exists():  # noqa: ASYNC110, ASYNC240 - a test opens it
+            await anyio.sleep(0.05)
         time.sleep(seconds)  # noqa: ASYNC251 - that is the point
         await anyio.sleep(rest)
         return state
@@ -27,10 +28,11 @@ def block(after: float, seconds: float, rest: float) -> Solver:
 
 
 @task
-def blocked(after: float = 2.0, seconds: float = 20.0, rest: float = 5.0) -> Task:
+def blocked(gate: str = "", seconds: float = 20.0, rest: float = 5.0) -> Task:
+    """Block for `seconds` once the file `gate` exists, then go on for `rest` seconds."""
     return Task(
         dataset=MemoryDataset([Sample(id=1, input="say yes", target="yes")], name="blocked"),
-        solver=[generate(), block(after, seconds, rest)],
+        solver=[generate(), block(gate, seconds, rest)],
         scorer=includes(),
         model=mock_model("blocker"),
     )

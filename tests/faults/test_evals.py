@@ -1,0 +1,171 @@
+"""Evals that end, die, block and try again, on two machines, as the desk sees them."""
+
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from core.events import ProcessGone, ProcessSeen, TasksSeen
+from core.ids import MachineName
+from core.model.process import Process, ProcessState
+from core.model.task import TaskState
+from tests.support.desk_on_evals import Watched, watching
+from tests.support.evals import Eval, Evals
+from tests.support.reached import machine_of
+from tests.support.sshd import Sshd, running
+
+RED, BLUE = MachineName("red"), MachineName("blue")
+
+
+@dataclass(frozen=True)
+class TwoMachines:
+    """Two sshds; their root users watch a data folder each."""
+
+    red: Sshd
+    blue: Sshd
+
+    def watching(self, evals: Evals) -> AbstractAsyncContextManager[Watched]:
+        """Run a desk over both."""
+        known = evals.folder / "known_hosts"
+        known.write_text(self.red.known_hosts_line() + self.blue.known_hosts_line())
+        machines = [
+            machine_of(sshd, "root", name=name, data_dir=str(data_dir(evals, name)))
+            for name, sshd in ((RED, self.red), (BLUE, self.blue))
+        ]
+        return watching(machines, known)
+
+
+def data_dir(evals: Evals, name: MachineName) -> Path:
+    """The data folder of a machine's evals."""
+    return evals.folder / name
+
+
+@pytest.fixture
+def two_machines(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[TwoMachines]:
+    (tmp_path / "operator").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "operator"))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    with (
+        running(tmp_path_factory.mktemp("red")) as red,
+        running(tmp_path_factory.mktemp("blue"), "MaxSessions 4") as blue,
+    ):
+        yield TwoMachines(red, blue)
+
+
+@pytest.mark.timeout(180)
+async def test_three_processes_on_two_machines_and_how_two_of_them_end(
+    two_machines: TwoMachines, evals: Evals
+) -> None:
+    ends = evals.start("turns", args={"samples": 2}, data_dir=data_dir(evals, RED))
+    dies = evals.start("tools", args={"samples": 4, "naps": 99}, data_dir=data_dir(evals, RED))
+    stays = evals.start("errors", data_dir=data_dir(evals, BLUE), keep=True)
+    async with two_machines.watching(evals) as watched:
+        for one, machine in ((ends, RED), (dies, RED), (stays, BLUE)):
+            await watched.key(one, machine)
+        assert {(task.machine, task.process.pid) for task in watched.fleet.tasks} == {
+            (RED, ends.pid),
+            (RED, dies.pid),
+            (BLUE, stays.pid),
+        }
+
+        async def until(one: Eval, machine: MachineName, wanted: ProcessState) -> Process:
+            def there() -> Process | None:
+                process = watched.process(one, machine)
+                return process if process is not None and process.state is wanted else None
+
+            return await watched.until(there, f"{machine} {wanted}", 60)
+
+        def ended(one: Eval, machine: MachineName, name: str, wanted: TaskState) -> bool:
+            task = watched.task(one, name, machine)
+            assert task is not None
+            if task.state is TaskState.SUCCESS:
+                assert task.header is not None
+                assert task.header.status == "success"
+            return task.state is wanted
+
+        await until(ends, RED, ProcessState.GONE)
+        assert ends.popen.wait(10) == 0
+        await watched.until(lambda: ended(ends, RED, "turns", TaskState.SUCCESS), "success", 60)
+
+        dies.kill()
+        assert dies.socket.exists()
+        await until(dies, RED, ProcessState.GONE)
+        await watched.until(lambda: ended(dies, RED, "tools", TaskState.LOST), "lost", 60)
+
+        await until(stays, BLUE, ProcessState.PARKED)
+        await watched.until(lambda: ended(stays, BLUE, "errors", TaskState.SUCCESS), "parked", 60)
+        errors = watched.task(stays, "errors", BLUE)
+        assert errors is not None
+        assert errors.row.samples.errored == 3
+        gone = [event for event in watched.events if isinstance(event, ProcessGone)]
+        assert [event.process.pid for event in gone] == [ends.pid, dies.pid]
+    async with two_machines.watching(evals) as afresh:
+        await afresh.key(stays, BLUE)
+        await afresh.desk.first_look(20)
+        assert [process.pid for process in afresh.fleet.processes] == [stays.pid]
+
+
+@pytest.mark.timeout(180)
+async def test_a_blocked_loop_is_starved_not_gone_and_a_retry_is_the_same_task(
+    two_machines: TwoMachines, evals: Evals
+) -> None:
+    gate = evals.folder / "gate"
+    blocked = evals.start(
+        "blocked", args={"gate": gate, "seconds": 20, "rest": 30}, data_dir=data_dir(evals, RED)
+    )
+    again = evals.start(
+        "errors", args={"always": 0, "fatal": "true", "sleep": 1, "samples": 3},
+        options=("--retry-attempts=3",), data_dir=data_dir(evals, BLUE), eval_set=True, keep=True,
+    )  # fmt: skip
+    async with two_machines.watching(evals) as watched:
+        key = await watched.key(blocked, RED)
+        first = await watched.key(again, BLUE)
+        gate.touch()
+
+        def state() -> ProcessState | None:
+            process = watched.process(blocked, RED)
+            return process.state if process is not None else None
+
+        await watched.until(lambda: state() is ProcessState.STARVED, "starved", 40)
+        task = watched.task(blocked, "blocked", RED)
+        assert task is not None
+        assert task.state is TaskState.RUNNING
+        assert watched.fleet.at - task.heard_at > 5.0
+
+        def tried_again() -> bool:
+            rows = [
+                row
+                for event in watched.events
+                if isinstance(event, TasksSeen) and event.process == first
+                for row in event.rows
+            ]
+            return len({row.eval_id for row in rows}) == 2 and rows[-1].attempts == 2
+
+        await watched.until(tried_again, "a second attempt", 60)
+        tasks = watched.tasks(again, BLUE)
+        assert len(tasks) == 1
+
+        await watched.until(lambda: state() is ProcessState.LIVE, "live again", 40)
+        states = [
+            event.state
+            for event in watched.events
+            if isinstance(event, ProcessSeen) and event.process == key
+        ]
+        assert {ProcessState.GONE, ProcessState.HEADLESS}.isdisjoint(states)
+        after = states[states.index(ProcessState.BUSY) :]
+        assert after[:2] == [ProcessState.BUSY, ProcessState.STARVED]
+
+        def succeeded() -> bool:
+            task = watched.task(again, "errors", BLUE)
+            return task is not None and task.state is TaskState.SUCCESS
+
+        await watched.until(succeeded, "the second attempt's log", 60)
+        task = watched.task(again, "errors", BLUE)
+        assert task is not None
+        assert task.header is not None
+        assert task.header.eval_id == task.row.eval_id
+        assert task.row.attempts == 2
