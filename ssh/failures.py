@@ -25,6 +25,14 @@ def _needs_you(machine: MachineName, why: str) -> MachineError:
     return NeedsYou(machine, f"{machine} did not let you in: {why}", _LOG_IN)
 
 
+def _no_channel(machine: MachineName, why: str) -> MachineError:
+    return LinkLost(
+        machine,
+        f"{machine} let you in but starts no program: {why}",
+        "one of: its sshd's MaxSessions is reached or 0, or sessions are forbidden for this key",
+    )
+
+
 _LOG_IN = "press r to be asked for what is missing; check the user, the key and the agent"
 
 Translate = Callable[[MachineName, str], MachineError]
@@ -47,7 +55,7 @@ TRANSLATIONS: dict[type[BaseException], Translate] = {
     asyncssh.CompressionError: _lost,
     asyncssh.ProtocolError: _lost,
     asyncssh.DisconnectError: _lost,
-    asyncssh.ChannelOpenError: _lost,
+    asyncssh.ChannelOpenError: _no_channel,
     asyncssh.ChannelListenError: _lost,
     asyncssh.BreakReceived: _lost,
     asyncssh.SignalReceived: _lost,
