@@ -6,6 +6,7 @@ one that catches what nobody expected.
 
 import asyncio
 import contextlib
+import itertools
 import os
 import sys
 import time
@@ -207,8 +208,10 @@ def _address(machine: "MachineConfig") -> str:
 
 
 @contextlib.asynccontextmanager
-async def _journal(config: "Config", places: "Paths") -> "AsyncGenerator[Keeping | None, None]":
-    """The history; the room opens without one when it can't be opened, and says so."""
+async def _journal(
+    config: "Config", places: "Paths"
+) -> "AsyncGenerator[tuple[Keeping | None, str], None]":
+    """The history, and what is to be said of it; None: it can't be opened, and the room is."""
     from storage.database import Database  # noqa: PLC0415
     from storage.journal import Journal  # noqa: PLC0415
 
@@ -216,14 +219,12 @@ async def _journal(config: "Config", places: "Paths") -> "AsyncGenerator[Keeping
     try:
         await database.open()
     except StorageError as error:
-        sys.stderr.write(f"evalroom: nothing is kept: {error.message}\n")
-        yield None
+        yield None, f"nothing is kept: {error.message} {error.advice}"
         return
     try:
-        if database.moved_aside is not None:
-            kept = shown(database.moved_aside.name)
-            sys.stderr.write(f"evalroom: the history was unusable; it is kept as {kept}\n")
-        yield Journal(database, limit_mib=config.storage.limit_mib, clock=_WallClock())
+        moved = database.moved_aside
+        said = f"the history was unusable; it is kept as {moved.name}" if moved else ""
+        yield Journal(database, limit_mib=config.storage.limit_mib, clock=_WallClock()), said
     finally:
         await database.close()
 
@@ -311,7 +312,7 @@ async def _room(config: "Config", words: Words) -> int:
         return await apps[0].ask(prompt, is_seen) if apps else None
 
     places = paths()
-    async with _journal(config, places) as keeping:
+    async with _journal(config, places) as (keeping, said):
         with _desk(config, words, keeping=keeping, ask=ask) as desk:
             app = RoomApp(
                 desk,
@@ -321,6 +322,10 @@ async def _room(config: "Config", words: Words) -> int:
                 keep_crash=keep_crash,
             )
             apps.append(app)
+            if keeping is None:
+                app.notice = shown("nothing is kept")  # for as long as the room is open
+            if said:
+                app.call_later(app.say, said, "look")
             await app.run_async(mouse=config.screen.mouse)
     return app.return_code or 0
 
@@ -339,7 +344,10 @@ async def _replay(words: Words) -> int:
     _trust_the_terminal()
     config = _read_config(words)
     events = read_recording(words.given["file"])
-    desk = ReplayDesk(events, clock=_WallClock(), speed=words.given["speed"])
+    first = list(itertools.islice(events, 1))  # what can't be read is told before the room opens
+    desk = ReplayDesk(
+        itertools.chain(first, events), clock=_WallClock(), speed=words.given["speed"]
+    )
     app = RoomApp(desk, screen=config.screen, keys=config.keys, keep_crash=keep_crash)
     await app.run_async(mouse=config.screen.mouse)
     return app.return_code or 0
