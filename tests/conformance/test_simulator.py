@@ -4,7 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,7 @@ class Watched:
 
 
 @asynccontextmanager
-async def watched(config: MachineConfig, folder: Path) -> AsyncIterator[Watched]:
+async def watched(config: MachineConfig, folder: Path) -> AsyncGenerator[Watched]:
     """Watch one machine."""
     station = station_for(
         config, known_hosts=folder / "known_hosts", read_only=True, ask=None, watch=QUICK
