@@ -5,14 +5,16 @@ this one reports the first and drops frames for the second.
 """
 
 import base64
+import contextlib
 import os
 import signal
 import sys
 import termios
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping
-from queue import Queue
+from queue import Full, Queue
 from typing import IO, Any, cast
 
 from textual.drivers._writer_thread import WriterThread
@@ -22,6 +24,7 @@ from core.text import Shown, shown
 
 GRACE = 2.0
 """Seconds between the wish to exit and the end of the process, whatever hangs."""
+_GIVING_BACK = 0.2
 _ESC = "\x1b"
 _SCREEN_PART = 700
 """GNU screen passes on no longer string than this, bytes."""
@@ -65,6 +68,14 @@ class RoomDriver(LinuxDriver):
     def has_mouse(self) -> bool:
         """Whether the mouse is ours."""
         return self._mouse
+
+    def close(self) -> None:
+        """End the writing thread; leave it behind where the terminal takes nothing more."""
+        thread = self._writer_thread
+        if thread is not None:
+            with contextlib.suppress(Full):
+                _queue_of(thread).put_nowait(None)
+            thread.join(_GIVING_BACK)
 
     def look(self) -> bool:
         """Look whether the terminal is still there; False once it is gone."""
@@ -160,14 +171,20 @@ def end_after(seconds: float, status: int) -> None:
 
 
 def _end(fd: int, status: int) -> None:
+    # Writing to a terminal that stalls never returns, so a thread does it and is left behind.
+    threading.Thread(target=_give_back, args=(fd,), daemon=True).start()
+    time.sleep(_GIVING_BACK)
+    os._exit(status)
+
+
+def _give_back(fd: int) -> None:
     try:
-        os.write(2, b"\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1004l\x1b[<u\x1b[?7h")
         mode = termios.tcgetattr(fd)
         mode[3] |= termios.ECHO | termios.ICANON | termios.ISIG | termios.IEXTEN
         termios.tcsetattr(fd, termios.TCSANOW, mode)
+        os.write(2, b"\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1004l\x1b[<u\x1b[?7h")
     except (termios.error, OSError):
         pass
-    os._exit(status)
 
 
 LEAVING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT)

@@ -9,9 +9,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+from rich.console import Console
 from rich.segment import Segment, Segments
 from textual.app import App
-from textual.filter import LineFilter, NoColor
+from textual.filter import LineFilter, Monochrome, NoColor
 
 from core.config import ScreenConfig
 from core.text import Shown, shown
@@ -46,6 +47,10 @@ class TerminalApp(App[None], inherit_bindings=False):
         self.terminal = terminal_of(self._environ, wants_ascii=config.ascii)
         super().__init__(driver_class=RoomDriver)
         self.animation_level = "none"
+        if self.terminal.depth in {"16", "none"}:
+            # A console that takes its terminal for a dumb one has a size of its own, and
+            # Textual never comes to rest between the two.
+            self.console = _plain_console(self.console)
         self._keep_crash = keep_crash
         self._title_told = Shown("")
         self._is_leaving = False
@@ -137,7 +142,8 @@ class TerminalApp(App[None], inherit_bindings=False):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return what every line goes through before it is written."""
-        filters = list(super().get_line_filters())
+        # What NO_COLOR means is decided here: to Textual it means shades of grey.
+        filters = [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
         if self.terminal.depth == "none":
             filters.append(_NO_COLOUR)
         filters.append(_HARMLESS)
@@ -187,6 +193,19 @@ class TerminalApp(App[None], inherit_bindings=False):
         for sequence in sequences:
             self.write(sequence)
         self.say(f"{what} sent to the terminal: {text}")
+
+
+def _plain_console(console: Console) -> Console:
+    return Console(
+        file=console.file,
+        color_system="standard",
+        force_terminal=True,
+        legacy_windows=False,
+        safe_box=False,
+        highlight=False,
+        emoji=False,
+        _environ={"TERM": "xterm"},
+    )
 
 
 _HARMLESS, _ASCII, _NO_COLOUR = Harmless(), Ascii(), NoColor()

@@ -5,21 +5,25 @@ As a program it opens the real app on such a fleet: `python -m tests.support.roo
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from textual.app import App
+from textual.pilot import Pilot
+
 from core.config import ScreenConfig
 from core.errors import RequestFailed
-from core.events import Event
+from core.events import Event, SamplesSeen
 from core.fleet import Fleet
 from core.fold import fold
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
 from core.model.machine import LinkState
-from core.model.sample import Activity, Sample, ToolCall
+from core.model.sample import Activity, Sample, SampleCounts, ToolCall
 from core.model.task import ProgressPoint
 from core.ports import Reply, Show
 from tests.support.fleets import (
@@ -51,7 +55,8 @@ class FakeRoom:
 
     Attributes:
         asked: What the screens wanted: ("focus", task), ("retry", machine) ...
-        answers: The body of each path that `read` knows, as (status, body).
+        answers: What `read` answers, as (status, body), by the path's beginning; `... content`
+            only where the content is asked for.
     """
 
     def __init__(self, fleet: Fleet | None = None) -> None:
@@ -103,7 +108,8 @@ class FakeRoom:
         del process, deadline
         self.asked.append(("read", path))
         for known, (status, body) in self.answers.items():
-            if path.startswith(known):
+            start, _, content = known.partition(" ")
+            if path.startswith(start) and (not content or f"{content}=true" in path):
                 return Reply(at=self.at, took=0.001, status=status, error=None, body=body)
         raise RequestFailed("the process does not answer")
 
@@ -135,6 +141,26 @@ def app_on(room: FakeRoom, **more: Any) -> RoomApp:
     """Return the app on a room, in a terminal that shows everything."""
     more.setdefault("environ", COLOURS)
     return RoomApp(room, **more)
+
+
+def screen_lines(app: App[Any]) -> list[str]:
+    """Return what is on screen, line by line, as text."""
+    strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
+    return [strip.text for strip in strips]
+
+
+def screen_text(app: App[Any]) -> str:
+    """Return what is on screen, as text."""
+    return "\n".join(line.rstrip() for line in screen_lines(app))
+
+
+async def shows(pilot: Pilot[None], words: str) -> None:
+    """Wait until these words are on screen."""
+    for _ in range(300):
+        await pilot.pause(0.02)
+        if words in screen_text(pilot.app):
+            return
+    raise AssertionError(f"{words!r} is not on screen:\n{screen_text(pilot.app)}")
 
 
 def busy_fleet() -> Fleet:
@@ -267,7 +293,15 @@ def hostile_fleet() -> Fleet:
         facts(host=evil, platform=evil, gpu_error=evil),
         process_seen(argv=("inspect", "eval", evil), cwd=evil, python=evil, run_id=evil),
         tasks_seen(row),
-        samples_seen(*rows, task=key),
+        SamplesSeen(
+            at=NOW,
+            task=key,
+            eval_id="e-t1",
+            as_of=NOW,
+            counts=SampleCounts(running=2, completed=1),
+            rows=tuple(rows),
+            whole=True,
+        ),
         link(LinkState.DOWN, reason=evil, advice=evil, at=NOW + 1),
         link(LinkState.UP, at=NOW + 2),
     )
@@ -286,6 +320,8 @@ class _Failing(FakeRoom):
 
 
 def _main(kind: str) -> int:
+    if os.environ.get("IGNORE_HANGUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     fleets = {"busy": busy_fleet, "hostile": hostile_fleet, "empty": Fleet, "failing": busy_fleet}
     room = _Failing(fleets[kind]()) if kind == "failing" else FakeRoom(fleets[kind]())
     crash = os.environ.get("CRASH_FILE")

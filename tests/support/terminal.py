@@ -95,6 +95,11 @@ class Terminal:
             self.read(left)
         return len(self.output) - before
 
+    def hang_up(self) -> None:
+        """Take the terminal away, as a closed window does."""
+        os.close(self._main)
+        self._main = os.open(os.devnull, os.O_RDWR)
+
     def close(self) -> None:
         """End the program and its children, and free the pty."""
         if self.process.poll() is None:

@@ -165,6 +165,7 @@ def _cells(text: str) -> int:
 
 
 def difference(old: Line, new: Line, y: int, width: int) -> Region | None:
+    """Return the cells in which line `y` differs from what it was; None where it is the same."""
     if old == new:
         return None
     start = 0

@@ -61,7 +61,8 @@ class TablePane(Pane):
         self.top = 0
         """Index of the first visible row."""
         self._cursor_key: Hashable | None = None
-        self._cursor = 0
+        self.cursor = 0
+        """Index of the row under the cursor."""
         self._sheet = Sheet(self.style_of)
         self._about: object = None
         self._wanted: Hashable | None = None
@@ -78,7 +79,7 @@ class TablePane(Pane):
         """
         if context != self._about:
             self._about = context
-            self._cursor_key, self._cursor, self.top = None, 0, 0
+            self._cursor_key, self.cursor, self.top = None, 0, 0
             self._sheet.forget()
             self.marks.clear()
         self.table = table
@@ -94,7 +95,7 @@ class TablePane(Pane):
     @property
     def cursor_key(self) -> Hashable | None:
         """The key of the row under the cursor; None where there is no row."""
-        return self.rows[self._cursor].key if self.rows else None
+        return self.rows[self.cursor].key if self.rows else None
 
     @property
     def chosen_keys(self) -> tuple[Hashable, ...]:
@@ -166,7 +167,7 @@ class TablePane(Pane):
             self._sheet.measure(columns, self.rows[:_MEASURED])
         last = self.top + height - self._titles
         visible = [
-            (row, self._setting(row, index == self._cursor))
+            (row, self._setting(row, index == self.cursor))
             for index, row in enumerate(self.rows[self.top : last], start=self.top)
         ]
         rows = self._sheet.lines(columns, visible, width)
@@ -200,7 +201,7 @@ class TablePane(Pane):
 
     def _reconcile(self) -> None:
         self.rows = arranged(self.table, self.arrangement)
-        before, offset = self._cursor_key, self._cursor - self.top
+        before, offset = self._cursor_key, self.cursor - self.top
         if self._wanted is not None and any(row.key == self._wanted for row in self.rows):
             self._cursor_key, self._wanted, offset = self._wanted, None, 0
         if self.marks:
@@ -215,27 +216,27 @@ class TablePane(Pane):
         found = next(
             (index for index, row in enumerate(self.rows) if row.key == self._cursor_key), None
         )
-        self._cursor = max(0, min(self._cursor, len(self.rows) - 1)) if found is None else found
+        self.cursor = max(0, min(self.cursor, len(self.rows) - 1)) if found is None else found
         self._cursor_key = self.cursor_key
         if self.top:
-            self.top = self._cursor - offset
+            self.top = self.cursor - offset
         self._keep_in_view()
 
     def _keep_in_view(self) -> None:
         space = self._row_space
         if space <= 0:
             return
-        if self._cursor < self.top:
-            self.top = self._cursor
-        elif self._cursor >= self.top + space:
-            self.top = self._cursor - space + 1
+        if self.cursor < self.top:
+            self.top = self.cursor
+        elif self.cursor >= self.top + space:
+            self.top = self.cursor - space + 1
         self.top = max(0, min(self.top, len(self.rows) - space))
 
     def _move(self, index: int) -> None:
         self._wanted = None
         if not self.rows:
             return
-        self._cursor = max(0, min(index, len(self.rows) - 1))
+        self.cursor = max(0, min(index, len(self.rows) - 1))
         self._keep_in_view()
         if self.cursor_key != self._cursor_key:
             self._cursor_key = self.cursor_key
@@ -256,19 +257,19 @@ class TablePane(Pane):
 
     def action_down(self) -> None:
         """Move one row down."""
-        self._move(self._cursor + 1)
+        self._move(self.cursor + 1)
 
     def action_up(self) -> None:
         """Move one row up."""
-        self._move(self._cursor - 1)
+        self._move(self.cursor - 1)
 
     def action_page_down(self) -> None:
         """Move a page down."""
-        self._move(self._cursor + max(self._row_space - 1, 1))
+        self._move(self.cursor + max(self._row_space - 1, 1))
 
     def action_page_up(self) -> None:
         """Move a page up."""
-        self._move(self._cursor - max(self._row_space - 1, 1))
+        self._move(self.cursor - max(self._row_space - 1, 1))
 
     def action_first(self) -> None:
         """Move to the first row."""
@@ -289,7 +290,7 @@ class TablePane(Pane):
         key = self.cursor_key
         if key is not None:
             self.marks ^= {key}
-            self._move(self._cursor + 1)
+            self._move(self.cursor + 1)
 
     def action_reverse(self) -> None:
         """Turn the order round."""
@@ -299,11 +300,11 @@ class TablePane(Pane):
 
     def on_mouse_scroll_down(self) -> None:
         """Move down."""
-        self._move(self._cursor + 3)
+        self._move(self.cursor + 3)
 
     def on_mouse_scroll_up(self) -> None:
         """Move up."""
-        self._move(self._cursor - 3)
+        self._move(self.cursor - 3)
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor on the row; a double click opens it."""

@@ -1,0 +1,40 @@
+"""Pictures of the app, held against stored ones."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+
+from tui.app import RoomApp
+
+
+class _Svg(SingleFileSnapshotExtension):
+    file_extension = "svg"
+    _write_mode = WriteMode.TEXT
+
+
+@pytest.fixture
+def utc() -> Iterator[None]:
+    """The operator's clock shows UTC, wherever the test runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.fixture
+def picture(snapshot: SnapshotAssertion, utc: None) -> Callable[[RoomApp], None]:
+    """Compare the app's screen with the stored picture; `--snapshot-update` draws it anew."""
+    del utc
+    stored = snapshot.use_extension(_Svg)
+
+    def compare(app: RoomApp) -> None:
+        svg = app.export_screenshot(title="evalroom")
+        drawn = re.sub(r"terminal-\d+", "terminal", svg)
+        assert drawn == stored
+
+    return compare

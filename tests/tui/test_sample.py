@@ -1,0 +1,154 @@
+"""A sample opened: what is read, what is withheld, what is shown."""
+
+import json
+from typing import Any
+
+from core.ids import SampleKey
+from tests.support.fleets import (
+    fleet_after,
+    link,
+    named,
+    process_seen,
+    sample,
+    samples_seen,
+    task_key,
+    task_row,
+    tasks_seen,
+)
+from tests.support.rooms import FakeRoom, app_on, screen_text, shows
+from tui.app import RoomApp
+
+KEY = SampleKey(task_key("t1"), 1, 1)
+EVAL = "/evals/e-t1/sample"
+TRACE = "boom \x1b[31m\u202e at line 3"
+
+
+def answers() -> dict[str, tuple[int, bytes]]:
+    """Return what a process of a new Inspect answers, without and with content."""
+    row: dict[str, Any] = {
+        "sample_id": 1,
+        "epoch": 1,
+        "status": "error",
+        "error_retries": [{}],
+        "error": {},
+    }
+    said: dict[str, Any] = {
+        **row,
+        "error": {"message": TRACE},
+        "error_retries": [{"message": "first try"}],
+    }
+    call = {"event": "tool", "uuid": "a", "timestamp": 1.0, "function": "bash", "has_error": True}
+    model = {"event": "model", "uuid": "b", "timestamp": 2.0, "model": "m", "pending": True}
+    events = {"events": [call, model], "next": "bm9uZQ", "done": False}
+    full = {**events, "events": [{**call, "result": "ls\n/root"}, model]}
+    talk = {
+        "as_of": 1.0,
+        "status": "running",
+        "count": 1,
+        "messages": [{"index": 0, "role": "user"}],
+    }
+    store = {
+        "as_of": 1.0,
+        "status": "running",
+        "count": 1,
+        "store": {"turn": {"type": "number", "size": 1}},
+    }
+    id_ = "?sample_id=1&epoch=1"
+    bodies: dict[str, Any] = {
+        f"{EVAL}/events{id_} content": full,
+        f"{EVAL}/events{id_}": events,
+        f"{EVAL}/messages{id_}": talk,
+        f"{EVAL}/store{id_}": store,
+        f"{EVAL}{id_} content": said,
+        f"{EVAL}{id_}": row,
+    }
+    return {path: (200, json.dumps(body).encode()) for path, body in bodies.items()}
+
+
+def opened(**more: Any) -> tuple[FakeRoom, RoomApp]:
+    fleet = fleet_after(
+        named(), link(), process_seen(), tasks_seen(task_row()), samples_seen(sample(1))
+    )
+    room = FakeRoom(fleet)
+    room.answers = answers()
+    app = app_on(room, **more)
+    return room, app
+
+
+def reads(room: FakeRoom) -> list[str]:
+    return [what for name, what in room.asked if name == "read"]
+
+
+async def test_nothing_is_read_before_a_sample_is_opened() -> None:
+    room, app = opened()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause(0.2)
+        assert reads(room) == []
+
+
+async def test_each_tab_reads_what_it_shows_and_no_content() -> None:
+    room, app = opened()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        app.go(KEY)
+        await shows(pilot, "withheld; ! shows it")
+        for key, words in (("2", "bash"), ("3", "user"), ("4", "turn")):
+            await pilot.press(key)
+            await shows(pilot, words)
+        assert "under way" not in screen_text(app)
+        assert reads(room)
+        assert not any("content" in path for path in reads(room))
+
+
+async def test_content_is_fetched_only_after_the_key_and_shown_harmless() -> None:
+    room, app = opened()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        app.go(KEY)
+        await shows(pilot, "withheld; ! shows it")
+        await pilot.press("exclamation_mark")
+        await shows(pilot, "boom ␛[31m⟦202E⟧ at line 3")
+        assert "content=true" in reads(room)[-1]
+        assert "first try" in screen_text(app)
+        await pilot.press("2")
+        await shows(pilot, "/root")
+        assert "not to be trusted" in screen_text(app)
+
+
+async def test_content_is_forgotten_when_the_sample_is_left() -> None:
+    room, app = opened()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        app.go(KEY)
+        await shows(pilot, "withheld; ! shows it")
+        await pilot.press("exclamation_mark")
+        await shows(pilot, "boom")
+        await pilot.press("escape")
+        await pilot.pause()
+        app.go(KEY)
+        await shows(pilot, "withheld; ! shows it")
+        assert "boom" not in screen_text(app)
+        assert "content" not in reads(room)[-1]
+
+
+async def test_a_process_that_does_not_answer_says_so_in_the_tab() -> None:
+    room, app = opened()
+    room.answers = {}
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        app.go(KEY)
+        await pilot.press("3")
+        await shows(pilot, "the process does not answer")
+
+
+async def test_an_opened_task_reads_its_knobs() -> None:
+    room, app = opened()
+    room.answers["/tasks/t1/config"] = (
+        200,
+        json.dumps({"max_samples": {"limit": 10, "in_use": 4, "adjustable": True}}).encode(),
+    )
+    async with app.run_test(size=(140, 40)) as pilot:
+        await pilot.pause()
+        app.go(KEY.task)
+        await shows(pilot, "max samples")
+        assert "4 of 10" in screen_text(app)

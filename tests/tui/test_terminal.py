@@ -1,0 +1,177 @@
+"""The app in a real terminal: what it writes, and how it ends."""
+
+import re
+import signal
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.terminal import Terminal
+from tests.support.usage import Meter
+
+ROOT = Path(__file__).parents[2]
+GIVEN_BACK = b"\x1b[?1049l"
+"""The end of the alternate screen: the terminal is as it was."""
+
+
+@contextmanager
+def room(kind: str, **env: str) -> Generator[Terminal, None, None]:
+    """Open the room on a fleet of `tests.support.rooms` in a terminal of its own."""
+    command = [sys.executable, "-m", "tests.support.rooms", kind]
+    terminal = Terminal(
+        command, cwd=ROOT, env={"LANG": "C.UTF-8", "NO_COLOR": "", "TMUX": "", **env}
+    )
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def wait_for_end(terminal: Terminal, seconds: float) -> float:
+    """Read until the program ends; return the seconds that took."""
+    began = time.monotonic()
+    while terminal.process.poll() is None:
+        assert time.monotonic() - began < seconds, "it did not end"
+        terminal.read(0.05)
+    terminal.read(0.05)
+    return time.monotonic() - began
+
+
+def without_sequences(output: bytes) -> str:
+    """Return the output without the sequences that a Textual app writes by itself."""
+    text = output.decode("utf-8", "strict")
+    text = text.replace("\x1b]22;default\x07", "")  # the pointer's shape
+    text = re.sub(r"\x1b\[[0-9;?>=<]*[ $]?[A-Za-z]", "", text)  # CSI: styles, moves, modes
+    return re.sub(r"\x1b\]2;([^\x1b\x07]*)\x07", r"\1", text)  # our own title
+
+
+def test_hostile_text_of_every_field_reaches_the_terminal_harmless() -> None:
+    with room("hostile") as terminal:
+        terminal.until("]2;evalroom")
+        keys = (
+            "1",
+            "\r",
+            "2",
+            "\r",
+            "\r",
+            "1",
+            "\x1b",
+            "\x1b",
+            "\x1b",
+            "3",
+            "j",
+            "\r",
+            "2",
+            "3",
+            "4",
+        )
+        for key in (*keys, "!", "1", "\x1b", "y", ":", "\x1b", "?", "\x1b", "4", "\r", "q", "\r"):
+            terminal.type(key)
+            terminal.drain(0.25)
+        wait_for_end(terminal, 10)
+        output = bytes(terminal.output)
+    assert b"EVILTITLE" in output, "the text itself is shown"
+    assert b"\x1b]52;c;RVZJTA" not in output
+    assert b"\x1b]2;EVIL" not in output
+    assert b"\x1b[2J" not in output
+    assert b"\x1b]8;" not in output
+    copied = re.findall(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07", output)
+    assert len(copied) <= 2
+    rest = without_sequences(re.sub(rb"\x1b\]52;c;[A-Za-z0-9+/=]*\x07", b"", output))
+    controls = {hex(ord(char)) for char in rest if ord(char) < 0x20 or 0x7F <= ord(char) <= 0x9F}
+    assert controls <= {hex(ord("\r")), hex(ord("\n"))}
+    assert not set(rest) & set("\u202e\u2066\u200b\U000e0041\ufeff")
+
+
+def test_an_idle_room_writes_nothing_and_costs_nothing() -> None:
+    with room("busy") as terminal:
+        terminal.until("evalroom: 1 down")
+        terminal.drain(1.0)
+        meter = Meter(terminal.process.pid)
+        assert terminal.drain(3.0) == 0
+        assert meter.share() < 0.1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT])
+def test_a_signal_ends_it_with_the_terminal_given_back(number: signal.Signals) -> None:
+    with room("busy") as terminal:
+        terminal.until("]2;evalroom")
+        terminal.process.send_signal(number)
+        assert wait_for_end(terminal, 5) < 3
+        assert terminal.process.returncode == 128 + number
+        assert GIVEN_BACK in terminal.output
+        assert b"\x1b[?25h" in terminal.output
+
+
+def test_a_terminal_that_goes_away_ends_it_though_hangups_are_ignored() -> None:
+    with room("busy", IGNORE_HANGUP="1") as terminal:
+        terminal.until("]2;evalroom")
+        terminal.hang_up()
+        began = time.monotonic()
+        while terminal.process.poll() is None and time.monotonic() - began < 8:
+            time.sleep(0.05)
+        assert terminal.process.poll() is not None
+
+
+def test_a_crash_leaves_a_clean_terminal_a_short_panel_and_a_report_without_values(
+    tmp_path: Path,
+) -> None:
+    fails, crash = tmp_path / "fail", tmp_path / "crash"
+    with room("failing", FAIL_WHEN=str(fails), CRASH_FILE=str(crash)) as terminal:
+        terminal.until("]2;evalroom")
+        fails.touch()
+        wait_for_end(terminal, 8)
+        panel = bytes(terminal.output).rpartition(GIVEN_BACK)[2]
+        assert b"evalroom ended: ValueError: broken by the test" in panel
+        assert str(crash).encode() in panel
+        assert len(panel) < 800
+        assert b"CANARY" not in panel
+        assert terminal.process.returncode == 1
+    report = crash.read_text()
+    assert "broken by the test" in report
+    assert "CANARY-1" not in report
+
+
+def test_a_terminal_that_stalls_does_not_stop_the_room() -> None:
+    with room("busy") as terminal:
+        terminal.until("]2;evalroom")
+        for number in range(60):  # far more than the pty and the queue hold; nothing is read
+            terminal.type("jk\t"[number % 3])
+            terminal.resize(120 + number % 2, 40)
+            time.sleep(0.02)
+        terminal.process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        while terminal.process.poll() is None and time.monotonic() - began < 6:
+            time.sleep(0.05)
+        assert terminal.process.poll() is not None
+
+
+def test_without_colours_no_colour_is_sent() -> None:
+    with room("busy", NO_COLOR="1") as terminal:
+        terminal.until("]2;evalroom")
+        terminal.drain(0.5)
+        styles = set(re.findall(rb"\x1b\[([0-9;]*)m", bytes(terminal.output)))
+    numbers = {number for style in styles for number in style.split(b";") if number}
+    assert numbers <= {b"0", b"1", b"2", b"7", b"39", b"49"}
+
+
+@pytest.mark.parametrize("env", [{"TERM": "dumb"}, {"LANG": "C", "LC_ALL": "C"}])
+def test_a_plain_terminal_gets_ascii_alone(env: dict[str, str]) -> None:
+    with room("busy", **env) as terminal:
+        terminal.until("]2;evalroom")
+        terminal.drain(0.5)
+        assert bytes(terminal.output).isascii()
+        assert b"+- 1 Machines" in without_sequences(bytes(terminal.output)).encode()
+
+
+def test_a_terminal_of_16_colours_gets_those() -> None:
+    with room("busy", TERM="xterm", COLORTERM="") as terminal:
+        terminal.until("]2;evalroom")
+        terminal.drain(0.5)
+        assert b"38;2;" not in terminal.output
+        assert b"38;5;" not in terminal.output
+        assert b"\x1b[32" in terminal.output
