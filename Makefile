@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SUITE  := -n 2 --dist loadgroup
 
+# Everything here starts many interpreters: compiled modules are kept.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: run test test-slow check bench pictures format clean
 
 run: $(VENV)/.runs  ## open the room on a small real eval on this computer

@@ -42,7 +42,7 @@ _EVERY_TWO_SECONDS = "\n".join(
         "[watch.cadences]",
         *(
             f'"{phase}" = {{ tasks = 2, samples = 2 }}'
-            for phase in ("spin-up", "ramping", "steady", "near the end", "trouble")
+            for phase in ("spin-up", "ramping", "steady", "near-the-end", "trouble")
         ),
         "",
     ]
@@ -52,7 +52,7 @@ _EVERY_TWO_SECONDS = "\n".join(
 def _drawn(folder: Path, config: str, machines: int, quick: bool) -> list[Result]:
     with room(folder, config) as terminal:
         began = time.monotonic()
-        terminal.until(f"{machines} up", 120)
+        terminal.until(f"{machines * 5} tasks" if machines < 200 else "1,000 tasks", 120)
         up = time.monotonic() - began
         terminal.drain(15)
         meter = Meter(terminal.process.pid)
