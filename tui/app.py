@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol, cast
 
 from textual.message import Message
@@ -34,6 +35,8 @@ from tui.theme import SIXTEEN, THEMES, theme_for
 
 _EASE = 6.0
 """A drawing that took long is followed by a pause of this many times its length."""
+_IDLE_EASE = 120.0
+"""The same for drawing ages alone, while nothing happens: under 1% of a core."""
 _SAVE_AFTER = 2.0
 """Seconds after a change of the view until it is saved."""
 
@@ -104,7 +107,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self._room_screen: RoomScreen | None = None
         self._saving: Timer | None = None
         self._drawing: Timer | None = None
-        self._drawn_until = 0.0
+        self._drawn_until = self._aged_until = 0.0
         self._drawn: Fleet | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
         for theme in THEMES:
@@ -194,10 +197,16 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         if not self.look_at_terminal():
             return
         front = self.front
-        if front is not None and self._drawn is self.room.fleet:
-            front.tick()
-        else:
+        if front is None or self._drawn is not self.room.fleet:
             self._draw()
+            return
+        began = time.monotonic()
+        if began < self._aged_until:
+            front.tell_time()
+            return
+        front.tick()
+        ended = time.monotonic()
+        self._aged_until = ended + (ended - began) * _IDLE_EASE
 
     # The way through the places
 
@@ -294,7 +303,9 @@ class RoomApp(TerminalApp, inherit_bindings=False):
     def _live_keys(self, front: PanesScreen) -> Iterable[tuple[str, Key]]:
         names = {active.binding.id for active in front.active_bindings.values()}
         for name, key in BY_NAME.items():
-            if name in names:
+            if name == "pane_1":
+                yield f"1-{len(front.panes)}", replace(key, help="To a pane by its digit.")
+            elif name in names and not name.startswith("pane_"):
                 yield labels(self.keys_of(name)), key
 
     def action_command(self) -> None:

@@ -20,6 +20,11 @@ def test_a_line_is_folded_at_a_word() -> None:
     assert texts(folded((Span(Shown("one two three")),), 8)) == ["one two ", "three"]
 
 
+def test_a_word_is_not_broken_between_two_tones() -> None:
+    line = (Span(Shown("from who ")), Span(Shown("runs it")))
+    assert texts(folded(line, 11)) == ["from who ", "runs it"]
+
+
 def test_the_rest_of_a_fact_stands_under_its_value() -> None:
     line = (Span(Shown("why  ")), Span(Shown("aaa bbb ccc ddd")))
     assert texts(folded(line, 13, 5)) == ["why  aaa bbb ", "     ccc ddd"]

@@ -63,7 +63,7 @@ class Dialog(ModalScreen[ResultT], inherit_bindings=False):
     def compose(self) -> ComposeResult:
         """Lay out the box."""
         box = Vertical(classes="box")
-        box.border_title = Content.styled(f" {self._title} ")
+        box.border_title = Content(self._title)
         with box:
             yield Words(self._lines)
             if self._input is not None:

@@ -12,6 +12,8 @@ from tui.panes.painted import Line, fitted
 from tui.panes.pane import FRAME, Pane
 
 TextLine = tuple[Span, ...]
+_LONG_WORD = 12
+"""A word that has as many characters on a line is broken; a shorter one moves to the next."""
 
 
 class LinesPane(Pane):
@@ -126,21 +128,28 @@ def folded(line: TextLine, width: int, indent: int = 0) -> list[TextLine]:
     for span in line:
         rest = str(span.text)
         while rest:
-            part = _beginning(rest, left)
-            if len(part) < len(rest):
-                part = _up_to_a_word(part)
-            if not part:
+            part = _piece(rest, left, is_fresh=left == width - indent * bool(out))
+            if part:
+                now.append(Span(Shown(part), span.tone))
+                left -= len(part) if part.isascii() else cell_len(part)
+                rest = rest[len(part) :]
+            if rest:
                 out.append(tuple(now))
                 now = [Span(Shown(" " * indent))] if indent else []
                 left = width - indent
-                rest = rest.lstrip(" ") or " "
-                part = _beginning(rest, left) or rest[:1]
-                part = _up_to_a_word(part) if len(part) < len(rest) else part
-            now.append(Span(Shown(part), span.tone))
-            left -= len(part) if part.isascii() else cell_len(part)
-            rest = rest[len(part) :]
+                rest = rest.lstrip(" ")
     out.append(tuple(now))
     return out
+
+
+def _piece(text: str, width: int, *, is_fresh: bool) -> str:
+    """Return what of `text` goes on this line: up to a word's end where that is near."""
+    part = _beginning(text, width)
+    if len(part) < len(text) and text[len(part)] != " ":
+        end = part.rfind(" ")
+        if end > len(part) // 2 or (end < 0 and not is_fresh and len(part) < _LONG_WORD):
+            part = part[: end + 1]
+    return part or (text[:1] if is_fresh else "")
 
 
 def _beginning(text: str, width: int) -> str:
@@ -153,9 +162,3 @@ def _beginning(text: str, width: int) -> str:
         if used > width:
             return text[:index]
     return text
-
-
-def _up_to_a_word(part: str) -> str:
-    """Return `part` up to its last blank, unless that would leave most of the line empty."""
-    end = part.rfind(" ")
-    return part[: end + 1] if end > len(part) // 2 else part

@@ -135,6 +135,10 @@ class PanesScreen(Screen[None], inherit_bindings=False):
             self.fill(app.room.fleet, now)
             self._header.tick(now)
 
+    def tell_time(self) -> None:
+        """Draw the time of day alone."""
+        self._header.tick(self.room_app.room.now())
+
     def _totals(self, fleet: Fleet, now: float) -> list[tuple[Span, ...]]:
         groups = [group for group in header_totals(fleet, now) if group]
         notice = self.room_app.notice
