@@ -4,6 +4,7 @@ As a program it opens the real app on such a fleet: `python -m tests.support.roo
 """
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -311,6 +312,45 @@ def hostile_fleet() -> Fleet:
     return replace(fleet, findings=(finding, *fleet.findings))
 
 
+def hostile_answers() -> dict[str, tuple[int, bytes]]:
+    """Return what a hostile process answers about any of its samples."""
+    evil, error = HOSTILE, {"message": HOSTILE, "traceback": HOSTILE}
+    call = {"id": evil, "function": evil, "arguments": {evil: evil}}
+    kinds = ("tool", "model", evil)
+    event = {"uuid": evil, "timestamp": 1.0, "function": evil, "model": evil, "stop_reason": evil}
+    bodies: dict[str, Any] = {
+        "/sample/events": {
+            "events": [
+                {**event, "event": kind, "uuid": kind, "result": evil, "completion": evil}
+                for kind in kinds
+            ],
+            "next": None,
+            "done": True,
+        },
+        "/sample/messages": {
+            "as_of": 1.0,
+            "status": evil,
+            "count": 1,
+            "messages": [{"index": 0, "role": evil, "content": evil, "tool_calls": [call]}],
+        },
+        "/sample/store": {
+            "as_of": 1.0,
+            "status": evil,
+            "count": 1,
+            "store": {evil: {"type": evil, "size": 1, "value": evil}},
+        },
+        "/sample": {
+            "sample_id": 3,
+            "epoch": 1,
+            "status": evil,
+            "error": error,
+            "error_retries": [error],
+            "limit_reason": evil,
+        },
+    }
+    return {f"/evals/e-t1{path}": (200, json.dumps(body).encode()) for path, body in bodies.items()}
+
+
 class _Failing(FakeRoom):
     def now(self) -> float:
         password = "sk-" + "CANARY-" + str(self.at)  # a value that a traceback must not show
@@ -324,6 +364,8 @@ def _main(kind: str) -> int:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     fleets = {"busy": busy_fleet, "hostile": hostile_fleet, "empty": Fleet, "failing": busy_fleet}
     room = _Failing(fleets[kind]()) if kind == "failing" else FakeRoom(fleets[kind]())
+    if kind == "hostile":
+        room.answers = hostile_answers()
     crash = os.environ.get("CRASH_FILE")
 
     def keep_crash(report: str) -> str | None:

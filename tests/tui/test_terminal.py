@@ -69,12 +69,30 @@ def test_hostile_text_of_every_field_reaches_the_terminal_harmless() -> None:
             "3",
             "4",
         )
-        for key in (*keys, "!", "1", "\x1b", "y", ":", "\x1b", "?", "\x1b", "4", "\r", "q", "\r"):
+        for key in (
+            *keys,
+            "!",
+            "2",
+            "3",
+            "4",
+            "1",
+            "\x1b",
+            "y",
+            ":",
+            "\x1b",
+            "?",
+            "\x1b",
+            "4",
+            "\r",
+            "q",
+            "\r",
+        ):
             terminal.type(key)
             terminal.drain(0.25)
         wait_for_end(terminal, 10)
         output = bytes(terminal.output)
     assert b"EVILTITLE" in output, "the text itself is shown"
+    assert "result: ␛]52;c;RVZJTA==␇".encode() in output, "the content of a sample was opened"
     assert b"\x1b]52;c;RVZJTA" not in output
     assert b"\x1b]2;EVIL" not in output
     assert b"\x1b[2J" not in output
