@@ -2,11 +2,14 @@
 
 import asyncio
 import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from core.model.sample import Sample
+from core.ctl.reads import read_samples, read_tasks
+from core.events import SamplesSeen
+from core.model.sample import Sample, SampleId
 from core.model.task import Task, TaskRow, TaskState
 from tests.support.ctl import Ctl
 from tests.support.desk_on_evals import Watched, watching_eval
@@ -94,45 +97,75 @@ GROWING = ("completed", "errored", "cancelled")
 SAMPLE_COUNTERS = ("total_tokens", "message_count", "turn_count", "total_time")
 
 
-@pytest.mark.timeout(120)
-async def test_a_running_eval_is_between_two_looks_of_ours(evals: Evals, ctl: Ctl) -> None:
+@pytest.mark.timeout(150)
+async def test_a_running_eval_is_between_two_reads_and_deltas_add_up_to_the_whole(
+    evals: Evals, ctl: Ctl
+) -> None:
     one = evals.start(
-        "turns", "tools", args={"samples": 40, "sleep": 0.4, "seconds": 0.4}, keep=True,
-        options=("--max-samples=4", "--max-tasks=2"),
+        "turns", "tools", args={"samples": 16, "sleep": 0.4, "seconds": 0.4}, keep=True,
+        options=("--max-samples=2", "--max-tasks=2"),
     ).wait_ready()  # fmt: skip
-    one.wait_rows(lambda rows: len(rows) == 2 and all(r["samples"]["completed"] for r in rows))
+    one.wait_rows(lambda rows: len(rows) == 2 and any(r["samples"]["completed"] for r in rows))
     async with watching_eval(one) as watched:
-        before = {task.row.task_id: task for task in await looked(watched, one, 2)}
-        listed = await asyncio.to_thread(ctl, one, "task", "list")
-        samples = {
-            key: await asyncio.to_thread(ctl, one, "sample", "list", key, "--all") for key in before
-        }
-        asked = max(listed["as_of"], *(envelope["as_of"] for envelope in samples.values()))
+        first = {task.key.task_id: task for task in await looked(watched, one, 2)}
+        rows = {row["task_id"]: row for row in (await asking(ctl, one, "task", "list"))["tasks"]}
+        lists = {key: await asking(ctl, one, "sample", "list", key, "--all") for key in first}
+        process = await watched.key(one)
+        after = {row.task_id: row for row in (await read_tasks(watched.desk.read, process)).rows}
+        for key, task in first.items():
+            between_rows(task.row, rows[key], after[key])
+            last = await read_samples(watched.desk.read, task.key, task.row.eval_id, all_rows=True)
+            between_samples(task.samples, lists[key]["samples"], last.rows)
 
-        def newer() -> tuple[Task, ...] | None:
-            found = watched.tasks(one)
-            fresh = all(task.as_of > asked and (task.samples_as_of or 0) > asked for task in found)
-            return found if fresh else None
+        await asyncio.to_thread(one.pause)
+        await asyncio.to_thread(one.wait_quiesced, 2)
+        lists = {key: await asking(ctl, one, "sample", "list", key, "--all") for key in first}
 
-        after = {
-            task.row.task_id: task for task in await watched.until(newer, "looks after the CLI's")
-        }
-    assert len(listed["tasks"]) == 2
-    for row in listed["tasks"]:
-        first, last = before[row["task_id"]], after[row["task_id"]]
-        ours = said(first.row)
-        moving = {"samples", "completed_at", "status", *COUNTERS}
-        for name in ours.keys() - moving:
-            assert ours[name] == row[name], name
-        for name in COUNTERS:
-            assert getattr(first.row, name) <= row[name] <= getattr(last.row, name), name
-        for name in GROWING:
-            low, high = (getattr(task.row.samples, name) for task in (first, last))
-            assert low <= row["samples"][name] <= high, name
-        envelope = samples[row["task_id"]]
-        assert sample_ids(envelope["samples"]) == set(first.samples) == set(last.samples)
-        for each in envelope["samples"]:
-            key = each["sample_id"], each["epoch"]
-            for name in SAMPLE_COUNTERS:
-                low, high = (getattr(task.samples[key], name) or 0 for task in (first, last))
-                assert low <= (each[name] or 0) <= high, (key, name)
+        def added_up() -> bool:
+            return all(knows(task, lists[task.key.task_id]) for task in watched.tasks(one))
+
+        await watched.until(added_up, "what was added up is the whole", 60)
+        looks = [event.whole for event in watched.events if isinstance(event, SamplesSeen)]
+        assert False in looks
+
+
+def knows(task: Task, envelope: Mapping[str, Any]) -> bool:
+    """Whether a task's samples and counts are those of the command line, field by field."""
+    if task.counts is None or dataclasses.asdict(task.counts) != envelope["counts"]:
+        return False
+    if set(task.samples) != sample_ids(envelope["samples"]):
+        return False
+    pairs = (
+        (said(task.samples[row["sample_id"], row["epoch"]]), row) for row in envelope["samples"]
+    )
+    return all(ours == {name: row[name] for name in ours} for ours, row in pairs)
+
+
+async def asking(ctl: Ctl, one: Eval, *words: str) -> Any:
+    """Ask the command line without holding the desk up."""
+    return await asyncio.to_thread(ctl, one, *words)
+
+
+def between_rows(first: TaskRow, row: Mapping[str, Any], last: TaskRow) -> None:
+    """Hold a task row of the command line between two of ours."""
+    ours = said(first)
+    for name in ours.keys() - {"samples", "completed_at", "status", *COUNTERS}:
+        assert ours[name] == row[name], name
+    for name in COUNTERS:
+        assert getattr(first, name) <= row[name] <= getattr(last, name), name
+    for name in GROWING:
+        low, high = getattr(first.samples, name), getattr(last.samples, name)
+        assert low <= row["samples"][name] <= high, name
+
+
+def between_samples(
+    first: Mapping[SampleId, Sample], rows: Sequence[Mapping[str, Any]], last: Sequence[Sample]
+) -> None:
+    """Hold sample rows of the command line between two readings of ours."""
+    later = {(sample.sample_id, sample.epoch): sample for sample in last}
+    assert sample_ids(rows) == set(first) == set(later)
+    for row in rows:
+        key = row["sample_id"], row["epoch"]
+        for name in SAMPLE_COUNTERS:
+            low, high = (getattr(each[key], name) or 0 for each in (first, later))
+            assert low <= (row[name] or 0) <= high, (key, name)

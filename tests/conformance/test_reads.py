@@ -39,12 +39,6 @@ async def test_the_task_list(one: Eval, ctl: Ctl, reader: Reader) -> None:
     assert still(ours) == still(theirs, "pid", "socket_path")
 
 
-@parked_group
-def test_the_command_line_kept_warm_is_the_real_one(parked_eval: Eval, ctl: Ctl) -> None:
-    warm, real = ctl(parked_eval, "sample", "list"), parked_eval.ctl("sample", "list")
-    assert still(warm) == still(real)
-
-
 @pytest.mark.parametrize("how", ["cut", "all", "few", "some statuses"])
 async def test_a_sample_list_whole_and_cut(one: Eval, ctl: Ctl, reader: Reader, how: str) -> None:
     read = await reader(one)
@@ -96,21 +90,6 @@ async def test_the_errors(one: Eval, ctl: Ctl, reader: Reader) -> None:
     assert (found > 0) == (one.task("errors") != {})
 
 
-async def test_the_detail_of_a_sample(one: Eval, ctl: Ctl, reader: Reader) -> None:
-    read = await reader(one)
-    failing = one.task("errors")
-    failed = one.samples("errors")[:3] if failing else []
-    for task, row in (*some_samples(one), *((failing, row) for row in failed)):
-        for content in (False, True):
-            path = routes.sample(
-                task["eval_id"], row["sample_id"], row["epoch"], content=True if content else None
-            )
-            ours = await read(path)
-            words = ("--traceback",) if content else ()
-            theirs = ctl.once(one, "sample", "show", *_place(task, row), *words)
-            assert still(ours) == still(theirs, "task_id", "task"), row
-
-
 @pytest.mark.parametrize("types", [None, "all"])
 async def test_events_paged_to_the_end(
     one: Eval, ctl: Ctl, reader: Reader, types: str | None
@@ -124,7 +103,7 @@ async def test_events_paged_to_the_end(
         while True:
             words = ("--cursor", cursor) if cursor else ("--from-start",)
             page = ctl.once(
-                one, "sample", "events", *_place(task, row), *words, "--limit", "40", *chosen
+                one, "sample", "events", *_place(task, row), *words, "--limit", "200", *chosen
             )
             theirs += page["events"]
             if page["next"] == cursor or page["done"]:
@@ -155,28 +134,20 @@ async def _pages(
         cursor = page["next"]
 
 
-async def test_messages_and_store(one: Eval, ctl: Ctl, reader: Reader) -> None:
+async def test_the_newest_messages_and_some_keys_of_the_store(
+    one: Eval, ctl: Ctl, reader: Reader
+) -> None:
     read = await reader(one)
-    stored = 0
     for task, row in some_samples(one):
-        for content in (None, True):
-            words = ("--content",) if content else ()
-            ours = await read(routes.messages(task["eval_id"], *_id(row), content=content))
-            theirs = ctl.once(one, "sample", "messages", *_place(task, row), "--all", *words)
-            assert still(ours) == still(theirs, "task_id", "sample_id", "epoch")
-            ours = await read(routes.messages(task["eval_id"], *_id(row), content=content, tail=2))
-            theirs = ctl.once(one, "sample", "messages", *_place(task, row), "--tail", "2", *words)
-            assert still(ours) == still(theirs, "task_id", "sample_id", "epoch")
-            ours = await read(routes.store(task["eval_id"], *_id(row), content=content))
-            theirs = ctl.once(one, "sample", "store", *_place(task, row), *words)
-            assert still(ours) == still(theirs, "task_id", "sample_id", "epoch")
-            stored += ours["count"]
+        ours = await read(routes.messages(task["eval_id"], *_id(row), tail=1))
+        theirs = ctl.once(one, "sample", "messages", *_place(task, row), "--tail", "1")
+        assert still(ours) == still(theirs, "task_id", "sample_id", "epoch")
+        assert ours["count"] > len(ours["messages"])
         ours = await read(routes.store(task["eval_id"], *_id(row), keys=("tu*", "no such")))
         keys = ("--key", "tu*", "--key", "no such")
         theirs = ctl.once(one, "sample", "store", *_place(task, row), *keys)
         assert still(ours) == still(theirs, "task_id", "sample_id", "epoch")
         assert ours["missing"]
-    assert stored
 
 
 async def test_knobs_of_a_task_and_of_the_process(one: Eval, ctl: Ctl, reader: Reader) -> None:
