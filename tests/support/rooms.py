@@ -253,16 +253,17 @@ def busy_findings() -> tuple[Finding, ...]:
     """Return findings of every tone."""
     return (
         Finding(
-            id="a", kind="stall", tone="hand", opened_at=NOW - 60, machine=H1, task=task_key("t1"),
-            text="tool bash has run 4:12; others of this task finish in 0:09 (p95)",
+            id="a", kind="link", tone="hand", opened_at=NOW - 120, machine=US,
+            text="down: no word from a100-us for 20 s",
         ),
         Finding(
-            id="b", kind="limits", tone="look", opened_at=NOW - 180, machine=H2,
-            text="429s on 2 machines, 3 processes; 61% of the time in back-off",
+            id="b", kind="errors", tone="look", opened_at=NOW - 180, machine=H1,
+            task=task_key("t1"), text="2 of 100 samples errored (2%)",
         ),
         Finding(
             id="d", kind="finished", tone="good", opened_at=NOW - 900, closed_at=NOW - 900,
-            machine=EU, task=task_key("t7", EU, 301), text="arithmetic: success, .95 ±.05",
+            machine=EU, task=task_key("t7", EU, 301),
+            text="success: accuracy 0.95 ±0.05, 20 of 20 samples completed",
         ),
     )  # fmt: skip
 

@@ -1,6 +1,5 @@
 """Pictures of the app, held against stored ones."""
 
-import re
 import time
 from collections.abc import Callable, Iterator
 
@@ -8,6 +7,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
+from tests.support.pictures import svg_of
 from tui.app import RoomApp
 
 
@@ -33,8 +33,6 @@ def picture(snapshot: SnapshotAssertion, utc: None) -> Callable[[RoomApp], None]
     stored = snapshot.use_extension(_Svg)
 
     def compare(app: RoomApp) -> None:
-        svg = app.export_screenshot(title="evalroom")
-        drawn = re.sub(r"terminal-\d+", "terminal", svg)
-        assert drawn == stored
+        assert svg_of(app) == stored
 
     return compare
