@@ -178,8 +178,16 @@ class Task:
         if header is None or not self.is_over or header.completed_samples is None:
             return counts
         total = counts.total if header.total_samples is None else header.total_samples
+        # Of a success, what is neither completed nor was cancelled has errored.
+        missing = total - header.completed_samples - counts.cancelled
+        errored = max(counts.errored, missing) if header.status == "success" else counts.errored
         return replace(
-            counts, total=total, completed=header.completed_samples, in_flight=0, queued=0
+            counts,
+            total=total,
+            completed=header.completed_samples,
+            errored=errored,
+            in_flight=0,
+            queued=0,
         )
 
     @property

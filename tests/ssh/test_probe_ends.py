@@ -73,21 +73,21 @@ def test_the_end_of_its_input_ends_it(tmp_path: Path) -> None:
     with direct_probe(tmp_path) as probe:
         assert probe.child.stdin is not None
         probe.child.stdin.close()
-        assert probe.process_ended(2)
+        assert probe.process_ended(10)
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_ends_it(sign: signal.Signals, tmp_path: Path) -> None:
     with direct_probe(tmp_path) as probe:
         probe.child.send_signal(sign)
-        assert probe.process_ended(2)
+        assert probe.process_ended(10)
 
 
 def test_a_stop_ends_it_with_a_bye(tmp_path: Path) -> None:
     with direct_probe(tmp_path) as probe:
         probe.send("stop")
         assert probe.first("bye").head["reason"] == "stopped"
-        assert probe.process_ended(2)
+        assert probe.process_ended(10)
 
 
 def test_without_a_beat_it_stops_asking_and_then_ends(tmp_path: Path) -> None:

@@ -13,6 +13,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 
+def _inherited() -> dict[str, str]:
+    """The variables of this process without a size: the pty has its own."""
+    return {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+
+
 class Terminal:
     """A program on a pty of a fixed size.
 
@@ -38,7 +43,7 @@ class Terminal:
             stdin=side,
             stdout=side,
             stderr=side,
-            env={**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(env or {})},
+            env={**_inherited(), "TERM": "xterm-256color", "COLORTERM": "truecolor", **(env or {})},
             cwd=cwd,
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
