@@ -14,6 +14,7 @@ from core.config import ScreenConfig
 from core.fleet import Fleet
 from core.ports import Room
 from core.text import Shown
+from core.views.ages import only_older
 from core.views.totals import title
 from tui.acts import Acts
 from tui.bindings import bindings
@@ -167,6 +168,8 @@ class RoomApp(TerminalApp, inherit_bindings=False):
 
     def on_room_app_room_changed(self) -> None:
         """Draw the new fleet, and leave the machine some room between two drawings."""
+        if self._only_older():
+            return  # ages are drawn with the clock
         wait = self._drawn_until - time.monotonic()
         if wait <= 0:
             self._draw()
@@ -187,6 +190,10 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         ended = time.monotonic()
         self._drawn_until = ended + (ended - began) * _EASE
 
+    def _only_older(self) -> bool:
+        drawn = self._drawn
+        return drawn is not None and only_older(drawn, self.room.fleet)
+
     @property
     def front(self) -> PanesScreen | None:
         """The screen with panes that is on top, under any dialog."""
@@ -197,7 +204,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         if not self.look_at_terminal():
             return
         front = self.front
-        if front is None or self._drawn is not self.room.fleet:
+        if front is None or not self._only_older():
             self._draw()
             return
         began = time.monotonic()

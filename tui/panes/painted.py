@@ -4,7 +4,8 @@ Textual repaints what it is told to. So that an idle room sends nothing and a ti
 one cell, a painted widget keeps the lines that it drew, compares, and names the difference.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -20,6 +21,8 @@ from tui.theme import TONES
 
 Line = tuple[Segment, ...]
 """One painted line, exactly as wide as its widget."""
+_GAP = 4
+"""Cells that stayed the same between two changed ones, up to which they are sent along."""
 
 
 class Painted(Widget):
@@ -60,7 +63,8 @@ class Painted(Widget):
         changed = [
             region
             for y, (old, new) in enumerate(zip(before, now, strict=True))
-            if old is not new and (region := difference(old, new, y, size.width))
+            if old is not new
+            for region in differences(old, new, y, size.width)
         ]
         if changed:
             self.refresh(*changed)
@@ -179,3 +183,47 @@ def difference(old: Line, new: Line, y: int, width: int) -> Region | None:
             break
         end -= _cells(after.text)
     return Region(start, y, max(end - start, 1), 1)
+
+
+def differences(old: Line, new: Line, y: int, width: int) -> Sequence[Region]:
+    """Return the runs of cells in which line `y` differs from what it was, from the left."""
+    if old == new:
+        return ()
+    if not all(_is_narrow(segment.text) for line in (old, new) for segment in line):
+        region = difference(old, new, y, width)
+        return () if region is None else (region,)
+    runs: list[tuple[int, int]] = []
+    for start, end in _changed(old, new, width):
+        if runs and start - runs[-1][1] <= _GAP:
+            runs[-1] = (runs[-1][0], end)
+        else:
+            runs.append((start, end))
+    return [Region(start, y, end - start, 1) for start, end in runs]
+
+
+def _changed(old: Line, new: Line, width: int) -> Iterator[tuple[int, int]]:
+    """Yield the changed runs of two lines of narrow characters: first cell, and past the last."""
+    befores, afters = iter(old), iter(new)
+    x, before, after = 0, Segment(""), Segment("")
+    while x < width:
+        while not before.text and (one := next(befores, None)) is not None:
+            before = one
+        while not after.text and (one := next(afters, None)) is not None:
+            after = one
+        size = min(len(before.text), len(after.text))
+        if not size:
+            yield x, width
+            return
+        if before.style != after.style:
+            yield x, x + size
+        elif before.text[:size] != after.text[:size]:
+            differing = [at for at in range(size) if before.text[at] != after.text[at]]
+            yield x + differing[0], x + differing[-1] + 1
+        x += size
+        before = Segment(before.text[size:], before.style)
+        after = Segment(after.text[size:], after.style)
+
+
+@lru_cache(4096)
+def _is_narrow(text: str) -> bool:
+    return text.isascii() or all(cell_len(char) == 1 for char in text)

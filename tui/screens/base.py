@@ -16,6 +16,7 @@ from core.text import Shown
 from core.views.cells import Span
 from core.views.totals import header_totals
 from tui.bindings import bindings
+from tui.changed_cells import CellsCompositor
 from tui.dialogs.choose import Choice, Choose, ChooseMany
 from tui.keys import BY_NAME, labels
 from tui.of_app import app_of
@@ -45,6 +46,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
 
     def __init__(self, place: Place) -> None:
         super().__init__()
+        self._compositor = CellsCompositor()
         self.place = place
         self.panes: tuple[Pane, ...] = self.make_panes()
         self.current = 0
