@@ -10,7 +10,7 @@ import asyncio
 import secrets
 from dataclasses import dataclass
 
-from core.errors import LinkRefused, MachineError, ProbeBroken
+from core.errors import LinkLost, LinkRefused, MachineError, ProbeBroken
 from core.ids import MachineName
 from core.text import shown
 from ssh.link import Link, Program
@@ -98,7 +98,13 @@ async def shake_hands(
     ready, old = f"ready {nonce}\n".encode(), f"old {nonce} ".encode()
     noise = bytearray()
     for attempt in range(TRIES):
-        await program.write(line)
+        try:
+            await program.write(line)
+        except LinkLost:
+            # A program that ended at once may close its input before or after it is written to.
+            raise await _why_not(
+                machine, link, program, python=python, noise=noise, errors=errors, old=old
+            ) from None
         try:
             async with asyncio.timeout(LAST if attempt == TRIES - 1 else EACH):
                 while ready not in noise:

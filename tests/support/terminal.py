@@ -105,6 +105,12 @@ class Terminal:
         os.close(self._main)
         self._main = os.open(os.devnull, os.O_RDWR)
 
+    def settle(self, silence: float = 0.25, seconds: float = 10.0) -> None:
+        """Read until nothing came for `silence` seconds (or `seconds` passed)."""
+        end = time.monotonic() + seconds
+        while self.read(silence) and time.monotonic() < end:
+            pass
+
     def close(self) -> None:
         """End the program and its children, and free the pty."""
         if self.process.poll() is None:
