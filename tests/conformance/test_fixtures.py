@@ -1,5 +1,9 @@
 """The shared evals are what the tests that read them take for granted."""
 
+import os
+
+import pytest
+
 from tests.support.evals import Eval, parked_group, paused_group
 
 
@@ -10,6 +14,12 @@ def test_the_parked_eval_is_finished_and_kept(parked_eval: Eval) -> None:
     assert all(row["status"] == "completed" and row["keep_alive"] for row in rows)
     errors = parked_eval.task("errors")["samples"]
     assert errors["errored"] == 2
+
+
+@parked_group
+def test_what_shares_an_eval_runs_on_one_worker(pytestconfig: pytest.Config) -> None:
+    if pytestconfig.getoption("loadgroup", default=False):
+        assert "@parked_eval" in os.environ["PYTEST_CURRENT_TEST"]
 
 
 @paused_group

@@ -75,9 +75,8 @@ class Ctl:
         assert self._popen.stdin is not None
         assert self._popen.stdout is not None
         self._popen.stdin.close()
+        self._popen.wait(10)
         self._popen.stdout.close()
-        self._popen.kill()
-        self._popen.wait()
 
 
 @pytest.fixture(scope="session")
