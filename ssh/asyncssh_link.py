@@ -10,14 +10,13 @@ import asyncssh
 
 from core.config import MachineConfig
 from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
-from core.ports import Ask, Station
+from core.ports import Ask
 from ssh.asyncssh_auth import KeysFound, Login, Secrets, agent_path, load_keys
 from ssh.failures import as_machine_errors, translated
-from ssh.keeper import Keeper
+from ssh.keeper import MakeLink
 from ssh.link import SHELL, Link
-from ssh.probe_session import ProbeOptions
 from ssh.ssh_config import SshHost, resolved
-from ssh.trust import KnownKeys, read_known, remember, revoked_error, verdict
+from ssh.trust import KnownKeys, read_known, revoked_error, verdict
 
 CHUNK = 65536
 CONNECT = 10.0
@@ -253,10 +252,8 @@ class _Client(Login):
         return False
 
 
-def asyncssh_keeper(
-    machine: MachineConfig, *, options: ProbeOptions, known_hosts: Path, ask: Ask | None
-) -> Station:
-    """Return the station of a machine that is reached by asyncssh."""
+def asyncssh_links(machine: MachineConfig, *, known_hosts: Path, ask: Ask | None) -> MakeLink:
+    """Return what makes the links of a machine that is reached by asyncssh."""
     secrets = Secrets()
 
     def make_link(*, asking: bool) -> Link:
@@ -264,8 +261,4 @@ def asyncssh_keeper(
             machine, known_hosts=known_hosts, secrets=secrets, ask=ask if asking else None
         )
 
-    def trust(line: str) -> None:
-        remember(known_hosts, line)
-
-    address = f"{machine.host or machine.name}:{machine.port or ''}"
-    return Keeper(machine.name, address=address, make_link=make_link, options=options, trust=trust)
+    return make_link

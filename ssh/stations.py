@@ -5,7 +5,7 @@ from pathlib import Path
 from core.config import MachineConfig, WatchConfig
 from core.ports import Ask, Station
 from ssh.command_link import CommandLink
-from ssh.keeper import Keeper, fresh_desk
+from ssh.keeper import Keeper, MakeLink, fresh_desk
 from ssh.link import Link
 from ssh.probe_session import ProbeOptions
 
@@ -21,7 +21,7 @@ def station_for(
 ) -> Station:
     """Return the station of `machine`; it does nothing until it runs.
 
-    asyncssh is imported only for a machine that uses it.
+    asyncssh is imported only for a machine that uses it, with its first link.
 
     Args:
         machine: As the config names it.
@@ -50,6 +50,30 @@ def station_for(
             make_link=make_command_link,
             options=options,
         )
-    from ssh.asyncssh_link import asyncssh_keeper  # noqa: PLC0415 - loaded only where it is used
+    return Keeper(
+        machine.name,
+        address=f"{machine.host or machine.name}:{machine.port or ''}",
+        make_link=_asyncssh_links(machine, known_hosts, ask),
+        options=options,
+        trust=lambda line: _remember(known_hosts, line),
+    )
 
-    return asyncssh_keeper(machine, options=options, known_hosts=known_hosts, ask=ask)
+
+def _asyncssh_links(machine: MachineConfig, known_hosts: Path, ask: Ask | None) -> MakeLink:
+    """Make links by asyncssh, which is loaded with the first one: the room is drawn before."""
+    links: list[MakeLink] = []
+
+    def make_link(*, asking: bool) -> Link:
+        if not links:
+            from ssh.asyncssh_link import asyncssh_links  # noqa: PLC0415
+
+            links.append(asyncssh_links(machine, known_hosts=known_hosts, ask=ask))
+        return links[0](asking=asking)
+
+    return make_link
+
+
+def _remember(known_hosts: Path, line: str) -> None:
+    from ssh.trust import remember  # noqa: PLC0415 - it needs asyncssh
+
+    remember(known_hosts, line)

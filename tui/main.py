@@ -6,6 +6,7 @@ one that catches what nobody expected.
 
 import asyncio
 import contextlib
+import gc
 import itertools
 import os
 import sys
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from core.events import MachineNamed
     from core.ports import Ask, Keeping
     from storage.paths import Paths
+    from tui.app import RoomApp
     from tui.commands.demo import Demo
 
 
@@ -55,6 +57,7 @@ def _run(argv: Sequence[str]) -> int:  # noqa: PLR0911 - one case per command
             return asyncio.run(_replay(words))
         case None:
             _need_a_terminal()
+            gc.disable()  # nothing is garbage before the first frame: `_collect_again`
             return asyncio.run(_room(_read_config(words), words))
         case _:
             return run_loop(_look(words))
@@ -326,8 +329,19 @@ async def _room(config: "Config", words: Words) -> int:
                 app.notice = shown("nothing is kept")  # for as long as the room is open
             if said:
                 app.call_later(app.say, said, "look")
+            app.call_later(_collect_again, app)
             await app.run_async(mouse=config.screen.mouse)
     return app.return_code or 0
+
+
+def _collect_again(app: "RoomApp") -> None:
+    """Look for garbage again, among what is made from the first frame on."""
+
+    def drawn() -> None:
+        gc.freeze()
+        gc.enable()
+
+    app.call_after_refresh(drawn)
 
 
 def _trust_the_terminal() -> None:

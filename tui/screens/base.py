@@ -17,7 +17,6 @@ from core.views.cells import Span
 from core.views.totals import header_totals
 from tui.bindings import bindings
 from tui.changed_cells import CellsCompositor
-from tui.dialogs.choose import Choice, Choose, ChooseMany
 from tui.keys import BY_NAME, labels
 from tui.of_app import app_of
 from tui.panes.arrangement import Arrangement
@@ -195,7 +194,10 @@ class PanesScreen(Screen[None], inherit_bindings=False):
             pane.make_current(each == index)
         if self.is_mounted:
             self._lay_out()
-        self.panes[index].focus(scroll_visible=False)
+            # At once, not with the next message: a key typed right behind belongs to this pane.
+            self.set_focus(self.panes[index], scroll_visible=False)
+        else:
+            self.panes[index].focus(scroll_visible=False)
         self.say_keys()
         self.room_app.remember()
 
@@ -306,7 +308,8 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         line.display = True
         line.value = pane.arrangement.filter
         line.cursor_position = len(line.value)
-        line.focus()
+        # At once, not with the next message: a key typed right behind belongs to the filter.
+        self.set_focus(line)
         self._lay_out()
 
     @on(Input.Changed, "#filter")
@@ -331,11 +334,13 @@ class PanesScreen(Screen[None], inherit_bindings=False):
 
     def _close_filter(self) -> None:
         self._filter_line.display = False
-        self.panes[self.current].focus(scroll_visible=False)
+        self.set_focus(self.panes[self.current], scroll_visible=False)
         self._lay_out()
 
     def action_sort(self) -> None:
         """Choose the column that sorts the current pane."""
+        from tui.dialogs.choose import Choice, Choose  # noqa: PLC0415
+
         pane = self.panes[self.current]
         if not isinstance(pane, TablePane):
             return
@@ -357,6 +362,8 @@ class PanesScreen(Screen[None], inherit_bindings=False):
 
     def action_columns(self) -> None:
         """Choose the columns of the current pane."""
+        from tui.dialogs.choose import Choice, ChooseMany  # noqa: PLC0415
+
         pane = self.panes[self.current]
         if not isinstance(pane, TablePane):
             return

@@ -3,22 +3,27 @@
 from core.ids import ProcessKey, SampleKey, TaskKey
 from tui.places import Place
 from tui.screens.base import PanesScreen
-from tui.screens.machine import MachineScreen
-from tui.screens.process import ProcessScreen
-from tui.screens.sample import SampleScreen
-from tui.screens.task import TaskScreen
 
 
 def screen_for(place: Place) -> PanesScreen:
-    """Return a new screen for a place within the room."""
+    """Return a new screen for a place within the room; its module is loaded with the first."""
+    # The room is drawn sooner without them.
     match place:
         case SampleKey():
+            from tui.screens.sample import SampleScreen  # noqa: PLC0415
+
             return SampleScreen(place)
         case TaskKey():
+            from tui.screens.task import TaskScreen  # noqa: PLC0415
+
             return TaskScreen(place)
         case ProcessKey():
+            from tui.screens.process import ProcessScreen  # noqa: PLC0415
+
             return ProcessScreen(place)
         case None:
             raise ValueError("the room has its one screen")
         case _:
+            from tui.screens.machine import MachineScreen  # noqa: PLC0415
+
             return MachineScreen(place)
