@@ -30,7 +30,7 @@ from core.ids import MachineName, ProcessKey, TaskKey
 from core.judge.book import with_findings
 from core.keeping import Keeper
 from core.log_reading import LogReader
-from core.looking import looked_at
+from core.looking import looked_at, turns
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
 from core.ports import Clock, Heard, Keeping, Reply, Show, Station
@@ -39,7 +39,9 @@ from core.watching import Watching
 
 MINUTE = 60.0
 STEER_EVERY = 0.5
-"""Seconds between two looks at what one machine's probe should do."""
+"""Seconds between two looks at what one machine's probe should do, where something turned."""
+STEER_CALMLY = 2.0
+"""The same where samples only go on: two hundred machines tell of them all the time."""
 _SLICE = 0.02
 """Seconds of folding after which the loop lets others run."""
 _LARGE = 256 * 1024
@@ -90,6 +92,7 @@ class Desk:
         self._woken = asyncio.Event()
         self._turned = asyncio.Event()
         self._unsteered: set[MachineName] = set()
+        self._turning: set[MachineName] = set()
         self._steered: dict[MachineName, float] = {}
         self._alarm: asyncio.TimerHandle | None = None
         self._listed: set[MachineName] = set()
@@ -242,7 +245,10 @@ class Desk:
             item = self._inbox.popleft()
             if isinstance(item, tuple):
                 for event in await self._events_in(*item):
+                    before = self.fleet
                     self._take(event)
+                    if turns(before, self.fleet, event):
+                        self._turning.add(item[0])
             else:
                 self._take(item)
             if loop.time() - started > _SLICE:
@@ -290,11 +296,13 @@ class Desk:
         now = loop.time()
         soonest: float | None = None
         for name in list(self._unsteered):
-            wait = self._steered.get(name, -STEER_EVERY) + STEER_EVERY - now
+            pause = STEER_EVERY if name in self._turning else STEER_CALMLY
+            wait = self._steered.get(name, -pause) + pause - now
             if wait > 0:
                 soonest = wait if soonest is None else min(soonest, wait)
                 continue
             self._unsteered.discard(name)
+            self._turning.discard(name)
             self._steered[name] = now
             for frame in self._watchers[name].frames(self.fleet, self._focus, self._clock.now()):
                 self._stations[name].send(frame)

@@ -1,7 +1,18 @@
-"""Has everything been looked at once? For commands that take one look and end."""
+"""Has everything been looked at once, and does what came turn where to look?"""
 
 from collections.abc import Set as AbstractSet
 
+from core.events import (
+    Event,
+    LinkHeard,
+    LogRead,
+    LogUnreadable,
+    LooksUnchanged,
+    MachineRead,
+    SamplesSeen,
+    ScoreSeen,
+    TasksSeen,
+)
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey
 from core.model.machine import LinkState, Machine
@@ -9,6 +20,33 @@ from core.model.process import Process, ProcessState
 
 _FAILED = frozenset({LinkState.DOWN, LinkState.NEEDS_TRUST, LinkState.NEEDS_YOU, LinkState.REFUSED})
 _ANSWERS = frozenset({ProcessState.LIVE, ProcessState.BUSY, ProcessState.PARKED})
+
+_GOES_ON = (
+    LinkHeard,
+    LogRead,
+    LogUnreadable,
+    LooksUnchanged,
+    MachineRead,
+    SamplesSeen,
+    ScoreSeen,
+)
+
+
+def turns(before: Fleet, after: Fleet, event: Event) -> bool:
+    """Return whether `event` may turn at once what is to be looked at.
+
+    Progress alone does not: how often to look follows it, and may do so a little later.
+    """
+    if isinstance(event, TasksSeen):
+        return _attempts(before, event.process) != _attempts(after, event.process)
+    return not isinstance(event, _GOES_ON)
+
+
+def _attempts(fleet: Fleet, key: ProcessKey) -> list[tuple[str, str, bool]]:
+    """What a process's tasks are looked at by: attempt, status, whether they rest."""
+    process = fleet.processes.get(key)
+    rows = [fleet.tasks[each].row for each in process.tasks] if process is not None else []
+    return [(row.eval_id, row.status, row.quiesced) for row in rows]
 
 
 def looked_at(
