@@ -19,10 +19,7 @@ from core.views.totals import title
 from tui.acts import Acts
 from tui.bindings import bindings
 from tui.dialogs.ask import AskSecret, Leave
-from tui.dialogs.choose import Command, Palette
-from tui.dialogs.keys_help import KeysHelp
 from tui.keys import BY_NAME, Key, labels, remapped
-from tui.palette import commands_of
 from tui.places import Place, Way, is_there
 from tui.remembered import Remembered, remembered_of
 from tui.screens.base import PanesScreen
@@ -34,7 +31,7 @@ from tui.terminal import (
 from tui.terminal_app import TerminalApp
 from tui.theme import SIXTEEN, THEMES, theme_for
 
-_EASE = 6.0
+_EASE = 10.0
 """A drawing that took long is followed by a pause of this many times its length."""
 _IDLE_EASE = 120.0
 """The same for drawing ages alone, while nothing happens: under 1% of a core."""
@@ -303,6 +300,8 @@ class RoomApp(TerminalApp, inherit_bindings=False):
 
     def action_help(self) -> None:
         """Show the keys of where the operator is."""
+        from tui.dialogs.keys_help import KeysHelp  # noqa: PLC0415 - the first frame does without
+
         front = self.front
         if front is not None:
             self.push_screen(KeysHelp(list(self._live_keys(front))))
@@ -317,6 +316,9 @@ class RoomApp(TerminalApp, inherit_bindings=False):
 
     def action_command(self) -> None:
         """Open the command palette."""
+        from tui.dialogs.choose import Command, Palette  # noqa: PLC0415
+        from tui.palette import commands_of  # noqa: PLC0415
+
         front = self.front
         if front is None or isinstance(self.screen, Palette):
             return
