@@ -11,7 +11,6 @@ from typing import Any, cast
 
 from rich.console import Console
 from rich.segment import Segment, Segments
-from textual.app import App
 from textual.filter import LineFilter, Monochrome, NoColor
 
 from core.config import ScreenConfig
@@ -30,9 +29,10 @@ from tui.terminal import (
     title_sequence,
 )
 from tui.theme import terminal_of
+from tui.typing import OneKeyAtATime
 
 
-class TerminalApp(App[None], inherit_bindings=False):
+class TerminalApp(OneKeyAtATime, inherit_bindings=False):
     """The part of the room that deals with the terminal."""
 
     def __init__(

@@ -253,12 +253,12 @@ def busy_findings() -> tuple[Finding, ...]:
     """Return findings of every tone."""
     return (
         Finding(
-            id="a", kind="link", tone="hand", opened_at=NOW - 120, machine=US,
-            text="down: no word from a100-us for 20 s",
+            id="a", kind="errors", tone="look", opened_at=NOW - 60, machine=H1,
+            task=task_key("t1"), text="2 of 100 samples errored (2%)",
         ),
         Finding(
-            id="b", kind="errors", tone="look", opened_at=NOW - 180, machine=H1,
-            task=task_key("t1"), text="2 of 100 samples errored (2%)",
+            id="b", kind="link", tone="hand", opened_at=NOW - 120, machine=US,
+            text="down: no word from a100-us for 20 s",
         ),
         Finding(
             id="d", kind="finished", tone="good", opened_at=NOW - 900, closed_at=NOW - 900,

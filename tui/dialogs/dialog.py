@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -59,6 +60,24 @@ class Dialog(ModalScreen[ResultT], inherit_bindings=False):
         self._lines = tuple(lines)
         self._keys = tuple(keys)
         self._input = line
+        self._early: list[events.Key] | None = []
+
+    def holds(self, key: events.Key) -> bool:
+        """Keep a key that was typed before the dialog can take it; False once it can."""
+        if self._early is None:
+            return False
+        self._early.append(key)
+        return True
+
+    def on_screen_resume(self) -> None:
+        """Take the keys that were typed while it opened, once the focus is set."""
+        self.call_after_refresh(self._take_early)
+
+    def _take_early(self) -> None:
+        early, self._early = self._early or [], None
+        for key in early:
+            again = events.Key(key.key, key.character)
+            self.app.post_message(again)  # pyright: ignore[reportUnknownMemberType]
 
     def compose(self) -> ComposeResult:
         """Lay out the box."""
