@@ -75,6 +75,7 @@ async def test_tasks_and_samples_are_known_field_by_field(one: Eval, ctl: Ctl) -
 
 
 @parked_group
+@pytest.mark.timeout(150)
 async def test_a_parked_task_is_a_success_only_once_its_log_said_so(parked_eval: Eval) -> None:
     async with watching_eval(parked_eval) as watched:
         tasks = await looked(watched, parked_eval, 4)
@@ -85,7 +86,7 @@ async def test_a_parked_task_is_a_success_only_once_its_log_said_so(parked_eval:
             assert {task.state for task in found} <= {TaskState.FINISHING, TaskState.SUCCESS}
             return next((task for task in found if task.state is TaskState.SUCCESS), None)
 
-        task = await watched.until(over, "a log's header", 45)
+        task = await watched.until(over, "a log's header", 100)
         assert task.header is not None
         assert task.header.eval_id == task.row.eval_id
         assert task.header.metrics[0].name == "accuracy"

@@ -25,7 +25,7 @@ import pytest
 from core.ctl import routes
 
 EVALS = Path(__file__).parent.parent / "evals"
-START_UP = 60.0
+START_UP = 120.0
 """Seconds in which an eval's control channel answers; a cold import is most of it."""
 parked_group = pytest.mark.xdist_group("parked_eval")
 """Marks tests that share `parked_eval`, so that it is started once."""
@@ -279,8 +279,10 @@ def start_eval(
     shutil.copytree(EVALS, folder / "evals", ignore=shutil.ignore_patterns("__pycache__"))
     given = [word for name, value in (args or {}).items() for word in ("-T", f"{name}={value}")]
     kept = ("--ctl-server=keep",) if keep else ()
+    # A parked eval would outlive a test run that is killed.
+    bound = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
     command = [
-        python, "-m", "inspect_ai", "eval-set" if eval_set else "eval",
+        *bound, python, "-m", "inspect_ai", "eval-set" if eval_set else "eval",
         *(f"evals/{name}.py" for name in tasks), *given, "--log-dir",
         str(log_dir or folder / "logs"), *json_option(python), *kept, *options,
     ]  # fmt: skip
