@@ -130,7 +130,22 @@ class TooBusy(RequestFailed):
 
 
 class Unsupported(RequestFailed):
-    """This Inspect has no such route: it is older than the feature."""
+    """This Inspect has no such route: it is older than the feature.
+
+    Attributes:
+        since: The first Inspect that has it; None where nobody knows.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        advice: str = "",
+        *,
+        status: int | None = None,
+        since: str | None = None,
+    ) -> None:
+        super().__init__(message, advice, status=status)
+        self.since = since
 
 
 class AnswerMalformed(EvalroomError):

@@ -3,6 +3,7 @@
 from typing import cast
 
 from core.ctl.decode import JsonObject, objects, parse, text
+from core.ctl.versions import Feature, since, upgrade_command
 from core.errors import AnswerMalformed, NotThere, RequestFailed, TooBusy, TooLarge, Unsupported
 from core.ports import Reply
 from core.text import Shown, shown
@@ -13,12 +14,13 @@ _UNAVAILABLE = 503
 _SAID = 300
 
 
-def good_body(reply: Reply, what: str) -> bytes:
+def good_body(reply: Reply, what: str, feature: Feature | None = None) -> bytes:
     """Return the body of an answer that is good.
 
     Args:
         reply: Of a GET.
         what: What was asked for, for the error's sentence; harmless to show.
+        feature: What that needs of an Inspect; None: what none has yet.
 
     Raises:
         NotThere: Inspect knows no such process, task or sample, or it has not started.
@@ -32,11 +34,7 @@ def good_body(reply: Reply, what: str) -> bytes:
     said = _said(reply)
     match reply.status:
         case 404 if said == "Not Found":
-            raise Unsupported(
-                f"{what}: that Inspect is too old to tell",
-                "upgrade inspect-ai in the environment that the eval runs in",
-                status=_NOT_FOUND,
-            )
+            raise _unsupported(what, feature)
         case 404:
             raise NotThere(f"{what}: {said or 'not found'}", status=_NOT_FOUND)
         case 503:
@@ -49,6 +47,19 @@ def good_body(reply: Reply, what: str) -> bytes:
             raise TooLarge(f"{what}: the answer is over 32 MiB", "narrow the request")
         case _:
             raise RequestFailed(f"{what}: {said or 'no answer'}", status=reply.status)
+
+
+def _unsupported(what: str, feature: Feature | None) -> Unsupported:
+    first = None if feature is None else since(feature)
+    return Unsupported(
+        f"{what}: that Inspect is too old to tell",
+        "upgrade inspect-ai in the environment that the eval runs in"
+        if first is None
+        else f"it takes Inspect {first} or newer: {upgrade_command(None, first)}, "
+        "with the python that the eval runs in",
+        status=_NOT_FOUND,
+        since=first,
+    )
 
 
 def _said(reply: Reply) -> Shown | str:

@@ -7,6 +7,7 @@ own JSON writes and strict readers refuse (not-a-number, lone surrogates) is rea
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -23,18 +24,43 @@ _RAW_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NOTHING: JsonObject = {}
 _BROKEN = (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError)
 _DIGITS = 40
+DEEPEST = 100
+"""Most levels of lists and objects in a document: what is read can then be written again."""
+BRACKETS = 1_000_000
+"""Most brackets in one that has many: 75,000 samples, as many as an answer holds, have fewer."""
+_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_AS_SQUARE = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKET = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def parse(body: bytes | msgspec.Raw) -> object:
     """Return what the JSON `body` says.
 
     Raises:
-        AnswerMalformed: It is no JSON, or nested without measure.
+        AnswerMalformed: It is no JSON, or nested too deep.
     """
+    raw = bytes(body)
+    _refuse_nesting(raw)
     try:
-        return cast("object", _DECODER.decode(body))
+        return cast("object", _DECODER.decode(raw))
     except _BROKEN:
-        return _parse_leniently(bytes(body))
+        return _parse_leniently(raw)
+
+
+def _refuse_nesting(body: bytes) -> None:
+    if body.count(b"[") + body.count(b"{") <= DEEPEST:
+        return
+    brackets = _TEXTS.sub(b"", body).translate(_AS_SQUARE, _NO_BRACKET)
+    if len(brackets) > BRACKETS:
+        raise AnswerMalformed(f"an answer of more than {BRACKETS // 2:,} lists and objects")
+    for _ in range(DEEPEST):
+        fewer = brackets.replace(b"[]", b"")  # one level of every branch
+        if len(fewer) == len(brackets):
+            return
+        brackets = fewer
+    if brackets:
+        raise AnswerMalformed(f"an answer nested more than {DEEPEST} levels")
 
 
 def _parse_leniently(body: bytes) -> object:
@@ -42,7 +68,7 @@ def _parse_leniently(body: bytes) -> object:
         value: object = json.loads(
             body.decode("utf-8", "replace"), strict=False, parse_int=_whole_number
         )
-        return _without_surrogates(value)
+        return value if _SURROGATE.search(body) is None else _without_surrogates(value)
     except (RecursionError, ValueError) as error:
         raise AnswerMalformed(f"an answer that is no JSON: {_short(error)}") from error
 

@@ -17,6 +17,10 @@ from core.model.detail import EventPage, SampleEvent
 
 KEPT = 5_000
 """Newest events that are kept of one sample."""
+KEPT_BYTES = 32 * 1024 * 1024
+"""Most bytes of their JSON together; an honest host needs a fifth of it."""
+UNSETTLED = 200
+"""Most pages that are remembered as unsettled; the oldest go first."""
 REREAD = 8
 """Pages with pending events that are read again at a time; the oldest come first."""
 
@@ -33,6 +37,7 @@ class Following:
         found: By uuid (or place, where an event has none), oldest first.
         since: Where the next new events start.
         unsettled: Where the pages start that held a pending event.
+        over: The sample is over: what is pending from now on stays so.
         dropped: Events that were known and are no longer kept.
         restarts: How often the events started afresh (the sample was run again).
         done: The sample is over, and all its events are here and settled.
@@ -44,6 +49,7 @@ class Following:
     unsettled: tuple[Cursor, ...] = ()
     dropped: int = 0
     restarts: int = 0
+    over: bool = False
     done: bool = False
     malformed: tuple[str, ...] = ()
 
@@ -95,9 +101,12 @@ def take_page(following: Following, start: Cursor, page: EventPage) -> Following
     if _starts_over(following, before, after):
         following = Following(restarts=following.restarts + 1)
         start, before = None, _START
-    merged = _merged(following.found, page, before)
-    kept = dict(list(merged.items())[-KEPT:]) if len(merged) > KEPT else merged
-    pending = any(event.pending for event in page.events)
+    is_newest = start == following.since or _is_later(after, _place(following.since))
+    fresh = _fresh(following, page, before, is_newest=is_newest)
+    merged = {**following.found, **fresh}
+    kept = _newest(merged)
+    # A page whose events are no longer kept has nothing left to settle.
+    pending = not following.over and any(each.pending for each in fresh.values())
     unsettled = [
         each
         for each in following.unsettled
@@ -105,14 +114,14 @@ def take_page(following: Following, start: Cursor, page: EventPage) -> Following
     ]
     if pending:
         unsettled.append(start)
-    is_newest = start == following.since or _is_later(after, _place(following.since))
     since = page.next if page.next is not None and is_newest else following.since
     return replace(
         following,
         found=MappingProxyType(kept),
         since=since,
-        unsettled=tuple(unsettled),
+        unsettled=tuple(unsettled[-UNSETTLED:]),
         dropped=following.dropped + len(merged) - len(kept),
+        over=following.over or page.done,
         done=page.done and not unsettled,
         malformed=page.malformed,
     )
@@ -130,14 +139,35 @@ def _starts_over(following: Following, before: _Place | None, after: _Place | No
     return before is not None and after.offset < before.offset
 
 
-def _merged(
-    known: Mapping[str, SampleEvent], page: EventPage, before: _Place | None
+def _fresh(
+    following: Following, page: EventPage, before: _Place | None, *, is_newest: bool
 ) -> dict[str, SampleEvent]:
-    merged = dict(known)
-    base = before.offset if before is not None else len(merged)
-    for number, event in enumerate(page.events):
-        merged[event.uuid or f"at {base + number}"] = event
-    return merged
+    """Return what the page tells: of events that are known, and of new ones after them.
+
+    An unknown event before a known one, or in a page without new ones, was known and dropped.
+    """
+    known = following.found
+    base = before.offset if before is not None else len(known) + following.dropped
+    named = {event.uuid or f"at {base + number}": event for number, event in enumerate(page.events)}
+    if not following.dropped:
+        return named
+    last = max((place for place, name in enumerate(named) if name in known), default=-1)
+    return {
+        name: event
+        for place, (name, event) in enumerate(named.items())
+        if name in known or (is_newest and place > last)
+    }
+
+
+def _newest(events: Mapping[str, SampleEvent]) -> dict[str, SampleEvent]:
+    """Return the newest events, as many as are kept."""
+    kept = dict(list(events.items())[-KEPT:]) if len(events) > KEPT else dict(events)
+    size = sum(len(event.raw) for event in kept.values())
+    for name in list(kept):
+        if size <= KEPT_BYTES:
+            break
+        size -= len(kept.pop(name).raw)
+    return kept
 
 
 def _covers(before: _Place | None, after: _Place | None, other: _Place | None) -> bool:

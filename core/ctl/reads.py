@@ -17,8 +17,8 @@ from core.ctl.details import event_page, messages, sample_detail, scoring_pass, 
 from core.ctl.envelopes import SampleRows, TaskRows, sample_rows, task_rows
 from core.ctl.following import Following, next_reads, take_page
 from core.ctl.knobs import config_view, throughput
-from core.ctl.versions import Surface, surface
-from core.errors import NotThere
+from core.ctl.versions import Feature, Surface, surface
+from core.errors import NotThere, RequestFailed
 from core.ids import ProcessKey, SampleKey, TaskKey
 from core.model.detail import EventPage, Messages, SampleDetail, ScoringPass, Store
 from core.model.knobs import ConfigView, Throughput
@@ -34,6 +34,16 @@ FOLLOW_PAGE = 100
 """The same while following: pages with pending events are read again and again."""
 PAGES = 2_000
 """Pages that one call reads at most."""
+PATH_LIMIT = 16_384
+"""Longest path that is asked for, characters: it has to fit into the head of a frame."""
+
+
+async def _ask(
+    read: Read, process: ProcessKey, path: str, what: str, feature: Feature | None = None
+) -> bytes:
+    if len(path) > PATH_LIMIT:
+        raise RequestFailed(f"{what}: a host gave it a name too long to ask for")
+    return good_body(await read(process, path), what, feature)
 
 
 def _named(sample: SampleKey) -> str:
@@ -42,7 +52,7 @@ def _named(sample: SampleKey) -> str:
 
 async def read_tasks(read: Read, process: ProcessKey) -> TaskRows:
     """Return the task rows of a process."""
-    return task_rows(good_body(await read(process, routes.TASKS), "the task list"))
+    return task_rows(await _ask(read, process, routes.TASKS, "the task list", "tasks"))
 
 
 async def read_samples(
@@ -59,7 +69,7 @@ async def read_samples(
     path = routes.samples(
         eval_id, status=status, limit=limit, all_rows=True if all_rows else None, errors=errors
     )
-    return sample_rows(good_body(await read(task.process, path), "the samples"))
+    return sample_rows(await _ask(read, task.process, path, "the samples", "samples"))
 
 
 async def read_sample(
@@ -67,8 +77,8 @@ async def read_sample(
 ) -> SampleDetail:
     """Return one sample and its errors; their words only with `content`."""
     path = routes.sample(eval_id, sample.sample_id, sample.epoch, content=content or None)
-    reply = await read(sample.task.process, path)
-    return sample_detail(good_body(reply, _named(sample)), content=content)
+    body = await _ask(read, sample.task.process, path, _named(sample), "sample")
+    return sample_detail(body, content=content)
 
 
 async def read_events(
@@ -93,8 +103,8 @@ async def read_events(
         limit=limit,
         content=content or None,
     )
-    reply = await read(sample.task.process, path)
-    return event_page(good_body(reply, f"the events of {_named(sample)}"), content=content)
+    body = await _ask(read, sample.task.process, path, f"the events of {_named(sample)}", "events")
+    return event_page(body, content=content)
 
 
 async def follow_events(
@@ -142,8 +152,10 @@ async def read_messages(
     path = routes.messages(
         eval_id, sample.sample_id, sample.epoch, tail=tail, content=content or None
     )
-    reply = await read(sample.task.process, path)
-    return messages(good_body(reply, f"the messages of {_named(sample)}"), content=content)
+    body = await _ask(
+        read, sample.task.process, path, f"the messages of {_named(sample)}", "messages"
+    )
+    return messages(body, content=content)
 
 
 async def read_store(
@@ -156,37 +168,44 @@ async def read_store(
 ) -> Store:
     """Return a sample's store; its values only with `content`."""
     path = routes.store(eval_id, sample.sample_id, sample.epoch, keys=keys, content=content or None)
-    reply = await read(sample.task.process, path)
-    return store(good_body(reply, f"the store of {_named(sample)}"), content=content)
+    body = await _ask(read, sample.task.process, path, f"the store of {_named(sample)}", "store")
+    return store(body, content=content)
 
 
 async def read_task_config(read: Read, task: TaskKey) -> ConfigView:
     """Return the knobs of a task, and those of its process."""
-    reply = await read(task.process, routes.task_config(task.task_id))
-    return config_view(good_body(reply, "the task's config"))
+    body = await _ask(
+        read, task.process, routes.task_config(task.task_id), "the task's config", "task config"
+    )
+    return config_view(body)
 
 
 async def read_process_config(read: Read, process: ProcessKey) -> ConfigView:
     """Return the knobs of a process."""
-    reply = await read(process, routes.PROCESS_CONFIG)
-    return config_view(good_body(reply, "the process's config"))
+    body = await _ask(
+        read, process, routes.PROCESS_CONFIG, "the process's config", "process config"
+    )
+    return config_view(body)
 
 
 async def read_throughput(read: Read, process: ProcessKey, window: int = 60) -> Throughput:
     """Return what the models of a process got through in the last `window` seconds."""
-    reply = await read(process, routes.throughput(window))
-    return throughput(good_body(reply, "the models' throughput"))
+    body = await _ask(
+        read, process, routes.throughput(window), "the models' throughput", "throughput"
+    )
+    return throughput(body)
 
 
 async def read_task_score(read: Read, task: TaskKey) -> ScoringPass | None:
     """Return the last scoring of a task while it runs; None: it was never scored so."""
-    reply = await read(task.process, routes.task_score(task.task_id))
+    path = routes.task_score(task.task_id)
     try:
-        return scoring_pass(good_body(reply, "the running score"))
+        body = await _ask(read, task.process, path, "the running score", "task score")
     except NotThere:
         return None
+    return scoring_pass(body)
 
 
 async def read_surface(read: Read, process: ProcessKey) -> Surface:
     """Return which routes and parameters a process has."""
-    return surface(good_body(await read(process, routes.OPENAPI), "the list of routes"))
+    return surface(await _ask(read, process, routes.OPENAPI, "the list of routes"))

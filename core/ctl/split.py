@@ -5,10 +5,15 @@ For documents that a strict parser refuses as a whole because of one part of the
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
-_MARK = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)
+# A text that never ends is taken to the end: it is then not tried again from each later quote.
+_MARK = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{},:]', re.DOTALL)
 LIMIT = 4 * 1024 * 1024
-"""Longest document that is cut, bytes: cutting is slow, and a host could make it slower."""
+"""Longest document that is cut, bytes."""
+MARKS = 300_000
+"""Most texts, brackets, commas and colons in it, about those of 2,500 samples: each costs time,
+and a host could make a document of nothing else."""
 _OPENING, _CLOSING = b"[{", b"]}"
 
 
@@ -49,7 +54,7 @@ def _parts(body: bytes, opening: bytes, closing: bytes) -> list[bytes] | None:
 def _commas(body: bytes) -> Iterator[int]:
     """Yield where the commas of the outermost level are, and at last its end."""
     depth = 0
-    for mark in _MARK.finditer(body):
+    for mark in islice(_MARK.finditer(body), MARKS):
         char = mark[0]
         if char in _OPENING:
             depth += 1

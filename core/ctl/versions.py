@@ -132,6 +132,36 @@ def since(feature: Feature) -> str:
     return NEEDED[feature].since
 
 
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Something that a process's Inspect does not have yet, and the way to it.
+
+    Attributes:
+        sentence: Which version brings it.
+        command: Brings that version to the interpreter that runs the eval. A running eval goes
+            on with what it has.
+    """
+
+    sentence: str
+    command: str
+
+
+def lacks(feature: Feature, surface: Surface, python: str | None = None) -> Lack | None:
+    """Return what keeps a feature away from a process; None where it has it.
+
+    Args:
+        feature: What is wanted.
+        surface: The process's routes.
+        python: Its interpreter, where known.
+    """
+    if surface.has(feature):
+        return None
+    first = since(feature)
+    return Lack(
+        f"{feature}: that Inspect is too old, {first} brings it", upgrade_command(python, first)
+    )
+
+
 def upgrade_command(python: str | None, version: str) -> str:
     """Return the shell command that brings at least `version` to a machine's interpreter."""
     return f"{shlex.quote(python or 'python3')} -m pip install -U 'inspect-ai>={version}'"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.ctl.decode import parse, raw_fields, raw_rows
+from core.ctl.decode import DEEPEST, parse, raw_fields, raw_rows
 from core.ctl.details import event_page, messages, sample_detail, scoring_pass, store
 from core.ctl.envelopes import sample_rows, score_metrics, task_rows
 from core.ctl.knobs import config_view, throughput
@@ -172,6 +172,55 @@ def test_a_spoiled_document_is_read_or_refused(decode: Callable[[bytes], Any]) -
     for body in (*SPOILED.values(), DEEP, b"", b"\x00", b"<html>", b'{"samples":[', b"[1,]"):
         with suppress(AnswerMalformed):
             decode(body)
+
+
+@pytest.mark.parametrize("opening", [b"[", b'{"x":'])
+@pytest.mark.parametrize("levels", [60, 150, *range(955, 1_000, 3)])
+def test_what_is_read_of_a_nested_document_can_be_written_again(
+    opening: bytes, levels: int
+) -> None:
+    closing = b"]" if opening == b"[" else b"}"
+    nested = opening * levels + b'"[["' + closing * levels
+    row = GOOD[:-1] + b',"error":"E","index":1,"role":"tool","content":%s,"x":%s}' % (
+        nested,
+        nested,
+    )
+    for content in (True, False):
+        for body in (b'{"events":[%s]}' % row, b'{"messages":[%s]}' % row):
+            decode = event_page if b"events" in body else messages
+            found = decode(body, content=content)
+            assert len(found.malformed) == (levels > DEEPEST)
+        for decode_one in (sample_detail, store):
+            with suppress(AnswerMalformed):
+                decode_one(b'{"store":{"a":%s},"sample_id":1,%s' % (row, row[1:]), content=content)
+
+
+def test_brackets_in_texts_are_no_levels() -> None:
+    texts = [rf'"\" {{[[{{" \\{"[" * 300}', "[" * 500]
+    assert parse(json.dumps(texts).encode()) == texts
+
+
+def test_wide_is_not_deep() -> None:
+    wide = [[[n], {"a": [n]}] for n in range(1_000)]
+    assert parse(json.dumps(wide).encode()) == wide
+
+
+def test_a_document_of_nothing_but_lists_is_refused() -> None:
+    with pytest.raises(AnswerMalformed, match="lists and objects"):
+        parse(b"[" + b"[]," * 1_000_000 + b"[]]")
+
+
+@pytest.mark.parametrize("end", [b'"]', b"]", b"\\]"])
+def test_a_text_that_never_ends_costs_no_more_than_its_length(end: bytes) -> None:
+    # Tried again from each quote, this would take hours.
+    body = b'["' + b'\\"' * 1_000_000 + end
+    assert split_items(body) in (None, [body[1:-1]])
+    with suppress(AnswerMalformed):
+        parse(body)
+
+
+def test_what_is_made_of_nothing_but_marks_is_not_cut() -> None:
+    assert split_items(b"[" + b"1," * 1_000_000 + b"1]") is None
 
 
 @settings(max_examples=40)

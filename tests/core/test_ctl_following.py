@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.ctl.following import KEPT, Following, next_reads, take_page
+from core.ctl.following import KEPT, KEPT_BYTES, Following, next_reads, take_page
 from core.ctl.reads import follow_events
 from core.ids import ProcessKey, SampleKey
 from core.model.detail import EventPage, SampleEvent
@@ -145,6 +145,39 @@ def test_only_the_newest_events_are_kept_and_the_others_counted() -> None:
     assert len(following.events) == KEPT
     assert following.events[-1].uuid == str(KEPT + 6)
     assert following.dropped == 7
+
+
+async def test_a_page_of_events_that_are_no_longer_kept_brings_none_of_them_back() -> None:
+    sample, following = FakeSample(), Following()
+    sample.add(pending=True)
+    for _ in range(KEPT + 150):
+        sample.add()
+    following = await follow_events(sample.read, SAMPLE, "e", following)
+    newest = [event.uuid for event in following.events]
+    sample.add()
+    following = await follow_events(sample.read, SAMPLE, "e", following)
+    assert [event.uuid for event in following.events] == [*newest[1:], f"0-{KEPT + 151}"]
+    assert len(next_reads(following)) == 1
+
+
+def test_events_of_great_size_are_kept_as_far_as_there_is_room() -> None:
+    raw = b"x" * (KEPT_BYTES // 4)
+    events = tuple(SampleEvent(kind="info", uuid=str(n), raw=raw) for n in range(6))
+    following = take_page(Following(), None, EventPage(events=events, next="opaque"))
+    assert [event.uuid for event in following.events] == ["2", "3", "4", "5"]
+    assert following.dropped == 2
+
+
+async def test_what_an_ended_sample_left_pending_is_read_once_more_and_then_left() -> None:
+    sample, following = FakeSample(), Following()
+    sample.add(pending=True)
+    sample.add()
+    sample.over = True
+    following = await follow_events(sample.read, SAMPLE, "e", following)
+    assert (following.over, following.done) == (True, False)
+    following = await follow_events(sample.read, SAMPLE, "e", following)
+    assert following.done
+    assert state_of(following) == sample.state()
 
 
 def test_cursors_that_say_nothing_are_followed_too() -> None:

@@ -256,3 +256,23 @@ async def test_a_read_names_the_sample_it_could_not_find() -> None:
 
     with pytest.raises(NotThere, match="sample a␛//2: gone"):
         await reads.read_sample(read, SampleKey(task_key(), "a\x1b/", 2), "e")
+
+
+async def test_what_an_old_inspect_lacks_is_said_with_the_version_that_has_it() -> None:
+    async def read(process: ProcessKey, path: str) -> Reply:
+        assert process == task_key().process
+        assert path == "/evals/e/sample/store?sample_id=1&epoch=1"
+        return reply(b'{"detail":"Not Found"}', 404)
+
+    with pytest.raises(Unsupported) as found:
+        await reads.read_store(read, SampleKey(task_key(), 1, 1), "e")
+    assert found.value.since == "0.3.265"
+    assert "inspect-ai>=0.3.265" in found.value.advice
+
+
+async def test_a_name_too_long_for_a_frame_is_not_asked_for() -> None:
+    async def read(process: ProcessKey, path: str) -> Reply:
+        raise AssertionError(f"{process}: {len(path)}")
+
+    with pytest.raises(RequestFailed, match="too long"):
+        await reads.read_sample(read, SampleKey(task_key(), "n" * 70_000, 1), "e")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.ctl import commands
-from core.ctl.versions import NEEDED, Surface, since, surface, upgrade_command
+from core.ctl.versions import NEEDED, Surface, lacks, since, surface, upgrade_command
 from core.errors import AnswerMalformed
 from core.ids import SampleKey
 from core.model.process import Process, ProcessState
@@ -49,6 +49,15 @@ def test_what_is_lacking_has_the_version_that_brings_it_and_the_way_there() -> N
     assert shlex.split(command) == [
         "/opt/my env/bin/python", "-m", "pip", "install", "-U", "inspect-ai>=0.3.265",
     ]  # fmt: skip
+
+
+def test_a_lack_is_said_with_the_way_out_and_what_is_there_is_none() -> None:
+    found = Surface({("post", "/tasks/{task_id}/pause"): frozenset({"dry_run"})})
+    assert lacks("pause task", found) is None
+    lack = lacks("hard pause", found, "/v/bin/python")
+    assert lack is not None
+    assert "0.3.260" in lack.sentence
+    assert lack.command == "/v/bin/python -m pip install -U 'inspect-ai>=0.3.260'"
 
 
 def test_a_command_runs_in_the_processs_own_folder_with_its_own_inspect() -> None:
