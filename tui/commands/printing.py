@@ -5,9 +5,10 @@ import os
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from core.errors import EvalroomError
+from core.text import Shown, shown_lines
 from core.views.cells import Bar, Cell, Column, Table
 from core.views.page import Page
 
@@ -116,11 +117,18 @@ def page_lines(page: Page) -> list[str]:
 
 def print_lines(lines: Sequence[str]) -> None:
     """Print lines to standard output, as far as its encoding goes."""
-    out = sys.stdout
-    text = "".join(f"{line}\n" for line in lines)
+    _write(sys.stdout, "".join(f"{_harmless(line)}\n" for line in lines))
+
+
+def _write(out: TextIO, text: str) -> None:
     encoding = out.encoding or "ascii"
     out.write(text.encode(encoding, "replace").decode(encoding))
     out.flush()
+
+
+def _harmless(text: str) -> Shown:
+    """Make a text harmless once more, as the room's driver does: what is harmless stays."""
+    return shown_lines(text, len(text))
 
 
 def print_json(value: object) -> None:
@@ -142,9 +150,7 @@ def print_error(error: EvalroomError, *, as_json: bool) -> None:
         )
         return
     said = f"evalroom: {error.message}" + (f"\n  {error.advice}" if error.advice else "")
-    encoding = sys.stderr.encoding or "ascii"
-    sys.stderr.write(f"{said.encode(encoding, 'replace').decode(encoding)}\n")
-    sys.stderr.flush()
+    _write(sys.stderr, f"{_harmless(said)}\n")
 
 
 def terminal_room() -> int | None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from core.ctl.decode import as_number
 from core.text import shown, shown_lines
 from core.views import format as fmt
 from tui.commands.answers import Json
@@ -28,8 +29,9 @@ async def samples(
         print_json(answer)
         return 0
     title = f"{found.key.machine}:{shown(found.row.task_id)} {shown(found.row.task)}"
-    counts = cast("Json", answer.get("counts") or {})
-    said = " · ".join(f"{value} {shown(name)}" for name, value in counts.items() if value)
+    counts = answer.get("counts")
+    pairs = cast("Json", counts).items() if isinstance(counts, dict) else ()
+    said = " · ".join(f"{_flat_line(value)} {shown(name)}" for name, value in pairs if value)
     lines = [f"{title}  {said}", "", *sample_table(answer["samples"], _as_of(answer))]
     if answer.get("truncated"):
         lines += ["", "more samples are not listed: --all shows them"]
@@ -38,8 +40,7 @@ async def samples(
 
 
 def _as_of(answer: Json) -> float | None:
-    value = answer.get("as_of")
-    return float(value) if isinstance(value, int | float) else None
+    return as_number(answer.get("as_of"))
 
 
 def sample_table(rows: list[Json], as_of: float | None) -> list[str]:
@@ -50,8 +51,8 @@ def sample_table(rows: list[Json], as_of: float | None) -> list[str]:
     head += ["tries", "scores"]
     lines = [head]
     for row in rows:
-        last = row.get("last_activity_at") if row.get("completed_at") is None else None
-        idle = as_of - last if as_of and isinstance(last, int | float) else None
+        last = as_number(row.get("last_activity_at")) if row.get("completed_at") is None else None
+        idle = None if not as_of or last is None else as_of - last
         retries = row.get("retries")
         lines.append(
             [
@@ -78,8 +79,8 @@ def _doing(activity: object, as_of: float | None) -> str:
     words = [shown(known.get("type"))]
     if known.get("detail"):
         words.append(shown(known["detail"], 40))
-    started = known.get("started_at")
-    if as_of and isinstance(started, int | float):
+    started = as_number(known.get("started_at"))
+    if as_of and started is not None:
         words.append(fmt.duration(as_of - started))
     return " ".join(words)
 
@@ -95,13 +96,17 @@ def _flat(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
+def _flat_line(value: object) -> str:
+    return shown(_flat(value), 60)
+
+
 def _text(value: object) -> str:
     return "·" if value is None else shown(value, 60)
 
 
 def _number(value: object, form: Callable[[float], str]) -> str:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return form(float(cast("float", value))) if is_number else "·"
+    known = as_number(value)
+    return "·" if known is None else form(known)
 
 
 async def sample(
