@@ -18,6 +18,10 @@ MAX_PART = 1024 * 1024
 """Longest body of one frame, bytes; a longer answer comes in parts."""
 MAX_ANSWER = 32 * 1024 * 1024
 """Longest answer, bytes, all its parts together."""
+MAX_STREAMS = 64
+"""Most answers that come in parts at a time; at most 32 are outstanding."""
+_DIGITS = 40
+"""Longest whole number in a head; what has more is no count and fits no float."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,8 @@ class Splitter:
             return Frame(kind, head, body)
         held = self._parts.setdefault(stream, bytearray())
         held += body
+        if len(self._parts) > MAX_STREAMS:
+            raise BrokenFrame("more answers in parts than were asked for")
         if sum(map(len, self._parts.values())) > 2 * MAX_ANSWER:
             raise BrokenFrame("an answer in parts over the limit")
         if part + 1 < parts:
@@ -109,9 +115,15 @@ class Splitter:
         return Frame(kind, head, bytes(self._parts.pop(stream)))
 
 
+def _whole_number(digits: str) -> int:
+    if len(digits) > _DIGITS:
+        raise ValueError("a number of too many digits")
+    return int(digits)
+
+
 def _read_head(line: bytes) -> tuple[dict[str, Any], int]:
     try:
-        parsed: object = json.loads(line)
+        parsed: object = json.loads(line, parse_int=_whole_number)
     except (ValueError, RecursionError) as error:
         raise BrokenFrame(f"a head that is no JSON ({len(line)} bytes)") from error
     if not isinstance(parsed, dict) or len(line) > MAX_HEAD:
@@ -125,4 +137,6 @@ def _read_head(line: bytes) -> tuple[dict[str, Any], int]:
         raise BrokenFrame("a body of a size that is not allowed")
     if not (isinstance(part, int) and isinstance(parts, int) and 0 <= part < parts):
         raise BrokenFrame("parts that do not add up")
+    if not isinstance(head.get("stream"), int | None):
+        raise BrokenFrame("a stream that is no number")
     return head, size

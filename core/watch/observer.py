@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import cast
 
 from core.config import WatchConfig
-from core.ctl.decode import JsonObject, count, items, number, text
+from core.ctl.decode import JsonObject, as_number, count, items, number, text
 from core.ctl.envelopes import sample_rows, score_metrics, task_rows
 from core.ctl.routes import AS_OF
 from core.errors import AnswerMalformed
@@ -280,8 +280,9 @@ class Observer:
             fields = cast("list[object]", look)
             if len(fields) < _LOOK_FIELDS:
                 continue
-            pid, start, name, clock = fields[:_LOOK_FIELDS]
-            if not isinstance(pid, int) or not isinstance(clock, int | float):
+            pid, start, name, told_at = fields[:_LOOK_FIELDS]
+            clock = as_number(told_at)
+            if not isinstance(pid, int) or clock is None:
                 continue
             process = ProcessKey(self._machine, pid, str(start))
             aim = self._set.get((process, str(name)))
@@ -289,9 +290,9 @@ class Observer:
                 continue
             self._failed.pop((process, str(name)), None)
             if aim.kind == "tasks":
-                tasks.append((process, float(clock)))
+                tasks.append((process, clock))
             elif aim.kind in {"samples", "running"} and aim.task is not None:
-                samples.append((aim.task, float(clock)))
+                samples.append((aim.task, clock))
         if tasks or samples:
             yield LooksUnchanged(
                 at=at, machine=self._machine, tasks=tuple(tasks), samples=tuple(samples)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from math import nan
 from typing import Any
 
 import pytest
@@ -356,7 +357,9 @@ def test_looks_without_a_change_keep_rows_fresh(watched: Watched) -> None:
     watched.samples((1, "running"), counts={"running": 1})
     watched.now += 5
     looks = [[7, "b:1", name, watched.now - 1, 0.01] for name in watched.set]
-    (event,) = watched.hear("beat", looks=[*looks, [7, "b:1", "unknown", 1, 1], "no look", [1]])
+    others = [[7, "b:1", "unknown", 1, 1], "no look", [1]]
+    others += [[7, "b:1", name, clock, 1] for name in watched.set for clock in (10**400, nan, "x")]
+    (event,) = watched.hear("beat", looks=[*others, *looks])
     assert isinstance(event, LooksUnchanged)
     task = watched.fleet.tasks[TASK]
     assert (task.as_of, task.heard_at) == (watched.now - 1, watched.now)

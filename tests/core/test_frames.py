@@ -1,0 +1,64 @@
+"""A head that a broken or hostile probe may send is a named error, and nothing else."""
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import BrokenFrame
+from core.frames import MAX_STREAMS, Splitter
+
+HEADS = {
+    "nested": b'"x":' + b"[" * 20_000 + b"]" * 20_000,
+    "5,000 digits": b'"x":' + b"9" * 5_000,
+    "400 digits": b'"at":' + b"9" * 400,
+    "a list as stream": b'"part":0,"parts":1,"stream":[1]',
+    "a text as part": b'"part":"0","parts":1',
+    "no such part": b'"part":3,"parts":3',
+    "no kind": b'"kind":7',
+    "a version of tomorrow": b'"v":2',
+    "a size below nothing": b'"body":-1',
+    "a size beyond a frame": b'"body":1048577',
+    "not a size": b'"body":NaN',
+    "no UTF-8": b'"x":"\xff"',
+}
+
+
+@pytest.mark.parametrize("fields", HEADS.values(), ids=HEADS)
+def test_a_head_that_is_off_ends_the_session(fields: bytes) -> None:
+    with pytest.raises(BrokenFrame):
+        list(Splitter().feed(b'{"v":1,"kind":"beat","body":0,%s}\n' % fields))
+
+
+def test_more_answers_in_parts_than_were_asked_for_end_it_too() -> None:
+    splitter = Splitter()
+    head = {"v": 1, "kind": "reply", "body": 0, "part": 0, "parts": 2}
+    lines = [json.dumps({**head, "stream": n}).encode() + b"\n" for n in range(MAX_STREAMS + 1)]
+    assert list(splitter.feed(b"".join(lines[:-1]))) == []
+    with pytest.raises(BrokenFrame, match="in parts"):
+        list(splitter.feed(lines[-1]))
+
+
+FIELDS = st.sampled_from(["v", "kind", "body", "part", "parts", "stream", "id", "at"])
+VALUES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 3)
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=3)
+    | st.lists(st.integers(), max_size=1)
+)
+
+
+@given(heads=st.lists(st.dictionaries(FIELDS, VALUES), max_size=5), tail=st.binary(max_size=9))
+def test_any_heads_are_frames_or_end_the_session(heads: list[dict[str, Any]], tail: bytes) -> None:
+    splitter = Splitter()
+    with suppress(BrokenFrame):
+        for head in heads:
+            line = json.dumps({"v": 1, "kind": "beat", "body": 0, **head}).encode()
+            for frame in splitter.feed(line + b"\n" + tail):
+                assert isinstance(frame.kind, str)
