@@ -330,8 +330,7 @@ async def _room(config: "Config", words: Words) -> int:
             if said:
                 app.call_later(app.say, said, "look")
             app.call_later(_collect_again, app)
-            await app.run_async(mouse=config.screen.mouse)
-    return app.return_code or 0
+            return await app.run_in_terminal()
 
 
 def _collect_again(app: "RoomApp") -> None:
@@ -363,8 +362,7 @@ async def _replay(words: Words) -> int:
         itertools.chain(first, events), clock=_WallClock(), speed=words.given["speed"]
     )
     app = RoomApp(desk, screen=config.screen, keys=config.keys, keep_crash=keep_crash)
-    await app.run_async(mouse=config.screen.mouse)
-    return app.return_code or 0
+    return await app.run_in_terminal()
 
 
 if __name__ == "__main__":

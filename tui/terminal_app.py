@@ -60,22 +60,30 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
 
     # Start and end
 
-    def take_terminal(self) -> None:
-        """Answer signals, and keep the terminal's title."""
+    async def run_in_terminal(self) -> int:
+        """Run until it ends, and return the exit status.
+
+        Signals are answered from before the terminal is taken until it is given back: in
+        between, one that kills would leave it as no shell can use it.
+        """
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(self._unheard)
-        if not self.is_headless:
+        for number in LEAVING_SIGNALS:
+            loop.add_signal_handler(number, self.leave, 128 + int(number))
+        try:
+            await self.run_async(mouse=self.config.mouse)
+        finally:
             for number in LEAVING_SIGNALS:
-                loop.add_signal_handler(number, self.leave, 128 + int(number))
+                loop.remove_signal_handler(number)
+        return self.return_code or 0
+
+    def take_terminal(self) -> None:
+        """Keep the terminal's title, and hear of what nobody awaited."""
+        asyncio.get_running_loop().set_exception_handler(self._unheard)
         self.write(KEEP_TITLE)
 
     def give_terminal(self) -> None:
-        """Give the title back and answer no more signals."""
+        """Give the title back."""
         self.write(RESTORE_TITLE)
-        if not self.is_headless:
-            loop = asyncio.get_running_loop()
-            for number in LEAVING_SIGNALS:
-                loop.remove_signal_handler(number)
 
     def leave(self, status: int = 0) -> None:
         """Save and exit, within two seconds whatever hangs."""

@@ -375,8 +375,7 @@ def _main(kind: str) -> int:
         return crash
 
     app = RoomApp(room, screen=ScreenConfig(), keep_crash=keep_crash)
-    app.run(mouse=False)
-    return app.return_code or 0
+    return asyncio.run(app.run_in_terminal())
 
 
 if __name__ == "__main__":

@@ -125,6 +125,16 @@ def test_a_signal_ends_it_with_the_terminal_given_back(number: signal.Signals) -
         assert b"\x1b[?25h" in terminal.output
 
 
+@pytest.mark.parametrize("moment", [b"\x1b[?1049h", b"\x1b[?7l"], ids=["taken", "set"])
+def test_a_signal_before_the_first_frame_gives_the_terminal_back_too(moment: bytes) -> None:
+    with room("busy") as terminal:
+        terminal.until(moment)
+        terminal.process.send_signal(signal.SIGHUP)
+        assert wait_for_end(terminal, 5) < 3
+        assert terminal.process.returncode == 128 + signal.SIGHUP
+        assert GIVEN_BACK in terminal.output
+
+
 def test_a_terminal_that_goes_away_ends_it_though_hangups_are_ignored() -> None:
     with room("busy", IGNORE_HANGUP="1") as terminal:
         terminal.until("]2;evalroom")
