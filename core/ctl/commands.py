@@ -69,6 +69,17 @@ def config(process: Process | None, task: TaskKey) -> str:
     return _command(process, "config", *_positional(task.task_id))
 
 
+def process_config(process: Process | None) -> str:
+    """Return the command that shows a process's knobs; it takes no other running in its folder."""
+    return _command(process, "config")
+
+
+def task_score(process: Process | None, task: TaskKey) -> str:
+    """Return the command that shows a task's last scoring, without starting one."""
+    options = ("--status", "--no-wait")
+    return _command(process, "task", "score", *_positional(task.task_id, options=options))
+
+
 def throughput(process: Process | None, pid: int) -> str:
     """Return the command that shows what a process's models get through."""
     return _command(process, "model", "throughput", pid)

@@ -70,6 +70,11 @@ def test_a_command_runs_in_the_processs_own_folder_with_its_own_inspect() -> Non
     )
 
 
+def test_a_score_is_asked_for_without_starting_to_score() -> None:
+    assert commands.task_score(None, task_key()) == ("inspect ctl task score --status --no-wait t1")
+    assert commands.process_config(None) == "inspect ctl config"
+
+
 @given(sample_id=st.text(max_size=20), epoch=st.integers(1, 9))
 def test_a_shell_reads_back_what_a_host_named(sample_id: str, epoch: int) -> None:
     command = commands.sample_events(PROCESS, SampleKey(task_key(), sample_id, epoch), content=True)
