@@ -58,12 +58,11 @@ class Tmux:
         Raises:
             AssertionError: It did not come to that.
         """
-        holds = (lambda screen: wanted in screen) if isinstance(wanted, str) else wanted
         end = time.monotonic() + seconds
         screen = ""
         while time.monotonic() < end:
             screen = self.screen()
-            if holds(screen):
+            if wanted in screen if isinstance(wanted, str) else wanted(screen):
                 return screen
             time.sleep(0.05)
         raise AssertionError(f"not on the screen within {seconds} s: {wanted}\n{screen}")
