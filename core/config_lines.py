@@ -88,7 +88,7 @@ class _Walk:
         self._skip(1)
         index = 0
         while self._blank() and self._peek() != end:
-            if self._peek() == ",":
+            if self._peek() in ",]}":  # a bracket of the other kind: no TOML, and no endless walk
                 self._skip(1)
             elif end == "}":
                 self._pair(path)
