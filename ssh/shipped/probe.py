@@ -250,10 +250,15 @@ if LINUX:
         LIBC = None
 
 
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
 def _in_the_child():
-    # Runs between fork and exec: the child dies with the thread that started it.
+    # Runs between fork and exec: the child dies with the thread that started it, and it can
+    # be told to end although our own threads block that.
     if LIBC is not None:
         LIBC.prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG, SIGKILL
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
 def run_tool(argv, limit=TOOL_LIMIT, cap=1024 * 1024, env=None):
@@ -273,7 +278,7 @@ def run_tool(argv, limit=TOOL_LIMIT, cap=1024 * 1024, env=None):
             start_new_session=True,
             cwd="/",
             env=full,
-            preexec_fn=_in_the_child if LIBC is not None else None,
+            preexec_fn=_in_the_child,
         )
     except FileNotFoundError:
         raise ToolAbsent("there is no %s" % os.path.basename(argv[0])) from None
@@ -2270,6 +2275,11 @@ def end_former(desk):
             time.sleep(1.0)
 
 
+def await_end():
+    signal.sigwait(ENDING)
+    leave(0)
+
+
 PROBE = None
 WRITER = None
 
@@ -2284,8 +2294,10 @@ def main():
         pass
     warnings.simplefilter("ignore")
     threading.stack_size(256 * 1024)
-    for sign in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(sign, lambda *_: leave(0))
+    # A handler would run only once the main thread stops reading, and a signal may reach any
+    # other thread: so all threads block these, and one waits for them.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    threading.Thread(target=await_end, name="signals", daemon=True).start()
     out = Out(own)
     PROBE = Probe(sys.stdin.buffer, out)
     WRITER = threading.Thread(target=out.run, name="writer", daemon=True)

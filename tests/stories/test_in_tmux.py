@@ -50,7 +50,7 @@ def test_an_operator_finds_a_sample_and_leaves(evals: Evals, columns: int, lines
             tmux.keys("Enter")
             tmux.until("s003 epoch 1")
             tmux.keys("?")
-            tmux.until("withheld")
+            tmux.until("One row down")
             tmux.keys("Escape")
             tmux.until("s003 epoch 1")
             tmux.keys("Escape")
