@@ -33,7 +33,7 @@ from core.log_reading import LogReader
 from core.looking import looked_at, turns
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
-from core.ports import Clock, Heard, Keeping, Reply, Show, Station
+from core.ports import Clock, Heard, Keeping, Reply, Show, SignIn, Station
 from core.showing import Showing
 from core.watching import Watching
 
@@ -169,6 +169,11 @@ class Desk:
         station = self._stations.get(machine)
         if station is not None:
             station.accept_key(fingerprint)
+
+    async def sign_in(self, machine: MachineName) -> SignIn | None:
+        """Return what the operator runs to sign in to this machine; None: nothing."""
+        station = self._stations.get(machine)
+        return await station.sign_in() if station is not None else None
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         """Return a task's points, oldest first: kept ones, then the trail in memory."""

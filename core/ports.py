@@ -30,6 +30,20 @@ class Reply:
     body: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """What an operator runs in the foreground to sign in to a machine.
+
+    Attributes:
+        words: The program and its arguments; it takes the terminal and asks there.
+        is_kept: Whether what it opens outlives it, so that the link can go over it; else only
+            what it wrote down (a host key) is of use.
+    """
+
+    words: tuple[str, ...]
+    is_kept: bool
+
+
 Heard = LinkChanged | Frame
 """What a station says: the link's state, or a frame of the probe."""
 
@@ -67,6 +81,10 @@ class Station(Protocol):
 
     def accept_key(self, fingerprint: str) -> None:
         """The operator accepted the unknown host key that has this fingerprint; retry."""
+        ...
+
+    async def sign_in(self) -> SignIn | None:
+        """Return what the operator runs to sign in; None: not asked for, or nothing to run."""
         ...
 
 
@@ -165,6 +183,14 @@ class Room(Protocol):
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         """Accept the unknown host key of this machine that has this fingerprint."""
+        ...
+
+    async def sign_in(self, machine: MachineName) -> SignIn | None:
+        """Return what the operator runs in the foreground to sign in to this machine.
+
+        Returns:
+            None: it does not need the operator, or a retry by itself asks for all it needs.
+        """
         ...
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:

@@ -12,7 +12,7 @@ from core.events import Event
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.task import ProgressPoint
-from core.ports import Clock, Reply, Show
+from core.ports import Clock, Reply, Show, SignIn
 from core.recorder import Recorder as Recorder  # noqa: PLC0414 - both halves in one place
 from core.showing import Showing
 
@@ -147,6 +147,11 @@ class ReplayDesk:
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         """Do nothing: no link is there."""
+
+    async def sign_in(self, machine: MachineName) -> SignIn | None:
+        """Return nothing: no link is there."""
+        del machine
+        return None
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         """Return a task's points so far, oldest first."""

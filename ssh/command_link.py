@@ -155,6 +155,8 @@ class CommandLink:
         return None
 
 
+_ASKS = "press r on it in the room: the same ssh then runs in your terminal and asks you there"
+_BY_HAND = "run the same command once in a terminal, then press r"
 _CHANGED = ("REMOTE HOST IDENTIFICATION HAS CHANGED", "REVOKED HOST KEY")
 _YOURS = (
     "Permission denied",
@@ -189,7 +191,7 @@ def explained(
         return NeedsYou(
             machine,
             f"{program} can't log in to {machine} by itself: {words}",
-            "run the same command once in a terminal, then press r",
+            _ASKS if PurePath(program).name == "ssh" else _BY_HAND,
         )
     if any(text in said for text in _LOST) or (status is None and not said):
         return LinkLost(machine, f"{machine} is not reached: {words or 'the connection ended'}")

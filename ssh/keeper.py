@@ -9,7 +9,7 @@ import contextlib
 import random
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Protocol
@@ -27,7 +27,7 @@ from core.events import LinkChanged
 from core.frames import Frame
 from core.ids import MachineName
 from core.model.machine import LinkState
-from core.ports import Heard, Reply
+from core.ports import Heard, Reply, SignIn
 from ssh.link import Link
 from ssh.probe_session import ProbeOptions, ProbeSession
 
@@ -92,12 +92,14 @@ class Keeper:
         make_link: MakeLink,
         options: ProbeOptions,
         trust: Callable[[str], None] | None = None,
+        sign_in: Callable[[], Awaitable[SignIn | None]] | None = None,
     ) -> None:
         self._machine = machine
         self._address = address
         self._make_link = make_link
         self._options = options
         self._trust = trust
+        self._sign_in = sign_in
         self._hear: Callable[[Heard], None] = _unheard
         self._session: ProbeSession | None = None
         self._state: LinkState | None = None
@@ -159,6 +161,12 @@ class Keeper:
         self._trust(needs.known_hosts_line)
         self._needs = None
         self._try_now()
+
+    async def sign_in(self) -> SignIn | None:
+        """See `core.ports.Station.sign_in`."""
+        if self._sign_in is None or self._state is not LinkState.NEEDS_YOU:
+            return None
+        return await self._sign_in()
 
     # -- inside
 

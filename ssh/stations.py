@@ -1,5 +1,6 @@
 """Makes the station of a machine as the config names it."""
 
+from functools import partial
 from pathlib import Path
 
 from core.config import MachineConfig, WatchConfig
@@ -8,6 +9,7 @@ from ssh.command_link import CommandLink
 from ssh.keeper import Keeper, MakeLink, fresh_desk
 from ssh.link import Link
 from ssh.probe_session import ProbeOptions
+from ssh.sign_in import sign_in_of
 
 
 def station_for(
@@ -49,6 +51,7 @@ def station_for(
             address=" ".join(machine.command),
             make_link=make_command_link,
             options=options,
+            sign_in=partial(sign_in_of, machine.command),
         )
     return Keeper(
         machine.name,

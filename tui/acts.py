@@ -11,6 +11,7 @@ from core.model.process import ProcessState
 from tui.copies import copy_text
 from tui.dialogs.ask import AcceptKey
 from tui.places import Place
+from tui.signing_in import retry_or_sign_in
 
 if TYPE_CHECKING:
     from tui.app import RoomApp
@@ -50,8 +51,10 @@ class Acts:
         elif self._app.room.is_replay:
             self._app.say("a recording plays: there is no link to try", "look")
         else:
-            self._app.room.retry(machine.name)
-            self._app.say(f"trying {machine.name} now")
+            # Beside the keys: what signs in may take minutes, and a second r changes nothing.
+            self._app.run_worker(
+                retry_or_sign_in(self._app, machine), name="the retry", exit_on_error=False
+            )
 
     def trust(self, place: Place) -> None:
         """Show the unknown host key of a place's machine, and accept it if so typed."""

@@ -180,7 +180,7 @@ KEYS: tuple[Key, ...] = (
         keys="r",
         action="retry",
         word="retry link",
-        help="Try this machine's link at once.",
+        help="Try this machine's link at once; where its own ssh has to ask, answer it here.",
         where="panes",
         in_bar=True,
     ),

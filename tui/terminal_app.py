@@ -6,8 +6,9 @@ a private file, and never with the values of local variables.
 
 import asyncio
 import os
+import signal
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 from rich.segment import Segment, Segments
@@ -30,6 +31,12 @@ from tui.terminal import (
 )
 from tui.theme import terminal_of
 from tui.typing import OneKeyAtATime
+
+if TYPE_CHECKING:
+    from tui.foreground import Ended
+
+_OF_KEYS = (signal.SIGINT, signal.SIGQUIT)
+"""What the terminal's own keys send to all who run in its foreground."""
 
 
 class TerminalApp(OneKeyAtATime, inherit_bindings=False):
@@ -54,6 +61,7 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
         self._keep_crash = keep_crash
         self._title_told = Shown("")
         self._is_leaving = False
+        self._is_lent = False
 
     def save_view(self) -> None:
         """Keep what is to be found again; called before every end."""
@@ -94,6 +102,41 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
         if not self.is_headless:
             end_after(GRACE, status)
         self.exit(return_code=status)
+
+    async def run_in_foreground(self, words: Sequence[str], line: Shown) -> "Ended | None":
+        """Lend the terminal to a program, and draw the whole screen anew once it ended.
+
+        Args:
+            words: The program and its arguments.
+            line: Said first: what runs and why.
+
+        Returns:
+            None: there is no terminal to lend.
+        """
+        from tui.foreground import run_program  # noqa: PLC0415 - the first frame does without
+
+        driver = self._driver
+        if driver is None or not driver.can_suspend or self._is_lent:
+            return None
+        loop = asyncio.get_running_loop()
+        given_up = asyncio.Event()
+        if self.terminal.is_ascii:
+            line = Shown(to_ascii(line))
+        self._is_lent = True
+        try:
+            with self.suspend():
+                for number in _OF_KEYS:
+                    loop.add_signal_handler(number, given_up.set)
+                try:
+                    ended = await run_program(words, line, given_up)
+                finally:
+                    for number in _OF_KEYS:
+                        loop.add_signal_handler(number, self.leave, 128 + int(number))
+        finally:
+            self._is_lent = False
+        self._title_told = Shown("")
+        self.action_redraw()
+        return ended
 
     def look_at_terminal(self) -> bool:
         """Look whether the terminal is there; leave when it is gone, redraw what it missed."""

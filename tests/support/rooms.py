@@ -26,7 +26,7 @@ from core.model.finding import Finding
 from core.model.machine import LinkState
 from core.model.sample import Activity, Sample, SampleCounts, ToolCall
 from core.model.task import ProgressPoint
-from core.ports import Reply, Show
+from core.ports import Reply, Show, SignIn
 from tests.support.fleets import (
     H1,
     H2,
@@ -68,6 +68,7 @@ class FakeRoom:
         self.answers: dict[str, tuple[int, bytes]] = {}
         self.fails: Exception | None = None
         self.is_replay = False
+        self.signs_in: SignIn | None = None
 
     @property
     def fleet(self) -> Fleet:
@@ -119,6 +120,10 @@ class FakeRoom:
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         self.asked.append(("accept", (machine, fingerprint)))
+
+    async def sign_in(self, machine: MachineName) -> SignIn | None:
+        self.asked.append(("sign in", machine))
+        return self.signs_in
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         return self._fleet.tasks[task].trail if task in self._fleet.tasks else ()

@@ -10,7 +10,7 @@ from core.events import LinkChanged
 from core.frames import Frame
 from core.ids import MachineName
 from core.model.machine import LinkState
-from core.ports import Heard, Reply
+from core.ports import Heard, Reply, SignIn
 
 Answer = Callable[[Frame], Reply | RequestFailed]
 
@@ -33,6 +33,7 @@ class FakeStation:
         self.requests: list[Frame] = []
         self.retried = 0
         self.accepted: list[str] = []
+        self.signs_in: SignIn | None = None
         self.at_once = 0
         self.most_at_once = 0
 
@@ -75,6 +76,9 @@ class FakeStation:
 
     def accept_key(self, fingerprint: str) -> None:
         self.accepted.append(fingerprint)
+
+    async def sign_in(self) -> SignIn | None:
+        return self.signs_in
 
 
 def up(machine: MachineName, at: float = 0.0) -> LinkChanged:

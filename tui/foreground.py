@@ -1,0 +1,116 @@
+"""Runs a program in the foreground, on the terminal that the room gives it for that long.
+
+The room goes on behind it: links beat, events are folded, only nothing is drawn. Ctrl+C is for
+the program. Ctrl+Z is switched off: it would stop the room too, and every link with it.
+"""
+
+import asyncio
+import contextlib
+import os
+import sys
+import termios
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from core.text import Shown
+
+ENDING = 1.0
+"""Seconds that a program may take to end when the room is left."""
+BACK = Shown("Enter goes back to the room.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a program in the foreground ended.
+
+    Attributes:
+        status: Its exit status; None: a signal ended it, or it never ran.
+        was_given_up: Whether Ctrl+C was pressed.
+        never_ran: Why it could not be started; None: it was.
+    """
+
+    status: int | None = None
+    was_given_up: bool = False
+    never_ran: str | None = None
+
+
+async def run_program(words: Sequence[str], line: Shown, given_up: asyncio.Event) -> Ended:
+    """Run `words` on the terminal, which is free, and wait for the end.
+
+    After a failure that nobody asked for it waits for Enter, so that what the program wrote
+    can be read.
+
+    Args:
+        words: The program and its arguments; it is of our session and process group.
+        line: Said first: what runs and why.
+        given_up: Set by Ctrl+C.
+    """
+    out = sys.__stdout__
+    assert out is not None  # noqa: S101 - the room has a terminal
+    terminal = out.fileno()
+    with _kept_modes(terminal):
+        _say(f"\n{line}\n")
+        try:
+            child = await asyncio.create_subprocess_exec(*words, stdout=terminal)
+        except OSError as error:
+            return Ended(never_ran=error.strerror or type(error).__name__)
+        try:
+            status = await child.wait()
+        finally:
+            if child.returncode is None:
+                await _end(child)
+        if status != 0 and not given_up.is_set():
+            _say(f"\n{BACK}\n")
+            await _enter(given_up)
+            given_up.clear()
+    return Ended(status=status if status >= 0 else None, was_given_up=given_up.is_set())
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        sys.__stdout__.write(text)  # type: ignore[union-attr] # pyright: ignore[reportOptionalMemberAccess]
+        sys.__stdout__.flush()  # type: ignore[union-attr] # pyright: ignore[reportOptionalMemberAccess]
+
+
+async def _end(child: asyncio.subprocess.Process) -> None:
+    for end in (child.terminate, child.kill):
+        with contextlib.suppress(ProcessLookupError):
+            end()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ENDING):
+                await child.wait()
+                return
+
+
+async def _enter(given_up: asyncio.Event) -> None:
+    """Wait for a line, or Ctrl+C."""
+    loop = asyncio.get_running_loop()
+    stdin = sys.__stdin__
+    assert stdin is not None  # noqa: S101 - the room has a terminal
+    loop.add_reader(stdin.fileno(), given_up.set)
+    try:
+        await given_up.wait()
+    finally:
+        loop.remove_reader(stdin.fileno())
+
+
+@contextmanager
+def _kept_modes(terminal: int) -> Generator[None]:
+    """Switch Ctrl+Z off; afterwards restore the modes, whatever the program left.
+
+    What was typed and not read goes with them: it was for the program, and may be a secret.
+    """
+    try:
+        before = termios.tcgetattr(terminal)
+        modes = termios.tcgetattr(terminal)
+        modes[6][termios.VSUSP] = os.fpathconf(terminal, "PC_VDISABLE").to_bytes()
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, modes)
+    except (termios.error, OSError):  # the terminal went away: the room notices by itself
+        yield
+        return
+    try:
+        yield
+    finally:
+        with contextlib.suppress(termios.error, OSError):
+            termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
