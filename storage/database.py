@@ -18,7 +18,14 @@ import aiosqlite
 from core.errors import StorageError
 from core.text import shown
 from storage.paths import private_file
-from storage.schema import DatabaseUnusable, is_broken, prepare, primary_code, transaction
+from storage.schema import (
+    DatabaseBusy,
+    DatabaseUnusable,
+    is_broken,
+    prepare,
+    primary_code,
+    transaction,
+)
 
 _BUSY_SECONDS = 10.0
 _CLOSE_SECONDS = 2.0
@@ -39,6 +46,7 @@ class Database:
         self.path = path
         self.moved_aside: Path | None = None
         self._connection: aiosqlite.Connection | None = None
+        self._is_wanted = False
         self._inode = 0
         self._turn = asyncio.Lock()
 
@@ -58,19 +66,23 @@ class Database:
         finally:
             await database.close()
 
-    async def open(self) -> None:
-        """Open as `at` does; the caller closes."""
-        try:
-            await self._connect()
-        except DatabaseUnusable:
-            self.moved_aside = _move_aside(self.path)
-            await self._connect()
+    async def open(self, patience: float = _BUSY_SECONDS) -> None:
+        """Open as `at` does; the caller closes.
+
+        Args:
+            patience: Seconds to wait for another program that holds the file.
+
+        Raises:
+            DatabaseBusy: It is still held.
+            StorageError: It can't be opened or made. After either, each use tries again.
+        """
+        self._is_wanted = True
+        await self._open(patience)
 
     async def close(self) -> None:
         """Close; what hangs is left behind after two seconds. Twice does no harm."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await _close(connection)
+        self._is_wanted = False
+        await self._let_go()
 
     async def read(self, sql: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
         """Return all rows of a query.
@@ -122,11 +134,11 @@ class Database:
 
     async def _run(self, work: Work[T]) -> T:
         async with self._turn:
-            if self._connection is None:
+            if not self._is_wanted:
                 raise StorageError(f"the history {shown(str(self.path))} is closed")
-            if _inode(self.path) != self._inode:  # deleted or replaced under us
-                await self.close()
-                await self.open()
+            if self._connection is None or _inode(self.path) != self._inode:
+                await self._let_go()  # not open yet, or deleted or replaced under us
+                self._connection = await self._open(_BUSY_SECONDS)
             try:
                 return await _on_thread(self._connection, work)
             except (sqlite3.Error, ValueError, OverflowError) as error:
@@ -137,30 +149,49 @@ class Database:
     async def _start_afresh(self) -> None:
         """Move the damaged file aside, unless another evalroom has done so already."""
         inode = self._inode
-        await self.close()
+        await self._let_go()
         if _inode(self.path) == inode:
             self.moved_aside = _move_aside(self.path)
-        await self.open()
+        await self._open(_BUSY_SECONDS)
 
-    async def _connect(self) -> None:
+    async def _open(self, patience: float) -> aiosqlite.Connection:
+        try:
+            return await self._connect(patience)
+        except DatabaseUnusable:
+            self.moved_aside = _move_aside(self.path)
+            return await self._connect(patience)
+
+    async def _let_go(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await _close(connection)
+
+    async def _connect(self, patience: float) -> aiosqlite.Connection:
         private_file(self.path)
         inode = _inode(self.path)
-        connection = aiosqlite.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+        connection = aiosqlite.connect(self.path, timeout=patience, isolation_level=None)
         # A connection that nobody closed must not keep the program alive.
         connection._thread.daemon = True  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         try:
             await connection
             connection.row_factory = sqlite3.Row
             await _on_thread(connection, lambda raw: prepare(raw, self.path))
+            await _on_thread(connection, _wait_when_busy)
             self._connection, self._inode = connection, inode
         except sqlite3.Error as error:
             if is_broken(error):
                 place = shown(str(self.path))
                 raise DatabaseUnusable(f"{place} is no usable database: {error}") from error
             raise _said(self.path, error, None) from error
+        else:
+            return connection
         finally:
             if self._connection is not connection:
                 await _close(connection)
+
+
+def _wait_when_busy(connection: sqlite3.Connection) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}").fetchall()
 
 
 async def _on_thread(connection: aiosqlite.Connection, work: Work[T]) -> T:
@@ -223,4 +254,5 @@ def _said(path: Path, error: Exception, moved: Path | None) -> StorageError:
     advice = _ADVICE.get(primary_code(error), "")
     if is_broken(error) and moved is not None:
         advice = f"a fresh one was begun; the damaged one is kept as {shown(moved.name)}"
-    return StorageError(f"the history {shown(str(path))} failed: {error}", advice)
+    kind = DatabaseBusy if primary_code(error) == sqlite3.SQLITE_BUSY else StorageError
+    return kind(f"the history {shown(str(path))} failed: {error}", advice)

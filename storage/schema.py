@@ -24,6 +24,10 @@ class DatabaseUnusable(StorageError):
     """The file is no database of ours, or is broken."""
 
 
+class DatabaseBusy(StorageError):
+    """Another program holds the file for too long."""
+
+
 class DatabaseNewer(StorageError):
     """A newer evalroom made the file; it is left as it is."""
 

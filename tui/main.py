@@ -129,6 +129,9 @@ def _print_probe() -> int:
 
 # The desk, and what runs on it
 
+_HELD = 0.2
+"""Seconds for which the first frame waits for another program that holds the history."""
+
 
 class _WallClock:
     def now(self) -> float:
@@ -217,16 +220,20 @@ async def _journal(
     """The history, and what is to be said of it; None: it can't be opened, and the room is."""
     from storage.database import Database  # noqa: PLC0415
     from storage.journal import Journal  # noqa: PLC0415
+    from storage.schema import DatabaseBusy  # noqa: PLC0415
 
     database = Database(places.database)
+    busy = ""
     try:
-        await database.open()
+        await database.open(patience=_HELD)
+    except DatabaseBusy as error:
+        busy = f"nothing is kept until it is free: {error.message} {error.advice}"
     except StorageError as error:
         yield None, f"nothing is kept: {error.message} {error.advice}"
         return
     try:
         moved = database.moved_aside
-        said = f"the history was unusable; it is kept as {moved.name}" if moved else ""
+        said = f"the history was unusable; it is kept as {moved.name}" if moved else busy
         yield Journal(database, limit_mib=config.storage.limit_mib, clock=_WallClock()), said
     finally:
         await database.close()

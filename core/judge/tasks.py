@@ -16,7 +16,7 @@ MANY_ERRORS = 0.1
 """Share of a task's samples from which errors want a hand and not a look."""
 
 _ENDED: dict[TaskState, tuple[str, Tone, str]] = {
-    TaskState.SUCCESS: ("finished", "good", "finished with success"),
+    TaskState.SUCCESS: ("finished", "good", "success"),
     TaskState.ERROR: ("finished", "hand", "ended with an error"),
     TaskState.CANCELLED: ("finished", "look", "was cancelled"),
     TaskState.LOST: ("lost", "hand", "is lost"),

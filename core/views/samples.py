@@ -17,7 +17,7 @@ _TONES: dict[str, Tone] = {
 _WORDS: dict[str, str] = {SampleStatus.COMPLETED: "done"}
 _ACTIVITIES = {
     "model": "generating",
-    "retry_wait": "waits to retry",
+    "retry_wait": "retry",
     "approval": "waits for approval",
     "question": "waits for an answer",
 }
@@ -43,14 +43,15 @@ def doing(sample: Sample, clock: float | None) -> Cell:
     look = activity.type in _LOOK
     spans = [said(_what(activity), "plain")]
     if activity.count > 1:
-        times = "try" if activity.type == "retry_wait" else "\u00d7"
+        times = "" if activity.type == "retry_wait" else "\u00d7"
         spans.append(said(f" {times}{fmt.count(activity.count)}", "dim"))
+    if clock is not None and activity.deadline is not None:
+        spans.append(said(f" in {fmt.duration(activity.deadline - clock)}", "look"))
+        look = False
     if clock is not None and activity.started_at is not None:
         spans.append(
             said(f" {fmt.duration(clock - activity.started_at)}", "look" if look else "dim")
         )
-    if clock is not None and activity.deadline is not None:
-        spans.append(said(f" again in {fmt.duration(activity.deadline - clock)}", "look"))
     if any(call.cancel_requested for call in activity.calls):
         spans.append(said(" cancel asked", "look"))
     return tuple(spans)

@@ -192,32 +192,32 @@ TASK_FIELDS = Fields[TaskLine](
             "machine",
             lambda line: fmt.text(line.task.key.machine, "dim"),
             lambda line: line.task.key.machine,
-            width=8,
+            width=7,
             rank=3,
         ),
         field(
             "task",
             lambda line: fmt.text(line.task.row.task, "strong"),
             lambda line: line.task.row.task,
-            width=16,
+            width=14,
             grow=3,
         ),
         field(
             "model",
             lambda line: fmt.text(line.task.row.model, "dim"),
             lambda line: line.task.row.model,
-            width=14,
+            width=12,
             grow=2,
             rank=5,
         ),
-        field("progress", progress_bar, _progress, width=10, grow=1, rank=4),
-        field("done", _done_cell, _done, align="right", width=9),
+        field("progress", progress_bar, _progress, width=8, grow=1, rank=4),
+        field("done", _done_cell, _done, align="right", width=7),
         field(
             "err",
             lambda line: fmt.counted(line.task.row.samples.errored, "hand", zero="dim"),
             lambda line: line.task.row.samples.errored,
             align="right",
-            width=4,
+            width=3,
             rank=1,
         ),
         field(
@@ -225,7 +225,7 @@ TASK_FIELDS = Fields[TaskLine](
             lambda line: fmt.counted(_flying(line), zero="dim"),
             _flying,
             align="right",
-            width=4,
+            width=3,
             rank=2,
         ),
         field(
@@ -236,7 +236,9 @@ TASK_FIELDS = Fields[TaskLine](
             width=6,
             rank=8,
         ),
-        field("latch", latch, lambda line: "+".join(line.task.row.paused), width=9, rank=4),
+        field(
+            "latch", latch, lambda line: "+".join(line.task.row.paused), width=16, grow=1, rank=5
+        ),
         field(
             "tries",
             lambda line: fmt.counted(
@@ -279,8 +281,8 @@ TASK_FIELDS = Fields[TaskLine](
             width=7,
             rank=9,
         ),
-        field("left", left_cell, _left_value, align="right", width=8, rank=2),
-        field("score", score_cell, _score_value, align="right", width=10, rank=2),
+        field("left", left_cell, _left_value, align="right", width=7, rank=2),
+        field("score", score_cell, _score_value, align="right", width=8, rank=2),
         field(
             "log",
             lambda line: fmt.text(line.task.row.log_location, "dim"),

@@ -27,11 +27,14 @@ _BAD_LINKS: dict[LinkState, Tone] = {
 
 
 def header_totals(fleet: Fleet, now: float) -> tuple[Spans, ...]:
-    """Return the header's groups, most needed first: machines, tasks, flight, findings, rate."""
+    """Return the header's groups, most needed first: machines, findings, tasks, flight, rate.
+
+    A narrow header leaves out the last ones: what wants a hand is not among them.
+    """
     return (
         _machines(fleet),
-        *_tasks(fleet, now),
         *_findings(fleet),
+        *_tasks(fleet, now),
     )
 
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -67,6 +67,24 @@ def test_the_room_opens_although_its_history_is_of_a_newer_evalroom(home: Home) 
         terminal.until("nothing is kept", 30)
         terminal.until("up", 30)
         assert leave(terminal) == 0
+
+
+@pytest.mark.timeout(90)
+def test_the_room_opens_at_once_although_another_program_holds_its_history(home: Home) -> None:
+    home.configure(machine("here"))
+    file = home.folder / ".local" / "share" / "evalroom" / "history.sqlite3"
+    file.parent.mkdir(mode=0o700, parents=True)
+    with closing(sqlite3.connect(file, isolation_level=None)) as raw:
+        raw.execute("PRAGMA locking_mode = EXCLUSIVE")
+        raw.execute("BEGIN EXCLUSIVE")
+        with opened(home) as terminal:
+            terminal.until("nothing is kept until it is free", 9)
+            raw.execute("ROLLBACK")
+            raw.close()
+            terminal.until("up", 30)
+            assert leave(terminal) == 0
+    with closing(sqlite3.connect(file)) as raw:
+        assert raw.execute("SELECT count(*) FROM event").fetchone() > (0,)
 
 
 @pytest.mark.timeout(90)

@@ -133,7 +133,7 @@ def test_a_finished_task_tells_its_status_and_score() -> None:
     )
     [end] = [each for each in fleet.findings if each.kind == "finished"]
     assert (end.tone, end.task, end.closed_at) == ("good", task_key(), NOW + 1)
-    assert "finished with success: accuracy 0.42 ±0.05, 98 of 100 samples" in end.text
+    assert "success: accuracy 0.42 ±0.05, 98 of 100 samples" in end.text
 
 
 def test_a_task_that_had_long_ended_when_we_came_is_news_only_if_it_went_wrong() -> None:

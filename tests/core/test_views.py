@@ -225,7 +225,7 @@ def test_a_sample_that_waits_to_retry_says_when_and_comes_first() -> None:
     )
     table = samples_table(fleet, task_key(), NOW)
     assert [row.key.sample_id for row in table.rows] == [44, 1, 5]
-    assert text(table.rows[0], "doing") == "waits to retry try6 0:20 again in 0:45"
+    assert text(table.rows[0], "doing") == "retry 6 in 0:45 0:20"
     assert text(table.rows[0], "status") == "retrying"
     assert table.footer == "2 running · 1 error"
 

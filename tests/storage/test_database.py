@@ -13,7 +13,7 @@ import pytest
 from core.errors import StorageError
 from storage.database import Database
 from storage.filesystems import is_network
-from storage.schema import APPLICATION_ID, DatabaseNewer, migrations
+from storage.schema import APPLICATION_ID, DatabaseBusy, DatabaseNewer, migrations
 
 
 @pytest.fixture
@@ -170,6 +170,25 @@ async def test_a_file_that_is_deleted_while_open_is_made_again(path: Path) -> No
         assert await names(database) == ["after"]
     async with Database.at(path) as database:
         assert await names(database) == ["after"]
+
+
+async def test_a_file_that_another_program_holds_is_used_once_it_is_free(path: Path) -> None:
+    async with Database.at(path) as database:
+        await database.write(add_task)
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+    holder.execute("BEGIN EXCLUSIVE")
+    database = Database(path)
+    with pytest.raises(DatabaseBusy, match="locked"):
+        await database.open(patience=0.1)
+    holder.close()
+    await database.write(lambda connection: add_task(connection, "after"))
+    assert await names(database) == ["t", "after"]
+    [(wait,)] = await database.read("PRAGMA busy_timeout")
+    assert wait == 10_000
+    await database.close()
+    with pytest.raises(StorageError, match="closed"):
+        await names(database)
 
 
 async def test_two_at_once_write_without_a_word_of_a_lock(path: Path) -> None:

@@ -100,7 +100,7 @@ async def test_a_narrow_terminal_shows_one_pane_at_a_time() -> None:
         await shows(pilot, "swe_bench_verified")
         assert "a100-us" in screen_text(app)
         await pilot.press("3")
-        await shows(pilot, "waits to retry")
+        await shows(pilot, "retry 6 in 0:45")
         assert "swe_bench_verified" not in screen_text(app)
 
 
@@ -163,7 +163,7 @@ async def test_brackets_walk_the_history() -> None:
 async def test_a_finding_opens_what_it_is_about() -> None:
     app = app_on(FakeRoom(busy_fleet()))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.press("4", "enter")
+        await pilot.press("4", "down", "enter")
         await pilot.pause()
         assert front(app).place == task_key("t1", H1, 100)
 
