@@ -178,9 +178,9 @@ def test_machines_tell_their_tools(home: Home) -> None:
 
 
 def test_a_watch_tells_an_eval_from_its_start_to_its_end(home: Home, evals: Evals) -> None:
-    one = evals.start("turns", args={"samples": 2, "turns": 2, "sleep": 0.1})
+    one = evals.start("turns", args={"samples": 2, "turns": 12, "sleep": 0.5})
     home.watch_here(one.data_dir)
-    child = home.start("watch", "--json", "--for", "45")
+    child = home.start("watch", "--json", "--for", "55")
     assert child.stdout is not None
     seen: list[dict[str, Any]] = []
     while not seen or seen[-1]["event"] != "LogRead":
