@@ -90,7 +90,11 @@ def _looks(commands: _Commands) -> None:
 
     samples = _command(commands, "samples", "the samples of a task")
     samples.add_argument("task", metavar="TASK")
-    samples.add_argument("--status", metavar="S", help="only those that are running, error, ...")
+    samples.add_argument(
+        "--status",
+        metavar="S",
+        help="only those that are running, completed, error, cancelled, pending or queued",
+    )
     samples.add_argument(
         "--all", dest="all_rows", action="store_true", help="all of them, however many"
     )

@@ -37,8 +37,9 @@ class Answering:
     def now(self) -> float:
         return NOW
 
-    async def first_look(self, timeout: float) -> None:
+    async def first_look(self, timeout: float) -> bool:
         del timeout
+        return True
 
     async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
         del process, path, deadline
@@ -77,3 +78,27 @@ def test_what_is_printed_is_made_harmless_once_more(capsys: pytest.CaptureFixtur
     said = capsys.readouterr()
     assert said.out == "harmless · 漢字\n␛[2J⟦202E⟧⟦009B⟧␍\n"
     assert said.err == "evalroom: ␛]52;c;x␇\n"
+
+
+async def test_a_sample_is_told_in_words_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    activity = {"type": "tool", "detail": "bash", "started_at": NOW + 50.0}
+    row = {"sample_id": 1, "status": "running", "started_at": NOW, "total_time": 62.0}
+    told = {**row, "activity": activity, "total_tokens": 380, "scores": {"f1": 0.5}, "limit": None}
+    desk: Any = Answering(told)
+    await sample(
+        desk,
+        task="t1",
+        sample_id="1",
+        epoch=1,
+        part="show",
+        content=False,
+        timeout=1.0,
+        as_json=False,
+    )
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert lines["activity"] == "tool bash 0:12"
+    assert lines["total_time"] == "1:02"
+    assert lines["started_at"].count(":") == 2
+    assert lines["total_tokens"] == "380"
+    assert lines["scores"] == "f1=0.5"
+    assert lines["limit"] == "·"

@@ -466,3 +466,22 @@ async def test_long_text_scrolls_by_its_keys() -> None:
         assert page.top > 0
         await pilot.press("g")
         assert page.top == 0
+
+
+async def test_a_replay_says_that_it_is_one() -> None:
+    room = FakeRoom(busy_fleet())
+    app = app_on(room)
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.pause()
+        assert "replay" not in screen_lines(app)[0]
+        room.is_replay = True
+        room.become(busy_fleet())
+        await shows(pilot, "replay  ·  4 machines")
+
+
+async def test_the_choice_of_columns_names_those_that_find_no_room() -> None:
+    app = app_on(FakeRoom(busy_fleet()))
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("2", "C")
+        await shows(pilot, "queued  (no room now)")
+        assert "model  (no room" not in screen_text(app)

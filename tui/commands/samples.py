@@ -135,7 +135,29 @@ async def sample(
 
 
 def _detail(answer: Json) -> list[str]:
-    return aligned([[shown(name), _value(value)] for name, value in answer.items()])
+    as_of = _clock(answer)
+    return aligned([[shown(name), _told(name, value, as_of)] for name, value in answer.items()])
+
+
+def _clock(answer: Json) -> float | None:
+    """Return the eval's own clock when it told of a sample that runs; None where it does not."""
+    started, took = as_number(answer.get("started_at")), as_number(answer.get("total_time"))
+    return None if started is None or took is None else started + took
+
+
+def _told(name: str, value: object, as_of: float | None) -> str:
+    """Return a field of a sample for people: moments, durations and what it does are worded."""
+    if name == "activity":
+        return _doing(value, as_of)
+    if name == "scores":
+        return _scores(value) or "·"
+    if (number := as_number(value)) is None:
+        return _value(value)
+    if name.endswith("_at") or name == "as_of":
+        return fmt.clock(number, seconds=True)
+    if name == "total_time":
+        return fmt.duration(number)
+    return fmt.age(number) if name == "age_seconds" else _value(value)
 
 
 def _value(value: object) -> str:

@@ -112,7 +112,7 @@ class PlotPane(Pane):
 
     def _times(self, first: float, last: float, columns: int, width: int) -> Line:
         left, right = fmt.clock(first), fmt.clock(last)
-        took = fmt.duration(last - first)
+        took = f"over {fmt.duration(last - first)}"
         room = columns - len(left) - len(right)
         text = " " * _AXIS + left + took.center(max(room, 0)) + right
         return tuple(fitted([Segment(text, self.style_of("dim"))], width, self.base_style))

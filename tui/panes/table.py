@@ -118,6 +118,13 @@ class TablePane(Pane):
         sizes = [self._sheet.widths[column.name] for column in columns]
         return sum(sizes) + 2 * len(sizes) + FRAME
 
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Names of the columns that the operator wants and that found no room when last drawn."""
+        placed = {place.column.name for place in self._sheet.places}
+        wanted = visible_columns(self.table, self.arrangement)
+        return frozenset(each.name for each in wanted if placed and each.name not in placed)
+
     def want(self, key: Hashable | None) -> None:
         """Put the cursor on the row of this key once it comes, unless it was moved before."""
         self._wanted = key

@@ -34,6 +34,9 @@ NARROW = 100
 LOW = 20
 """Below this many lines too."""
 LEAST_WIDTH, LEAST_HEIGHT = 40, 10
+_NO_ROOM = "  (no room now)"
+_REPLAY = Shown("replay")
+"""What a header begins with while what it shows is not now."""
 
 
 class PanesScreen(Screen[None], inherit_bindings=False):
@@ -142,7 +145,8 @@ class PanesScreen(Screen[None], inherit_bindings=False):
 
     def _totals(self, fleet: Fleet, now: float) -> list[tuple[Span, ...]]:
         groups = [group for group in header_totals(fleet, now) if group]
-        notice = self.room_app.notice
+        app = self.room_app
+        notice = app.notice or (_REPLAY if app.room.is_replay else Shown(""))
         return [(Span(notice, "look"),), *groups] if notice else groups
 
     # Layout
@@ -367,9 +371,13 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         pane = self.panes[self.current]
         if not isinstance(pane, TablePane):
             return
-        hidden = pane.arrangement.hidden
+        hidden, no_room = pane.arrangement.hidden, pane.left_out
         choices = tuple(
-            Choice(column.name, column.title or Shown(column.name), column.name not in hidden)
+            Choice(
+                column.name,
+                Shown(f"{column.title or column.name}{_NO_ROOM * (column.name in no_room)}"),
+                column.name not in hidden,
+            )
             for column in pane.table.columns
         )
 
