@@ -24,6 +24,7 @@ class Acts:
 
     def __init__(self, app: "RoomApp") -> None:
         self._app = app
+        self._retrying: set[MachineName] = set()
 
     @property
     def _fleet(self) -> Fleet:
@@ -51,10 +52,16 @@ class Acts:
         elif self._app.room.is_replay:
             self._app.say("a recording plays: there is no link to try", "look")
         else:
-            # Beside the keys: what signs in may take minutes, and a second r changes nothing.
-            self._app.run_worker(
-                retry_or_sign_in(self._app, machine), name="the retry", exit_on_error=False
-            )
+            # Beside the keys: signing in may take minutes.
+            self._app.run_worker(self._retry(machine), name="the retry", exit_on_error=False)
+
+    async def _retry(self, machine: Machine) -> None:
+        if machine.name not in self._retrying:
+            self._retrying.add(machine.name)
+            try:
+                await retry_or_sign_in(self._app, machine)
+            finally:
+                self._retrying.discard(machine.name)
 
     def trust(self, place: Place) -> None:
         """Show the unknown host key of a place's machine, and accept it if so typed."""

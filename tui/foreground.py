@@ -52,7 +52,7 @@ async def run_program(words: Sequence[str], line: Shown, given_up: asyncio.Event
     with _kept_modes(terminal):
         _say(f"\n{line}\n")
         try:
-            child = await asyncio.create_subprocess_exec(*words, stdout=terminal)
+            child = await asyncio.create_subprocess_exec(*words)
         except OSError as error:
             return Ended(never_ran=error.strerror or type(error).__name__)
         try:

@@ -61,7 +61,7 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
         self._keep_crash = keep_crash
         self._title_told = Shown("")
         self._is_leaving = False
-        self._is_lent = False
+        self._lending = asyncio.Lock()
 
     def save_view(self) -> None:
         """Keep what is to be found again; called before every end."""
@@ -116,14 +116,13 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
         from tui.foreground import run_program  # noqa: PLC0415 - the first frame does without
 
         driver = self._driver
-        if driver is None or not driver.can_suspend or self._is_lent:
+        if driver is None or not driver.can_suspend:
             return None
         loop = asyncio.get_running_loop()
         given_up = asyncio.Event()
         if self.terminal.is_ascii:
             line = Shown(to_ascii(line))
-        self._is_lent = True
-        try:
+        async with self._lending:
             with self.suspend():
                 for number in _OF_KEYS:
                     loop.add_signal_handler(number, given_up.set)
@@ -132,10 +131,8 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
                 finally:
                     for number in _OF_KEYS:
                         loop.add_signal_handler(number, self.leave, 128 + int(number))
-        finally:
-            self._is_lent = False
-        self._title_told = Shown("")
-        self.action_redraw()
+            self._title_told = Shown("")
+            self.action_redraw()
         return ended
 
     def look_at_terminal(self) -> bool:
