@@ -57,6 +57,8 @@ class EventLines:
     def __init__(self, *, only_trouble: bool = False) -> None:
         self._only_trouble = only_trouble
         self._last: dict[object, Any] = {}
+        self._samples: dict[TaskKey, dict[tuple[object, int], tuple[str, int | None]]] = {}
+        self._unread: dict[ProcessKey, dict[str, str]] = {}
         self._names: dict[TaskKey, str] = {}
 
     def of(self, event: Event) -> list[str]:
@@ -76,7 +78,7 @@ class EventLines:
                 bare = replace(event, at=0.0, waiting_since=None)
                 return [said] if self._is_new(process, bare) else []
             case ProcessGone(process=process):
-                self._last.pop(process, None)
+                self._forget(process)
                 return [f"{_process(process)} ended"]
             case TasksSeen(process=process):
                 lines = [self._task(TaskKey(process, row.task_id), row) for row in event.rows]
@@ -86,7 +88,9 @@ class EventLines:
                 return [line for line in (self._sample(task, each) for each in event.rows) if line]
             case ReadFailed(process=process):
                 said = f"{_process(process)}: {shown(event.what)} not read: {shown(event.reason)}"
-                is_new = self._is_new((process, event.what), event.reason)
+                unread = self._unread.setdefault(process, {})
+                is_new = unread.get(event.what) != event.reason
+                unread[event.what] = event.reason
                 return [said] if is_new else []
             case LogRead(task=task, header=header):
                 scores = ", ".join(score_words(header.metrics))
@@ -136,10 +140,12 @@ class EventLines:
         return f"{self._name(key)}: {', '.join(parts)}"
 
     def _sample(self, task: TaskKey, sample: Sample) -> str | None:
-        about = (task, sample.sample_id, sample.epoch)
-        before = self._last.get(about)
-        if not self._is_new(about, (sample.status, sample.retries)):
+        about, standing = (sample.sample_id, sample.epoch), (sample.status, sample.retries)
+        told = self._samples.setdefault(task, {})
+        before = told.get(about)
+        if before == standing:
             return None
+        told[about] = standing
         if before is None and sample.status in {"pending", "queued", "completed"}:
             return None
         if self._only_trouble and sample.status != "error" and not sample.retries:
@@ -147,6 +153,13 @@ class EventLines:
         name = f"{self._name(task)} {shown(sample.sample_id)}/{sample.epoch}"
         again = f" (run again {sample.retries}x)" if sample.retries else ""
         return f"{name}: {shown(sample.status)}{again}"
+
+    def _forget(self, process: ProcessKey) -> None:
+        """Forget what only a running process tells: a watch may go on for weeks."""
+        self._last.pop(process, None)
+        self._unread.pop(process, None)
+        for task in [task for task in self._samples if task.process == process]:
+            del self._samples[task]
 
     def _name(self, task: TaskKey) -> str:
         return self._names.get(task) or f"{task.machine} {shown(task.task_id)}"
