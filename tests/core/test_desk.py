@@ -17,7 +17,7 @@ from core.frames import Frame
 from core.ids import MachineName, TaskKey
 from core.model.machine import LinkState
 from core.model.task import ProgressPoint, TaskState
-from core.ports import Heard, Keeping, Room
+from core.ports import Heard, Keeping, Room, SignIn
 from core.recorder import Recorder
 from core.replay import read_recording
 from core.watching import Watching
@@ -280,6 +280,14 @@ def test_retry_and_accepted_keys_reach_the_station() -> None:
     desk.retry(H2)
     desk.accept_key(H1, "SHA256:x")
     assert (station.retried, station.accepted) == (1, ["SHA256:x"])
+
+
+async def test_what_signs_in_is_the_stations_to_say() -> None:
+    station = FakeStation(H1)
+    station.signs_in = SignIn(("ssh", "h100-1", "true"), is_kept=True)
+    desk = desk_of(station)
+    assert await desk.sign_in(H1) == station.signs_in
+    assert await desk.sign_in(H2) is None
 
 
 # First look

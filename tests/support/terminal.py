@@ -100,6 +100,11 @@ class Terminal:
             self.read(left)
         return len(self.output) - before
 
+    def echoes(self) -> bool:
+        """Whether it shows what is typed, as a shell expects it to."""
+        flags: int = termios.tcgetattr(self._main)[3]
+        return bool(flags & termios.ECHO)
+
     def hang_up(self) -> None:
         """Take the terminal away, as a closed window does."""
         os.close(self._main)
