@@ -3,11 +3,12 @@
 import difflib
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from core import config_keys
 from core import config_rules as rules
 from core.config import Config, MachineConfig, ScreenConfig, StorageConfig, WatchConfig
 from core.config_lines import KeyPath, line_of, lines_of
@@ -30,12 +31,12 @@ def default_config() -> Config:
     return Config(machines=(LOCAL,))
 
 
-def read_config(path: Path, *, actions: Collection[str] | None = None) -> Config:
+def read_config(path: Path, *, actions: Mapping[str, str] | None = None) -> Config:
     """Read a config file.
 
     Args:
         path: The file; `~` is not expanded.
-        actions: The names that `[keys]` may hold; None: any.
+        actions: What `[keys]` may name, with the keys that each has without it; None: any.
 
     Raises:
         ConfigWrong: It can't be read, or a key or value is wrong. Of several the first is
@@ -52,7 +53,7 @@ def read_config(path: Path, *, actions: Collection[str] | None = None) -> Config
 
 
 def check_config(
-    text: str, path: Path, *, actions: Collection[str] | None = None
+    text: str, path: Path, *, actions: Mapping[str, str] | None = None
 ) -> tuple[Config, tuple[ConfigWrong, ...]]:
     """Read a config's text.
 
@@ -140,7 +141,7 @@ class _Reading:
         placed.sort(key=lambda pair: pair[0])
         return tuple(_wrong(self._path, line, each.what, each.advice) for line, each in placed)
 
-    def config(self, table: dict[str, Any], actions: Collection[str] | None) -> Config:
+    def config(self, table: dict[str, Any], actions: Mapping[str, str] | None) -> Config:
         known = (*self._top, "machines", *self._tables, "keys")
         for key in table:
             if key not in known:
@@ -166,7 +167,7 @@ class _Reading:
             return {}
         return self._values((name,), cast("dict[str, Any]", value), self._tables[name])
 
-    def _keys(self, value: object, actions: Collection[str] | None) -> Mapping[str, str]:
+    def _keys(self, value: object, actions: Mapping[str, str] | None) -> Mapping[str, str]:
         try:
             keys = rules.key_names(value)
         except rules.NotAllowed as wrong:
@@ -175,6 +176,9 @@ class _Reading:
         for action in keys:
             if actions is not None and action not in actions:
                 self._unknown(("keys", action), tuple(actions))
+        for action, other in config_keys.shared(keys, actions or {}):
+            what = f'"{shown(action)}" takes a key of "{shown(other)}"'
+            self._problem(("keys", action), what, f'give it another, or "{shown(other)}" too')
         return keys
 
     def _machines(self, value: object) -> tuple[MachineConfig, ...]:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from core.config import CADENCES, Cadence, Phase
+from core.config_keys import canonical
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,62}")
 _WORD_PATTERN = re.compile(r"[!-,./-~][!-~]{0,254}")
@@ -203,8 +204,8 @@ def key_names(value: object) -> Mapping[str, str]:
     """Remapped keys: an action's name to a key's name. The screens know which there are."""
     out: dict[str, str] = {}
     for action, key in _table(value, "a table of actions and keys").items():
-        if not isinstance(key, str) or not key.isprintable() or not key:
-            raise NotAllowed('a key, like "p" or "ctrl+r"', (action,))
+        if not isinstance(key, str) or canonical(key) is None:
+            raise NotAllowed('a key, like "p", "/", "f2" or "ctrl+r"', (action,))
         out[action] = key
     return MappingProxyType(out)
 

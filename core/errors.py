@@ -4,6 +4,7 @@ EvalroomError                 what happened, where, what to do next
 ├── ConfigWrong               the config file, with its line
 ├── UsageWrong                a command's words are off (exit 2)
 │   └── TargetUnclear         a TARGET that fits none, or several
+├── NobodyReached             no machine answered, so nothing is known (exit 3)
 ├── MachineError              about one machine
 │   ├── LinkLost              it was up and broke, or never came up: may be retried
 │   ├── NeedsTrust            an unknown host key: the operator decides
@@ -53,6 +54,10 @@ class UsageWrong(EvalroomError):
 
 class TargetUnclear(UsageWrong):
     """A TARGET fits nothing, or several things (the message lists them)."""
+
+
+class NobodyReached(EvalroomError):
+    """No machine could be reached (exit status 3)."""
 
 
 class MachineError(EvalroomError):

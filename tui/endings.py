@@ -8,13 +8,14 @@ import sys
 from collections.abc import Coroutine, Sequence
 from typing import Any, cast
 
-from core.errors import EvalroomError, UsageWrong
+from core.errors import EvalroomError, NobodyReached, UsageWrong
 from core.text import shown
 from tui.arguments import wants_json
 
 _INTERRUPTED = 130
 _PIPE_BROKEN = 141
 _WRONG_WORDS = 2
+_NOBODY_REACHED = 3
 
 
 class Crash(EvalroomError):
@@ -51,7 +52,18 @@ def ended_by(error: BaseException, argv: Sequence[str]) -> int:
         print_error(error, as_json=wants_json(argv))
     except OSError:
         _silence()
-    return _WRONG_WORDS if isinstance(error, UsageWrong) else 1
+    return status_of(error)
+
+
+def status_of(error: EvalroomError) -> int:
+    """Return the exit status of an error."""
+    match error:
+        case UsageWrong():
+            return _WRONG_WORDS
+        case NobodyReached():
+            return _NOBODY_REACHED
+        case _:
+            return 1
 
 
 def cause_of(error: BaseException) -> BaseException:

@@ -272,6 +272,7 @@ KEYS: tuple[Key, ...] = (
 """In the order of the help page and the key bar."""
 
 BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
+KEYS_BY_NAME: Mapping[str, str] = {key.name: key.keys for key in KEYS}
 
 
 _NAMED = {

@@ -81,7 +81,7 @@ def _need_a_terminal() -> None:
 def _read_config(words: Words) -> "Config":
     from core.config_file import default_config, read_config  # noqa: PLC0415
     from storage.paths import refuse_if_others_write  # noqa: PLC0415
-    from tui.keys import BY_NAME  # noqa: PLC0415
+    from tui.keys import KEYS_BY_NAME  # noqa: PLC0415
 
     path = _config_path(words)
     if path is None:
@@ -89,7 +89,7 @@ def _read_config(words: Words) -> "Config":
     else:
         if path.exists():
             refuse_if_others_write(path)
-        config = read_config(path, actions=tuple(BY_NAME))
+        config = read_config(path, actions=KEYS_BY_NAME)
     return replace(config, read_only=config.read_only or words.read_only)
 
 
@@ -107,11 +107,11 @@ def _config(words: Words) -> int:
     from storage.config_text import config_text  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
     from tui.commands import config as commands  # noqa: PLC0415
-    from tui.keys import BY_NAME  # noqa: PLC0415
+    from tui.keys import KEYS_BY_NAME  # noqa: PLC0415
 
     what, path = words.given["what"], _config_path(words)
     if what == "check":
-        return commands.check(path, actions=tuple(BY_NAME), as_json=words.as_json)
+        return commands.check(path, actions=KEYS_BY_NAME, as_json=words.as_json)
     if what == "show":
         config = _read_config(words)
         return commands.show(config, config_text(config), as_json=words.as_json)

@@ -197,7 +197,7 @@ def test_unknown_actions_are_refused_where_the_screens_name_theirs(tmp_path: Pat
     path.write_text('[keys]\nqiut = "q"\n')
     assert read_config(path).keys == {"qiut": "q"}
     with pytest.raises(ConfigWrong, match="line 2: unknown key"):
-        read_config(path, actions=("quit",))
+        read_config(path, actions={"quit": "q"})
 
 
 def test_hostile_text_of_a_config_is_shown_harmless() -> None:
@@ -252,3 +252,36 @@ def test_lines_are_found_through_strings_comments_and_dotted_keys() -> None:
 def test_a_text_of_any_shape_is_read_or_told_wrong_and_nothing_else(text: str) -> None:
     check_config(text, HERE)
     lines_of(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("quit = 'foo+bar'", '"quit" is wrong'),
+        ("quit = 'ctrl+'", '"quit" is wrong'),
+        ("quit = 'down'", '"quit" takes a key of "down"'),
+        ("quit = '/'", '"quit" takes a key of "filter"'),
+        ("quit = 'x'\nsort = 'x'", 'takes a key of "'),
+    ],
+)
+def test_a_key_that_is_none_or_another_actions_is_wrong(text: str, says: str) -> None:
+    known = {"quit": "q,ctrl+c", "down": "down,j", "filter": "slash", "sort": "s"}
+    _, wrong = check_config(f"[keys]\n{text}\n", Path("c.toml"), actions=known)
+    [problem] = wrong
+    assert says in problem.message
+    assert problem.advice
+
+
+@pytest.mark.parametrize("key", ["/", "slash", "Q", "f12", "ctrl+shift+up", "comma", "g,end", "é"])
+def test_keys_may_be_written_as_people_do(key: str) -> None:
+    config, wrong = check_config(
+        f"[keys]\nquit = '{key}'\n", Path("c.toml"), actions={"quit": "q", "down": "j"}
+    )
+    assert not wrong
+    assert config.keys == {"quit": key}
+
+
+def test_two_actions_may_trade_their_keys() -> None:
+    known = {"quit": "q", "down": "j"}
+    _, wrong = check_config("[keys]\nquit = 'j'\ndown = 'q'\n", Path("c.toml"), actions=known)
+    assert not wrong

@@ -1,6 +1,6 @@
 """`evalroom config check | show | path`."""
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -13,12 +13,12 @@ from core.views.format import plural
 from tui.commands.printing import print_error, print_json, print_lines
 
 
-def check(path: Path | None, *, actions: Collection[str], as_json: bool) -> int:
+def check(path: Path | None, *, actions: Mapping[str, str], as_json: bool) -> int:
     """Tell all that is wrong with a config; return the exit status.
 
     Args:
         path: The file; None: there is none, and that is fine.
-        actions: The names that `[keys]` may hold.
+        actions: What `[keys]` may name, with the keys that each has without it.
         as_json: Whether to print JSON.
 
     Raises:

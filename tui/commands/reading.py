@@ -5,12 +5,19 @@ from typing import Any, cast
 
 from core.ctl import routes
 from core.ctl.decode import parse, parse_object
-from core.errors import AnswerMalformed, NotThere, RequestFailed, TargetUnclear, Unsupported
+from core.errors import (
+    AnswerMalformed,
+    NobodyReached,
+    NotThere,
+    RequestFailed,
+    TargetUnclear,
+    Unsupported,
+)
 from core.model.task import Task
 from core.ports import Reply
 from core.targets import find_task
 from core.text import shown
-from tui.commands.answers import Json
+from tui.commands.answers import Json, is_reached
 from tui.commands.looking import Looker
 
 PAGES = 2_000
@@ -43,9 +50,12 @@ async def find(desk: Looker, target: str, timeout: float) -> Task:
     """Look once at everything, then return the task that `target` names.
 
     Raises:
+        NobodyReached: No machine answered.
         TargetUnclear: It fits nothing, or several.
     """
     await desk.first_look(timeout)
+    if not desk.fleet.tasks and not any(map(is_reached, desk.fleet.machines.values())):
+        raise NobodyReached("no machine could be reached", "see why: evalroom machines")
     return desk.fleet.tasks[find_task(desk.fleet, target)]
 
 

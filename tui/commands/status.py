@@ -1,6 +1,7 @@
 """`evalroom status` and `evalroom machines`: one look at everything."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 
 from core.fleet import Fleet
@@ -26,7 +27,7 @@ NOBODY_REACHED = 3
 async def status(desk: Looker, *, timeout: float, as_json: bool) -> int:
     """Look once, print, and return the exit status: 3 when no machine could be reached."""
     await desk.first_look(timeout)
-    await _facts(desk, min(timeout, _FACTS_BRIEF))
+    await _until(desk, _has_facts, min(timeout, _FACTS_BRIEF))
     fleet, now = desk.fleet, desk.now()
     if as_json:
         print_json(status_answer(fleet, now))
@@ -38,7 +39,7 @@ async def status(desk: Looker, *, timeout: float, as_json: bool) -> int:
 async def machines(desk: Looker, *, timeout: float, as_json: bool) -> int:
     """Look once at the machines and print what they are and what is wrong with them."""
     await desk.first_look(timeout)
-    await _facts(desk, min(timeout, _FACTS_LONG))
+    await _until(desk, _has_tools, min(timeout, _FACTS_LONG))
     fleet, now = desk.fleet, desk.now()
     if as_json:
         rows = [machine_row(each, now) for each in fleet.machines.values()]
@@ -51,11 +52,20 @@ async def machines(desk: Looker, *, timeout: float, as_json: bool) -> int:
     return _exit_status(fleet)
 
 
-async def _facts(desk: Looker, seconds: float) -> None:
-    """Wait until the machines that answer have told their facts, or the seconds have passed."""
+def _has_facts(machine: Machine) -> bool:
+    return machine.facts is not None
+
+
+def _has_tools(machine: Machine) -> bool:
+    """Whether a machine's facts came, and which Inspect it has: that takes longest to tell."""
+    return machine.facts is not None and machine.facts.inspect.state is not ToolState.UNKNOWN
+
+
+async def _until(desk: Looker, told: Callable[[Machine], bool], seconds: float) -> None:
+    """Wait until the machines that answer have told that, or the seconds have passed."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            while any(is_reached(each) and each.facts is None for each in _all(desk)):  # noqa: ASYNC110
+            while any(is_reached(each) and not told(each) for each in _all(desk)):  # noqa: ASYNC110
                 await asyncio.sleep(_GLANCE)
 
 
