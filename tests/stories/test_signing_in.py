@@ -121,7 +121,6 @@ def test_a_wrong_passphrase_can_be_read_about_and_comes_back_with_a_sentence(des
 def test_ctrl_c_gives_signing_in_up_and_not_the_room(desk: Desk) -> None:
     with in_tmux(desk.folder, desk.command, columns=80, lines=24, env=desk.env) as tmux:
         _at_the_prompt(tmux)
-        tmux.keys("C-z")  # would stop the room and all its links
         tmux.keys("C-c")
         tmux.until("given up")
         tmux.until("needs you")
@@ -143,13 +142,14 @@ def test_an_unknown_host_key_is_asked_about_by_ssh_itself(desk: Desk) -> None:
 
 
 @pytest.mark.timeout(60)
-def test_a_room_that_is_ended_while_ssh_asks_takes_ssh_with_it(desk: Desk) -> None:
+def test_a_room_behind_ssh_can_not_be_stopped_and_its_end_is_the_end_of_ssh(desk: Desk) -> None:
     terminal = Terminal(desk.command, env=desk.env, cwd=ROOT)
     try:
         terminal.until("needs you")
         terminal.type("1r")
         terminal.until(ASKED)
         assert not terminal.echoes()
+        terminal.type("\x1a")  # Ctrl+Z would stop the room too, and a signal would wait
         terminal.process.send_signal(signal.SIGTERM)
         while terminal.process.poll() is None:
             terminal.read(0.05)

@@ -10,6 +10,7 @@ from core.events import Dismissed
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey, TaskKey
 from core.model.machine import LinkState
+from core.ports import SignIn
 from tests.support.fleets import (
     H1,
     NOW,
@@ -290,6 +291,16 @@ async def test_a_link_is_retried_at_once() -> None:
         await pilot.press("1", "r")
         await pilot.pause()
         assert ("retry", MachineName("a100-us")) in room.asked
+
+
+async def test_where_no_terminal_can_be_lent_what_signs_in_is_told_and_nothing_tried() -> None:
+    room = FakeRoom(fleet_after(named(), link(LinkState.NEEDS_YOU, reason="Permission denied")))
+    room.signs_in = SignIn(("ssh", "h100-1", "true"), is_kept=True)
+    app = app_on(room)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await pilot.press("1", "r")
+        await shows(pilot, "ssh h100-1 true")
+        assert not [each for each in room.asked if each[0] == "retry"]
 
 
 async def test_a_process_that_is_gone_is_dismissed() -> None:
