@@ -1,14 +1,17 @@
 """The app under measurement: a config in a folder of its own, a pty, and keys."""
 
+import re
 import sys
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.screen import Screen
 from tests.support.terminal import Terminal
 
 EVALROOM = (sys.executable, "-m", "tui")
+COLUMNS, LINES = 160, 46
 
 
 def home_env(folder: Path) -> dict[str, str]:
@@ -24,7 +27,7 @@ def home_env(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def room(
-    folder: Path, config: str, *, columns: int = 160, lines: int = 46
+    folder: Path, config: str, *, columns: int = COLUMNS, lines: int = LINES
 ) -> Generator[Terminal, None, None]:
     """Open the room on `config` (TOML) in a pty; close it afterwards."""
     file = folder / "config.toml"
@@ -41,6 +44,26 @@ def room(
         yield terminal
     finally:
         terminal.close()
+
+
+def until_shown(terminal: Terminal, pattern: str, seconds: float) -> float:
+    """Wait until `pattern` (a regular expression) stands on screen; return the seconds it took.
+
+    The screen is that of a room of the usual size, from its first byte on.
+
+    Raises:
+        TimeoutError: It did not come within `seconds`.
+    """
+    screen, fed = Screen(COLUMNS, LINES), 0
+    began = time.monotonic()
+    while True:
+        screen.feed(bytes(terminal.output[fed:]))
+        fed = len(terminal.output)
+        if re.search(pattern, screen.text()):
+            return time.monotonic() - began
+        if time.monotonic() - began > seconds:
+            raise TimeoutError(f"{pattern!r} did not come on screen:\n{screen.text()}")
+        terminal.drain(0.2)
 
 
 def key_delays(terminal: Terminal, keys: Sequence[str], *, pause: float = 0.3) -> list[float]:
