@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from core.act.requests import Request
 from core.advance import advance
 from core.config import WatchConfig
 from core.desk_findings import recording_stopped, storage_failed, storage_works
@@ -30,19 +31,20 @@ from core.ids import MachineName, ProcessKey, TaskKey
 from core.judge.book import with_findings
 from core.keeping import Keeper
 from core.log_reading import LogReader
-from core.looking import looked_at, turns
+from core.looking import has_ended, looked_at, turns
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
 from core.ports import Clock, Heard, Keeping, Reply, Show, SignIn, Station
 from core.showing import Showing
+from core.watch.logs import header_frame
 from core.watching import Watching
 
 MINUTE = 60.0
 STEER_EVERY = 0.5
 """Seconds between two looks at what one machine's probe should do, where something turned."""
-STEER_CALMLY = 2.0
+STEER_CALMLY = 4.0
 """The same where samples only go on: two hundred machines tell of them all the time."""
-_SLICE = 0.02
+_SLICE = 0.01
 """Seconds of folding after which the loop lets others run."""
 _LARGE = 256 * 1024
 """Bytes of a frame from which it is decoded beside the loop."""
@@ -152,11 +154,34 @@ class Desk:
         Raises:
             RequestFailed: No answer (see `Station.request`).
         """
-        station = self._stations.get(process.machine)
-        if station is None:
-            raise NotThere(f"there is no machine {process.machine}")
+        station = self._station(process)
         head = {"pid": process.pid, "start": process.start, "path": path, "deadline": deadline}
         return await station.request(Frame("get", head), deadline=deadline)
+
+    async def send(self, process: ProcessKey, request: Request, *, deadline: float) -> Reply:
+        """Send a mutation or a signal to a process, once (`core.act.look.Asker`).
+
+        Raises:
+            RequestFailed: No answer; unless it says "not sent", it may have been applied.
+        """
+        return await self._station(process).request(request.frame(process), deadline=deadline)
+
+    async def header(self, task: TaskKey, *, deadline: float) -> Reply:
+        """Have a task's log header read by that machine's own Inspect.
+
+        Raises:
+            RequestFailed: No answer.
+        """
+        if task not in self.fleet.tasks:
+            raise NotThere("that task is not known any more")
+        frame = header_frame(self.fleet, task)
+        return await self._station(task.process).request(frame, deadline=deadline)
+
+    def _station(self, process: ProcessKey) -> Station:
+        station = self._stations.get(process.machine)
+        if station is None:
+            raise NotThere(f"not sent: there is no machine {process.machine}")
+        return station
 
     def retry(self, machine: MachineName) -> None:
         """Try this machine's link at once."""
@@ -320,7 +345,11 @@ class Desk:
         match event:
             case LinkChanged() | ProbeAnswered():
                 name = event.machine
-            case ProcessGone() | TasksSeen():
+            case ProcessGone():
+                name = event.process.machine
+            case TasksSeen():
+                if not has_ended(self.fleet, event.process):
+                    return
                 name = event.process.machine
             case LogRead() | LogUnreadable():
                 name = event.task.machine

@@ -4,6 +4,7 @@ EvalroomError                 what happened, where, what to do next
 ├── ConfigWrong               the config file, with its line
 ├── UsageWrong                a command's words are off (exit 2)
 │   └── TargetUnclear         a TARGET that fits none, or several
+├── NotConfirmed               an action that asks for a yes, or for words (exit 4)
 ├── NobodyReached             no machine answered, so nothing is known (exit 3)
 ├── MachineError              about one machine
 │   ├── LinkLost              it was up and broke, or never came up: may be retried
@@ -58,6 +59,10 @@ class TargetUnclear(UsageWrong):
 
 class NobodyReached(EvalroomError):
     """No machine could be reached (exit status 3)."""
+
+
+class NotConfirmed(EvalroomError):
+    """An action asks for more than was given; nothing was sent (exit status 4)."""
 
 
 class MachineError(EvalroomError):

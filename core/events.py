@@ -6,6 +6,7 @@ fold case exist for each; a test holds that.
 
 from dataclasses import dataclass
 
+from core.act.order import Order, OrderState
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
 from core.model.process import ProcessState
@@ -69,7 +70,7 @@ class MachineRead:
 class ProcessSeen:
     """A process is there, in this state; also sent when its state changes.
 
-    `run_id` ... `python` as in `core.model.process.Process`.
+    `run_id` ... `python`, `run` and `variables` as in `core.model.process.Process`.
     """
 
     at: float
@@ -83,6 +84,8 @@ class ProcessSeen:
     argv: tuple[str, ...] = ()
     cwd: str | None = None
     python: str | None = None
+    run: str | None = None
+    variables: tuple[str, ...] = ()
     waiting_since: float | None = None
 
 
@@ -209,6 +212,29 @@ class TimePassed:
     keep_gone: float = 86_400.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderGiven:
+    """An order is in the journal and about to leave; or a dead evalroom's was taken up."""
+
+    at: float
+    order: Order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderEnded:
+    """What became of an order is known, or that nobody knows yet.
+
+    Attributes:
+        order: Its id.
+        message: One sentence; harmless.
+    """
+
+    at: float
+    order: str
+    state: OrderState
+    message: str
+
+
 Event = (
     MachineNamed
     | LinkChanged
@@ -226,4 +252,6 @@ Event = (
     | ScoreSeen
     | Dismissed
     | TimePassed
+    | OrderGiven
+    | OrderEnded
 )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from core.act.order import Order
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
 from core.model.machine import Machine
@@ -20,6 +21,8 @@ class Fleet:
         machines: In the config's order.
         processes, tasks: In the order first seen.
         findings: Newest first, bounded.
+        orders: Newest first, bounded: what was sent lately, from here or by another evalroom
+            that ended before it knew what became of it.
     """
 
     at: float = 0.0
@@ -27,3 +30,4 @@ class Fleet:
     processes: Mapping[ProcessKey, Process] = field(default_factory=lambda: MappingProxyType({}))
     tasks: Mapping[TaskKey, Task] = field(default_factory=lambda: MappingProxyType({}))
     findings: tuple[Finding, ...] = ()
+    orders: tuple[Order, ...] = ()

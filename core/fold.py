@@ -17,6 +17,8 @@ from core.events import (
     LooksUnchanged,
     MachineNamed,
     MachineRead,
+    OrderEnded,
+    OrderGiven,
     ProbeAnswered,
     ProcessGone,
     ProcessSeen,
@@ -28,6 +30,7 @@ from core.events import (
 )
 from core.fleet import Fleet
 from core.fold_machines import change_link, hear_link, name_machine
+from core.fold_orders import end_order, give_order
 from core.fold_processes import end_process, forget, see_process, see_tasks, with_rows
 from core.fold_samples import see_samples
 from core.fold_tasks import prove, stay_unread
@@ -95,6 +98,10 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return forget(fleet, {event.process})
         case TimePassed():
             return forget(fleet, _long_gone(fleet, event.at - event.keep_gone))
+        case OrderGiven():
+            return give_order(fleet, event)
+        case OrderEnded():
+            return end_order(fleet, event)
         case _:
             assert_never(event)
 

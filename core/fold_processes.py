@@ -35,6 +35,8 @@ def see_process(known: Process | None, event: ProcessSeen) -> Process:
         argv=event.argv or known.argv,
         cwd=event.cwd or known.cwd,
         python=event.python or known.python,
+        run=event.run or known.run,
+        variables=event.variables or known.variables,
         waiting_since=event.waiting_since,
         ended_at=(known.ended_at or event.at) if gone else None,
     )

@@ -10,6 +10,8 @@ from core.events import (
     LooksUnchanged,
     MachineNamed,
     MachineRead,
+    OrderEnded,
+    OrderGiven,
     ProbeAnswered,
     ProcessGone,
     ProcessSeen,
@@ -52,7 +54,9 @@ def about(event: Event) -> About:
             | ScoreSeen(task=task)
         ):
             return task_columns(task)
-        case TimePassed():
+        case OrderGiven(order=order):
+            return process_columns(order.address.process)
+        case TimePassed() | OrderEnded():
             return ("", None, None, None)
 
 

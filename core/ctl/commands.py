@@ -7,7 +7,7 @@ from core.ids import SampleKey, TaskKey
 from core.model.process import Process
 
 
-def _command(process: Process | None, *words: str | int) -> str:
+def command(process: Process | None, *words: str | int) -> str:
     """Return a command in the process's data folder, run by its own Inspect where known."""
     where = () if process is None or not process.data_dir else (process.data_dir,)
     how = ("inspect",) if process is None or not process.python else _inspect(process.python)
@@ -26,63 +26,63 @@ def _plain(word: str | int) -> str:
 
 def task_list(process: Process | None) -> str:
     """Return the command that lists the tasks of a machine."""
-    return _command(process, "task", "list")
+    return command(process, "task", "list")
 
 
 def process_list(process: Process | None) -> str:
     """Return the command that lists the processes of a machine."""
-    return _command(process, "process", "list")
+    return command(process, "process", "list")
 
 
 def sample_list(process: Process | None, task: TaskKey, *, all_rows: bool = False) -> str:
     """Return the command that lists a task's samples."""
-    return _command(process, "sample", "list", *_positional(task.task_id, options=_all(all_rows)))
+    return command(process, "sample", "list", *positional(task.task_id, options=_all(all_rows)))
 
 
 def sample_errors(process: Process | None, task: TaskKey) -> str:
     """Return the command that lists a task's errors."""
-    return _command(process, "sample", "errors", *_positional(task.task_id))
+    return command(process, "sample", "errors", *positional(task.task_id))
 
 
 def sample_show(process: Process | None, sample: SampleKey, *, content: bool = False) -> str:
     """Return the command that shows one sample."""
-    return _command(process, "sample", "show", *_of(sample, content=content))
+    return command(process, "sample", "show", *_of(sample, content=content))
 
 
 def sample_events(process: Process | None, sample: SampleKey, *, content: bool = False) -> str:
     """Return the command that shows a sample's newest events."""
-    return _command(process, "sample", "events", *_of(sample, content=content))
+    return command(process, "sample", "events", *_of(sample, content=content))
 
 
 def sample_messages(process: Process | None, sample: SampleKey, *, content: bool = False) -> str:
     """Return the command that shows a sample's newest messages."""
-    return _command(process, "sample", "messages", *_of(sample, content=content))
+    return command(process, "sample", "messages", *_of(sample, content=content))
 
 
 def sample_store(process: Process | None, sample: SampleKey, *, content: bool = False) -> str:
     """Return the command that shows a sample's store."""
-    return _command(process, "sample", "store", *_of(sample, content=content))
+    return command(process, "sample", "store", *_of(sample, content=content))
 
 
 def config(process: Process | None, task: TaskKey) -> str:
     """Return the command that shows a task's knobs."""
-    return _command(process, "config", *_positional(task.task_id))
+    return command(process, "config", *positional(task.task_id))
 
 
 def process_config(process: Process | None) -> str:
     """Return the command that shows a process's knobs; it takes no other running in its folder."""
-    return _command(process, "config")
+    return command(process, "config")
 
 
 def task_score(process: Process | None, task: TaskKey) -> str:
     """Return the command that shows a task's last scoring, without starting one."""
     options = ("--status", "--no-wait")
-    return _command(process, "task", "score", *_positional(task.task_id, options=options))
+    return command(process, "task", "score", *positional(task.task_id, options=options))
 
 
 def throughput(process: Process | None, pid: int) -> str:
     """Return the command that shows what a process's models get through."""
-    return _command(process, "model", "throughput", pid)
+    return command(process, "model", "throughput", pid)
 
 
 def _all(all_rows: bool) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ def _all(all_rows: bool) -> tuple[str, ...]:
 
 
 def _of(sample: SampleKey, *, content: bool) -> tuple[str | int, ...]:
-    return _positional(
+    return positional(
         sample.task.task_id,
         sample.sample_id,
         sample.epoch,
@@ -98,7 +98,7 @@ def _of(sample: SampleKey, *, content: bool) -> tuple[str | int, ...]:
     )
 
 
-def _positional(*values: str | int, options: Sequence[str] = ()) -> tuple[str | int, ...]:
+def positional(*values: str | int, options: Sequence[str] = ()) -> tuple[str | int, ...]:
     """Return words of which none can be taken for an option, whatever they begin with."""
     guarded = any(str(value).startswith("-") for value in values)
     return (*options, "--", *values) if guarded else (*options, *values)

@@ -15,11 +15,13 @@ def _word(value: str) -> str:
     return quote(value, safe="", errors="replace")
 
 
-def _path(*steps: str) -> str:
+def path(*steps: str) -> str:
+    """Return the path of these steps, each quoted."""
     return "/" + "/".join(_word(step) for step in steps)
 
 
-def _with(path: str, *query: tuple[str, str | float | bool | None]) -> str:
+def with_query(path: str, *query: tuple[str, str | float | bool | None]) -> str:
+    """Return the path with the parameters that have a value, each quoted."""
     told = [(name, value) for name, value in query if value is not None]
     if not told:
         return path
@@ -44,8 +46,8 @@ def samples(
 ) -> str:
     """Return the path of an attempt's sample list (`active_since` may be `AS_OF`)."""
     watched = active_since == AS_OF
-    path = _with(
-        _path("evals", eval_id, "samples"),
+    listed = with_query(
+        path("evals", eval_id, "samples"),
         ("active_since", None if watched else active_since),
         ("status", ",".join(status) or None),
         ("limit", limit),
@@ -54,12 +56,15 @@ def samples(
         ("content", content),
     )
     # The only place where the word stands unquoted: a host can't put it anywhere.
-    return f"{path}{'&' if '?' in path else '?'}active_since={AS_OF}" if watched else path
+    joint = "&" if "?" in listed else "?"
+    return f"{listed}{joint}active_since={AS_OF}" if watched else listed
 
 
 def sample(eval_id: str, sample_id: str | int, epoch: int, *, content: bool | None = None) -> str:
     """Return the path of one sample's detail."""
-    return _with(_path("evals", eval_id, "sample"), *_of(sample_id, epoch), ("content", content))
+    return with_query(
+        path("evals", eval_id, "sample"), *_of(sample_id, epoch), ("content", content)
+    )
 
 
 def events(
@@ -75,8 +80,8 @@ def events(
     full: bool | None = None,
 ) -> str:
     """Return the path of a page of a sample's events."""
-    return _with(
-        _path("evals", eval_id, "sample", "events"),
+    return with_query(
+        path("evals", eval_id, "sample", "events"),
         *_of(sample_id, epoch),
         ("since", since),
         ("tail", tail),
@@ -97,8 +102,8 @@ def messages(
     full: bool | None = None,
 ) -> str:
     """Return the path of a sample's messages."""
-    return _with(
-        _path("evals", eval_id, "sample", "messages"),
+    return with_query(
+        path("evals", eval_id, "sample", "messages"),
         *_of(sample_id, epoch),
         ("tail", tail),
         ("content", content),
@@ -116,8 +121,8 @@ def store(
     full: bool | None = None,
 ) -> str:
     """Return the path of a sample's store."""
-    return _with(
-        _path("evals", eval_id, "sample", "store"),
+    return with_query(
+        path("evals", eval_id, "sample", "store"),
         *_of(sample_id, epoch),
         *(("key", key) for key in keys),
         ("content", content),
@@ -127,22 +132,22 @@ def store(
 
 def sample_score(eval_id: str, sample_id: str | int, epoch: int) -> str:
     """Return the path of a sample's last scoring pass."""
-    return _with(_path("evals", eval_id, "sample", "score"), *_of(sample_id, epoch))
+    return with_query(path("evals", eval_id, "sample", "score"), *_of(sample_id, epoch))
 
 
 def task_score(task_id: str) -> str:
     """Return the path of a task's last scoring pass."""
-    return _path("tasks", task_id, "score")
+    return path("tasks", task_id, "score")
 
 
 def task_config(task_id: str) -> str:
     """Return the path of a task's knobs."""
-    return _path("tasks", task_id, "config")
+    return path("tasks", task_id, "config")
 
 
 def throughput(window: int = 60) -> str:
     """Return the path of the models' throughput over `window` seconds."""
-    return _with(_path("models", "throughput"), ("window", window))
+    return with_query(path("models", "throughput"), ("window", window))
 
 
 def _of(sample_id: str | int, epoch: int) -> tuple[tuple[str, str | int], ...]:

@@ -38,6 +38,8 @@ class Process:
         keep_alive: Whether it parks after its end; None until a row said so.
         paused, paused_now: Its own pause latch (soft, hard).
         paused_models: Models whose latch is set in it.
+        run: The id that evalroom gave the run at its launch; None: it launched none.
+        variables: Names of the variables it was started with that its resuming needs.
         ended_at: When it was gone, Unix seconds at the desk.
         tasks: Its tasks in the fleet, in the order first seen.
         trouble: Why its last read gave no usable answer, or which rows could not be read.
@@ -59,6 +61,8 @@ class Process:
     paused: bool = False
     paused_now: bool = False
     paused_models: tuple[str, ...] = ()
+    run: str | None = None
+    variables: tuple[str, ...] = ()
     ended_at: float | None = None
     tasks: tuple[TaskKey, ...] = ()
     trouble: str | None = None

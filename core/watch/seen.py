@@ -109,6 +109,8 @@ def _told(machine: MachineName, row: JsonObject, *, clock: float, at: float) -> 
         argv=texts(row, "argv"),
         cwd=text(row, "cwd"),
         python=text(row, "python"),
+        run=text(row, "run"),
+        variables=texts(row, "variables"),
         waiting_since=number(row, "waiting_since"),
     )
     return Told(

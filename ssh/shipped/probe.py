@@ -610,6 +610,13 @@ class Looker(threading.Thread):
             self.free_at = 0.0
             self.wake.notify()
 
+    def look_soon(self):
+        """Something was changed: look as soon as kindness allows."""
+        with self.wake:
+            for watch in self.watches.values():
+                watch.due = 0.0
+            self.wake.notify()
+
     def tick(self, now):
         """Answer the requests whose deadline passed; tell of an answer that is overdue."""
         late = []
@@ -754,6 +761,8 @@ class Looker(threading.Thread):
             else:
                 error = "not sent: " + error
         self.probe.answer(request, status, error, body, took, at)
+        if request.method != "GET":
+            self.look_soon()
 
     def look(self, watch):
         watch.asked = time.monotonic()
@@ -874,6 +883,8 @@ class Process:
         self.waiting_since = None
         self.took = None
         self.argv = self.cwd = self.python = None
+        self.run = None
+        self.variables = []
         self.ended_at = None
         self.ended_mono = None
         self.by_name = False  # its command line says that it is Inspect
@@ -907,6 +918,8 @@ class Process:
             "waiting_since": self.waiting_since,
             "took": self.took,
             "argv": self.argv,
+            "run": self.run,
+            "variables": self.variables,
             "cwd": self.cwd,
             "python": self.python,
             "ended_at": self.ended_at,
@@ -1023,6 +1036,11 @@ def runs_evals(argv):
     return False
 
 
+NEEDED_NAME = re.compile(
+    r"^(INSPECT_|HF_|XDG_DATA_HOME\Z|CUDA_VISIBLE_DEVICES\Z|[A-Z0-9_]{1,40}_(API_KEY|BASE_URL|TOKEN)\Z"
+    r"|(AWS|AZURE|GOOGLE|OPENAI|ANTHROPIC|VLLM|OLLAMA)_[A-Z0-9_]{1,40}\Z)"
+)
+"""Names of variables that an eval may have read at its start; their values are never told."""
 SECRET_NAME = re.compile(
     r"(^|[-_.])(key|token|pwd|bearer)\Z"
     r"|(api|access|secret|private|auth)[-_]?(key|token)s?\Z|secret|passw|passphrase|credential",
@@ -2059,6 +2077,8 @@ class Probe:
             return
         env = environ_of(process.pid)
         process.argv = blanked(argv)
+        process.run = env.get("EVALROOM_RUN", "")[:64] or None
+        process.variables = sorted(name for name in env if NEEDED_NAME.search(name))[:100]
         process.cwd = link_of(process.pid, "cwd")
         process.python = python_of(process.pid, argv, env)
         process.log_dir = log_dir_of(argv, process.cwd, env)
@@ -2130,7 +2150,7 @@ class Probe:
             self.refuse(head, "not started")
         elif kind in ("watch", "unwatch"):
             self.aim(kind, head)
-        elif kind in ("get", "send", "header", "facts"):
+        elif kind in ("get", "send", "signal", "header", "facts"):
             self.ask(kind, head)
         else:
             self.refuse(head, "unknown kind")
@@ -2223,6 +2243,9 @@ class Probe:
                 raise ValueError("a location that is none")
             self.headers.ask(request, self.pythons.get(head.get("pid")) or sys.executable)
             return
+        if kind == "signal":
+            self.signal(head)
+            return
         method = "GET" if kind == "get" else head["method"]
         if not PATH_OK.match(head["path"]):
             raise ValueError("a path that is none")
@@ -2239,6 +2262,53 @@ class Probe:
             self.answer(request, None, "not sent: no such process", b"", 0.0)
             return
         process.looker.request(request)
+
+    def signal(self, head):
+        """Send one of two signals to an eval, only if it is still the process that was meant."""
+        request = Request(dict(head, path=head["signal"]), "signal")
+        if self.read_only:
+            self.forget(head["id"])
+            self.refuse(head, "read-only")
+            return
+        sign = SIGNALS[head["signal"]]
+        process = self.process_of(head)
+        if process is None or not process.alive:
+            self.answer(request, None, "not sent: no such process", b"", 0.0)
+            return
+        error = send_signal(process.pid, sign, process.start, process.started_at)
+        self.answer(request, None if error else 0, error, b"", 0.0)
+        process.looker.look_soon()
+
+
+SIGNALS = {"INT": signal.SIGINT, "KILL": signal.SIGKILL}
+
+
+def send_signal(pid, sign, start, started_at):
+    """Why a signal was not sent; None: it was. A pid that another process took gets none."""
+    other = "not sent: pid %d is another process now" % pid
+    descriptor = None
+    try:
+        if hasattr(os, "pidfd_open") and hasattr(signal, "pidfd_send_signal"):
+            try:
+                descriptor = os.pidfd_open(pid)  # held: the pid can't be reused from here on
+            except ProcessLookupError:
+                return other
+            except OSError:  # a kernel or a sandbox without it
+                descriptor = None
+        if start_of(pid, started_at) != start:
+            return other
+        if descriptor is not None:
+            signal.pidfd_send_signal(descriptor, sign)
+        else:
+            os.kill(pid, sign)
+    except ProcessLookupError:
+        return other
+    except OSError as error:
+        return "not sent: %s" % text_of(error)
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+    return None
 
 
 def user_name():

@@ -13,6 +13,8 @@ from core.events import (
     LooksUnchanged,
     MachineNamed,
     MachineRead,
+    OrderEnded,
+    OrderGiven,
     ProbeAnswered,
     ProcessGone,
     ProcessSeen,
@@ -60,13 +62,14 @@ class EventLines:
         self._samples: dict[TaskKey, dict[tuple[object, int], tuple[str, int | None]]] = {}
         self._unread: dict[ProcessKey, dict[str, str]] = {}
         self._names: dict[TaskKey, str] = {}
+        self._orders: dict[str, str] = {}
 
     def of(self, event: Event) -> list[str]:
         """Return the lines of an event; none for what is no news."""
         at = fmt.clock(event.at, seconds=True)
         return [f"{at}  {line}" for line in self._lines(event)]
 
-    def _lines(self, event: Event) -> list[str]:  # noqa: PLR0911, C901 - one case per kind
+    def _lines(self, event: Event) -> list[str]:  # noqa: C901, PLR0911, PLR0912 - one case per kind
         match event:
             case LinkChanged():
                 return self._link(event)
@@ -102,6 +105,12 @@ class EventLines:
             case ScoreSeen(task=task, metrics=metrics):
                 said = f"{self._name(task)} scores {', '.join(score_words(metrics))}"
                 return [said] if self._is_new((task, "score"), metrics) else []
+            case OrderGiven(order=order):
+                self._orders[order.id] = f"{order.action.verb} {order.name}"
+                return [f"{order.instance.operator} orders {order.action.verb}: {order.name}"]
+            case OrderEnded():
+                named = self._orders.pop(event.order, "an order")
+                return [f"{named}: {event.state}, {event.message}"]
             case (
                 MachineNamed()
                 | MachineRead()

@@ -1,0 +1,183 @@
+"""The operator's hands as one thing: plan, confirm, carry out, undo; and what was left open."""
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+
+from core.act.action import Action
+from core.act.expand import Place, Wish, wishes_of
+from core.act.hands import Hands, OrderBook, Told
+from core.act.look import Asker
+from core.act.order import Instance, Order, OrderState, Outcome
+from core.act.plan import Plan, unmet
+from core.act.planner import Planner, Progress
+from core.act.resolver import Resolver
+from core.errors import NotConfirmed, StorageError, UsageWrong
+from core.events import Event, OrderGiven
+from core.model.process import Process
+
+REMEMBERED = 200
+"""Orders of before this start that are loaded: for undo, and for what was sent to whom."""
+
+
+class Acting:
+    """Everything that changes something on a machine goes through here.
+
+    Args:
+        asker: The desk.
+        instance: This evalroom.
+        book: The journal of orders; None: it can't be written, and nothing is ever sent.
+        runs: The ids of the runs that this operator's evalroom launched.
+        post: Takes the events.
+    """
+
+    def __init__(
+        self,
+        asker: Asker,
+        *,
+        instance: Instance,
+        book: OrderBook | None,
+        runs: Collection[str] = (),
+        post: Callable[[Event], None],
+    ) -> None:
+        self._asker = asker
+        self._book = book
+        self._runs = runs
+        self.instance = instance
+        self._post = post
+        self._planner = Planner(
+            asker, is_ours=self.is_ours, author=instance.operator, recent=self._recent
+        )
+        self._hands = Hands(asker, self._planner, book=book, instance=instance, post=post)
+        self._mine: set[str] = set()
+        self._resolver = Resolver(
+            asker, looks=self._planner.looks, settle=self._hands.settle, is_mine=self._is_mine
+        )
+
+    def is_ours(self, process: Process) -> bool:
+        """Whether this operator's evalroom launched a process."""
+        return process.run is not None and process.run in self._runs
+
+    async def run(self) -> None:
+        """Take up what dead evalrooms left open, then resolve what is open, until cancelled."""
+        await self.take_up()
+        await self._resolver.run()
+
+    async def take_up(self) -> tuple[Order, ...]:
+        """Load the newest orders; claim and return what evalrooms that died left open."""
+        if self._book is None:
+            return ()
+        try:
+            left = await self._book.take_up(self.instance)
+            for order in reversed(await self._book.recent(REMEMBERED)):
+                self._post(OrderGiven(at=self._asker.now(), order=order))
+        except StorageError:
+            return ()
+        for order in left:
+            self._mine.add(order.id)
+            why = "its evalroom ended before it knew what became of it"
+            await self._hands.settle(order.id, Outcome(state=OrderState.UNKNOWN, message=why))
+        return tuple(left)
+
+    async def plan(
+        self,
+        title: str,
+        action: Action,
+        places: Sequence[Place],
+        *,
+        reason: str = "",
+        tell: Callable[[Progress], None] | None = None,
+        hurry: asyncio.Event | None = None,
+    ) -> Plan:
+        """Return the plan of one action on the selected places.
+
+        Raises:
+            UsageWrong: There is nothing to act on, or the action is none of such a place.
+            RequestFailed: A task's errored samples can't be listed.
+        """
+        wishes = await wishes_of(self._asker, action, places)
+        return await self.plan_of(title, wishes, reason=reason, tell=tell, hurry=hurry)
+
+    async def plan_of(
+        self,
+        title: str,
+        wishes: Sequence[Wish],
+        *,
+        reason: str = "",
+        tell: Callable[[Progress], None] | None = None,
+        hurry: asyncio.Event | None = None,
+    ) -> Plan:
+        """Return the plan of concrete wishes.
+
+        Raises:
+            UsageWrong: There are none.
+        """
+        return await self._planner.plan(title, wishes, reason=reason, tell=tell, hurry=hurry)
+
+    async def undo(self) -> Plan:
+        """Return the plan that takes back the last plan of this operator that can be.
+
+        Raises:
+            UsageWrong: There is none.
+        """
+        wishes = undo_wishes(self._asker.fleet.orders, self.instance.operator)
+        if not wishes:
+            raise UsageWrong("there is nothing to undo")
+        return await self.plan_of("undo", wishes, reason="undo")
+
+    async def carry_out(
+        self,
+        plan: Plan,
+        *,
+        words: str = "",
+        yes: bool = False,
+        tell: Callable[[Told], None] | None = None,
+    ) -> tuple[Told, ...]:
+        """Carry out a plan that was confirmed.
+
+        Args:
+            plan: As previewed.
+            words: What was typed.
+            yes: Whether a yes was given to acting on runs that others launched.
+            tell: Hears each outcome as it comes.
+
+        Raises:
+            NotConfirmed: It asks for more than was given; nothing was sent.
+        """
+        why = unmet(plan, words=words, yes=yes)
+        if why is not None:
+            raise NotConfirmed(why)
+        return await self._hands.carry_out(plan, tell=tell)
+
+    def _is_mine(self, order: Order) -> bool:
+        return order.instance == self.instance or order.id in self._mine
+
+    async def _recent(self) -> Sequence[Order]:
+        """Return the newest orders of all evalrooms of this user: others may run beside us."""
+        if self._book is None:
+            return self._asker.fleet.orders
+        try:
+            return await self._book.recent(REMEMBERED)
+        except StorageError:
+            return self._asker.fleet.orders
+
+
+def undo_wishes(orders: Sequence[Order], operator: str) -> tuple[Wish, ...]:
+    """Return what takes back the newest plan that can be taken back; newest order first.
+
+    What was itself an undo is not undone again: that would only swing to and fro.
+    """
+    undone = {order.plan for order in orders if order.reason == "undo"}
+    swung = {order.address for order in orders if order.plan in undone}
+    for order in orders:
+        if order.plan in undone or order.undo is None or order.state is not OrderState.DONE:
+            continue
+        if order.instance.operator != operator:
+            continue
+        if order.address in swung:
+            continue
+        return tuple(
+            (each.undo, each.target)
+            for each in orders
+            if each.plan == order.plan and each.undo is not None and each.state is OrderState.DONE
+        )
+    return ()

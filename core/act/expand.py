@@ -1,0 +1,121 @@
+"""From what the cursor, the marks or a command name to concrete targets."""
+
+from collections.abc import Iterable, Sequence
+
+from core.act.action import Action, Scope, Verb, offers_on
+from core.act.look import Asker
+from core.act.requests import apart
+from core.ctl import reads
+from core.errors import AnswerMalformed, RequestFailed, UsageWrong
+from core.fleet import Fleet
+from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, Target, TaskKey
+from core.model.process import ProcessState
+from core.model.task import TaskState
+
+Place = MachineName | ProcessKey | TaskKey | SampleKey | ModelKey
+"""What can be selected."""
+
+Wish = tuple[Action, Target]
+
+_SCOPES: dict[type, Scope] = {
+    SampleKey: "sample",
+    TaskKey: "task",
+    ModelKey: "model",
+    ProcessKey: "process",
+    str: "process",
+}
+
+
+def scope_at(place: Place) -> Scope:
+    """Return on which scope an action on a place works: on a machine, on its processes."""
+    return _SCOPES[type(place)]
+
+
+def live_processes(fleet: Fleet, machine: MachineName | None = None) -> tuple[ProcessKey, ...]:
+    """Return the processes that are not gone, of one machine or of all."""
+    return tuple(
+        key
+        for key, process in fleet.processes.items()
+        if process.state is not ProcessState.GONE and machine in {None, key.machine}
+    )
+
+
+def with_model(
+    fleet: Fleet, model: str, among: Iterable[ProcessKey] | None = None
+) -> tuple[ModelKey, ...]:
+    """Return the model in every live process that runs it, or holds it paused."""
+    chosen = live_processes(fleet) if among is None else among
+    found: list[ModelKey] = []
+    for key in chosen:
+        process = fleet.processes.get(key)
+        if process is None or process.state is ProcessState.GONE:
+            continue
+        runs = any(
+            fleet.tasks[task].row.model == model and fleet.tasks[task].state is TaskState.RUNNING
+            for task in process.tasks
+        )
+        if runs or model in process.paused_models:
+            found.append(ModelKey(key, model))
+    return tuple(found)
+
+
+def models_of(fleet: Fleet, among: Iterable[ProcessKey]) -> tuple[str, ...]:
+    """Return the models that these processes run, in the order first seen."""
+    found: dict[str, None] = {}
+    for key in among:
+        process = fleet.processes.get(key)
+        for task in process.tasks if process is not None else ():
+            found[fleet.tasks[task].row.model] = None
+    return tuple(model for model in found if model)
+
+
+async def wishes_of(asker: Asker, action: Action, places: Sequence[Place]) -> tuple[Wish, ...]:
+    """Return what `action` on the selected places means, target by target.
+
+    On a machine it means each of its live processes. To requeue a task means each of its
+    samples that are errored at this moment; several config changes may take several requests.
+
+    Raises:
+        UsageWrong: The action is none of such a place, or there is nothing to act on.
+        RequestFailed: A task's errored samples can't be listed.
+    """
+    targets: dict[Target, None] = {}
+    for place in places:
+        for target in await _targets(asker, action, place):
+            targets[target] = None
+    if not targets:
+        raise UsageWrong(*_nothing(action))
+    return tuple((one, target) for target in targets for one in apart(action))
+
+
+def _nothing(action: Action) -> tuple[str, str]:
+    if action.verb is Verb.REQUEUE:
+        return "no sample there is errored now", "mark samples, or name one, to requeue others"
+    return "there is nothing there to act on", "select a row, or name a target"
+
+
+async def _targets(asker: Asker, action: Action, place: Place) -> tuple[Target, ...]:
+    if isinstance(place, str):
+        return live_processes(asker.fleet, place)
+    if isinstance(place, TaskKey) and action.verb is Verb.REQUEUE:
+        return await _errored(asker, place)
+    if not any(offer.action.verb is action.verb for offer in offers_on(scope_at(place))):
+        raise UsageWrong(
+            f"{action.verb} is no action on a {scope_at(place)}", "see: evalroom act --help"
+        )
+    return (place,)
+
+
+async def _errored(asker: Asker, task: TaskKey) -> tuple[SampleKey, ...]:
+    known = asker.fleet.tasks.get(task)
+    if known is None:
+        return ()
+    try:
+        found = await reads.read_samples(
+            asker.read, task, known.row.eval_id, errors=True, all_rows=True
+        )
+    except AnswerMalformed as error:
+        raise RequestFailed(f"its errored samples can't be listed: {error.message}") from error
+    return tuple(
+        SampleKey(task, row.sample_id, row.epoch) for row in found.rows if row.status == "error"
+    )

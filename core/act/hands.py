@@ -1,0 +1,218 @@
+"""Carrying a confirmed plan out: each target once more looked at, journalled, sent, told."""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from core.act.action import Verb
+from core.act.basis import changed
+from core.act.look import Asker, Looks, Pace
+from core.act.order import Instance, Order, OrderState, Outcome
+from core.act.outcome import failed, outcome_of
+from core.act.plan import Plan, Step
+from core.act.planner import Planner, by_process
+from core.errors import RequestFailed, StorageError
+from core.events import Event, OrderEnded, OrderGiven
+from core.ids import address_of, process_of
+
+SOON, LATE = 15.0, 120.0
+"""Seconds that an order may take; config and flush write logs, maybe far away."""
+_SLOW = frozenset({Verb.CONFIG, Verb.FLUSH})
+
+
+class OrderBook(Protocol):
+    """The durable side of orders: written before they leave, and after."""
+
+    async def intend(self, orders: Sequence[Order]) -> None:
+        """Write orders that are about to leave; returns when they are on disk.
+
+        Raises:
+            StorageError: They are not.
+        """
+        ...
+
+    async def end(self, order: str, outcome: Outcome, at: float) -> None:
+        """Write what became of an order.
+
+        Raises:
+            StorageError: It is not on disk.
+        """
+        ...
+
+    async def take_up(self, instance: Instance) -> Sequence[Order]:
+        """Claim the open orders of dead evalrooms, each in one transaction, and return them.
+
+        Raises:
+            StorageError: The journal can't be read.
+        """
+        ...
+
+    async def recent(self, limit: int) -> Sequence[Order]:
+        """Return the newest orders of every evalroom of this user, newest first.
+
+        Raises:
+            StorageError: The journal can't be read.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What became of one step.
+
+    Attributes:
+        index: Of the step in its plan.
+        step: As it stands now: one that changed was previewed again.
+        outcome: None: nothing was sent, since it has to be confirmed again.
+        order: The order's id; None where none was given.
+    """
+
+    index: int
+    step: Step
+    outcome: Outcome | None
+    order: str | None = None
+
+
+class Hands:
+    """Gives the orders of plans that were confirmed.
+
+    Args:
+        asker: The desk.
+        planner: Previews again what changed.
+        book: Where orders are written; None: nowhere, and so nothing is ever sent.
+        instance: This evalroom.
+        post: Takes the events.
+    """
+
+    def __init__(
+        self,
+        asker: Asker,
+        planner: Planner,
+        *,
+        book: OrderBook | None,
+        instance: Instance,
+        post: Callable[[Event], None],
+    ) -> None:
+        self._asker = asker
+        self._planner = planner
+        self._book = book
+        self._instance = instance
+        self._post = post
+
+    async def carry_out(
+        self, plan: Plan, *, tell: Callable[[Told], None] | None = None
+    ) -> tuple[Told, ...]:
+        """Carry a confirmed plan out: machines side by side, one order at a time per process.
+
+        A target that changed since its preview is previewed again and nothing is sent to it.
+
+        Returns:
+            One entry for each step, in the plan's order.
+        """
+        told: dict[int, Told] = {}
+
+        def say(each: Told) -> None:
+            told[each.index] = each
+            if tell is not None:
+                tell(each)
+
+        wishes = [(step.action, step.target) for step in plan.steps]
+        async with asyncio.TaskGroup() as tasks:
+            for indexes in by_process(wishes).values():
+                tasks.create_task(self._one_process(plan, indexes, say))
+        return tuple(told[index] for index in range(len(plan.steps)))
+
+    async def _one_process(
+        self, plan: Plan, indexes: Iterable[int], say: Callable[[Told], None]
+    ) -> None:
+        looks, pace = self._planner.looks(), Pace()
+        for index in indexes:
+            step = plan.steps[index]
+            if not step.is_sent:
+                say(Told(index=index, step=step, outcome=_not_for(step)))
+                continue
+            say(await self._one(plan, index, step, looks, pace))
+
+    async def _one(self, plan: Plan, index: int, step: Step, looks: Looks, pace: Pace) -> Told:
+        now = await self._planner.again(step, looks, pace, reason=plan.reason)
+        if now.refusal is not None:
+            return Told(index=index, step=now, outcome=_not_for(now))
+        moved = changed(step.basis, now.basis)
+        if moved:
+            return Told(index=index, step=replace(now, moved=moved), outcome=None)
+        order = self._order(plan, now)
+        if self._book is None:
+            why = "the journal can't be written, so nothing is sent"
+            return Told(index=index, step=now, outcome=_refused(why))
+        try:
+            await self._book.intend([order])
+        except StorageError as error:
+            why = f"not sent: the journal can't be written: {error.message}"
+            return Told(index=index, step=now, outcome=_refused(why))
+        self._post(OrderGiven(at=order.at, order=order))
+        outcome = await self._send(order, now)
+        await self.settle(order.id, outcome)
+        looks.forget(process_of(now.target))
+        return Told(index=index, step=now, outcome=outcome, order=order.id)
+
+    async def _send(self, order: Order, step: Step) -> Outcome:
+        assert step.request is not None  # noqa: S101 - `is_sent` says so
+        deadline = LATE if step.action.verb in _SLOW else SOON
+        try:
+            reply = await self._asker.send(
+                process_of(order.target), step.request, deadline=deadline
+            )
+        except RequestFailed as error:
+            return failed(error)
+        return outcome_of(step.action, reply)
+
+    async def settle(self, order: str, outcome: Outcome) -> None:
+        """Tell and write what became of an order."""
+        at = self._asker.now()
+        message = outcome.message
+        if self._book is not None:
+            try:
+                await self._book.end(order, outcome, at)
+            except StorageError as error:
+                message = f"{message} (not in the journal: {error.message})"
+        self._post(OrderEnded(at=at, order=order, state=outcome.state, message=message))
+
+    def _order(self, plan: Plan, step: Step) -> Order:
+        return Order(
+            id=secrets.token_hex(8),
+            plan=plan.id,
+            at=self._asker.now(),
+            instance=self._instance,
+            address=address_of(step.target),
+            action=step.action,
+            name=f"{step.where} {step.name}".strip(),
+            request=str(step.request),
+            command=step.command,
+            preview=step.preview.sentence if step.preview is not None else "",
+            basis=step.basis,
+            undo=step.undo,
+            reason=plan.reason,
+            is_ours=step.is_ours,
+        )
+
+
+_STATES = {
+    "noop": OrderState.NOOP,
+    "refused": OrderState.REFUSED,
+    "unsupported": OrderState.REFUSED,
+    "unreachable": OrderState.FAILED,
+}
+
+
+def _not_for(step: Step) -> Outcome:
+    """Return the outcome of a step that nothing is sent for."""
+    refusal = step.refusal
+    if refusal is None:
+        return _refused("nothing to send")
+    return Outcome(state=_STATES[refusal.kind], message=refusal.sentence)
+
+
+def _refused(why: str) -> Outcome:
+    return Outcome(state=OrderState.REFUSED, message=why)

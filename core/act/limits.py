@@ -1,0 +1,96 @@
+"""What a hard pause costs: the samples in flight, and the time that each has left."""
+
+from collections.abc import Iterable
+
+from core.act.look import Asker, Pace
+from core.act.seen import Seen
+from core.ctl import reads, routes
+from core.ctl.answers import good_body
+from core.ctl.decode import count, inner, parse_object
+from core.ctl.knobs import config_view
+from core.errors import AnswerMalformed, RequestFailed
+from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
+from core.model.sample import Sample
+from core.model.task import TaskRow
+from core.ports import Reply
+from core.text import shown
+from core.views.format import duration, plural
+
+_LISTED = 12
+_HEADER = 20.0
+
+
+async def held_notes(asker: Asker, target: Target, seen: Seen, pace: Pace) -> tuple[str, ...]:
+    """Return a line for each sample in flight: the time it has left while it is held.
+
+    The wall clock runs on for a held sample: past its time limit it ends.
+    """
+    notes: list[str] = []
+    for key, row in _tasks(target, seen):
+        if not row.samples.in_flight:
+            continue
+        try:
+            limit, known = await _time_limit(asker, key, pace)
+            running = await _running(asker, key, row, pace)
+        except (RequestFailed, AnswerMalformed) as error:
+            notes.append(f"{shown(row.task, 60)}: its samples can't be listed: {error.message}")
+            continue
+        if not known:
+            notes.append(f"{shown(row.task, 60)}: its time limit is not known")
+        notes += _lines(running, limit, known=known)
+    return tuple(notes)
+
+
+def _tasks(target: Target, seen: Seen) -> Iterable[tuple[TaskKey, TaskRow]]:
+    match target:
+        case TaskKey():
+            row = seen.row(target)
+            return [(target, row)] if row is not None else []
+        case SampleKey():
+            return []
+        case ModelKey():
+            rows = [row for row in seen.running if row.model == target.model]
+            return [(TaskKey(target.process, row.task_id), row) for row in rows]
+        case ProcessKey():
+            return [(TaskKey(target, row.task_id), row) for row in seen.running]
+
+
+async def _time_limit(asker: Asker, key: TaskKey, pace: Pace) -> tuple[int | None, bool]:
+    """Return a task's time limit in seconds (None: none), and whether that is known."""
+    reply = await asker.read(key.process, routes.task_config(key.task_id))
+    await pace.after(reply.took)
+    override = config_view(good_body(reply, "its knobs", "task config")).limits.get("time_limit")
+    if override is not None:
+        return override, True
+    try:
+        header = await asker.header(key, deadline=_HEADER)
+        if header.error is not None or header.status != 0:
+            return None, False
+        config = inner(inner(parse_object(header.body), "eval"), "config")
+    except (RequestFailed, AnswerMalformed):
+        return None, False
+    return count(config, "time_limit"), True
+
+
+async def _running(asker: Asker, key: TaskKey, row: TaskRow, pace: Pace) -> tuple[Sample, ...]:
+    async def read(process: ProcessKey, path: str) -> Reply:
+        reply = await asker.read(process, path)
+        await pace.after(reply.took)
+        return reply
+
+    found = await reads.read_samples(read, key, row.eval_id, status=("running",))
+    return tuple(each for each in found.rows if each.status == "running")
+
+
+def _lines(running: tuple[Sample, ...], limit: int | None, *, known: bool) -> list[str]:
+    if not known or limit is None:
+        said = f"{plural(len(running), 'sample')} in flight"
+        return [f"{said} under no time limit"] if known else [said]
+    left = [(limit - each.total_time, each) for each in running if each.total_time is not None]
+    lines = [
+        f"sample {shown(each.sample_id, 40)}/{each.epoch}: {duration(max(seconds, 0))} left of"
+        f" {duration(limit)}"
+        for seconds, each in sorted(left, key=lambda pair: pair[0])
+    ][:_LISTED]
+    more = len(running) - len(lines)
+    return [*lines, f"and {more} more"] if more > 0 else lines

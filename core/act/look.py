@@ -1,0 +1,170 @@
+"""Fresh looks at processes, for plans and right before orders: few reads, kindly spaced."""
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import Protocol
+
+from core.act.action import Action, Verb
+from core.act.requests import Request
+from core.act.seen import Seen
+from core.ctl import reads, routes
+from core.ctl.answers import good_body
+from core.ctl.knobs import config_view
+from core.ctl.versions import Surface, surface
+from core.errors import AnswerMalformed, NotThere, RequestFailed, Unsupported
+from core.fleet import Fleet
+from core.ids import ProcessKey, SampleKey, Target, TaskKey, process_of
+from core.model.knobs import ConfigView
+from core.model.task import TaskRow
+from core.ports import Reply
+
+BURST = 0.5
+"""Seconds of an eval's loop that one plan may take at once, before it goes slowly."""
+SHARE = 100.0
+"""After that it waits this many times as long as each answer took."""
+LONGEST_PAUSE = 5.0
+FRESH = 1.0
+"""Seconds for which the rows of a process need not be read again."""
+_SURFACES_KEPT = 500
+
+
+class Asker(Protocol):
+    """What plans and orders ask of the desk."""
+
+    @property
+    def fleet(self) -> Fleet:
+        """All that is known now."""
+        ...
+
+    def now(self) -> float:
+        """Unix seconds at the desk."""
+        ...
+
+    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+        """GET; raises RequestFailed."""
+        ...
+
+    async def send(self, process: ProcessKey, request: Request, *, deadline: float) -> Reply:
+        """Send a mutation or a signal, once; raises RequestFailed."""
+        ...
+
+    async def header(self, task: TaskKey, *, deadline: float) -> Reply:
+        """Read a log's header there; raises RequestFailed."""
+        ...
+
+
+class Pace:
+    """Keeps a plan's share of one eval's loop small; `hurry` lets it go at once."""
+
+    def __init__(self, hurry: asyncio.Event | None = None) -> None:
+        self._hurry = asyncio.Event() if hurry is None else hurry
+        self._spent = 0.0
+
+    async def after(self, took: float) -> None:
+        """Wait as long as an answer that took so many seconds asks for."""
+        self._spent += took
+        if self._spent <= BURST or self._hurry.is_set():
+            return
+        try:
+            async with asyncio.timeout(min(took * SHARE, LONGEST_PAUSE)):
+                await self._hurry.wait()
+        except TimeoutError:
+            return
+
+
+class Looks:
+    """Looks of one plan or of one carrying out."""
+
+    def __init__(self, asker: Asker, surfaces: dict[ProcessKey, Surface]) -> None:
+        self._asker = asker
+        self._surfaces = surfaces
+        self._rows: dict[ProcessKey, tuple[float, tuple[TaskRow, ...]]] = {}
+
+    async def seen(self, action: Action, target: Target, pace: Pace) -> Seen:
+        """Look at what `action` on `target` depends on.
+
+        Raises:
+            RequestFailed: The process did not answer well.
+            AnswerMalformed: It answered what is no answer.
+        """
+        process = process_of(target)
+        if action.verb in {Verb.INTERRUPT, Verb.END}:
+            return await self._for_signal(process, pace)
+        rows = await self._read_rows(process, pace)
+        seen = Seen(rows=rows, surface=await self._surface(process, pace))
+        if action.verb is Verb.CONFIG:
+            seen = replace(seen, config=await self._config(target, pace))
+        if isinstance(target, SampleKey):
+            seen = await self._with_sample(seen, target, pace)
+        return seen
+
+    def forget(self, process: ProcessKey) -> None:
+        """Read a process anew the next time: something was sent to it."""
+        self._rows.pop(process, None)
+
+    async def _for_signal(self, process: ProcessKey, pace: Pace) -> Seen:
+        known = self._asker.fleet.processes.get(process)
+        if known is None or known.socket_path is None:
+            return Seen(answers=False)
+        try:
+            rows = await self._read_rows(process, pace)
+            pending = [await self._pending(process, row, pace) for row in rows]
+        except (RequestFailed, AnswerMalformed):
+            return Seen(answers=False)
+        worst = max(pending, key=lambda view: _waiting(view) or 0, default=None)
+        return Seen(rows=rows, config=worst)
+
+    async def _pending(self, process: ProcessKey, row: TaskRow, pace: Pace) -> ConfigView | None:
+        if row.status == "completed":
+            return None
+        return await self._config(TaskKey(process, row.task_id), pace)
+
+    async def _read_rows(self, process: ProcessKey, pace: Pace) -> tuple[TaskRow, ...]:
+        at, rows = self._rows.get(process, (-FRESH, ()))
+        if time.monotonic() - at < FRESH:
+            return rows
+        found = await reads.read_tasks(self._paced(pace), process)
+        self._rows[process] = (time.monotonic(), found.rows)
+        return found.rows
+
+    async def _surface(self, process: ProcessKey, pace: Pace) -> Surface | None:
+        known = self._surfaces.get(process)
+        if known is None:
+            reply = await self._paced(pace)(process, routes.OPENAPI)
+            known = surface(good_body(reply, "its list of routes"))
+            if len(self._surfaces) >= _SURFACES_KEPT:
+                self._surfaces.clear()
+            self._surfaces[process] = known
+        return known
+
+    async def _config(self, target: Target, pace: Pace) -> ConfigView:
+        path = routes.PROCESS_CONFIG
+        if isinstance(target, TaskKey):
+            path = routes.task_config(target.task_id)
+        reply = await self._paced(pace)(process_of(target), path)
+        return config_view(good_body(reply, "its knobs", "task config"))
+
+    async def _with_sample(self, seen: Seen, target: SampleKey, pace: Pace) -> Seen:
+        row = seen.row(target)
+        if row is None:
+            return seen
+        try:
+            detail = await reads.read_sample(self._paced(pace), target, row.eval_id)
+        except Unsupported:
+            raise
+        except NotThere:  # it has not started
+            return seen
+        return replace(seen, sample=detail.sample)
+
+    def _paced(self, pace: Pace) -> reads.Read:
+        async def read(process: ProcessKey, path: str) -> Reply:
+            reply = await self._asker.read(process, path)
+            await pace.after(reply.took)
+            return reply
+
+        return read
+
+
+def _waiting(view: ConfigView | None) -> int | None:
+    return view.buffer.pending if view is not None and view.buffer is not None else None

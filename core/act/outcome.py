@@ -1,0 +1,138 @@
+"""What an answer says of an order, and what a later look says of one that had no answer."""
+
+from core.act.action import Action, Verb
+from core.act.basis import Basis, latch, name_of, value_of
+from core.act.order import OrderState, Outcome
+from core.act.seen import Seen
+from core.ctl.answers import good_body
+from core.ctl.decode import JsonObject, count, parse_object, text, texts
+from core.errors import AnswerMalformed, NotThere, RequestFailed, TooBusy
+from core.ids import SampleKey, Target
+from core.ports import Reply
+from core.text import shown
+from core.views.format import plural
+
+NOT_SENT = "not sent"
+"""What a probe's or a station's error begins with when nothing left."""
+
+
+def outcome_of(  # noqa: PLR0911 - one case per kind of answer
+    action: Action, reply: Reply
+) -> Outcome:
+    """Return what the answer to an order says became of it."""
+    if reply.error is not None:
+        return _without_answer(reply.error)
+    if action.verb in {Verb.INTERRUPT, Verb.END}:
+        return Outcome(state=OrderState.DONE, message="the signal was sent")
+    try:
+        body = good_body(reply, "refused")
+        answer = parse_object(body)
+    except TooBusy as error:
+        return Outcome(state=OrderState.FAILED, message=f"{error.message}: not applied")
+    except NotThere as error:
+        return Outcome(state=OrderState.REFUSED, message=error.message)
+    except RequestFailed as error:
+        refused = error.status is not None and 400 <= error.status < 500  # noqa: PLR2004
+        state = OrderState.REFUSED if refused else OrderState.FAILED
+        return Outcome(state=state, message=error.message)
+    except AnswerMalformed as error:
+        return Outcome(state=OrderState.UNKNOWN, message=error.message)
+    return _answered(action, answer)
+
+
+def failed(error: RequestFailed) -> Outcome:
+    """Return what became of an order whose request failed on the way."""
+    return _without_answer(error.message)
+
+
+def _without_answer(why: str) -> Outcome:
+    if why.startswith(NOT_SENT):
+        return Outcome(state=OrderState.FAILED, message=shown(why, 300))
+    return Outcome(state=OrderState.UNKNOWN, message=shown(why, 300))
+
+
+def _answered(action: Action, answer: JsonObject) -> Outcome:
+    if action.verb is Verb.CONFIG:
+        return _configured(answer)
+    if action.verb is Verb.FLUSH:
+        flushed = count(answer, "flushed") or 0
+        state = OrderState.DONE if flushed else OrderState.NOOP
+        return Outcome(state=state, message=f"{plural(flushed, 'sample')} written")
+    if answer.get("changed") is False:
+        why = shown(text(answer, "reason") or "it was so already", 300)
+        return Outcome(state=OrderState.NOOP, message=why)
+    return Outcome(state=OrderState.DONE, message=_said(action, answer))
+
+
+def _said(action: Action, answer: JsonObject) -> str:
+    reason = text(answer, "reason")
+    if reason:
+        return shown(reason, 300)
+    match action.verb:
+        case Verb.SCORE:
+            return "scoring has begun"
+        case Verb.REQUEUE:
+            return f"queued for run {count(answer, 'attempt') or '?'}"
+        case _:
+            return "done"
+
+
+def _configured(answer: JsonObject) -> Outcome:
+    warnings = "; ".join(shown(each, 200) for each in texts(answer, "warnings"))
+    persisted: object = answer.get("persisted")
+    if isinstance(persisted, dict) and persisted:
+        tail = f" ({warnings})" if warnings else ""
+        return Outcome(state=OrderState.DONE, message=f"set{tail}")
+    if persisted is None and "persisted" not in answer:  # an Inspect that does not tell
+        return Outcome(state=OrderState.DONE, message=warnings or "set")
+    if warnings:
+        return Outcome(state=OrderState.REFUSED, message=warnings)
+    return Outcome(state=OrderState.NOOP, message="it had that value already")
+
+
+def seen_applied(  # noqa: PLR0911 - one case per verb
+    action: Action, target: Target, basis: Basis, seen: Seen
+) -> bool | None:
+    """Whether a look at the target shows that an order was applied; None: no look can tell.
+
+    Args:
+        action: What was ordered.
+        target: To what.
+        basis: How it was before.
+        seen: A look from after the order left.
+    """
+    row = seen.row(target)
+    match action.verb:
+        case Verb.PAUSE:
+            return latch(target, seen) == ("hard" if action.now else "soft")
+        case Verb.RESUME:
+            return latch(target, seen) == "none"
+        case Verb.CONFIG:
+            return all(
+                value_of(each, seen.config) == each.value
+                or (each.value is None and value_of(each, seen.config) != basis.get(name_of(each)))
+                for each in action.changes
+            )
+        case Verb.KEEP | Verb.RELEASE:
+            kept = row.keep_alive if row is not None else None
+            return kept is (action.verb is Verb.KEEP)
+        case Verb.DRAIN | Verb.CANCEL if not isinstance(target, SampleKey):
+            return row is None or row.status == "completed" or row.resolving is not None
+        case Verb.CANCEL | Verb.CANCEL_CALL | Verb.REQUEUE:
+            return _sample_moved(action, basis, seen)
+        case _:
+            return None
+
+
+def _sample_moved(action: Action, basis: Basis, seen: Seen) -> bool:
+    sample = seen.sample
+    if action.verb is Verb.CANCEL:
+        stopping = sample is not None and sample.interrupt is not None
+        return stopping or seen.sample_status not in {"running", "queued", "pending"}
+    if action.verb is Verb.REQUEUE:
+        return seen.sample_status in {"queued", "running", "pending"}
+    calls = sample.activity.calls if sample is not None and sample.activity is not None else ()
+    before = str(basis.get("calls") or "").split()
+    left = [call for call in calls if call.id in before and not call.cancel_requested]
+    wanted = [call for call in left if action.tool_call in {None, call.id}]
+    return not wanted

@@ -1,0 +1,277 @@
+"""What an action would do to one target, in fields and in one sentence."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, cast
+
+from core.act.action import Action, Verb, scope_of
+from core.act.basis import Value, name_of, value_of
+from core.act.seen import Seen
+from core.ctl.decode import JsonObject, count, inner, number, text
+from core.ctl.knobs import config_view
+from core.ids import ModelKey, ProcessKey, SampleKey, Target
+from core.text import Untrusted, shown
+from core.views.format import duration, plural
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+_PLAIN = frozenset(
+    {"task_id", "eval_id", "sample_id", "action", "status", "reason", "scope", "tool_call_id",
+     "task", "model", "function", "pass_id"}
+)  # fmt: skip
+"""Text fields of Inspect's answers that are its own words or names; all others are free text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Free text of an answer: drawn only when asked for, written nowhere.
+
+    Attributes:
+        name: Its field.
+        text: As the host sent it.
+    """
+
+    name: str
+    text: Untrusted
+
+    @property
+    def size(self) -> str:
+        """What is told of it instead."""
+        what = "error" if "error" in self.name else self.name.replace("_", " ")
+        return f"{what}, {plural(len(self.text), 'character')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnobChange:
+    """A knob before and after; None: unset."""
+
+    knob: str
+    before: Value
+    after: Value
+    launch: Value = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What one target's own dry run said, or what was computed where it has none.
+
+    Attributes:
+        sentence: In words of ours; harmless.
+        fields: The answer without any free text.
+        notes: What to mind, sentences; harmless.
+        changes: Of knobs.
+        withheld: Free text of the answer.
+        is_computed: No dry run exists for this: it was worked out from what is known.
+        is_noop: Nothing would change; the sentence says why.
+    """
+
+    sentence: str
+    fields: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    notes: tuple[str, ...] = ()
+    changes: tuple[KnobChange, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+    is_computed: bool = False
+    is_noop: bool = False
+
+
+def apart_text(answer: JsonObject) -> tuple[Mapping[str, Any], tuple[Withheld, ...]]:
+    """Return an answer's fields without free text, and the free text."""
+    fields: dict[str, Any] = {}
+    withheld: list[Withheld] = []
+    for name, value in answer.items():
+        if name == "ok":
+            continue
+        if isinstance(value, str) and name not in _PLAIN:
+            withheld.append(Withheld(name, value))
+        elif isinstance(value, dict | list) and not _is_plain(cast("object", value)):
+            continue  # nested answers (activity, pending calls, results) can hold anything
+        else:
+            fields[name] = shown(value) if isinstance(value, str) else value
+    return MappingProxyType(fields), tuple(withheld)
+
+
+def _is_plain(value: object) -> bool:
+    values = _values(value)
+    return all(
+        each is None or isinstance(each, int | float | bool) or each in _LATCHES for each in values
+    )
+
+
+def _values(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("list[object]", value)
+
+
+_LATCHES = ("task", "process", "model")
+
+
+def preview_of(action: Action, target: Target, answer: JsonObject, seen: Seen) -> Preview:
+    """Return what a dry run's answer means."""
+    fields, withheld = apart_text(answer)
+    if answer.get("changed") is False:
+        why = shown(text(answer, "reason") or "nothing to change", 300)
+        return Preview(sentence=f"{why}", fields=fields, withheld=withheld, is_noop=True)
+    return Preview(
+        sentence=_sentence(action, target, answer, seen), fields=fields, withheld=withheld
+    )
+
+
+def _sentence(  # noqa: PLR0911 - one case per verb
+    action: Action, target: Target, answer: JsonObject, seen: Seen
+) -> str:
+    match action.verb:
+        case Verb.PAUSE:
+            return _paused(action, target, answer, seen)
+        case Verb.RESUME:
+            return _resumed(target, seen)
+        case Verb.DRAIN:
+            return f"{_flying(answer, 'finish')}, {_queued(answer, seen, target)}; then it ends"
+        case Verb.CANCEL if isinstance(target, SampleKey):
+            return _sample_cancelled(action, seen)
+        case Verb.CANCEL:
+            return _task_cancelled(action, target, answer, seen)
+        case Verb.CANCEL_CALL:
+            since = number(answer, "running_time")
+            how_long = f", which runs {duration(since)}," if since is not None else ""
+            named = shown(text(answer, "function") or "the call", 60)
+            return f"the call of {named}{how_long} ends as a time-out; the sample goes on"
+        case Verb.REQUEUE:
+            attempt = count(answer, "attempt")
+            was = shown(text(answer, "status") or "not running", 30)
+            return f"it was {was}; it goes to the end of the queue, for run {attempt or '?'}"
+        case Verb.SCORE:
+            return _scored(action, answer)
+        case _:
+            return "it changes"
+
+
+def _flying(answer: JsonObject, what: str) -> str:
+    flying = count(answer, "in_flight")
+    flying = count(answer, "dispatched") if flying is None else flying
+    if flying is None:
+        return f"samples in flight {what}"
+    return f"{plural(flying, 'sample')} in flight {what}" if flying else "nothing is in flight"
+
+
+def _queued(answer: JsonObject, seen: Seen, target: Target, what: str = "abandoned") -> str:
+    queued = count(answer, "queued")
+    row = seen.row(target)
+    if queued is None and row is not None:
+        queued = row.samples.queued
+    return "queued ones are " + what if queued is None else f"{queued} queued {what}"
+
+
+def _paused(action: Action, target: Target, answer: JsonObject, seen: Seen) -> str:
+    how = "are held at their next model call, with their clocks running" if action.now else "finish"
+    match target:
+        case ProcessKey():
+            rows = seen.running
+            flying = sum(row.samples.in_flight or 0 for row in rows)
+            where = f"in {plural(len(rows), 'task')}: "
+            return f"{where}{plural(flying, 'sample')} in flight {how}; nothing new starts"
+        case ModelKey():
+            tasks = count(answer, "tasks")
+            where = f"in {plural(tasks, 'task')}: " if tasks is not None else ""
+            held = "calls to it, also a grader's, are held" if action.now else ""
+            rest = f"; {held}" if held else ""
+            return f"{where}{_flying(answer, how)}{rest}; nothing new starts"
+        case _:
+            return f"{_flying(answer, how)}; {_queued(answer, seen, target, 'wait')}"
+
+
+def _resumed(target: Target, seen: Seen) -> str:
+    row = seen.row(target)
+    own = scope_of(target)
+    others = [each for each in (row.paused if row is not None else ()) if each != own]
+    still = f"; the pause of its {' and '.join(others)} still holds it" if others else ""
+    held = sum(each.held or 0 for each in seen.rows) if row is None else row.held
+    gone_on = f"{plural(held, 'held sample')} go on, " if held else ""
+    return f"{gone_on}queued samples start again{still}"
+
+
+def _sample_cancelled(action: Action, seen: Seen) -> str:
+    status = seen.sample_status
+    if status in {"pending", "queued"}:
+        return "it has not started: it leaves the queue and is absent from the log"
+    how = {
+        "score": "it ends now, and what it did so far is scored",
+        "error": "it ends now, marked errored",
+        "cancel": "it is cut off now, without a score and without an error",
+    }
+    return how[action.manner or "score"]
+
+
+def _task_cancelled(action: Action, target: Target, answer: JsonObject, seen: Seen) -> str:
+    if answer.get("retry_abandoned") is True:
+        return "the retry that waits is abandoned; the task ends with its last attempt's log"
+    how = {
+        "score": "are scored as they stand",
+        "error": "are marked errored",
+        "cancel": "are cut off",
+    }[action.manner or "cancel"]
+    row = seen.row(target)
+    kept = f", {row.samples.completed} finished are kept" if row is not None else ""
+    ends = "; the log ends with an error" if action.manner == "cancel" else "; then it ends"
+    return f"{_flying(answer, how)}, {_queued(answer, seen, target)}{kept}{ends}"
+
+
+def _scored(action: Action, answer: JsonObject) -> str:
+    aim = inner(answer, "targeted") or answer
+    flying, done = count(aim, "in_flight") or 0, count(aim, "completed_scored") or 0
+    if action.completed_only:
+        return f"metrics of {plural(done, 'finished sample')}; nothing is held"
+    held = (
+        f"{plural(flying, 'sample')} in flight held until the next model call, scored, let go on"
+        if flying
+        else "nothing is in flight"
+    )
+    return f"{held}; {plural(done, 'finished sample')} counted as scored"
+
+
+# Knobs
+
+
+def config_preview(action: Action, body: bytes, answer: JsonObject, seen: Seen) -> Preview:
+    """Return what a dry run of config said: before and after of each knob."""
+    after = config_view(body)
+    changes = tuple(
+        KnobChange(
+            knob=name_of(each),
+            before=value_of(each, seen.config),
+            after=each.value,
+            launch=_launch(each.knob, seen),
+        )
+        for each in action.changes
+    )
+    moved = [each for each in changes if each.before != each.after]
+    warnings = tuple(shown(each, 400) for each in after.warnings)
+    said = "; ".join(f"{each.knob}: {_word(each.before)} → {_word(each.after)}" for each in moved)
+    requested: object = answer.get("requested")
+    fields = MappingProxyType({"requested": _requested(requested)})
+    return Preview(
+        sentence=said or "every knob already has that value",
+        fields=fields,
+        notes=warnings,
+        changes=changes,
+        is_noop=not moved,
+    )
+
+
+def _launch(knob: str, seen: Seen) -> Value:
+    config = seen.config
+    if config is None or knob != "max_tasks" or config.max_tasks is None:
+        return None
+    return config.max_tasks.launch
+
+
+def _requested(value: object) -> object:
+    if not isinstance(value, dict):
+        return None
+    asked = cast("dict[str, object]", value)
+    return {name: each for name, each in asked.items() if isinstance(each, int | str)}
+
+
+def _word(value: Value) -> str:
+    return "unset" if value is None else str(value)

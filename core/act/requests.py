@@ -1,0 +1,123 @@
+"""Which request carries an action out. Every parameter stands in the query, where it counts."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from core.act.action import Action, Change, Verb
+from core.ctl.routes import path, with_query
+from core.frames import Frame
+from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
+
+SIGNALS: dict[Verb, Literal["INT", "KILL"]] = {Verb.INTERRUPT: "INT", Verb.END: "KILL"}
+
+Query = tuple[str, str | float | bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What leaves for a process: a mutation of its control channel, or a signal.
+
+    Attributes:
+        method: `POST`, `PATCH`, or `SIGNAL`.
+        path: With its whole query; for a signal its name, `INT` or `KILL`.
+    """
+
+    method: str
+    path: str
+
+    def frame(self, process: ProcessKey) -> Frame:
+        """Return the frame that carries it; the station adds its id and deadline."""
+        head = {"pid": process.pid, "start": process.start}
+        if self.method == "SIGNAL":
+            return Frame("signal", {**head, "signal": self.path})
+        return Frame("send", {**head, "method": self.method, "path": self.path})
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+def request_of(
+    action: Action,
+    target: Target,
+    *,
+    eval_id: str = "",
+    dry_run: bool,
+    author: str = "",
+    reason: str = "",
+) -> Request:
+    """Return the request that carries `action` out on `target`, or tries it dry.
+
+    Args:
+        action: One that is offered on the target's scope.
+        target: To what.
+        eval_id: Of the attempt, for a sample.
+        dry_run: Only ask what it would do. A verb without a dry run has no such request.
+        author: Who; sent where the channel takes it (config).
+        reason: Why; the same.
+    """
+    signal = SIGNALS.get(action.verb)
+    if signal is not None:
+        return Request("SIGNAL", signal)
+    if action.verb is Verb.CONFIG:
+        query = (*_knobs(action.changes), ("author", author or None), ("reason", reason or None))
+        return Request("PATCH", with_query(_config(target), *query, _dry(dry_run)))
+    where, query = _post(action, target, eval_id)
+    return Request("POST", with_query(where, *query, _dry(dry_run)))
+
+
+def _dry(dry_run: bool) -> Query:
+    return ("dry_run", True if dry_run else None)
+
+
+def _post(action: Action, target: Target, eval_id: str) -> tuple[str, tuple[Query, ...]]:
+    now: Query = ("now", True if action.now else None)
+    step = "log-flush" if action.verb is Verb.FLUSH else str(action.verb)
+    match target:
+        case SampleKey():
+            step = "cancel-tool-call" if action.verb is Verb.CANCEL_CALL else step
+            query: tuple[Query, ...] = (
+                ("sample_id", str(target.sample_id)),
+                ("epoch", target.epoch),
+                ("action", action.manner),
+                ("tool_call_id", action.tool_call),
+            )
+            return path("evals", eval_id, "sample", step), query
+        case TaskKey():
+            completed: Query = ("completed_only", True if action.completed_only else None)
+            query = (now, ("action", action.manner), completed)
+            return path("tasks", target.task_id, step), query
+        case ModelKey():
+            return path("models", step), (("model", target.model), now)
+        case ProcessKey():
+            return path(step), (now,)
+
+
+def _config(target: Target) -> str:
+    return path("tasks", target.task_id, "config") if isinstance(target, TaskKey) else "/config"
+
+
+def _knobs(changes: tuple[Change, ...]) -> tuple[Query, ...]:
+    query: list[Query] = []
+    for change in changes:
+        value = "clear" if change.value is None else change.value
+        if change.knob == "key":
+            query += [("key", change.key), ("key_limit", value)]
+        else:
+            query += [(change.knob, value), ("model", change.model or None)]
+    return tuple(query)
+
+
+def apart(action: Action) -> tuple[Action, ...]:
+    """Return `action` as what one request each can carry.
+
+    A change of config names one key and one model at most; several take several requests.
+    """
+    if action.verb is not Verb.CONFIG:
+        return (action,)
+    alone = [each for each in action.changes if each.knob == "key" or each.model]
+    rest = tuple(each for each in action.changes if each not in alone)
+    groups = ([rest] if rest else []) + [(each,) for each in alone]
+    return tuple(Action(verb=Verb.CONFIG, changes=group) for group in groups)
+
+
+__all__ = ["SIGNALS", "Request", "apart", "process_of", "request_of"]
