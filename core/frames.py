@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+import msgspec
+
 from core.errors import BrokenFrame
 
 VERSION = 1
@@ -22,6 +24,7 @@ MAX_STREAMS = 64
 """Most answers that come in parts at a time; at most 32 are outstanding."""
 _DIGITS = 40
 """Longest whole number in a head; what has more is no count and fits no float."""
+_DECODER = msgspec.json.Decoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,14 @@ class Splitter:
         return Frame(kind, head, bytes(self._parts.pop(stream)))
 
 
+def _parsed(line: bytes) -> object:
+    try:
+        return cast("object", _DECODER.decode(line))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        # It is strict; what Python's own JSON writes beyond that is read by Python's own.
+        return json.loads(line, parse_int=_whole_number)
+
+
 def _whole_number(digits: str) -> int:
     if len(digits) > _DIGITS:
         raise ValueError("a number of too many digits")
@@ -123,7 +134,7 @@ def _whole_number(digits: str) -> int:
 
 def _read_head(line: bytes) -> tuple[dict[str, Any], int]:
     try:
-        parsed: object = json.loads(line, parse_int=_whole_number)
+        parsed: object = _parsed(line)
     except (ValueError, RecursionError) as error:
         raise BrokenFrame(f"a head that is no JSON ({len(line)} bytes)") from error
     if not isinstance(parsed, dict) or len(line) > MAX_HEAD:

@@ -17,6 +17,7 @@ from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey
 from core.model.machine import LinkState, Machine
 from core.model.process import Process, ProcessState
+from core.model.task import TaskState
 
 _FAILED = frozenset({LinkState.DOWN, LinkState.NEEDS_TRUST, LinkState.NEEDS_YOU, LinkState.REFUSED})
 _ANSWERS = frozenset({ProcessState.LIVE, ProcessState.BUSY, ProcessState.PARKED})
@@ -47,6 +48,14 @@ def _attempts(fleet: Fleet, key: ProcessKey) -> list[tuple[str, str, bool]]:
     process = fleet.processes.get(key)
     rows = [fleet.tasks[each].row for each in process.tasks] if process is not None else []
     return [(row.eval_id, row.status, row.quiesced) for row in rows]
+
+
+def has_ended(fleet: Fleet, key: ProcessKey) -> bool:
+    """Return whether a task of this process ended, and its log has not said how."""
+    process = fleet.processes.get(key)
+    return process is not None and any(
+        fleet.tasks[each].state is TaskState.FINISHING for each in process.tasks
+    )
 
 
 def looked_at(

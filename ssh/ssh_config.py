@@ -41,6 +41,7 @@ class SshHost:
         identities: Key files in order; empty: the usual ones.
         known_hosts: The user's own files, read and never written.
         algorithms: HostKeyAlgorithms, when the user chose them.
+        ciphers: Ciphers, when the user chose them.
         ignored: Words for this host that the library does not know.
         paths: The files that were read.
     """
@@ -54,6 +55,7 @@ class SshHost:
     identities_only: bool
     known_hosts: tuple[str, ...]
     algorithms: str | None
+    ciphers: str | None
     ignored: tuple[str, ...]
     paths: tuple[str, ...]
 
@@ -132,6 +134,7 @@ def resolved(machine: MachineConfig) -> SshHost:
         identities_only=bool(get("IdentitiesOnly")) or mine is not None,
         known_hosts=(given,) if given else (*files, *system),
         algorithms=cast("str | None", get("HostKeyAlgorithms")),
+        ciphers=cast("str | None", get("Ciphers")),
         ignored=tuple(noted),
         paths=paths,
     )

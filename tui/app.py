@@ -31,8 +31,10 @@ from tui.terminal import (
 from tui.terminal_app import TerminalApp
 from tui.theme import SIXTEEN, THEMES, theme_for
 
-_EASE = 10.0
-"""A drawing that took long is followed by a pause of this many times its length."""
+_EASE = 20.0
+"""A drawing that took long is followed by a pause of this many times its length..."""
+_LONGEST_EASE = 2.0
+"""... and of no more than this, seconds."""
 _IDLE_EASE = 120.0
 """The same for drawing ages alone, while nothing happens: under 1% of a core."""
 _SAVE_AFTER = 2.0
@@ -185,7 +187,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             front.renew()
         self.say_title(title(fleet))
         ended = time.monotonic()
-        self._drawn_until = ended + (ended - began) * _EASE
+        self._drawn_until = ended + min((ended - began) * _EASE, _LONGEST_EASE)
 
     def _only_older(self) -> bool:
         drawn = self._drawn
@@ -201,8 +203,12 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         if not self.look_at_terminal():
             return
         front = self.front
-        if front is None or not self._only_older():
+        if front is None:
             self._draw()
+            return
+        if not self._only_older():
+            front.tell_time()
+            self.on_room_app_room_changed()
             return
         began = time.monotonic()
         if began < self._aged_until:

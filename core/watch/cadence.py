@@ -51,12 +51,14 @@ def _age(task: Task, now: float) -> float:
 
 def _has_new_trouble(task: Task, now: float) -> bool:
     """Whether samples errored since the last look or two."""
-    recent = [point for point in task.trail if now - point.at <= RECENT]
-    if not recent:
+    if not task.trail or now - task.trail[-1].at > RECENT:
         return False
-    before = [point for point in task.trail if now - point.at > RECENT]
-    base = before[-1].errored if before else recent[0].errored
-    return recent[-1].errored > base
+    base = task.trail[0]
+    for point in reversed(task.trail):  # from the newest: the trail is long, the moment short
+        base = point
+        if now - point.at > RECENT:
+            break
+    return task.trail[-1].errored > base.errored
 
 
 def cadence_of(

@@ -38,7 +38,7 @@ from core.watch.aims import WHOLE_EVERY, Aim, aims, disagrees
 from core.watch.facts import read_facts, read_hello
 from core.watch.seen import Told, told
 
-HEARD_EVERY = 1.0
+HEARD_EVERY = 3.0
 """Shortest time between two `LinkHeard`, seconds."""
 RELOAD_EVERY = 15.0
 RELOAD_FOCUSED = 5.0
