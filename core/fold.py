@@ -4,7 +4,6 @@ Losing something is an event. Nothing that is known vanishes because a link drop
 end of a process and then time, or the operator, take things out of the fleet.
 """
 
-from dataclasses import replace
 from typing import assert_never
 
 from core.events import (
@@ -34,7 +33,7 @@ from core.fold_orders import end_order, give_order
 from core.fold_processes import end_process, forget, see_process, see_tasks, with_rows
 from core.fold_samples import see_samples
 from core.fold_tasks import prove, stay_unread
-from core.frozen import with_item, with_items
+from core.frozen import replace, with_item, with_items
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
 from core.model.process import Process, ProcessState

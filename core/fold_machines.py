@@ -1,9 +1,8 @@
 """How a machine and its link change."""
 
-from dataclasses import replace
-
 from core.events import LinkChanged, LinkHeard, MachineNamed
 from core.fleet import Fleet
+from core.frozen import replace
 from core.model.machine import Link, LinkState, Machine
 
 ALIVE = frozenset({LinkState.UP, LinkState.LAGGING})

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from types import MappingProxyType
 
 from core.events import ProcessGone, ProcessSeen, TasksSeen
 from core.fleet import Fleet
 from core.fold_tasks import see_row, settled
-from core.frozen import thawed, with_item, with_items, without
+from core.frozen import replace, thawed, with_item, with_items, without
 from core.ids import ProcessKey, TaskKey
 from core.model.process import Process, ProcessState
 from core.model.task import TaskRow

@@ -1,10 +1,10 @@
 """How the sample rows of a task are merged, and which of them stay in memory."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from types import MappingProxyType
 
 from core.events import SamplesSeen
+from core.frozen import replace
 from core.model.sample import Sample, SampleId, SampleStatus
 from core.model.task import Task
 

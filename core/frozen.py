@@ -1,11 +1,50 @@
 """Frozen mappings: a changed copy without touching, or hashing again, what stays."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from operator import attrgetter
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+
+class _Copier(NamedTuple):
+    values: Callable[[object], tuple[Any, ...]]
+    setters: tuple[Callable[[object, Any], None], ...]
+    setter_of: Mapping[str, Callable[[object, Any], None]]
+
+
+_COPIERS: dict[type, _Copier] = {}
+
+
+def _copier(kind: Any) -> _Copier:
+    names = [each.name for each in fields(kind)]
+    setter_of = {name: getattr(kind, name).__set__ for name in names}
+    return _Copier(attrgetter(*names), tuple(setter_of.values()), setter_of)
+
+
+if TYPE_CHECKING:
+    from dataclasses import replace as replace  # noqa: PLC0414 - it is checked as that one
+else:
+
+    def replace(thing: Any, /, **changes: Any) -> Any:
+        """Return a copy of a frozen dataclass with slots and two fields or more, changed.
+
+        `dataclasses.replace` for what is done thousands of times a second, at half its cost:
+        slots are set straight, on an object that nobody has seen yet. No `__post_init__` runs.
+        """
+        kind = type(thing)
+        copier = _COPIERS.get(kind)
+        if copier is None:
+            copier = _COPIERS[kind] = _copier(kind)
+        new = object.__new__(kind)
+        for put, value in zip(copier.setters, copier.values(thing), strict=True):
+            put(new, value)
+        for name, value in changes.items():
+            copier.setter_of[name](new, value)
+        return new
 
 
 def thawed(mapping: Mapping[K, V]) -> dict[K, V]:

@@ -127,123 +127,14 @@ def _print_probe() -> int:
     return 0
 
 
-# The desk, and what runs on it
-
-_HELD = 0.2
-"""Seconds for which the first frame waits for another program that holds the history."""
-
-
-class _WallClock:
-    def now(self) -> float:
-        return time.time()
-
-
-@contextlib.contextmanager
-def _desk(
-    config: "Config",
-    words: Words,
-    *,
-    keeping: "Keeping | None" = None,
-    ask: "Ask | None" = None,
-) -> "Generator[Desk, None, None]":
-    """A desk over the config's machines; it does nothing until it runs."""
-    from core.desk import Desk  # noqa: PLC0415
-    from core.recorder import Recorder  # noqa: PLC0415
-    from ssh.stations import station_for  # noqa: PLC0415
-    from storage.paths import paths  # noqa: PLC0415
-
-    clock = _WallClock()
-    known_hosts = paths().known_hosts
-    stations = [
-        station_for(
-            machine,
-            known_hosts=known_hosts,
-            read_only=config.read_only,
-            ask=ask,
-            watch=config.watch,
-        )
-        for machine in config.machines
-    ]
-    recorder = Recorder(words.record) if words.record is not None else None
-    try:
-        yield Desk(
-            stations=stations,
-            named=[_named(machine, config, clock.now()) for machine in config.machines],
-            watch=config.watch,
-            clock=clock,
-            keeping=keeping,
-            record=recorder,
-        )
-    finally:
-        if recorder is not None:
-            recorder.close()
-
-
-@contextlib.asynccontextmanager
-async def _running(desk: "Desk") -> AsyncGenerator[None, None]:
-    """Let a desk run within the block."""
-    async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(desk.run(), name="desk")
-        try:
-            yield
-        finally:
-            running.cancel()
-
-
-def _named(machine: "MachineConfig", config: "Config", at: float) -> "MachineNamed":
-    from core.events import MachineNamed  # noqa: PLC0415
-
-    return MachineNamed(
-        at=at,
-        machine=machine.name,
-        address=_address(machine),
-        kind=machine.link,
-        tags=machine.tags,
-        read_only=machine.read_only or config.read_only,
-        production=machine.production,
-    )
-
-
-def _address(machine: "MachineConfig") -> str:
-    """How a machine is reached, for people."""
-    if machine.link == "command":
-        return shown(" ".join(machine.command)) if machine.command else "this computer"
-    user = f"{machine.user}@" if machine.user else ""
-    port = f":{machine.port}" if machine.port else ""
-    return f"{user}{machine.host or machine.name}{port}"
-
-
-@contextlib.asynccontextmanager
-async def _journal(
-    config: "Config", places: "Paths"
-) -> "AsyncGenerator[tuple[Keeping | None, str], None]":
-    """The history, and what is to be said of it; None: it can't be opened, and the room is."""
-    from storage.database import Database  # noqa: PLC0415
-    from storage.journal import Journal  # noqa: PLC0415
-    from storage.schema import DatabaseBusy  # noqa: PLC0415
-
-    database = Database(places.database)
-    busy = ""
-    try:
-        await database.open(patience=_HELD)
-    except DatabaseBusy as error:
-        busy = f"nothing is kept until it is free: {error.message} {error.advice}"
-    except StorageError as error:
-        yield None, f"nothing is kept: {error.message} {error.advice}"
-        return
-    try:
-        moved = database.moved_aside
-        said = f"the history was unusable; it is kept as {moved.name}" if moved else busy
-        yield Journal(database, limit_mib=config.storage.limit_mib, clock=_WallClock()), said
-    finally:
-        await database.close()
+# What is run
 
 
 async def _look(words: Words) -> int:
     """Run a headless command on a desk."""
     config = _read_config(words)
-    with _desk(config, words) as desk:
-        async with _running(desk):
+    with desk_of(config, words) as desk:
+        async with running(desk):
             return await _command(words)(desk)
 
 
@@ -297,8 +188,8 @@ async def _demo_headless(words: Words) -> int:
     from tui.commands.demo import demo_running, watch_to_the_end  # noqa: PLC0415
 
     async with demo_running(words.given["seconds"]) as demo:
-        with _desk(_demo_config(demo, words), words) as desk:
-            async with _running(desk):
+        with desk_of(_demo_config(demo, words), words) as desk:
+            async with running(desk):
                 return await watch_to_the_end(desk, demo)
 
 
@@ -322,8 +213,8 @@ async def _room(config: "Config", words: Words) -> int:
         return await apps[0].ask(prompt, is_seen) if apps else None
 
     places = paths()
-    async with _journal(config, places) as (keeping, said):
-        with _desk(config, words, keeping=keeping, ask=ask) as desk:
+    async with journal_of(config, places) as (keeping, said):
+        with desk_of(config, words, keeping=keeping, ask=ask) as desk:
             app = RoomApp(
                 desk,
                 screen=config.screen,
@@ -340,11 +231,17 @@ async def _room(config: "Config", words: Words) -> int:
             return await app.run_in_terminal()
 
 
+_GARBAGE = (10_000, 20, 50)
+"""When garbage is looked for, see `gc.set_threshold`. What hosts tell is in no circles and goes
+by itself; looking through twenty thousand samples for some held every key up for 0.2 s."""
+
+
 def _collect_again(app: "RoomApp") -> None:
     """Look for garbage again, among what is made from the first frame on."""
 
     def drawn() -> None:
         gc.freeze()
+        gc.set_threshold(*_GARBAGE)
         gc.enable()
 
     app.call_after_refresh(drawn)
@@ -366,7 +263,7 @@ async def _replay(words: Words) -> int:
     events = read_recording(words.given["file"])
     first = list(itertools.islice(events, 1))  # what can't be read is told before the room opens
     desk = ReplayDesk(
-        itertools.chain(first, events), clock=_WallClock(), speed=words.given["speed"]
+        itertools.chain(first, events), clock=WallClock(), speed=words.given["speed"]
     )
     app = RoomApp(desk, screen=config.screen, keys=config.keys, keep_crash=keep_crash)
     return await app.run_in_terminal()

@@ -67,6 +67,7 @@ class Observer:
         self._answered: set[LookKey] = set()
         self._told: dict[ProcessKey, Told] = {}
         self._said: dict[ProcessKey, ProcessSeen | None] = {}
+        self._calm: dict[ProcessKey, Told] = {}
         self._refused: dict[ProcessKey, float] = {}
         self._failed: dict[LookKey, str] = {}
         self._reloads: dict[TaskKey, int] = {}
@@ -176,11 +177,14 @@ class Observer:
             if self._said.pop(key) is not None:
                 yield ProcessGone(at=at, process=key)
         self._told = listed
+        self._calm.clear()
         yield from self._states(clock, at)
 
     def _states(self, clock: float, at: float) -> Iterator[Event]:
         """Say what changed about processes; waiting becomes busy and then starved by itself."""
         for key, one in self._told.items():
+            if self._calm.get(key) is one:
+                continue  # it was said, and time alone changes nothing about it
             if one.is_refused:
                 self._refused.setdefault(key, clock)
             else:
@@ -194,6 +198,8 @@ class Observer:
             elif one.alive and replace(now, at=said.at) != said:
                 yield now
             self._said[key] = now if one.alive else None
+            if one.is_calm:
+                self._calm[key] = one
             if not one.alive:
                 yield ProcessGone(at=at, process=key)
 

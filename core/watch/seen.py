@@ -49,6 +49,11 @@ class Told:
         """Whether its control server is not there."""
         return self.channel == "refused"
 
+    @property
+    def is_calm(self) -> bool:
+        """Whether what is known of it depends on no clock."""
+        return self.alive and not self.is_refused and self.seen.waiting_since is None
+
     def at_time(self, clock: float, at: float, *, refused_since: float) -> ProcessSeen:
         """Return what is known of it when the host's clock says `clock`.
 
