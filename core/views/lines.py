@@ -49,17 +49,32 @@ class TaskLine(NamedTuple):
 
     @property
     def clock(self) -> float | None:
-        """The eval's own clock now, Unix seconds; stands still while it can't be looked at."""
-        return eval_clock(self.task, self.now, runs=self.is_reached)
+        """The eval's own clock now, Unix seconds.
+
+        It stands still while the eval can't be looked at, and from the end of its process on.
+        """
+        ended = self.process.ended_at if self.process is not None else None
+        now = self.now if ended is None else min(self.now, ended)
+        return eval_clock(self.task, now, runs=self.is_reached)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether its process is gone: nothing of it runs, whatever was last heard."""
+        return self.process_state is ProcessState.GONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleLine:
-    """A sample and the eval's clock, Unix seconds (None: unknown)."""
+    """A sample, the eval's clock, Unix seconds (None: unknown), and whether its process is gone."""
 
     sample: Sample
     clock: float | None
-    over: bool
+    gone: bool
+
+    @classmethod
+    def of(cls, task: TaskLine, sample: Sample) -> "SampleLine":
+        """Return a task's sample in its surroundings."""
+        return cls(sample=sample, clock=task.clock, gone=task.is_gone)
 
 
 def eval_clock(task: Task, now: float, *, runs: bool) -> float | None:

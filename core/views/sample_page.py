@@ -17,13 +17,13 @@ _SHOWN_CALLS = 20
 def sample_page(fleet: Fleet, key: SampleKey, now: float) -> Page:
     """Return a sample's page; `now` is Unix seconds at the desk."""
     task = task_line(fleet, key.task, now)
-    heading = f"{key.sample_id} epoch {key.epoch}"
+    name = (task.task.row.task if task is not None else "") or "a task"
+    heading = f"Sample {key.sample_id} epoch {key.epoch} of {name} on {key.task.machine}"
     sample = task.task.samples.get((key.sample_id, key.epoch)) if task is not None else None
     if task is None or sample is None:
         why = "this sample's row is not listed now; what its process has of it is read on demand"
         return page(heading, (section("", (words("", why, "dim"),)),))
-    over = task.task.is_over or not task.is_known
-    line = SampleLine(sample=sample, clock=task.clock, over=over)
+    line = SampleLine.of(task, sample)
     return page(
         heading,
         (section("Sample", _facts(line)), section("Tool calls", _calls(line))),
@@ -32,7 +32,7 @@ def sample_page(fleet: Fleet, key: SampleKey, now: float) -> Page:
 
 def _facts(line: SampleLine) -> Iterator[Fact]:
     sample = line.sample
-    yield fact("status", (status_word(sample),))
+    yield fact("status", (status_word(line),))
     yield fact("doing", doing(sample, line.clock))
     yield fact("time", _lasting(time_taken(line)))
     yield fact("last active", _ago(idle(line)))

@@ -14,6 +14,7 @@ _TONES: dict[str, Tone] = {
     SampleStatus.ERROR: "hand",
     SampleStatus.CANCELLED: "look",
 }
+_ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANCELLED})
 _WORDS: dict[str, str] = {SampleStatus.COMPLETED: "done"}
 _ACTIVITIES = {
     "model": "generating",
@@ -24,9 +25,12 @@ _ACTIVITIES = {
 _LOOK = frozenset({"retry_wait", "approval", "question"})
 
 
-def status_word(sample: Sample) -> Span:
-    """Return a sample's status in one word and its tone."""
+def status_word(line: SampleLine) -> Span:
+    """Return a sample's status in a word or two and its tone."""
+    sample = line.sample
     activity = sample.activity
+    if line.gone and sample.status not in _ENDED:
+        return said(f"was {_WORDS.get(sample.status, sample.status)}", "look")
     if sample.interrupt:
         return said(f"stopping: {sample.interrupt}", "look")
     if sample.status == SampleStatus.RUNNING and activity and activity.type == "retry_wait":
@@ -40,18 +44,15 @@ def doing(sample: Sample, clock: float | None) -> Cell:
     activity = sample.activity
     if activity is None:
         return UNKNOWN
-    look = activity.type in _LOOK
     spans = [said(_what(activity), "plain")]
     if activity.count > 1:
         times = "" if activity.type == "retry_wait" else "\u00d7"
         spans.append(said(f" {times}{fmt.count(activity.count)}", "dim"))
     if clock is not None and activity.deadline is not None:
         spans.append(said(f" in {fmt.duration(activity.deadline - clock)}", "look"))
-        look = False
-    if clock is not None and activity.started_at is not None:
-        spans.append(
-            said(f" {fmt.duration(clock - activity.started_at)}", "look" if look else "dim")
-        )
+    elif clock is not None and activity.started_at is not None:
+        lasted = fmt.duration(clock - activity.started_at)
+        spans.append(said(f" {lasted}", "look" if activity.type in _LOOK else "dim"))
     if any(call.cancel_requested for call in activity.calls):
         spans.append(said(" cancel asked", "look"))
     return tuple(spans)
@@ -160,8 +161,8 @@ SAMPLE_FIELDS = Fields[SampleLine](
         ),
         field(
             "status",
-            lambda line: (status_word(line.sample),),
-            lambda line: status_word(line.sample).text,
+            lambda line: (status_word(line),),
+            lambda line: status_word(line).text,
             width=9,
         ),
         field(
@@ -255,12 +256,12 @@ def samples_table(fleet: Fleet, task: TaskKey | None, now: float) -> Table[Sampl
     if line is None:
         why = "no task is selected" if fleet.tasks else ""
         return table(SAMPLE_FIELDS, (), title="Samples", empty=why)
-    clock = line.clock
+    clock, gone = line.clock, line.is_gone
     over = line.task.is_over or not line.is_known
     rows = (
         SAMPLE_FIELDS.row(
             SampleKey(line.task.key, sample.sample_id, sample.epoch),
-            SampleLine(sample=sample, clock=clock, over=over),
+            SampleLine(sample=sample, clock=clock, gone=gone),
             "dim" if over or sample.status in _QUIET else "plain",
         )
         for sample in sorted(line.task.samples.values(), key=_rank)

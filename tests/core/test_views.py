@@ -217,6 +217,26 @@ def test_durations_stand_still_while_the_link_is_down() -> None:
     assert (text(row, "doing"), row.tone) == ("generating 0:10", "dim")
 
 
+def test_durations_stand_still_from_the_end_of_the_process_on() -> None:
+    fleet = fleet_after(
+        samples_seen(sample(1), sample(2, status="completed")),
+        process_gone(at=NOW + 20),
+        fleet=_tasks(task_row()),
+    )
+    for now in (NOW + 20, NOW + 5_000):
+        row = samples_table(fleet, task_key(), now).rows[0]
+        assert (text(row, "doing"), text(row, "status")) == ("generating 0:30", "was running")
+        told = page_text(sample_page(fleet, row.key, now))
+        assert "status: was running\ndoing: generating 0:30\n" in told
+        assert f"last active: {text(row, 'last')} ago" in told
+
+
+def test_a_page_of_a_sample_says_of_which_task_and_machine() -> None:
+    fleet = fleet_after(samples_seen(sample(1)), fleet=_tasks(task_row()))
+    title = sample_page(fleet, SampleKey(task_key(), 1, 1), NOW).title
+    assert title == "Sample 1 epoch 1 of gdm_intercode_ctf on h100-1"
+
+
 def test_a_sample_that_waits_to_retry_says_when_and_comes_first() -> None:
     waits = Activity(type="retry_wait", count=6, started_at=NOW - 20, deadline=NOW + 45)
     fleet = fleet_after(
@@ -225,7 +245,7 @@ def test_a_sample_that_waits_to_retry_says_when_and_comes_first() -> None:
     )
     table = samples_table(fleet, task_key(), NOW)
     assert [row.key.sample_id for row in table.rows] == [44, 1, 5]
-    assert text(table.rows[0], "doing") == "retry 6 in 0:45 0:20"
+    assert text(table.rows[0], "doing") == "retry 6 in 0:45"
     assert text(table.rows[0], "status") == "retrying"
     assert table.footer == "2 running · 1 error"
 
