@@ -4,7 +4,15 @@ from typing import cast
 
 from core.ctl.decode import JsonObject, objects, parse, text
 from core.ctl.versions import Feature, since, upgrade_command
-from core.errors import AnswerMalformed, NotThere, RequestFailed, TooBusy, TooLarge, Unsupported
+from core.errors import (
+    AnswerMalformed,
+    EvalroomError,
+    NotThere,
+    RequestFailed,
+    TooBusy,
+    TooLarge,
+    Unsupported,
+)
 from core.ports import Reply
 from core.text import Shown, shown
 
@@ -12,15 +20,19 @@ _OK = 200
 _NOT_FOUND = 404
 _UNAVAILABLE = 503
 _SAID = 300
+_COMMAND = 400
 
 
-def good_body(reply: Reply, what: str, feature: Feature | None = None) -> bytes:
+def good_body(
+    reply: Reply, what: str, feature: Feature | None = None, python: str | None = None
+) -> bytes:
     """Return the body of an answer that is good.
 
     Args:
         reply: Of a GET.
         what: What was asked for, for the error's sentence; harmless to show.
         feature: What that needs of an Inspect; None: what none has yet.
+        python: The interpreter that runs the eval, where known.
 
     Raises:
         NotThere: Inspect knows no such process, task or sample, or it has not started.
@@ -34,7 +46,7 @@ def good_body(reply: Reply, what: str, feature: Feature | None = None) -> bytes:
     said = _said(reply)
     match reply.status:
         case 404 if said == "Not Found":
-            raise _unsupported(what, feature)
+            raise _unsupported(what, feature, python)
         case 404:
             raise NotThere(f"{what}: {said or 'not found'}", status=_NOT_FOUND)
         case 503:
@@ -49,17 +61,34 @@ def good_body(reply: Reply, what: str, feature: Feature | None = None) -> bytes:
             raise RequestFailed(f"{what}: {said or 'no answer'}", status=reply.status)
 
 
-def _unsupported(what: str, feature: Feature | None) -> Unsupported:
+def advice_for(error: EvalroomError, python: str | None) -> str:
+    """Return an error's advice; where that is an upgrade, for the interpreter that needs it.
+
+    Args:
+        error: Of a read of a process.
+        python: The interpreter that runs that process, where known.
+    """
+    if isinstance(error, Unsupported) and error.since is not None:
+        return _upgrade(error.since, python)
+    return error.advice
+
+
+def _unsupported(what: str, feature: Feature | None, python: str | None) -> Unsupported:
     first = None if feature is None else since(feature)
     return Unsupported(
         f"{what}: that Inspect is too old to tell",
         "upgrade inspect-ai in the environment that the eval runs in"
         if first is None
-        else f"it takes Inspect {first} or newer: {upgrade_command(None, first)}, "
-        "with the python that the eval runs in",
+        else _upgrade(first, python),
         status=_NOT_FOUND,
         since=first,
     )
+
+
+def _upgrade(first: str, python: str | None) -> str:
+    command = shown(upgrade_command(python, first), _COMMAND)
+    which = "" if python else ", with the python that the eval runs in"
+    return f"it takes Inspect {first} or newer: {command}{which}"
 
 
 def _said(reply: Reply) -> Shown | str:

@@ -1,20 +1,13 @@
 """Answers of a process's control channel, as the headless commands pass them on."""
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 from core.ctl import routes
-from core.ctl.decode import parse, parse_object
-from core.errors import (
-    AnswerMalformed,
-    NobodyReached,
-    NotThere,
-    RequestFailed,
-    TargetUnclear,
-    Unsupported,
-)
+from core.ctl.answers import good_body
+from core.ctl.decode import parse_object
+from core.ctl.versions import Feature
+from core.errors import AnswerMalformed, NobodyReached, NotThere, TargetUnclear
 from core.model.task import Task
-from core.ports import Reply
 from core.targets import find_task
 from core.text import shown
 from tui.commands.answers import Json, is_reached
@@ -22,9 +15,6 @@ from tui.commands.looking import Looker
 
 PAGES = 2_000
 """Pages of events that are read at most."""
-
-_OK = 200
-_NOT_FOUND = 404
 
 _CONTENT = frozenset(
     {
@@ -70,7 +60,7 @@ async def samples_of(desk: Looker, task: Task, *, status: str | None, all_rows: 
         status=(status,) if status else (),
         all_rows=True if all_rows else None,
     )
-    answer = await _read(desk, task, path, "the samples")
+    answer = await _read(desk, task, path, "the samples", "samples")
     ours = {"machine": task.key.machine, "age_seconds": answer["age_seconds"]}
     named = {"task_id": task.row.task_id, "task": task.row.task}
     rows = [{**named, **withheld(row), **ours} for row in _rows(answer, "samples")]
@@ -100,13 +90,13 @@ async def sample_of(
             answer = await _events(desk, task, sample_id, epoch, content=content)
         case "messages":
             path = routes.messages(eval_id, sample_id, epoch, content=asked)
-            answer = await _read(desk, task, path, what)
+            answer = await _read(desk, task, path, f"the messages of {what}", "messages")
         case "store":
             path = routes.store(eval_id, sample_id, epoch, content=asked)
-            answer = await _read(desk, task, path, what)
+            answer = await _read(desk, task, path, f"the store of {what}", "store")
         case _:
             path = routes.sample(eval_id, sample_id, epoch, content=asked)
-            answer = await _read(desk, task, path, what)
+            answer = await _read(desk, task, path, what, "sample")
     named: Json = {"task_id": task.row.task_id, "task": task.row.task}
     named |= {"sample_id": sample_id, "epoch": epoch}
     return {**named, **(answer if content else withheld(answer)), "machine": task.key.machine}
@@ -120,7 +110,8 @@ async def _events(desk: Looker, task: Task, sample_id: str, epoch: int, *, conte
         path = routes.events(
             task.row.eval_id, sample_id, epoch, since=since, content=True if content else None
         )
-        answer = await _read(desk, task, path, f"the events of sample {shown(sample_id)}/{epoch}")
+        what = f"the events of sample {shown(sample_id)}/{epoch}"
+        answer = await _read(desk, task, path, what, "events")
         events += _rows(answer, "events")
         following = answer.get("next")
         if answer.get("done") or not isinstance(following, str) or following == since:
@@ -136,49 +127,17 @@ def _rows(answer: Json, name: str) -> list[Json]:
     return [cast("Json", row) for row in cast("list[object]", rows) if isinstance(row, dict)]
 
 
-async def _read(desk: Looker, task: Task, path: str, what: str) -> Json:
+async def _read(desk: Looker, task: Task, path: str, what: str, feature: Feature) -> Json:
     reply = await desk.read(task.key.process, path)
-    return {**good(reply, what), "age_seconds": max(0.0, reply.took)}
-
-
-def good(reply: Reply, what: str) -> Json:
-    """Return the object that a reply holds.
-
-    Args:
-        reply: Of a GET.
-        what: What was asked for, for the error's sentence.
-
-    Raises:
-        NotThere: Inspect knows no such thing.
-        Unsupported: That Inspect has no such route.
-        RequestFailed: Any other answer than a good one.
-        AnswerMalformed: It is no object.
-    """
-    if reply.error is not None:
-        raise RequestFailed(f"{what}: {shown(reply.error)}", status=reply.status)
-    if reply.status == _OK:
-        return dict(parse_object(reply.body))
-    said = _said(reply.body)
-    if reply.status == _NOT_FOUND and said == "Not Found":
-        raise Unsupported(
-            f"{what}: that Inspect does not know how to tell",
-            "upgrade inspect-ai there",
-            status=404,
-        )
-    if reply.status == _NOT_FOUND:
-        raise NotThere(f"{what}: {said or 'not found'}", "look at: evalroom samples", status=404)
-    raise RequestFailed(f"{what}: HTTP {reply.status} {said}".rstrip(), status=reply.status)
-
-
-def _said(body: bytes) -> str:
+    process = desk.fleet.processes.get(task.key.process)
     try:
-        value = parse(body)
-    except AnswerMalformed:
-        return shown(body[:200].decode("utf-8", "replace"))
-    if not isinstance(value, Mapping):
-        return ""
-    fields = cast("Mapping[str, object]", value)
-    return shown(fields.get("error") or fields.get("detail") or "")
+        body = good_body(reply, what, feature, process.python if process is not None else None)
+    except NotThere as error:
+        target = shown(f"{task.key.machine}:{task.row.task_id}", 200)
+        raise NotThere(
+            error.message, f"look at: evalroom samples {target} --all", status=error.status
+        ) from error
+    return {**parse_object(body), "age_seconds": max(0.0, reply.took)}
 
 
 def withheld(answer: Json) -> Json:
