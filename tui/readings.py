@@ -153,7 +153,7 @@ def knob_sections(config: ConfigView) -> tuple[Section, ...]:
     if buffer is not None and buffer.log_buffer is not None:
         waiting = f", {fmt.count(buffer.pending)} wait" if buffer.pending else ""
         text = f"every {fmt.count(buffer.log_buffer)} samples{waiting}"
-        overrides.append(Fact(Shown("log written"), (Span(Shown(text), "plain"),)))
+        limits.append(Fact(Shown("log written"), (Span(Shown(text), "plain"),)))
     return tuple(
         section
         for section in (

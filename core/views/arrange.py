@@ -20,12 +20,22 @@ def filter_rows(table: Table[KeyT], text: str) -> Table[KeyT]:
             `!` before either turns it round. One that does not compile yet (it is being
             typed) counts as plain text. Empty: every row.
     """
-    inverse = text.startswith("!")
-    fits = _test(text[1:] if inverse else text)
+    fits = fitting(text)
     if fits is None:
         return table
-    rows = tuple(row for row in table.rows if fits(row.search) is not inverse)
-    return replace(table, rows=rows)
+    return replace(table, rows=tuple(row for row in table.rows if fits(row.search)))
+
+
+def fitting(text: str) -> Callable[[str], bool] | None:
+    """Return what tells whether something fits a filter, by its text in lower case.
+
+    Args:
+        text: As for `filter_rows`. None is returned where everything fits.
+    """
+    if not text.startswith("!"):
+        return _test(text)
+    fits = _test(text[1:])
+    return None if fits is None else lambda search: not fits(search)
 
 
 def _test(text: str) -> Callable[[str], bool] | None:

@@ -8,7 +8,7 @@ from rich.style import Style
 
 from core.text import Shown, shown
 from core.views.cells import Span
-from tui.panes.lines import folded
+from tui.panes.lines import entries, folded
 from tui.panes.painted import cut, difference, fitted
 
 
@@ -23,6 +23,22 @@ def test_a_line_is_folded_at_a_word() -> None:
 def test_a_word_is_not_broken_between_two_tones() -> None:
     line = (Span(Shown("from who ")), Span(Shown("runs it")))
     assert texts(folded(line, 11)) == ["from who ", "runs it"]
+
+
+def test_a_number_late_in_a_tone_is_not_broken() -> None:
+    line = (Span(Shown("46 req/min")), Span(Shown("  20% in back-off")))
+    assert texts(folded(line, 13)) == ["46 req/min  ", "20% in ", "back-off"]
+
+
+def test_an_entry_is_a_line_with_what_is_moved_in_below_it() -> None:
+    text = [
+        (Span(Shown("17:40  ")), Span(Shown("tool"))),
+        (Span(Shown("    ")), Span(Shown("arguments"))),
+        (Span(Shown("    ")), Span(Shown("result"))),
+        (Span(Shown("17:41  ")), Span(Shown("score"))),
+    ]
+    assert [len(entry) for entry in entries(text)] == [3, 1]
+    assert [line for entry in entries(text) for line in entry] == text
 
 
 def test_the_rest_of_a_fact_stands_under_its_value() -> None:

@@ -141,6 +141,75 @@ async def test_a_process_that_does_not_answer_says_so_in_the_tab() -> None:
         await shows(pilot, "the process does not answer")
 
 
+async def test_why_a_sample_could_not_be_read_stands_on_its_summary_too() -> None:
+    room, app = opened()
+    room.answers = {}
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        app.go(KEY)
+        await shows(pilot, "the process does not answer")
+        assert "generating" in screen_text(app)
+
+
+async def test_what_an_older_inspect_lacks_is_said_with_its_own_pythons_upgrade() -> None:
+    python = "/opt/my venv/bin/python"
+    room, app = opened()
+    room.happen(process_seen(python=python))
+    room.answers[f"{EVAL}/store?"] = (404, b'{"detail":"Not Found"}')
+    room.answers = {path: told for path, told in room.answers.items() if "/store?s" not in path}
+    async with app.run_test(size=(240, 40)) as pilot:
+        await pilot.pause()
+        app.go(KEY)
+        await pilot.press("4")
+        await shows(pilot, f"'{python}' -m pip install -U 'inspect-ai>=0.3.265'")
+        assert "with the python" not in screen_text(app)
+
+
+async def test_events_are_filtered_with_what_stands_below_them() -> None:
+    _, app = opened()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        app.go(KEY)
+        await pilot.press("2", "exclamation_mark")
+        await shows(pilot, "result: ls")
+        await pilot.press("slash", *"ROOT", "enter")
+        await shows(pilot, "1 of 2 fit")
+        assert "bash" in screen_text(app)
+        assert "under way" not in screen_text(app)
+        await pilot.press("slash", "home", "exclamation_mark", "enter")
+        await shows(pilot, "under way")
+        assert "bash" not in screen_text(app)
+        await pilot.press("escape")
+        await shows(pilot, "result: ls")
+        assert "of 2 fit" not in screen_text(app)
+
+
+async def test_messages_are_filtered_and_a_filter_that_nothing_fits_says_so() -> None:
+    _, app = opened()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        app.go(KEY)
+        await pilot.press("3")
+        await shows(pilot, "1 message")
+        await pilot.press("slash", *"zzz")
+        await shows(pilot, "nothing fits the filter")
+        await pilot.press("escape")
+        await shows(pilot, "user")
+
+
+async def test_only_keys_that_work_on_a_tab_are_in_its_help() -> None:
+    _, app = opened()
+    async with app.run_test(size=(120, 50)) as pilot:
+        await pilot.pause()
+        app.go(KEY)
+        await pilot.press("question_mark")
+        await shows(pilot, "To the next pane.")
+        assert "Filter the rows" not in screen_text(app)
+        await pilot.press("escape", "2", "question_mark")
+        await shows(pilot, "Filter the rows")
+        assert "Choose the column" not in screen_text(app)
+
+
 async def test_an_opened_task_reads_its_knobs() -> None:
     room, app = opened()
     room.answers["/tasks/t1/config"] = (

@@ -1,11 +1,12 @@
 """A pane of lines to read: facts, a summary, events, messages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len
 from rich.segment import Segment
 
-from core.text import Shown
+from core.text import Shown, shown
+from core.views.arrange import fitting
 from core.views.cells import Span
 from tui.bindings import bindings
 from tui.panes.painted import Line, fitted
@@ -23,9 +24,18 @@ class LinesPane(Pane):
     indent = 0
     """Cells that the folded part of a line is moved in."""
 
-    def __init__(self, digit: str, *, id: str, follows_end: bool = False) -> None:  # noqa: A002
+    def __init__(
+        self,
+        digit: str,
+        *,
+        id: str,  # noqa: A002
+        follows_end: bool = False,
+        has_filter: bool = False,
+    ) -> None:
         super().__init__(digit, id=id)
         self.top = 0
+        self._filter = "" if has_filter else None
+        self._fitting = (0, 0)
         self._text: tuple[TextLine, ...] = ()
         self._folded: tuple[TextLine, ...] = ()
         self._title = Shown("")
@@ -39,6 +49,18 @@ class LinesPane(Pane):
         self.redraw()
 
     @property
+    def filter_text(self) -> str | None:
+        """What it is filtered by; None: it can't be."""
+        return self._filter
+
+    def filter_by(self, text: str) -> None:
+        """Show the entries that fit this filter alone: a line with what is moved in below it."""
+        if self._filter not in {None, text}:
+            self._filter = text
+            self._fold()
+            self.redraw()
+
+    @property
     def wanted_height(self) -> int:
         """Lines that would show everything, with the frame."""
         return max(len(self._folded), 1) + FRAME
@@ -47,14 +69,25 @@ class LinesPane(Pane):
         """Return the title."""
         return self._title
 
+    def title_more(self) -> tuple[Span, ...]:
+        """Return the filter when there is one."""
+        if not self._filter:
+            return ()
+        return (Span(Shown("  /")), Span(shown(self._filter), "key"))
+
     def footer_spans(self) -> tuple[Span, ...]:
-        """Return where in the text the view is, and the footer."""
+        """Return how much fits the filter, where in the text the view is, and the footer."""
         space = self.body_size.height
-        if len(self._folded) <= space:
-            return self._footer
-        last = min(self.top + space, len(self._folded))
-        place = Span(Shown(f"{self.top + 1}-{last} of {len(self._folded)}"), "plain")
-        return (place, Span(Shown(" · "), "dim"), *self._footer) if self._footer else (place,)
+        parts: list[Span] = []
+        if self._filter:
+            fit, of = self._fitting
+            parts.append(Span(Shown(f"{fit} of {of} fit"), "plain"))
+        if len(self._folded) > space:
+            last = min(self.top + space, len(self._folded))
+            parts.append(Span(Shown(f"{self.top + 1}-{last} of {len(self._folded)}"), "plain"))
+        dot = Span(Shown(" · "), "dim")
+        before = [span for part in parts for span in (part, dot)]
+        return (*before, *self._footer) if self._footer else tuple(before[:-1])
 
     def body(self, width: int, height: int) -> list[Line]:
         """Return the lines on screen."""
@@ -108,15 +141,42 @@ class LinesPane(Pane):
     def _allowed(self, top: int) -> int:
         return max(0, min(top, len(self._folded) - self.body_size.height))
 
+    def _fitting_lines(self) -> tuple[TextLine, ...]:
+        fits = fitting(self._filter or "")
+        if fits is None:
+            return self._text
+        known = list(entries(self._text))
+        fit = [entry for entry in known if fits(_words(entry))]
+        self._fitting = (len(fit), len(known))
+        nothing = (Span(Shown("nothing fits the filter; Esc takes it away"), "dim"),)
+        return tuple(line for entry in fit for line in entry) or (nothing,)
+
     def _fold(self) -> None:
         was_at_end = self.top >= len(self._folded) - self.body_size.height
         width = max(self.body_size.width - 1, 1)
         self._folded = tuple(
-            part for line in self._text for part in folded(line, width, self.indent)
+            part for line in self._fitting_lines() for part in folded(line, width, self.indent)
         )
         self.top = self._allowed(
             len(self._folded) if self._follows_end and was_at_end else self.top
         )
+
+
+def entries(lines: Iterable[TextLine]) -> Iterator[tuple[TextLine, ...]]:
+    """Yield lines by what they belong to: each with those below it that are moved in."""
+    entry: list[TextLine] = []
+    for line in lines:
+        is_below = len(line) > 1 and line[0].text.isspace()
+        if entry and not is_below:
+            yield tuple(entry)
+            entry = []
+        entry.append(line)
+    if entry:
+        yield tuple(entry)
+
+
+def _words(entry: Iterable[TextLine]) -> str:
+    return "\n".join("".join(span.text for span in line) for line in entry).lower()
 
 
 def folded(line: TextLine, width: int, indent: int = 0) -> list[TextLine]:
@@ -147,7 +207,8 @@ def _piece(text: str, width: int, *, is_fresh: bool) -> str:
     part = _beginning(text, width)
     if len(part) < len(text) and text[len(part)] != " ":
         end = part.rfind(" ")
-        if end > len(part) // 2 or (end < 0 and not is_fresh and len(part) < _LONG_WORD):
+        is_short = len(part) - end <= _LONG_WORD and (end >= 0 or not is_fresh)
+        if end > len(part) // 2 or is_short:
             part = part[: end + 1]
     return part or (text[:1] if is_fresh else "")
 

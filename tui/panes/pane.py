@@ -47,6 +47,14 @@ class Pane(Painted, can_focus=True):
         """Return what stands in the lower edge."""
         return ()
 
+    @property
+    def filter_text(self) -> str | None:
+        """What it is filtered by; None: it can't be."""
+        return None
+
+    def filter_by(self, text: str) -> None:
+        """Show what fits this filter alone; empty: all."""
+
     def name_in_bar(self) -> Shown:
         """Return its name where the panes take turns."""
         return self.title_text()

@@ -93,6 +93,15 @@ class TablePane(Pane):
             self.post_message(self.Arranged(self))
 
     @property
+    def filter_text(self) -> str:
+        """What it is filtered by."""
+        return self.arrangement.filter
+
+    def filter_by(self, text: str) -> None:
+        """Show the rows that fit this filter alone."""
+        self.rearrange(replace(self.arrangement, filter=text))
+
+    @property
     def cursor_key(self) -> Hashable | None:
         """The key of the row under the cursor; None where there is no row."""
         return self.rows[self.cursor].key if self.rows else None

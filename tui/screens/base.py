@@ -1,14 +1,11 @@
 """What every screen of the room has: header, panes, filter line, key bar."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.screen import Screen
-from textual.widgets import Input
 
 from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey, TaskKey
@@ -25,6 +22,7 @@ from tui.panes.pane import Pane
 from tui.panes.table import TablePane
 from tui.panes.too_small import TooSmall
 from tui.places import Place
+from tui.screens.arranging import ArrangingScreen
 
 if TYPE_CHECKING:
     from tui.app import RoomApp
@@ -34,12 +32,11 @@ NARROW = 100
 LOW = 20
 """Below this many lines too."""
 LEAST_WIDTH, LEAST_HEIGHT = 40, 10
-_NO_ROOM = "  (no room now)"
 _REPLAY = Shown("replay")
 """What a header begins with while what it shows is not now."""
 
 
-class PanesScreen(Screen[None], inherit_bindings=False):
+class PanesScreen(ArrangingScreen, inherit_bindings=False):
     """A screen of numbered panes, of which one is current and takes the keys."""
 
     BINDINGS = bindings("panes")
@@ -54,8 +51,6 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         self.current = 0
         self._header, self._pane_bar, self._key_bar = Header(), PaneBar(), KeyBar()
         self._too_small, self._body = TooSmall(), Container(*self.panes, id="panes")
-        self._filter_line = Input(id="filter", select_on_focus=False)
-        self._filter_line.cursor_blink = False
 
     # For the screens that derive
 
@@ -100,13 +95,13 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         yield self._header
         yield self._pane_bar
         yield self._body
-        yield self._filter_line
+        yield self.filter_line
         yield self._key_bar
         yield self._too_small
 
     def on_mount(self) -> None:
         """Take the keys and draw what is known."""
-        self._filter_line.display = False
+        self.filter_line.display = False
         self._too_small.display = False
         self.enter(self.current)
         self.renew()
@@ -127,7 +122,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         app = self.room_app
         fleet, now = app.room.fleet, app.room.now()
         self.fill(fleet, now)
-        self._lay_out()
+        self.lay_out()
         self._header.show(self._totals(fleet, now), now)
         self.say_keys()
 
@@ -151,7 +146,8 @@ class PanesScreen(Screen[None], inherit_bindings=False):
 
     # Layout
 
-    def _lay_out(self) -> None:
+    def lay_out(self) -> None:
+        """Size and place what is on screen."""
         width, height = self.size
         small = width < LEAST_WIDTH or height < LEAST_HEIGHT
         if self._too_small.display != small:
@@ -162,7 +158,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         bar.display = self.shows_one_pane and not small and len(self.panes) > 1
         if small:
             return
-        height -= 2 + self._filter_line.display + bar.display
+        height -= 2 + self.filter_line.display + bar.display
         if self.shows_one_pane:
             for index, pane in enumerate(self.panes):
                 pane.display = index == self.current
@@ -197,7 +193,7 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         for each, pane in enumerate(self.panes):
             pane.make_current(each == index)
         if self.is_mounted:
-            self._lay_out()
+            self.lay_out()
             # At once, not with the next message: a key typed right behind belongs to this pane.
             self.set_focus(self.panes[index], scroll_visible=False)
         else:
@@ -243,15 +239,13 @@ class PanesScreen(Screen[None], inherit_bindings=False):
     def action_back(self) -> None:
         """Take away the filter or the marks, else go back."""
         pane = self.panes[self.current]
-        if isinstance(pane, TablePane):
-            if pane.arrangement.filter:
-                pane.rearrange(replace(pane.arrangement, filter=""))
-                return
-            if pane.marks:
-                pane.marks.clear()
-                pane.redraw()
-                return
-        self.room_app.back()
+        if pane.filter_text:
+            pane.filter_by("")
+        elif isinstance(pane, TablePane) and pane.marks:
+            pane.marks.clear()
+            pane.redraw()
+        else:
+            self.room_app.back()
 
     # Keys that act on what is selected
 
@@ -273,7 +267,9 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         pane = self.panes[self.current]
         yield from ("command", "help")
         if isinstance(pane, TablePane):
-            yield from ("open", "filter", "sort")
+            yield from ("open", "sort")
+        if pane.filter_text is not None:
+            yield "filter"
         if self.place is not None:
             yield "back"
         yield from self.room_app.acts.able(self.selected())
@@ -300,93 +296,6 @@ class PanesScreen(Screen[None], inherit_bindings=False):
         if isinstance(pane, TablePane):
             return tuple(cast("Place", key) for key in pane.chosen_keys)
         return (self.place,)
-
-    # Filter, sort, columns
-
-    def action_filter(self) -> None:
-        """Open the filter line for the current pane."""
-        pane = self.panes[self.current]
-        if not isinstance(pane, TablePane):
-            return
-        line = self._filter_line
-        line.display = True
-        line.value = pane.arrangement.filter
-        line.cursor_position = len(line.value)
-        # At once, not with the next message: a key typed right behind belongs to the filter.
-        self.set_focus(line)
-        self._lay_out()
-
-    @on(Input.Changed, "#filter")
-    def _filter_typed(self, message: Input.Changed) -> None:
-        pane = self.panes[self.current]
-        if isinstance(pane, TablePane) and message.input.display:
-            pane.rearrange(replace(pane.arrangement, filter=message.value))
-
-    @on(Input.Submitted, "#filter")
-    def _filter_done(self) -> None:
-        self._close_filter()
-
-    def on_key(self, event: events.Key) -> None:
-        """Leave the filter line with Esc, which takes the filter away too."""
-        line = self._filter_line
-        if line.has_focus and event.key in {"escape", "tab", "down", "up"}:
-            if event.key == "escape":
-                line.value = ""
-            event.stop()
-            event.prevent_default()
-            self._close_filter()
-
-    def _close_filter(self) -> None:
-        self._filter_line.display = False
-        self.set_focus(self.panes[self.current], scroll_visible=False)
-        self._lay_out()
-
-    def action_sort(self) -> None:
-        """Choose the column that sorts the current pane."""
-        from tui.dialogs.choose import Choice, Choose  # noqa: PLC0415
-
-        pane = self.panes[self.current]
-        if not isinstance(pane, TablePane):
-            return
-        arrangement = pane.arrangement
-        own = Choice("", Shown("as given, trouble first"), is_chosen=arrangement.sort is None)
-        choices = [
-            Choice(column.name, column.title or Shown(column.name), column.name == arrangement.sort)
-            for column in pane.table.columns
-        ]
-
-        def sort(name: str | None) -> None:
-            if name is None:
-                return
-            again = name and name == pane.arrangement.sort
-            is_reversed = not pane.arrangement.is_reversed if again else False
-            pane.rearrange(replace(pane.arrangement, sort=name or None, is_reversed=is_reversed))
-
-        app_of(self).push_screen(Choose(Shown("Sort by"), (own, *choices)), sort)
-
-    def action_columns(self) -> None:
-        """Choose the columns of the current pane."""
-        from tui.dialogs.choose import Choice, ChooseMany  # noqa: PLC0415
-
-        pane = self.panes[self.current]
-        if not isinstance(pane, TablePane):
-            return
-        hidden, no_room = pane.arrangement.hidden, pane.left_out
-        choices = tuple(
-            Choice(
-                column.name,
-                Shown(f"{column.title or column.name}{_NO_ROOM * (column.name in no_room)}"),
-                column.name not in hidden,
-            )
-            for column in pane.table.columns
-        )
-
-        def choose(names: frozenset[str] | None) -> None:
-            if names is not None:
-                gone = frozenset(each.name for each in choices) - names
-                pane.rearrange(replace(pane.arrangement, hidden=gone))
-
-        app_of(self).push_screen(ChooseMany(Shown("Columns"), choices), choose)
 
 
 def put(pane: Pane, x: int, y: int, width: int, height: int) -> None:

@@ -7,6 +7,7 @@ hundred times as long as the last read took, so that an eval never feels that it
 import asyncio
 import time
 
+from core.ctl.answers import advice_for
 from core.errors import EvalroomError
 from core.ids import ProcessKey
 from core.ports import Reply
@@ -22,6 +23,11 @@ class ReadingScreen(PanesScreen):
     period = 5.0
     """Seconds between two reads, when they are fast."""
 
+    @property
+    def read_from(self) -> ProcessKey:
+        """The process that is asked."""
+        raise NotImplementedError
+
     async def read_current(self) -> bool:
         """Read what the current pane needs and draw it; return whether to read again later.
 
@@ -33,6 +39,12 @@ class ReadingScreen(PanesScreen):
     def could_not_read(self, sentence: Shown) -> None:
         """Show why there is nothing to show."""
         raise NotImplementedError
+
+    def sentence(self, error: EvalroomError) -> Shown:
+        """Return what went wrong and what to do about it, as one piece of text."""
+        process = self.room_app.room.fleet.processes.get(self.read_from)
+        advice = advice_for(error, process.python if process is not None else None)
+        return shown(f"{error.message}; {advice}" if advice else error.message, 600)
 
     def on_mount(self) -> None:
         """Start the loop after the first drawing."""
@@ -68,7 +80,7 @@ class ReadingScreen(PanesScreen):
             try:
                 again = await self.read_current()
             except EvalroomError as error:
-                self.could_not_read(shown(f"{error.message} {error.advice}".strip(), 400))
+                self.could_not_read(self.sentence(error))
             wait = max(self.period, self._took * _SHARE) if again else None
             try:
                 await asyncio.wait_for(self._wake.wait(), wait)

@@ -11,7 +11,7 @@ from core.ctl.following import Following
 from core.ctl.reads import follow_events, read_messages, read_sample, read_store
 from core.errors import NotThere
 from core.fleet import Fleet
-from core.ids import SampleKey
+from core.ids import ProcessKey, SampleKey
 from core.model.detail import Messages, SampleDetail, Store
 from core.model.sample import SampleStatus
 from core.text import Shown
@@ -41,15 +41,16 @@ class SampleScreen(ReadingScreen):
         self._content = False
         self._eval_id = ""
         self._detail: SampleDetail | None = None
+        self._unread: tuple[TextLine, ...] = ()
         self._following = Following()
         self._read_once: set[int] = set()
 
     def make_panes(self) -> tuple[Pane, ...]:
         """Return the tabs."""
         self.summary = PagePane("1", id="sample-page", name_in_bar="Summary")
-        self.events = LinesPane("2", id="events", follows_end=True)
-        self.messages = LinesPane("3", id="messages", follows_end=True)
-        self.store = LinesPane("4", id="store")
+        self.events = LinesPane("2", id="events", follows_end=True, has_filter=True)
+        self.messages = LinesPane("3", id="messages", follows_end=True, has_filter=True)
+        self.store = LinesPane("4", id="store", has_filter=True)
         titles = ("Events", "Messages", "Store")
         for pane, title in zip((self.events, self.messages, self.store), titles, strict=True):
             pane.show(Shown(title), [(Span(Shown("reading ..."), "dim"),)])
@@ -59,6 +60,11 @@ class SampleScreen(ReadingScreen):
     def key(self) -> SampleKey:
         """Which sample."""
         return cast("SampleKey", self.place)
+
+    @property
+    def read_from(self) -> ProcessKey:
+        """The process that the sample runs in."""
+        return self.key.task.process
 
     @property
     def shows_one_pane(self) -> bool:
@@ -73,7 +79,8 @@ class SampleScreen(ReadingScreen):
         """Draw what the list says of the sample, and its errors as they were read."""
         detail = self._detail
         errors = error_lines(detail, content=self._content) if detail is not None else ()
-        self.summary.show_page(sample_page(fleet, self.key, now), more=tuple(errors))
+        more = (*errors, *self._unread)
+        self.summary.show_page(sample_page(fleet, self.key, now), more=more)
         self.room_app.room.focus(self.key.task)
 
     def action_reveal(self) -> None:
@@ -105,7 +112,7 @@ class SampleScreen(ReadingScreen):
             return not self._following.done
         if tab == _SUMMARY:
             detail = await read_sample(self.read, self.key, self._eval_id, content=self._content)
-            self._detail = detail
+            self._detail, self._unread = detail, ()
             self.renew()
         elif tab == _MESSAGES:
             self._show_messages(
@@ -122,7 +129,10 @@ class SampleScreen(ReadingScreen):
     def could_not_read(self, sentence: Shown) -> None:
         """Say in the tab on screen why there is nothing."""
         line: list[TextLine] = [(Span(sentence, "look"),)]
-        if self.current == _EVENTS and not self._following.events:
+        if self.current == _SUMMARY:
+            self._unread = ((), *line)
+            self.renew()
+        elif self.current == _EVENTS and not self._following.events:
             self.events.show(Shown("Events"), line)
         elif self.current == _MESSAGES:
             self.messages.show(Shown("Messages"), line)

@@ -5,7 +5,7 @@ from typing import cast
 from core.ctl.reads import read_task_config, read_throughput
 from core.errors import EvalroomError
 from core.fleet import Fleet
-from core.ids import TaskKey
+from core.ids import ProcessKey, TaskKey
 from core.model.task import ProgressPoint, TaskState
 from core.text import Shown, shown
 from core.views.cells import Span
@@ -46,6 +46,11 @@ class TaskScreen(ReadingScreen):
         """Which task."""
         return cast("TaskKey", self.place)
 
+    @property
+    def read_from(self) -> ProcessKey:
+        """The task's process."""
+        return self.key.process
+
     def fill(self, fleet: Fleet, now: float) -> None:
         """Draw the task as it is known now."""
         self.facts.show_page(task_page(fleet, self.key, now))
@@ -80,7 +85,7 @@ class TaskScreen(ReadingScreen):
             rates = throughput_section(await read_throughput(self.read, self.key.process))
         except EvalroomError as error:
             # An older Inspect has no such route; the knobs are shown all the same.
-            rates = Section(Shown("Throughput"), (_words(error.message),))
+            rates = Section(Shown("Throughput"), (_words(self.sentence(error)),))
         self.knobs.show_page(Page(Shown("Knobs"), (*sections, rates)))
         self.renew()
         return True
@@ -96,7 +101,7 @@ class TaskScreen(ReadingScreen):
 
 
 def _words(sentence: str) -> Fact:
-    return Fact(Shown(""), (Span(shown(sentence, 400), "dim"),))
+    return Fact(Shown(""), (Span(shown(sentence, 600), "dim"),))
 
 
 def _joined(
