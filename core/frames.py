@@ -4,7 +4,9 @@ The contract is docs/frames.md. The types and the splitter are pure and live in 
 the observer reads frames and a recording holds what came of them; `ssh` moves the bytes.
 """
 
+import contextlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -24,6 +26,7 @@ MAX_STREAMS = 64
 """Most answers that come in parts at a time; at most 32 are outstanding."""
 _DIGITS = 40
 """Longest whole number in a head; what has more is no count and fits no float."""
+_TOO_MANY = re.compile(rb"\d{%d}" % (_DIGITS + 1))
 _DECODER = msgspec.json.Decoder()
 
 
@@ -119,11 +122,11 @@ class Splitter:
 
 
 def _parsed(line: bytes) -> object:
-    try:
-        return cast("object", _DECODER.decode(line))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        # It is strict; what Python's own JSON writes beyond that is read by Python's own.
-        return json.loads(line, parse_int=_whole_number)
+    if _TOO_MANY.search(line) is None:
+        with contextlib.suppress(msgspec.MsgspecError, ValueError, RecursionError):
+            return cast("object", _DECODER.decode(line))
+    # It is strict; what Python's own JSON writes beyond that is read by Python's own.
+    return json.loads(line, parse_int=_whole_number)
 
 
 def _whole_number(digits: str) -> int:
