@@ -90,7 +90,15 @@ class Database:
         Raises:
             StorageError: They can't be read.
         """
-        return await self._run(lambda connection: connection.execute(sql, values).fetchall())
+        return await self.look(lambda connection: connection.execute(sql, values).fetchall())
+
+    async def look(self, work: Work[T]) -> T:
+        """Run `work`, which only reads; it runs on the database's thread.
+
+        Raises:
+            StorageError: It can't be read.
+        """
+        return await self._run(work)
 
     async def write(self, work: Work[T]) -> T:
         """Run `work` within one transaction; when it returns, all of it is on disk.

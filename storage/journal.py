@@ -2,7 +2,7 @@
 
 It keeps to a size. Progress is thinned as it ages (every point for an hour, then one a minute,
 after a day one in ten minutes, after a week one an hour); when the file is still larger than
-its limit, the oldest goes.
+its limit, the oldest goes: events and progress first, settled orders once none of those is left.
 """
 
 import math
@@ -96,10 +96,11 @@ class Journal:
         """
         before, self._tidied = self._tidied, now
         await self._database.write(lambda connection: _thin(connection, now, before))
-        for _ in range(_ROUNDS):
+        steps = (*_ROUNDS * (_drop_oldest,), _drop_all, *_ROUNDS * (_drop_oldest_orders,))
+        for step in steps:
             if await self._database.size() <= self._limit:
                 break
-            await self._database.write(_drop_oldest)
+            await self._database.write(step)
         await self._database.give_back()
 
     def _has_moved(self, task: TaskKey, point: ProgressPoint) -> bool:
@@ -170,3 +171,18 @@ def _drop_oldest(connection: sqlite3.Connection) -> None:
             f" (SELECT min(at) + max(1.0, (max(at) - min(at)) / 10.0) FROM {table})"
         )
     connection.execute("DELETE FROM task WHERE id NOT IN (SELECT DISTINCT task FROM progress)")
+
+
+def _drop_all(connection: sqlite3.Connection) -> None:
+    """Drop what is left of events and progress: orders alone fill nearly all there is."""
+    for table in ("event", "progress", "task"):
+        connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
+
+
+def _drop_oldest_orders(connection: sqlite3.Connection) -> None:
+    """Drop a tenth of the orders of which it is known what became of them, the oldest."""
+    connection.execute(
+        "DELETE FROM orders WHERE rowid IN ("
+        " SELECT rowid FROM orders WHERE state NOT IN ('intent', 'unknown') ORDER BY at LIMIT ("
+        "  SELECT count(*) / 10 + 1 FROM orders WHERE state NOT IN ('intent', 'unknown')))"
+    )

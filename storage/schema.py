@@ -42,7 +42,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         sqlite3.Error: SQLite can't.
     """
     size = path.stat().st_size
-    _check_owner(connection, path)
+    check_owner(connection, path)
     if size == 0:
         connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -72,7 +72,7 @@ def transaction(connection: sqlite3.Connection) -> Generator[None, None, None]:
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     with transaction(connection):  # another evalroom that starts now waits here
-        version = _check_owner(connection, path)
+        version = check_owner(connection, path)
         for number, sql in migrations():
             if number > version:
                 for statement in _statements(sql):
@@ -81,8 +81,12 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-def _check_owner(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the file's version; 0: it is empty."""
+def check_owner(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the file's version; 0: it is empty.
+
+    Raises:
+        DatabaseUnusable, DatabaseNewer: It is not to be used.
+    """
     [(owner,)] = connection.execute("PRAGMA application_id").fetchall()
     [(version,)] = connection.execute("PRAGMA user_version").fetchall()
     [(tables,)] = connection.execute("SELECT count(*) FROM sqlite_master").fetchall()

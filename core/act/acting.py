@@ -11,6 +11,7 @@ from core.act.order import Instance, Order, OrderState, Outcome
 from core.act.plan import Plan, unmet
 from core.act.planner import Planner, Progress
 from core.act.resolver import Resolver
+from core.act.wanted import Wanted
 from core.errors import NotConfirmed, StorageError, UsageWrong
 from core.events import Event, OrderGiven
 from core.model.process import Process
@@ -147,6 +148,14 @@ class Acting:
         if why is not None:
             raise NotConfirmed(why)
         return await self._hands.carry_out(plan, tell=tell)
+
+    async def select(self, wanted: Wanted) -> Sequence[Order]:
+        """Return orders of the journal, newest first; none where there is no journal.
+
+        Raises:
+            StorageError: It can't be read.
+        """
+        return () if self._book is None else await self._book.select(wanted)
 
     def _is_mine(self, order: Order) -> bool:
         return order.instance == self.instance or order.id in self._mine

@@ -13,6 +13,7 @@ from core.act.order import Instance, Order, OrderState, Outcome
 from core.act.outcome import failed, outcome_of
 from core.act.plan import Plan, Step
 from core.act.planner import Planner, by_process
+from core.act.wanted import Wanted
 from core.errors import RequestFailed, StorageError
 from core.events import Event, OrderEnded, OrderGiven
 from core.ids import address_of, process_of
@@ -51,6 +52,14 @@ class OrderBook(Protocol):
 
     async def recent(self, limit: int) -> Sequence[Order]:
         """Return the newest orders of every evalroom of this user, newest first.
+
+        Raises:
+            StorageError: The journal can't be read.
+        """
+        ...
+
+    async def select(self, wanted: Wanted) -> Sequence[Order]:
+        """Return the orders that are looked for, newest first.
 
         Raises:
             StorageError: The journal can't be read.

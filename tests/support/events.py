@@ -7,7 +7,9 @@ from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
 from core import events as ev
-from core.ids import MachineName, ProcessKey, TaskKey
+from core.act.action import Action, Change, Verb
+from core.act.order import Instance, Order, OrderState
+from core.ids import Address, MachineName, ProcessKey, TaskKey
 from core.model.machine import (
     Container,
     Disk,
@@ -207,6 +209,59 @@ facts = st.builds(
     ),
 )
 
+actions = st.builds(
+    Action,
+    verb=st.sampled_from(Verb),
+    now=st.booleans(),
+    manner=maybe(st.sampled_from(["score", "error", "cancel"])),
+    completed_only=st.booleans(),
+    tool_call=maybe(texts),
+    changes=tuples(
+        st.builds(Change, knob=texts, value=maybe(st.integers(0, 99)), key=texts, model=texts)
+    ),
+)
+
+
+def orders_of(names: list[MachineName]) -> st.SearchStrategy[Order]:
+    """Any order to these machines; few ids, so that they meet."""
+    return st.builds(
+        Order,
+        id=st.sampled_from(["o1", "o2", "o3"]),
+        plan=st.sampled_from(["p1", "p2"]),
+        at=times,
+        instance=st.builds(
+            Instance,
+            host=texts,
+            boot=texts,
+            pid=st.integers(1, 2**22),
+            start=texts,
+            operator=texts,
+        ),
+        address=st.builds(
+            Address,
+            process=process_keys(names),
+            task_id=maybe(st.sampled_from(["t1", "t2"]) | texts),
+            sample_id=maybe(st.sampled_from([1, "1"]) | texts),
+            epoch=maybe(st.integers(1, 3)),
+            model=maybe(texts),
+        ),
+        action=actions,
+        name=texts,
+        request=texts,
+        command=texts,
+        preview=texts,
+        basis=st.dictionaries(texts, maybe(texts | whole | numbers | st.booleans()), max_size=3),
+        undo=maybe(actions),
+        reason=texts,
+        is_ours=st.booleans(),
+        state=st.sampled_from(OrderState),
+        message=texts,
+        ended_at=maybe(times),
+    )
+
+
+orders = orders_of(MACHINES)
+
 
 def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchStrategy[Any]]:
     machine = st.sampled_from(names)
@@ -295,6 +350,12 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
         ev.LogUnreadable: {"task": task, "reason": texts},
         ev.ScoreSeen: {"task": task, "metrics": tuples(metrics)},
         ev.Dismissed: {"process": process},
+        ev.OrderGiven: {"order": orders_of(names)},
+        ev.OrderEnded: {
+            "order": st.sampled_from(["o1", "o2", "o3"]),
+            "state": st.sampled_from(OrderState),
+            "message": texts,
+        },
         ev.TimePassed: {"keep_gone": st.sampled_from([0.0, 86_400.0])},
     }
     return {kind: st.builds(kind, at=times, **of) for kind, of in fields.items()}

@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+from core.act.action import Action, Verb
 from core.act.order import Instance, Order, Outcome
+from core.act.wanted import Wanted
 from core.errors import StorageError
+from core.ids import MachineName, ProcessKey, Target, TaskKey, address_of
 
 
 class Book:
@@ -37,6 +41,11 @@ class Book:
         """Return the newest ones."""
         return self.orders[:limit]
 
+    async def select(self, wanted: Wanted) -> Sequence[Order]:
+        """Return those that are looked for."""
+        self._fail_if_broken()
+        return wanted.among(self.orders)
+
     def _fail_if_broken(self) -> None:
         if self.is_broken:
             raise StorageError("the disk is full")
@@ -44,3 +53,22 @@ class Book:
 
 HERE = Instance(host="here", boot="boot", pid=1, start="1", operator="Ada")
 """The evalroom of a test."""
+
+PAUSED = TaskKey(ProcessKey(MachineName("h100-1"), 100, "s100"), "t1")
+"""What an order goes to where a test does not care."""
+
+
+def order(id: str, *, target: Target = PAUSED, **more: Any) -> Order:  # noqa: A002
+    """Return an order, a soft pause of a task where nothing else is said."""
+    said = {
+        "plan": f"plan-{id}",
+        "at": 1.0,
+        "instance": HERE,
+        "action": Action(verb=Verb.PAUSE),
+        "name": "h100-1 gdm_intercode_ctf",
+        "request": "POST /tasks/t1/pause",
+        "command": "inspect ctl task pause t1",
+        "preview": "3 samples in flight finish; 4 queued wait",
+        "basis": {"pause": "none"},
+    }
+    return Order(id=id, address=address_of(target), **{**said, **more})

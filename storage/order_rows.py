@@ -1,0 +1,173 @@
+"""Orders as rows of the database, and back."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+
+from core.act.action import Action
+from core.act.basis import Basis
+from core.act.order import Instance, Order, OrderState
+from core.act.wanted import Wanted, action_object
+from core.ids import Address, MachineName, ProcessKey
+from storage.about import column_text
+
+_COLUMNS = (
+    "id", "plan", "at", "host", "boot", "desk_pid", "desk_start", "operator", "machine", "pid",
+    "start", "task_id", "sample_id", "epoch", "model", "verb", "action", "name", "request",
+    "command", "preview", "basis", "undo", "reason", "is_ours", "state", "message", "ended_at",
+)  # fmt: skip
+
+INSERT = (
+    f"INSERT INTO orders ({', '.join(_COLUMNS)})"  # noqa: S608 - names of ours
+    f" VALUES ({', '.join('?' * len(_COLUMNS))})"
+)
+SELECT = f"SELECT {', '.join(_COLUMNS)}, claimed_by FROM orders"  # noqa: S608 - names of ours
+NEWEST_FIRST = "ORDER BY at DESC, rowid DESC"
+IS_OPEN = "state IN ('intent', 'unknown')"
+
+
+def row_of(order: Order) -> tuple[object, ...]:
+    """Return an order as the values of `INSERT`."""
+    desk, to, process = order.instance, order.address, order.address.process
+    return (
+        order.id,
+        order.plan,
+        order.at,
+        column_text(desk.host),
+        column_text(desk.boot),
+        desk.pid,
+        column_text(desk.start),
+        column_text(desk.operator),
+        str(process.machine),
+        process.pid,
+        _json(process.start),
+        _json_or_none(to.task_id),
+        _json_or_none(to.sample_id),
+        to.epoch,
+        _json_or_none(to.model),
+        str(order.action.verb),
+        _json(action_object(order.action)),
+        column_text(order.name),
+        column_text(order.request),
+        column_text(order.command),
+        column_text(order.preview),
+        _json(dict(order.basis)),
+        None if order.undo is None else _json(action_object(order.undo)),
+        column_text(order.reason),
+        int(order.is_ours),
+        str(order.state),
+        column_text(order.message),
+        order.ended_at,
+    )
+
+
+def order_of(row: sqlite3.Row) -> Order:
+    """Return the order of a row of `SELECT`.
+
+    Raises:
+        ValueError: It is none that this evalroom understands: a later one wrote it.
+    """
+    process = ProcessKey(MachineName(row["machine"]), row["pid"], _read(row["start"], str))
+    return Order(
+        id=row["id"],
+        plan=row["plan"],
+        at=row["at"],
+        instance=instance_of(row),
+        address=Address(
+            process=process,
+            task_id=_read_or_none(row["task_id"], str),
+            sample_id=_read_or_none(row["sample_id"], str | int),
+            epoch=row["epoch"],
+            model=_read_or_none(row["model"], str),
+        ),
+        action=_read(row["action"], Action),
+        name=row["name"],
+        request=row["request"],
+        command=row["command"],
+        preview=row["preview"],
+        basis=_read(row["basis"], Basis),
+        undo=_read_or_none(row["undo"], Action),
+        reason=row["reason"],
+        is_ours=bool(row["is_ours"]),
+        state=OrderState(row["state"]),
+        message=row["message"],
+        ended_at=row["ended_at"],
+    )
+
+
+def understood(rows: Sequence[sqlite3.Row] | sqlite3.Cursor) -> Iterator[Order]:
+    """Yield the orders of these rows; those that a later evalroom wrote are left out."""
+    for row in rows:
+        try:
+            order = order_of(row)
+        except ValueError:
+            continue
+        yield order
+
+
+def instance_of(row: sqlite3.Row) -> Instance:
+    """Return the evalroom that gave the order of a row."""
+    return Instance(
+        host=row["host"],
+        boot=row["boot"],
+        pid=row["desk_pid"],
+        start=row["desk_start"],
+        operator=row["operator"],
+    )
+
+
+def answering(row: sqlite3.Row) -> Instance:
+    """Return the evalroom that answers for an order: the one that claimed it, or gave it."""
+    try:
+        return _read_or_none(row["claimed_by"], Instance) or instance_of(row)
+    except ValueError:
+        return instance_of(row)
+
+
+def claim(instance: Instance) -> str:
+    """Return an evalroom as it stands in the claims of a row."""
+    return _json(asdict(instance))
+
+
+def selected(connection: sqlite3.Connection, wanted: Wanted) -> tuple[Order, ...]:
+    """Return the orders that are looked for, newest first."""
+    tests: list[tuple[str, object]] = [
+        (column, value)
+        for column, value in (
+            ("at >= ?", wanted.since),
+            ("machine = ?", wanted.machine and column_text(wanted.machine)),
+            ("verb = ?", wanted.verb and str(wanted.verb)),
+            ("state = ?", wanted.state and str(wanted.state)),
+        )
+        if value is not None
+    ]
+    where = f"WHERE {' AND '.join(test for test, _ in tests)}" if tests else ""
+    found = connection.execute(
+        f"{SELECT} {where} {NEWEST_FIRST}",  # words of ours
+        tuple(value for _, value in tests),
+    )
+    found.row_factory = sqlite3.Row
+    return wanted.among(understood(found))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _json_or_none(value: object) -> str | None:
+    return None if value is None else _json(value)
+
+
+def _read(text: str, kind: Any) -> Any:
+    try:
+        return msgspec.convert(json.loads(text), kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _read_or_none(text: str | None, kind: Any) -> Any:
+    return None if text is None else _read(text, kind)

@@ -1,0 +1,169 @@
+"""The journal of orders: durable before one leaves, and after; read by whoever asks."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from core.act.order import Instance, Order, Outcome
+from core.act.wanted import Wanted
+from core.errors import StorageError
+from core.ids import MachineName
+from core.text import shown
+from storage.about import column_text
+from storage.database import Database
+from storage.instance import is_alive
+from storage.order_rows import (
+    INSERT,
+    IS_OPEN,
+    NEWEST_FIRST,
+    SELECT,
+    answering,
+    claim,
+    row_of,
+    selected,
+    understood,
+)
+from storage.schema import check_owner
+
+_PATIENCE = 5.0
+"""Seconds that a look waits for another program that holds the file."""
+
+IsAlive = Callable[[Instance, Instance], bool | None]
+
+
+class OrderJournal:
+    """`core.act.hands.OrderBook` over the database, and the runs that make a process ours.
+
+    Args:
+        database: An open one, or one that opens at its first use.
+        alive: Whether an evalroom runs, seen from another; None: unknown.
+    """
+
+    def __init__(self, database: Database, *, alive: IsAlive = is_alive) -> None:
+        self._database = database
+        self._alive = alive
+
+    async def intend(self, orders: Sequence[Order]) -> None:
+        """Write orders that are about to leave; returns when they are on disk.
+
+        Raises:
+            StorageError: None of them is.
+        """
+        rows = [row_of(order) for order in orders]
+        await self._database.write(lambda connection: connection.executemany(INSERT, rows))
+
+    async def end(self, order: str, outcome: Outcome, at: float) -> None:
+        """Write what became of an order; what is settled does not change again.
+
+        Raises:
+            StorageError: It is not on disk.
+        """
+        values = (str(outcome.state), column_text(outcome.message), at, order)
+        await self._database.write(lambda connection: connection.execute(_END, values))
+
+    async def take_up(self, instance: Instance) -> Sequence[Order]:
+        """Claim the open orders of evalrooms that died, and return them, oldest first.
+
+        They are claimed in one transaction: of two evalrooms that start together, each order
+        goes to one. What an evalroom on another computer answers for is left to it.
+
+        Raises:
+            StorageError: The journal can't be read or written; nothing is claimed.
+        """
+        rows = await self._database.read(_OPEN)
+        dead = await asyncio.to_thread(self._dead, {answering(row) for row in rows}, instance)
+        if not dead:
+            return ()
+        return await self._database.write(lambda connection: _claimed(connection, dead, instance))
+
+    def _dead(self, found: Collection[Instance], here: Instance) -> frozenset[Instance]:
+        return frozenset(each for each in found if self._alive(each, here) is False)
+
+    async def recent(self, limit: int) -> Sequence[Order]:
+        """Return the newest orders of every evalroom of this user, newest first.
+
+        Raises:
+            StorageError: The journal can't be read.
+        """
+        return await self.select(Wanted(limit=limit))
+
+    async def select(self, wanted: Wanted) -> Sequence[Order]:
+        """Return the orders that are looked for, newest first.
+
+        Raises:
+            StorageError: The journal can't be read.
+        """
+        return await self._database.look(lambda connection: selected(connection, wanted))
+
+    async def add_run(
+        self,
+        run: str,
+        *,
+        at: float,
+        machine: MachineName,
+        operator: str,
+        spec: Mapping[str, Any],
+    ) -> None:
+        """Write that a run was launched from here; one that is known already stays as it is.
+
+        Raises:
+            StorageError: It is not on disk.
+        """
+        values = (run, at, machine, column_text(operator), json.dumps(spec))
+        await self._database.write(
+            lambda connection: connection.execute(
+                "INSERT OR IGNORE INTO run (id, at, machine, operator, spec)"
+                " VALUES (?, ?, ?, ?, ?)",
+                values,
+            )
+        )
+
+    async def run_ids(self) -> frozenset[str]:
+        """Return the ids of all runs that this operator's evalroom launched.
+
+        Raises:
+            StorageError: They can't be read.
+        """
+        return frozenset(row["id"] for row in await self._database.read("SELECT id FROM run"))
+
+
+_END = f"UPDATE orders SET state = ?, message = ?, ended_at = ? WHERE id = ? AND {IS_OPEN}"  # noqa: S608 - words of ours
+_OPEN = f"{SELECT} WHERE {IS_OPEN} {NEWEST_FIRST}"
+
+
+def _claimed(
+    connection: sqlite3.Connection, dead: Collection[Instance], instance: Instance
+) -> tuple[Order, ...]:
+    rows = [row for row in connection.execute(_OPEN).fetchall() if answering(row) in dead]
+    orders = tuple(understood(rows))
+    connection.executemany(
+        "UPDATE orders SET claimed_by = ? WHERE id = ?",
+        [(claim(instance), order.id) for order in orders],
+    )
+    return orders[::-1]
+
+
+def read_orders(path: Path, wanted: Wanted) -> tuple[Order, ...]:
+    """Return orders of a database without changing anything in it, newest first.
+
+    A file that is not there, or was made before orders were kept, has none.
+
+    Raises:
+        StorageError: It can't be read, or is none of ours; it is left as it is.
+    """
+    if not path.exists():
+        return ()
+    place = shown(str(path), 1_000)
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as connection:
+            check_owner(connection, path)
+            known = "SELECT count(*) FROM sqlite_master WHERE name = 'orders'"
+            [(count,)] = connection.execute(known).fetchall()
+            return selected(connection, wanted) if count else ()
+    except sqlite3.Error as error:
+        raise StorageError(f"the history {place} can't be read: {error}") from error
