@@ -398,7 +398,7 @@ class Connection:
         return self.sock.recv(262144)
 
     def head(self):
-        data = b""
+        data, before = b"", 0
         while True:
             at = data.find(b"\r\n\r\n")
             if at >= 0:
@@ -408,6 +408,9 @@ class Connection:
                     raise NoAnswer("bad answer")
                 self.rest = data[at + 4 :]
                 if found.group(1).startswith("1"):
+                    before += at
+                    if before > MAX_HEAD:
+                        raise NoAnswer("bad answer")
                     data = self.rest
                     continue
                 headers = {}
@@ -429,7 +432,7 @@ class Connection:
         if headers.get("transfer-encoding", "").lower() == "chunked":
             return self.chunks()
         size = headers.get("content-length")
-        if size is not None and not size.isdigit():
+        if size is not None and not re.match(r"[0-9]{1,18}\Z", size):
             raise NoAnswer("bad answer")
         wanted = None if size is None else int(size)
         if wanted is not None and wanted > MAX_ANSWER:
@@ -493,12 +496,14 @@ def kind_of(error):
 
 def check_socket(path, control_dir):
     """Raise NoAnswer unless `path` is a socket of ours right inside `control_dir`."""
-    if os.path.realpath(os.path.dirname(path)) != os.path.realpath(control_dir):
-        raise NoAnswer("unsafe")
     try:
+        if os.path.realpath(os.path.dirname(path)) != os.path.realpath(control_dir):
+            raise NoAnswer("unsafe")
         found = os.lstat(path)
     except OSError as error:
         raise NoAnswer(kind_of(error)) from error
+    except ValueError:  # no path at all: half of a surrogate pair, a NUL
+        raise NoAnswer("unsafe") from None
     if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
         raise NoAnswer("unsafe")
 
@@ -734,8 +739,9 @@ class Looker(threading.Thread):
             status, body = self.exchange(method, path, request)
         except NoAnswer as caught:
             error = caught.kind
-        with self.wake:
-            self.began = None
+        finally:
+            with self.wake:
+                self.began = None
         took = time.monotonic() - begun
         if error is None:
             channel = "ok"
@@ -811,8 +817,7 @@ class Looker(threading.Thread):
         if raw == watch.raw:
             same = True
         else:
-            bare = probe.clocks.sub(b"", body) if probe.clocks is not None else body
-            last = (len(bare), hash(bare))
+            last = without_clocks(probe.clocks, body) if probe.clocks is not None else raw
             same = last == watch.last
             watch.raw, watch.last = raw, last
             if "{as_of}" in watch.path:
@@ -833,7 +838,7 @@ class Looker(threading.Thread):
         probe.out.state(key, "answer", head, body, taken)
 
 
-FIRST_AS_OF = re.compile(rb'\s*\{\s*"as_of"\s*:\s*([0-9]+(?:\.[0-9]+)?)\s*[,}]')
+FIRST_AS_OF = re.compile(rb'\s*\{\s*"as_of"\s*:\s*([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*[,}]')
 
 
 def top_as_of(body):
@@ -846,21 +851,31 @@ def top_as_of(body):
         value = found.get("as_of")
     except (ValueError, RecursionError, AttributeError):
         return None
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
-        return value
-    return None
+    return number(value)
 
 
 def clocks_pattern(names):
     """A pattern that finds the named members of JSON text.
 
     A quote inside a JSON string is always escaped, so `"name":` can only be a member's name.
+    A text longer than any time is none, and is not searched for its end: `re` would keep a
+    hundred bytes for each of its characters.
     """
     if not names:
         return None
-    scalar = rb'(?:"(?:[^"\\]|\\.)*"|[-+.0-9eE]+|null|NaN|-?Infinity)'
+    scalar = rb'(?:"(?:[^"\\]|\\.){0,100}"|[-+.0-9eE]+|null|NaN|-?Infinity)'
     alternatives = b"|".join(re.escape(name.encode("utf-8")) for name in names)
     return re.compile(rb'"(?:' + alternatives + rb')"\s*:\s*' + scalar)
+
+
+def without_clocks(pattern, body):
+    """(length, hash) of an answer without what `pattern` finds; nothing of it is copied whole."""
+    mark = at = length = 0
+    for found in pattern.finditer(body):
+        length += found.start() - at
+        mark = hash((mark, body[at : found.start()]))
+        at = found.end()
+    return length + len(body) - at, hash((mark, body[at:]))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -1174,7 +1189,7 @@ class Finder:
         self.probe = probe
         self.given = os.path.join(os.path.expanduser(data_dir), "inspect_ai") if data_dir else None
         self.root = self.given or data_root(os.environ)
-        self.cache = {}  # path -> (what stat said, record)
+        self.cache = {}  # folder -> path -> (what stat said, record), of the files there now
         self.seen = {}  # pid -> (start ticks, first seen, looked at, verdict)
         self.scanned = -1e9
         self.roots = {}  # pid -> (looked at, data folder), of processes without a record
@@ -1187,27 +1202,32 @@ class Finder:
         found = {}
         try:
             names = os.listdir(folder)
-        except OSError:
+        except (OSError, ValueError):
+            self.cache.pop(folder, None)
             return found
+        before, here = self.cache.get(folder, {}), {}
+        if len(self.cache) > 100:
+            self.cache.clear()
+        self.cache[folder] = here
         for name in names:
             if not name.endswith(".json") or name.startswith("."):
                 continue
-            record = self.record(os.path.join(folder, name))
+            record = self.record(os.path.join(folder, name), before, here)
             if record is not None:
                 found[record["pid"]] = dict(
                     record, control_dir=folder, data_dir=os.path.dirname(root)
                 )
         return found
 
-    def record(self, path):
+    def record(self, path, before, here):
         try:
             now = os.lstat(path)
         except OSError:
-            self.cache.pop(path, None)
             return None
         mark = (now.st_ino, now.st_size, now.st_mtime_ns)
-        kept = self.cache.get(path)
+        kept = before.get(path)
         if kept is not None and kept[0] == mark:
+            here[path] = kept
             return kept[1]
         record = None
         if stat.S_ISREG(now.st_mode) and now.st_uid == self.uid and now.st_size <= MAX_RECORD:
@@ -1215,7 +1235,7 @@ class Finder:
                 record = self.checked(json.loads(read_file(path).decode("utf-8")))
             except (OSError, ValueError, RecursionError):
                 record = None
-        self.cache[path] = (mark, record)
+        here[path] = (mark, record)
         return record
 
     @staticmethod
@@ -1227,6 +1247,7 @@ class Finder:
             return None
         if not isinstance(path, str) or not os.path.isabs(path) or "\0" in path:
             return None
+        os.fsencode(path)  # raises a ValueError where it can't be a path
         run_id = record.get("run_id")
         version = record.get("api_version", 0)
         return {
