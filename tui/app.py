@@ -37,6 +37,8 @@ _LONGEST_EASE = 2.0
 """... and of no more than this, seconds."""
 _IDLE_EASE = 120.0
 """The same for drawing ages alone, while nothing happens: under 1% of a core."""
+LEAVING = "Nothing is stopped: evals go on, and the room opens where you left it."
+"""What leaving the room means."""
 _SAVE_AFTER = 2.0
 """Seconds after a change of the view until it is saved."""
 
@@ -77,7 +79,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         store: ViewStore | None = None,
         keep_crash: Callable[[str], str | None] | None = None,
         environ: Mapping[str, str] | None = None,
-        leaving: str = "Nothing is stopped: evals go on, and the room opens where you left it.",
+        leaving: str = LEAVING,
     ) -> None:
         """Make the app; nothing is read or drawn yet.
 

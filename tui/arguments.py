@@ -14,6 +14,9 @@ _AFTER = (
     " Exit status: 0, 1 for an error, 2 for wrong words, 3 when no machine could be reached."
 )
 
+_GLOBAL = {"--config": "--config FILE", "--record": "--record FILE", "--read-only": "--read-only"}
+"""Options that come before the command, and how they are written."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
@@ -23,6 +26,7 @@ class Words:
         command: None: the room.
         config: None: the one in the usual place, if it is there.
         record: Where the events are written, None: nowhere.
+        leaving: What leaving the room means, where that is not what it always means.
         given: The command's own options by name.
     """
 
@@ -30,13 +34,20 @@ class Words:
     config: Path | None = None
     read_only: bool = False
     record: Path | None = None
+    leaving: str | None = None
     as_json: bool = False
     given: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageWrong(f"{self.prog}: {message}", f"see {self.prog} --help")
+        late = [word for word in _GLOBAL if f" {word}" in message.partition("arguments:")[2]]
+        if late:
+            example = f"evalroom {_GLOBAL[late[0]]} COMMAND ..."
+            raise UsageWrong(f"{late[0]} stands after the command", f"it comes first: {example}")
+        command = self.prog.removeprefix("evalroom").strip()
+        said = f"{command}: {message}" if command else message
+        raise UsageWrong(said, f"see {self.prog} --help")
 
 
 def wants_json(argv: Sequence[str]) -> bool:
@@ -57,6 +68,7 @@ def parsed(argv: Sequence[str]) -> Words:
         config=given.pop("config"),
         read_only=given.pop("read_only"),
         record=given.pop("record"),
+        leaving=given.pop("leaving"),
         as_json=given.pop("as_json", False),
         given=given,
     )
@@ -72,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--record", type=Path, metavar="FILE", help="write what happens, for `replay`"
     )
+    parser.add_argument("--leaving", help=argparse.SUPPRESS)  # of the room in a demo
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", parser_class=_Parser, title="commands"
     )

@@ -203,7 +203,7 @@ async def _room(config: "Config", words: Words) -> int:
     """Open the room."""
     from storage.paths import paths  # noqa: PLC0415
     from storage.view_state import ViewState  # noqa: PLC0415
-    from tui.app import RoomApp  # noqa: PLC0415
+    from tui.app import LEAVING, RoomApp  # noqa: PLC0415
 
     apps: list[RoomApp] = []
 
@@ -221,6 +221,7 @@ async def _room(config: "Config", words: Words) -> int:
                 keys=config.keys,
                 store=ViewState(places.view_state),
                 keep_crash=keep_crash,
+                leaving=words.leaving or LEAVING,
             )
             apps.append(app)
             if keeping is None:
@@ -265,7 +266,13 @@ async def _replay(words: Words) -> int:
     desk = ReplayDesk(
         itertools.chain(first, events), clock=WallClock(), speed=words.given["speed"]
     )
-    app = RoomApp(desk, screen=config.screen, keys=config.keys, keep_crash=keep_crash)
+    app = RoomApp(
+        desk,
+        screen=config.screen,
+        keys=config.keys,
+        keep_crash=keep_crash,
+        leaving="The recording stays as it is; the room of every day is as you left it.",
+    )
     return await app.run_in_terminal()
 
 

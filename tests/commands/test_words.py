@@ -17,8 +17,10 @@ def test_global_options_come_before_the_command() -> None:
     words = parsed(["--config", "c.toml", "--read-only", "--record", "r", "status", "--json"])
     assert (words.command, words.as_json, words.read_only) == ("status", True, True)
     assert (words.config, words.record) == (Path("c.toml"), Path("r"))
-    with pytest.raises(UsageWrong):
-        parsed(["status", "--read-only"])
+    for late in (["--read-only"], ["--config", "c.toml"], ["--record=r"]):
+        with pytest.raises(UsageWrong, match="stands after the command") as found:
+            parsed(["status", *late])
+        assert found.value.advice.startswith(f"it comes first: evalroom {late[0][:8]}")
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,7 @@ def test_wrong_words_are_told_in_a_sentence_and_exit_2(
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("evalroom: ")
+    assert said.err.count("evalroom", 0, said.err.index("\n")) == 1
     assert main([*argv, "--json"]) == 2
     error = json.loads(capsys.readouterr().out)["error"]
     assert error["kind"] == "usage_wrong"

@@ -18,7 +18,10 @@ from core.text import shown
 from storage.paths import private_folder, write_private
 from tui.commands.demo import Demo, start
 
-_LEAVING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+LEAVING = "The demo's eval-set ends with the room, and its folder goes with it."
+"""What leaving the room of a demo means: not what it means every day."""
 
 
 def demo_in_the_room(
@@ -40,7 +43,8 @@ def demo_in_the_room(
     try:
         config = demo.folder / "config.toml"
         write_private(config, config_text(demo).encode())
-        words = [sys.executable, "-m", "tui.main", "--config", str(config), *options]
+        words = [sys.executable, "-m", "tui.main", "--config", str(config)]
+        words += ["--leaving", LEAVING, *options]
         status = _wait(words, _environment(demo.folder))
         _save_crashes(demo.folder / "state" / "evalroom" / "crashes", crashes)
     finally:
@@ -62,7 +66,7 @@ def _wait(words: Sequence[str], environment: Mapping[str, str]) -> int:
         elif number != signal.SIGINT:  # the terminal sends that one to both
             child.send_signal(number)
 
-    before = {number: signal.signal(number, pass_on) for number in _LEAVING}
+    before = {number: signal.signal(number, pass_on) for number in _SIGNALS}
     try:
         child = subprocess.Popen(words, env=environment)  # noqa: S603 - ourselves
         for number in early:
