@@ -133,6 +133,21 @@ def _looks(commands: _Commands) -> None:
 
     machines = _command(commands, "machines", "each machine's link, tools, clock, and advice")
     _timeout(machines)
+    _journal(commands)
+
+
+def _journal(commands: _Commands) -> None:
+    journal = _command(commands, "journal", "the orders that were given; no machine is asked")
+    journal.add_argument(
+        "--since", type=_moment, metavar="WHEN", help="2h, 3d ... ago, or 2026-11-29[T08:30]"
+    )
+    journal.add_argument("--machine", metavar="M")
+    journal.add_argument("--action", metavar="VERB", help="pause, cancel, config ...")
+    journal.add_argument(
+        "--state", metavar="S", help="intent, done, noop, refused, failed or unknown"
+    )
+    journal.add_argument("--limit", type=_limit, default=100, metavar="N", help="at most (100)")
+    journal.add_argument("text", metavar="TEXT", nargs="?", help="words, /regex/, ! inverts")
 
 
 def _others(commands: _Commands) -> None:
@@ -188,6 +203,20 @@ def _above_zero(text: str, allowed: str) -> float:
     if not 0 < value <= 1e9:  # noqa: PLR2004 - thirty years
         raise argparse.ArgumentTypeError(f"{text!r} is not {allowed}")
     return value
+
+
+def _moment(text: str) -> float:
+    from tui.since import moment  # noqa: PLC0415
+
+    try:
+        return moment(text)
+    except ValueError as error:
+        said = f"{error}: 90s, 5m, 2h, 3d or 1w ago, or a date such as 2026-11-29"
+        raise argparse.ArgumentTypeError(said) from error
+
+
+def _limit(text: str) -> int:
+    return int(_above_zero(text, "a whole number from 1")) or 1
 
 
 def _epoch(text: str) -> int:

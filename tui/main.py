@@ -50,6 +50,8 @@ def _run(argv: Sequence[str]) -> int:  # noqa: PLR0911 - one case per command
             return _print_probe()
         case "config":
             return _config(words)
+        case "journal":
+            return _journal(words)
         case "demo":
             return _demo(words)
         case "replay":
@@ -117,6 +119,14 @@ def _config(words: Words) -> int:
         return commands.show(config, config_text(config), as_json=words.as_json)
     place = path or paths().config_file
     return commands.where(place, is_there=place.exists(), as_json=words.as_json)
+
+
+def _journal(words: Words) -> int:
+    from storage.orders import read_orders  # noqa: PLC0415
+    from storage.paths import paths  # noqa: PLC0415
+    from tui.commands.journal import journal  # noqa: PLC0415
+
+    return journal(paths().database, read_orders, **words.given, as_json=words.as_json)
 
 
 def _print_probe() -> int:
