@@ -20,6 +20,7 @@ from core.errors import StorageError, UsageWrong
 from core.text import shown
 from tui.arguments import Words, parsed
 from tui.endings import cause_of, ended_by, keep_crash, run_loop, version
+from tui.quiet import silence_libraries
 
 if TYPE_CHECKING:
     from core.config import Config, MachineConfig
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run evalroom with these words; return the exit status. Never raises an `Exception`."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:  # a program of its own
+        silence_libraries()
     try:
         return _run(words)
     except BaseException as error:  # noqa: BLE001 - the one place
