@@ -110,6 +110,11 @@ class Desk:
         return self._showing.fleet
 
     @property
+    def stations(self) -> Sequence[Station]:
+        """The machines' stations."""
+        return tuple(self._stations.values())
+
+    @property
     def is_replay(self) -> bool:
         """A desk is live."""
         return False

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from core.errors import UsageWrong
+from tui.act_arguments import add_commands
 
 _ABOUT = "The control room for Inspect AI evaluations on machines reached over SSH."
 _AFTER = (
     "No command opens the room. TASK is `machine:task-id-prefix`, or any part that fits one task."
-    " Exit status: 0, 1 for an error, 2 for wrong words, 3 when no machine could be reached."
+    " Exit status: 0, 1 for an error, 2 for wrong words, 3 when no machine could be reached,"
+    " 4 for an action that was refused or not confirmed."
 )
 
 _GLOBAL = {"--config": "--config FILE", "--record": "--record FILE", "--read-only": "--read-only"}
@@ -89,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
         dest="command", metavar="COMMAND", parser_class=_Parser, title="commands"
     )
     _looks(commands)
+    _acts(commands)
     _others(commands)
     return parser
 
@@ -148,6 +151,10 @@ def _journal(commands: _Commands) -> None:
     )
     journal.add_argument("--limit", type=_limit, default=100, metavar="N", help="at most (100)")
     journal.add_argument("text", metavar="TEXT", nargs="?", help="words, /regex/, ! inverts")
+
+
+def _acts(commands: _Commands) -> None:
+    add_commands(lambda name, says: _command(commands, name, says))
 
 
 def _others(commands: _Commands) -> None:

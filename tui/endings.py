@@ -8,7 +8,7 @@ import sys
 from collections.abc import Coroutine, Sequence
 from typing import Any, cast
 
-from core.errors import EvalroomError, NobodyReached, UsageWrong
+from core.errors import EvalroomError, NobodyReached, NotConfirmed, UsageWrong
 from core.text import shown
 from tui.arguments import wants_json
 
@@ -16,6 +16,7 @@ _INTERRUPTED = 130
 _PIPE_BROKEN = 141
 _WRONG_WORDS = 2
 _NOBODY_REACHED = 3
+_NOT_CONFIRMED = 4
 
 
 class Crash(EvalroomError):
@@ -60,6 +61,8 @@ def status_of(error: EvalroomError) -> int:
     match error:
         case UsageWrong():
             return _WRONG_WORDS
+        case NotConfirmed():
+            return _NOT_CONFIRMED
         case NobodyReached():
             return _NOBODY_REACHED
         case _:

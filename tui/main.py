@@ -5,29 +5,25 @@ one that catches what nobody expected.
 """
 
 import asyncio
-import contextlib
 import gc
 import itertools
 import os
 import sys
-import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import StorageError, UsageWrong
+from core.errors import UsageWrong
 from core.text import shown
 from tui.arguments import Words, parsed
 from tui.endings import cause_of, ended_by, keep_crash, run_loop, version
+from tui.making import WallClock, acting_of, desk_of, history_of, running
 from tui.quiet import silence_libraries
 
 if TYPE_CHECKING:
-    from core.config import Config, MachineConfig
+    from core.config import Config
     from core.desk import Desk
-    from core.events import MachineNamed
-    from core.ports import Ask, Keeping
-    from storage.paths import Paths
     from tui.app import RoomApp
     from tui.commands.demo import Demo
 
@@ -64,6 +60,8 @@ def _run(argv: Sequence[str]) -> int:  # noqa: PLR0911 - one case per command
             _need_a_terminal()
             gc.disable()  # nothing is garbage before the first frame: `_collect_again`
             return asyncio.run(_room(_read_config(words), words))
+        case "act" | "config-set" | "undo":
+            return run_loop(_act(words))
         case _:
             return run_loop(_look(words))
 
@@ -141,6 +139,20 @@ def _print_probe() -> int:
 
 
 # What is run
+
+
+async def _act(words: Words) -> int:
+    """Run a headless command that changes something."""
+    from storage.paths import paths  # noqa: PLC0415
+    from tui.commands.act_words import act_command  # noqa: PLC0415
+
+    config = _read_config(words)
+    run = act_command(words.command or "", words.given, as_json=words.as_json)
+    async with history_of(config, paths()) as history:
+        with desk_of(config, words, keeping=history.keeping) as desk:
+            acting = acting_of(desk, history)
+            async with running(desk, acting):
+                return await run(desk, acting)
 
 
 async def _look(words: Words) -> int:
@@ -226,8 +238,8 @@ async def _room(config: "Config", words: Words) -> int:
         return await apps[0].ask(prompt, is_seen) if apps else None
 
     places = paths()
-    async with journal_of(config, places) as (keeping, said):
-        with desk_of(config, words, keeping=keeping, ask=ask) as desk:
+    async with history_of(config, places) as history:
+        with desk_of(config, words, keeping=history.keeping, ask=ask) as desk:
             app = RoomApp(
                 desk,
                 screen=config.screen,
@@ -237,10 +249,10 @@ async def _room(config: "Config", words: Words) -> int:
                 leaving=words.leaving or LEAVING,
             )
             apps.append(app)
-            if keeping is None:
+            if history.keeping is None:
                 app.notice = shown("nothing is kept")  # for as long as the room is open
-            if said:
-                app.call_later(app.say, said, "look")
+            if history.said:
+                app.call_later(app.say, history.said, "look")
             app.call_later(_collect_again, app)
             return await app.run_in_terminal()
 
@@ -276,9 +288,7 @@ async def _replay(words: Words) -> int:
     config = _read_config(words)
     events = read_recording(words.given["file"])
     first = list(itertools.islice(events, 1))  # what can't be read is told before the room opens
-    desk = ReplayDesk(
-        itertools.chain(first, events), clock=WallClock(), speed=words.given["speed"]
-    )
+    desk = ReplayDesk(itertools.chain(first, events), clock=WallClock(), speed=words.given["speed"])
     app = RoomApp(
         desk,
         screen=config.screen,

@@ -138,13 +138,19 @@ def _sentence(  # noqa: PLR0911 - one case per verb
             named = shown(text(answer, "function") or "the call", 60)
             return f"the call of {named}{how_long} ends as a time-out; the sample goes on"
         case Verb.REQUEUE:
-            attempt = count(answer, "attempt")
-            was = shown(text(answer, "status") or "not running", 30)
-            return f"it was {was}; it goes to the end of the queue, for run {attempt or '?'}"
+            return _requeued(answer, seen)
         case Verb.SCORE:
             return _scored(action, answer)
         case _:
             return "it changes"
+
+
+def _requeued(answer: JsonObject, seen: Seen) -> str:
+    attempt = count(answer, "attempt")
+    if attempt is None:
+        return shown(text(answer, "reason") or "it goes back into the queue", 300)
+    was = shown(text(answer, "status") or seen.sample_status, 30)
+    return f"it is {was}; it goes to the end of the queue, for run {attempt}"
 
 
 def _flying(answer: JsonObject, what: str) -> str:

@@ -96,13 +96,19 @@ def this_computer(data_dir: Path) -> MachineConfig:
 
 @asynccontextmanager
 async def watching(
-    machines: Sequence[MachineConfig], known_hosts: Path, watch: WatchConfig = OFTEN
+    machines: Sequence[MachineConfig],
+    known_hosts: Path,
+    watch: WatchConfig = OFTEN,
+    *,
+    read_only: bool = True,
 ) -> AsyncGenerator[Watched]:
-    """Run a desk over `machines` for the block."""
+    """Run a desk over `machines` for the block; its probes change nothing unless told."""
     clock = RealClock()
     desk = Desk(
         stations=[
-            station_for(machine, known_hosts=known_hosts, read_only=True, ask=None, watch=watch)
+            station_for(
+                machine, known_hosts=known_hosts, read_only=read_only, ask=None, watch=watch
+            )
             for machine in machines
         ],
         named=[
@@ -111,6 +117,8 @@ async def watching(
                 machine=machine.name,
                 address=machine.host or "this computer",
                 kind=machine.link,
+                read_only=machine.read_only,
+                production=machine.production,
             )
             for machine in machines
         ],

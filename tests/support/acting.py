@@ -1,0 +1,130 @@
+"""The operator's hands over real evals."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from core.act.acting import Acting
+from core.act.action import Action
+from core.act.expand import Place
+from core.act.hands import Told
+from core.act.order import OrderState
+from core.act.plan import Plan
+from core.config import MachineConfig
+from core.frames import Frame
+from core.ids import ProcessKey, TaskKey
+from core.ports import Reply, Station
+from tests.support.desk_on_evals import Watched, this_computer, watching
+from tests.support.evals import Eval
+from tests.support.orders import HERE, Book
+
+Found = TypeVar("Found")
+
+
+class Acted:
+    """A desk that may change things, its hands, and all that left for the evals."""
+
+    def __init__(self, watched: Watched, acting: Acting, book: Book, wire: list[Frame]) -> None:
+        self.watched = watched
+        self.acting = acting
+        self.book = book
+        self.wire = wire
+
+    @property
+    def sent(self) -> list[Frame]:
+        """The frames that could change something: no reads, no dry runs."""
+        return [
+            frame
+            for frame in self.wire
+            if frame.kind == "signal"
+            or (frame.kind == "send" and "dry_run=true" not in frame.head["path"])
+        ]
+
+    async def task(self, one: Eval, name: str | None = None) -> TaskKey:
+        """The key of a task, once it is known."""
+
+        def known() -> TaskKey | None:
+            for task in self.watched.tasks(one):
+                if name in {None, task.row.task}:
+                    return task.key
+            return None
+
+        return await self.watched.until(known, f"task {name} of pid {one.pid}")
+
+    async def process(self, one: Eval) -> ProcessKey:
+        """The key of an eval's process."""
+        return await self.watched.key(one)
+
+    async def plan(self, action: Action, *places: Place, reason: str = "") -> Plan:
+        """Plan an action."""
+        return await self.acting.plan(str(action.verb), action, places, reason=reason)
+
+    async def do(self, action: Action, *places: Place, reason: str = "") -> tuple[Told, ...]:
+        """Plan, confirm with all that it asks for, carry out."""
+        plan = await self.plan(action, *places, reason=reason)
+        return await self.acting.carry_out(plan, words=plan.words, yes=True)
+
+    async def one(
+        self, action: Action, place: Place, *, reason: str = ""
+    ) -> tuple[OrderState, str]:
+        """Do it to one target; return the outcome."""
+        [told] = await self.do(action, place, reason=reason)
+        assert told.outcome is not None, told
+        return told.outcome.state, told.outcome.message
+
+
+@asynccontextmanager
+async def acting_on(
+    machines: Sequence[MachineConfig],
+    known_hosts: Path,
+    *,
+    runs: Sequence[str] = (),
+    book: Book | None = None,
+    read_only: bool = False,
+) -> AsyncGenerator[Acted]:
+    """Run a desk and its hands over machines for the block."""
+    async with watching(machines, known_hosts, read_only=read_only) as watched:
+        desk = watched.desk
+        wire: list[Frame] = []
+        for station in desk.stations:
+            _tap(station, wire)
+        kept = Book() if book is None else book
+        acting = Acting(desk, instance=HERE, book=kept, runs=runs, post=desk.post)
+        running = asyncio.create_task(acting.run())
+        try:
+            yield Acted(watched, acting, kept, wire)
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+
+
+@asynccontextmanager
+async def acting_on_eval(one: Eval, *, runs: Sequence[str] = ()) -> AsyncGenerator[Acted]:
+    """Run a desk and its hands over one eval of this computer."""
+    machine = this_computer(one.data_dir)
+    async with acting_on([machine], one.folder / "known_hosts", runs=runs) as acted:
+        yield acted
+
+
+def _tap(station: Station, wire: list[Frame]) -> None:
+    """Remember every request that a station is given."""
+    request = station.request
+
+    async def heard(frame: Frame, *, deadline: float) -> Reply:
+        wire.append(frame)
+        return await request(frame, deadline=deadline)
+
+    station.request = heard  # type: ignore[method-assign]
+
+
+async def eventually(ask: Callable[[], Found | None], what: str, seconds: float = 30.0) -> Found:
+    """Return the first true answer of `ask`, while the desk goes on."""
+    end = asyncio.get_running_loop().time() + seconds
+    while asyncio.get_running_loop().time() < end:
+        if found := ask():
+            return found
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"not within {seconds} s: {what}")

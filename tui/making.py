@@ -1,0 +1,176 @@
+"""The desk and what is around it, made from the config: stations, history, the operator's hands."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.errors import StorageError
+from core.text import shown
+from tui.arguments import Words
+
+if TYPE_CHECKING:
+    from core.act.acting import Acting
+    from core.act.hands import OrderBook
+    from core.config import Config, MachineConfig
+    from core.desk import Desk
+    from core.events import MachineNamed
+    from core.ports import Ask, Keeping
+    from storage.paths import Paths
+
+_HELD = 0.2
+"""Seconds for which the first frame waits for another program that holds the history."""
+
+
+class WallClock:
+    """`core.ports.Clock`."""
+
+    def now(self) -> float:
+        """Unix seconds."""
+        return time.time()
+
+
+@contextlib.contextmanager
+def desk_of(
+    config: "Config",
+    words: Words,
+    *,
+    keeping: "Keeping | None" = None,
+    ask: "Ask | None" = None,
+) -> "Generator[Desk, None, None]":
+    """A desk over the config's machines; it does nothing until it runs."""
+    from core.desk import Desk  # noqa: PLC0415
+    from core.recorder import Recorder  # noqa: PLC0415
+    from ssh.stations import station_for  # noqa: PLC0415
+    from storage.paths import paths  # noqa: PLC0415
+
+    clock = WallClock()
+    known_hosts = paths().known_hosts
+    stations = [
+        station_for(
+            machine,
+            known_hosts=known_hosts,
+            read_only=config.read_only,
+            ask=ask,
+            watch=config.watch,
+        )
+        for machine in config.machines
+    ]
+    recorder = Recorder(words.record) if words.record is not None else None
+    try:
+        yield Desk(
+            stations=stations,
+            named=[_named(machine, config, clock.now()) for machine in config.machines],
+            watch=config.watch,
+            clock=clock,
+            keeping=keeping,
+            record=recorder,
+        )
+    finally:
+        if recorder is not None:
+            recorder.close()
+
+
+@contextlib.asynccontextmanager
+async def running(desk: "Desk", acting: "Acting | None" = None) -> AsyncGenerator[None, None]:
+    """Let a desk, and the hands over it, run within the block."""
+    async with asyncio.TaskGroup() as tasks:
+        started = [tasks.create_task(desk.run(), name="desk")]
+        if acting is not None:
+            started.append(tasks.create_task(acting.run(), name="open orders"))
+        try:
+            yield
+        finally:
+            for each in started:
+                each.cancel()
+
+
+def _named(machine: "MachineConfig", config: "Config", at: float) -> "MachineNamed":
+    from core.events import MachineNamed  # noqa: PLC0415
+
+    return MachineNamed(
+        at=at,
+        machine=machine.name,
+        address=_address(machine),
+        kind=machine.link,
+        tags=machine.tags,
+        read_only=machine.read_only or config.read_only,
+        production=machine.production,
+    )
+
+
+def _address(machine: "MachineConfig") -> str:
+    """How a machine is reached, for people."""
+    if machine.link == "command":
+        return shown(" ".join(machine.command)) if machine.command else "this computer"
+    user = f"{machine.user}@" if machine.user else ""
+    port = f":{machine.port}" if machine.port else ""
+    return f"{user}{machine.host or machine.name}{port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What is durable, and what is to be said of it.
+
+    Attributes:
+        keeping: Takes events; None: the history can't be opened, and the room is.
+        book: Takes orders; None with it: then nothing is ever sent.
+        runs: The ids of the runs that this operator's evalroom launched.
+        said: A sentence for the operator; empty where all is well.
+    """
+
+    keeping: "Keeping | None" = None
+    book: "OrderBook | None" = None
+    runs: frozenset[str] = frozenset()
+    said: str = ""
+
+
+@contextlib.asynccontextmanager
+async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[History, None]:
+    """Open the history for the block."""
+    from storage.database import Database  # noqa: PLC0415
+    from storage.journal import Journal  # noqa: PLC0415
+    from storage.orders import OrderJournal  # noqa: PLC0415
+    from storage.schema import DatabaseBusy  # noqa: PLC0415
+
+    database = Database(places.database)
+    said = ""
+    try:
+        await database.open(patience=_HELD)
+    except DatabaseBusy as error:
+        said = f"nothing is kept until it is free: {error.message} {error.advice}"
+    except StorageError as error:
+        yield History(said=f"nothing is kept: {error.message} {error.advice}")
+        return
+    book = OrderJournal(database)
+    try:
+        moved = database.moved_aside
+        said = f"the history was unusable; it is kept as {moved.name}" if moved else said
+        try:
+            runs = await book.run_ids()
+        except StorageError:
+            runs = frozenset()
+        yield History(
+            keeping=Journal(database, limit_mib=config.storage.limit_mib, clock=WallClock()),
+            book=book,
+            runs=runs,
+            said=said,
+        )
+    finally:
+        await database.close()
+
+
+def acting_of(desk: "Desk", history: History) -> "Acting":
+    """Return the operator's hands over a desk."""
+    from core.act.acting import Acting  # noqa: PLC0415
+    from storage.instance import this_instance  # noqa: PLC0415
+
+    return Acting(
+        desk,
+        instance=this_instance(),
+        book=history.book,
+        runs=history.runs,
+        post=desk.post,
+    )
