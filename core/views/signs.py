@@ -26,6 +26,8 @@ Name = Literal[
     "starved",
     "mark",
     "wait",
+    "production",
+    "read-only",
 ]
 
 SIGNS = MappingProxyType[Name, tuple[str, str]](
@@ -46,6 +48,8 @@ SIGNS = MappingProxyType[Name, tuple[str, str]](
         "starved": ("▲", "^"),
         "mark": ("▌", "|"),
         "wait": ("∙", "."),
+        "production": ("◈", "%"),
+        "read-only": ("⊘", "/"),
     }
 )
 """By name: the sign, and its twin in ASCII."""

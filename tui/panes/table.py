@@ -307,6 +307,14 @@ class TablePane(Pane):
         if key is not None:
             self.marks ^= {key}
             self._move(self.cursor + 1)
+            self.post_message(self.Moved(self))
+
+    def action_mark_all(self) -> None:
+        """Mark every row that is shown, or take all marks away where all are marked."""
+        shown_now = {row.key for row in self.rows}
+        self.marks = set() if shown_now <= self.marks else self.marks | shown_now
+        self.redraw()
+        self.post_message(self.Moved(self))
 
     def action_reverse(self) -> None:
         """Turn the order round."""

@@ -1,0 +1,185 @@
+"""The action menu: every action on the selection, its letter, and why one is not for it now."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from core.text import Shown
+from core.views.cells import Cell, Column, Row, Span, Table
+from tui.dialogs.choose import ChoicePane
+from tui.dialogs.dialog import Words
+from tui.menu import Entry
+from tui.of_app import app_of
+from tui.panes.table import TablePane
+
+_COLUMNS = (
+    Column(name="letter", title=Shown(""), width=1),
+    Column(name="word", title=Shown(""), width=16),
+    Column(name="help", title=Shown(""), grow=1, width=20, rank=1),
+)
+_ALL = "A"
+_BELOW = 3
+"""Lines under the list that tell of the row under the cursor."""
+
+
+class ActionMenu(ModalScreen[Entry | None], inherit_bindings=False):
+    """Choose what to do; None: nothing.
+
+    Args:
+        title: What the actions are on.
+        choices: What there is.
+        note: One line that stands above or instead of them; empty for none.
+        every: Returns title and choices for every row that is shown; None: the selection is all.
+        every_word: How many these are, for people.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "give_up", show=False)]
+    AUTO_FOCUS = "ChoicePane"
+
+    def __init__(
+        self,
+        title: Shown,
+        choices: Sequence[Entry],
+        *,
+        note: Shown | None = None,
+        every: Callable[[], tuple[Shown, Sequence[Entry]]] | None = None,
+        every_word: Shown | None = None,
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._choices = tuple(choices)
+        self._note = note
+        self._every = every
+        self._every_word = every_word
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list and what is told of its row."""
+        with Vertical(id="menu"):
+            yield ChoicePane()
+            yield Words(())
+
+    def on_mount(self) -> None:
+        """Draw the list."""
+        self.query_one(ChoicePane).make_current(True)
+        self.query_one(Words).styles.height = _BELOW
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Fit the list into another size."""
+        self._size_list()
+
+    def _size_list(self) -> None:
+        rows = len(self.query_one(ChoicePane).table.rows)
+        room = max(app_of(self).size.height - _BELOW - 3, 5)
+        self.query_one(ChoicePane).styles.height = min(max(rows, 1) + 2, room)
+
+    def _draw(self) -> None:
+        footer = "the letter or Enter takes"
+        if self._every is not None and self._every_word is not None:
+            footer = f"{_ALL} on {self._every_word} · {footer}"
+        pane = self.query_one(ChoicePane)
+        pane.show(
+            Table(
+                columns=_COLUMNS,
+                rows=tuple(self._rows()),
+                title=self._title,
+                footer=Shown(footer if self._choices else "Esc closes"),
+                empty=self._note or Shown("there is nothing to do here"),
+            ),
+            context=self._title,
+        )
+        self._size_list()
+        self._tell()
+
+    def _rows(self) -> Iterator[Row[int]]:
+        heading = Shown("")
+        for index, entry in enumerate(self._choices):
+            if entry.heading and entry.heading != heading:
+                heading = entry.heading
+                yield _row(
+                    -index - 1, {"word": (Span(heading, "key"),), "help": (Span(Shown(" ")),)}
+                )
+            yield _row(index, _cells(entry))
+
+    def _tell(self) -> None:
+        entry = self._under_cursor()
+        lines: list[Cell] = []
+        if entry is not None and entry.why_not is not None:
+            lines = [(Span(Shown("not now: "), "look"), Span(entry.why_not, "look"))]
+        elif entry is not None:
+            some = f" ({entry.some}; the rest is left out)" if entry.some else ""
+            lines = [(Span(entry.help), Span(Shown(some), "look"))]
+            if entry.is_destructive:
+                lines.append((Span(Shown("can't be undone: it takes words typed"), "look"),))
+        if self._note is not None and self._choices:
+            lines.insert(0, (Span(self._note, "look"),))
+        self.query_one(Words).show(
+            tuple(each for each in line if isinstance(each, Span)) for line in lines
+        )
+
+    def _under_cursor(self) -> Entry | None:
+        key = self.query_one(ChoicePane).cursor_key
+        return self._choices[key] if isinstance(key, int) and key >= 0 else None
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter acts at once; it comes before what moves the cursor."""
+        if event.key in {"escape", "enter", "q"} and event.key != "q":
+            return
+        if event.character == _ALL and self._every is not None:
+            event.stop()
+            title, choices = self._every()
+            self._title, self._choices = title, tuple(choices)
+            self._every = None
+            self._draw()
+            return
+        for entry in self._choices:
+            if entry.letter and entry.letter == event.character:
+                event.stop()
+                self._take(entry)
+                return
+
+    @on(TablePane.Opened)
+    def _picked(self, message: TablePane.Opened) -> None:
+        message.stop()
+        entry = self._under_cursor()
+        if entry is not None:
+            self._take(entry)
+
+    @on(TablePane.Moved)
+    def _moved(self, message: TablePane.Moved) -> None:
+        message.stop()
+        self._tell()
+
+    def _take(self, entry: Entry) -> None:
+        if entry.why_not is None:
+            self.dismiss(entry)
+            return
+        pane = self.query_one(ChoicePane)
+        pane.move_to(self._choices.index(entry))
+        self._tell()
+
+    def action_give_up(self) -> None:
+        """Do nothing."""
+        self.dismiss(None)
+
+
+def _row(key: int, cells: dict[str, Cell]) -> Row[int]:
+    return Row(key=key, cells=cells, sort={})
+
+
+def _cells(entry: Entry) -> dict[str, Cell]:
+    off = entry.why_not is not None
+    about = entry.why_not or entry.help
+    some = (Span(Shown(f"{entry.some}  "), "look"),) if entry.some else ()
+    return {
+        "letter": (
+            Span((entry.letter and Shown(entry.letter)) or Shown(" "), "dim" if off else "key"),
+        ),
+        "word": (Span(entry.word, "dim" if off else "strong"),),
+        "help": (*some, Span(about, "dim")),
+    }

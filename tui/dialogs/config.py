@@ -1,0 +1,270 @@
+"""The knobs of a task or a process: read, edited, and handed on to their preview."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from core.act.action import Action, Change, Verb
+from core.act.expand import Place
+from core.ctl import routes
+from core.ctl.answers import good_body
+from core.ctl.knobs import config_view
+from core.errors import EvalroomError
+from core.ids import TaskKey, process_of
+from core.ports import Room
+from core.text import Shown, shown
+from core.views.cells import Span, Tone
+from core.views.format import plural, said
+from core.views.knobs import Knob, knobs_of, parsed_value
+from core.views.plan_lines import value_word
+from tui.dialogs.sheet import SheetDialog
+from tui.menu import subject, targets_of
+from tui.panes.lines import TextLine
+
+if TYPE_CHECKING:
+    from tui.levers import Levers
+
+_LABEL, _SCOPE, _VALUE = 30, 9, 22
+
+
+class ConfigDialog(SheetDialog):
+    """Every knob that a process reports; nothing is sent before its preview is confirmed.
+
+    Args:
+        levers: Opens the preview.
+        room: Answers the read.
+        places: What is configured; the values shown are of the first.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "move(1)", show=False),
+        Binding("up,k", "move(-1)", show=False),
+        Binding("pagedown,ctrl+d", "move(10)", show=False),
+        Binding("pageup,ctrl+u", "move(-10)", show=False),
+        Binding("enter", "edit", show=False),
+        Binding("r", "reason", show=False),
+        Binding("backspace,delete,ctrl+z", "forget", show=False),
+        Binding("g", "read_again", show=False),
+        Binding("s,ctrl+s", "preview", show=False),
+    ]
+
+    def __init__(self, levers: "Levers", room: Room, places: Sequence[Place]) -> None:
+        super().__init__()
+        self._levers = levers
+        self._room = room
+        self._places = tuple(places)
+        self._first = targets_of(room.fleet, places)[0]
+        self._knobs: tuple[Knob, ...] = ()
+        self._wanted: dict[int, int | None] = {}
+        self._at = 0
+        self._state = Shown("reading ...")
+        self._said = Shown("")
+        self._value = self.line("value", "")
+        self._reason = self.line("reason", "why; it stands in the eval's log too")
+
+    def compose(self) -> ComposeResult:
+        """Lay out the sheet with its two lines to type in."""
+        yield from self.composed(self._value, self._reason)
+
+    def on_mount(self) -> None:
+        """Read."""
+        self.draw()
+        self.action_read_again()
+
+    def action_read_again(self) -> None:
+        """Read the knobs anew; what was edited stays."""
+        self.run_worker(self._read(), exit_on_error=False, exclusive=True)
+
+    async def _read(self) -> None:
+        target = self._first
+        of_task = isinstance(target, TaskKey)
+        path = routes.PROCESS_CONFIG
+        if isinstance(target, TaskKey):
+            path = routes.task_config(target.task_id)
+        try:
+            reply = await self._room.read(process_of(target), path)
+            knobs = knobs_of(
+                config_view(good_body(reply, "its knobs", "task config")), of_task=of_task
+            )
+        except EvalroomError as error:
+            self._state = shown(f"its knobs can't be read: {error.message}", 400)
+        else:
+            wanted = {self._knobs[index].change: value for index, value in self._wanted.items()}
+            self._knobs = knobs
+            self._wanted = {
+                index: wanted[knob.change]
+                for index, knob in enumerate(knobs)
+                if knob.change in wanted
+            }
+            self._at = min(self._at, max(len(knobs) - 1, 0))
+            self._state = Shown("" if knobs else "it reports no knob")
+        self.draw()
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What is edited, as the action takes it."""
+        return tuple(
+            replace(self._knobs[index].change, value=value)
+            for index, value in sorted(self._wanted.items())
+        )
+
+    # Drawing
+
+    def title_text(self) -> Shown:
+        """Return what stands in the frame."""
+        return Shown("Config · nothing has been sent")
+
+    def head(self) -> Iterator[TextLine]:
+        """Return what is configured."""
+        fleet = self._room.fleet
+        name = subject(fleet, self._places)
+        of_first = "" if len(self._places) == 1 else "   values of the first"
+        yield (Span(shown(f"Knobs of {name}"), "strong"), said(of_first, "dim"))
+        if self._knobs:
+            yield ()
+            columns = f"  {'knob'.ljust(_LABEL)} {'of'.ljust(_SCOPE)}{'now'.ljust(_VALUE)}"
+            yield (said(columns, "dim"), said("launch   in use", "dim"))
+
+    def body(self) -> Iterator[TextLine]:
+        """Return a line for each knob."""
+        if self._state:
+            yield (Span(self._state, "dim"),)
+        for index, knob in enumerate(self._knobs):
+            yield self._row(index, knob)
+
+    def _row(self, index: int, knob: Knob) -> TextLine:
+        here, edited = index == self._at, index in self._wanted
+        tone: Tone = "dim" if knob.fixed else "strong" if here or edited else "plain"
+        now = value_word(knob.now)
+        spans = [
+            Span(Shown("▸ " if here else "  "), "key"),
+            Span(shown(knob.label[:_LABEL].ljust(_LABEL) + " "), tone),
+            said(knob.scope.ljust(_SCOPE), "dim"),
+        ]
+        if edited:
+            after = value_word(self._wanted[index])
+            room = max(_VALUE - len(now) - 3, 1)
+            spans += [said(f"{now} → ", "dim"), said(after.ljust(room), "look")]
+        else:
+            spans.append(said(now.ljust(_VALUE), tone if knob.now is not None else "dim"))
+        launch = "·" if knob.launch is None else str(knob.launch)
+        used = "·" if knob.in_use is None else str(knob.in_use)
+        spans.append(said(f"{launch.ljust(9)}{used.ljust(8)}", "dim"))
+        spans.append(Span(knob.fixed or knob.note, "dim"))
+        return tuple(spans)
+
+    def foot(self) -> Iterator[TextLine]:
+        """Return what is edited, and what the knob under the cursor takes."""
+        if self._said:
+            yield (Span(self._said, "look"),)
+        elif self._value.display and self._knobs:
+            knob = self._knobs[self._at]
+            yield (Span(knob.label, "key"), said(f": {knob.allowed}", "dim"))
+        if self._reason.value and not self._reason.has_focus:
+            yield (said("reason  ", "dim"), Span(shown(self._reason.value, 300)))
+        if self._wanted:
+            yield (said(f"{plural(len(self._wanted), 'change')} not sent yet", "look"),)
+
+    def keys(self) -> Iterator[tuple[str, str]]:
+        """Return the keys that do something now."""
+        if self._value.has_focus or self._reason.has_focus:
+            yield from [("Enter", "take it"), ("Esc", "leave it")]
+            return
+        if self._knobs:
+            yield "Enter", "edit"
+        if self._wanted:
+            yield from [("s", "preview"), ("r", "reason"), ("Del", "as it was")]
+        yield from [("g", "read again"), ("Esc", "leave it")]
+
+    # Keys
+
+    def action_move(self, by: int) -> None:
+        """To another knob."""
+        if self._value.has_focus or self._reason.has_focus:
+            return
+        self._at = max(0, min(self._at + by, len(self._knobs) - 1))
+        self._said = Shown("")
+        self.draw()
+        self.keep_in_view(self._at)
+
+    def action_edit(self) -> None:
+        """Type a value for the knob under the cursor."""
+        if not self._knobs:
+            return
+        knob = self._knobs[self._at]
+        if knob.fixed is not None:
+            self._said = shown(f"{knob.label}: {knob.fixed}")
+            self.draw()
+            return
+        self._said = Shown("")
+        wanted = self._wanted.get(self._at, knob.now)
+        self._value.value = "" if wanted is None else str(wanted)
+        self._value.cursor_position = len(self._value.value)
+        self._value.placeholder = knob.allowed
+        self._open(self._value)
+
+    def action_reason(self) -> None:
+        """Type why."""
+        self._open(self._reason)
+
+    def _open(self, line: Input) -> None:
+        line.display = True
+        self.set_focus(line)
+        self.draw()
+
+    def _close(self, line: Input) -> None:
+        line.display = False
+        self.set_focus(None)
+        self.draw()
+
+    @on(Input.Submitted, "#value")
+    def _value_typed(self, message: Input.Submitted) -> None:
+        knob = self._knobs[self._at]
+        value = parsed_value(knob, message.value)
+        if isinstance(value, str):
+            self._said = value
+            self.draw()
+            return
+        self._said = Shown("")
+        if value == knob.now:
+            self._wanted.pop(self._at, None)
+        else:
+            self._wanted[self._at] = value
+        self._close(self._value)
+
+    @on(Input.Submitted, "#reason")
+    def _reason_typed(self) -> None:
+        self._close(self._reason)
+
+    def action_forget(self) -> None:
+        """Leave the knob under the cursor as it was."""
+        self._wanted.pop(self._at, None)
+        self.draw()
+
+    def action_preview(self) -> None:
+        """Go on to the preview of what is edited."""
+        if self._value.has_focus or self._reason.has_focus:
+            return
+        if not self._wanted:
+            self._said = Shown("nothing is edited yet: Enter edits the knob under the cursor")
+            self.draw()
+            return
+        action = Action(verb=Verb.CONFIG, changes=self.changes)
+        reason = self._reason.value.strip()
+        title = f"Config of {subject(self._room.fleet, self._places)}"
+        self.dismiss(None)
+        self._levers.preview(title, action, self._places, reason=reason)
+
+    def action_leave(self) -> None:
+        """Leave the line that is typed in, else the dialog."""
+        line = next((each for each in (self._value, self._reason) if each.has_focus), None)
+        if line is None:
+            self.dismiss(None)
+        else:
+            self._said = Shown("")
+            self._close(line)

@@ -1,0 +1,399 @@
+"""The preview of a plan, its confirmation, and what became of it: one dialog from end to end.
+
+Nothing confirms before the preview has been on screen for a moment, and what was typed before is
+dropped: a key meant for something else never sends an order.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+from textual.worker import Worker
+
+from core.act.plan import Plan, unmet
+from core.act.planner import Progress
+from core.errors import EvalroomError
+from core.text import Shown, shown
+from core.views.cells import Span
+from core.views.outcome_lines import outcome_lines, summary
+from core.views.plan_lines import body_lines, can_be_told_apart, foot_lines, head_lines
+from tui.carrying import Carrying
+from tui.dialogs.sheet import SheetDialog
+from tui.panes.lines import TextLine
+
+if TYPE_CHECKING:
+    from tui.levers import Levers
+
+LOOK = 0.3
+"""Seconds that a preview is on screen until a key can confirm it."""
+Ask = Callable[[Callable[[Progress], None], asyncio.Event], Awaitable[Plan]]
+"""Makes the plan; it tells how far it is, and goes on without pauses once the event is set."""
+Phase = Literal["asking", "failed", "plan", "orders"]
+
+
+class PreviewDialog(SheetDialog):
+    """A plan from its first dry run to its last outcome.
+
+    Args:
+        levers: Carries it out.
+        title: What is asked for, until the plan says it.
+        ask: Makes the plan, also when it is asked for again; None: there is only `carrying`.
+        carrying: What is on its way already.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "confirm", show=False),
+        Binding("y", "give_yes", show=False),
+        Binding("r", "reason", show=False),
+        Binding("d", "details", show=False),
+        Binding("exclamation_mark", "reveal", show=False),
+        Binding("g", "ask_again", show=False),
+        Binding("h", "hurry", show=False),
+        Binding("D", "dismiss_outcomes", show=False),
+        Binding("o", "next_outcomes", show=False),
+        Binding("tab,shift+tab", "turn", show=False),
+    ]
+
+    def __init__(
+        self,
+        levers: "Levers",
+        title: str,
+        *,
+        ask: Ask | None = None,
+        carrying: Carrying | None = None,
+    ) -> None:
+        super().__init__()
+        self._levers = levers
+        self._title_asked = shown(title, 300)
+        self._ask = ask
+        self._carrying = carrying
+        self._plan: Plan | None = None
+        self._phase: Phase = "orders" if carrying is not None else "asking"
+        self._progress = Progress(0, 0)
+        self._hurry = asyncio.Event()
+        self._asking: Worker[None] | None = None
+        self._failed = Shown("")
+        self._yes = self._details = self._reveal = False
+        self._said = Shown("")
+        self._open_at = 0.0
+        self._unlisten: Callable[[], None] = lambda: None
+        self._words = self.line("words", "")
+        self._reason = self.line("reason", "why, for the journal")
+
+    # Start and end
+
+    def compose(self) -> ComposeResult:
+        """Lay out the sheet with its two lines to type in."""
+        yield from self.composed(self._reason, self._words)
+
+    def on_mount(self) -> None:
+        """Ask, or follow what is on its way."""
+        if self._carrying is not None:
+            self._follow(self._carrying)
+        else:
+            self._begin_to_ask()
+
+    def on_unmount(self) -> None:
+        """Orders go on without it."""
+        self._unlisten()
+
+    def holds(self, key: events.Key) -> bool:
+        """Drop what is typed before the preview was on screen for a moment; Esc always leaves."""
+        return key.key != "escape" and time.monotonic() < self._open_at
+
+    def _look_first(self) -> None:
+        """Let nothing confirm from now until what is drawn next was seen for a moment."""
+        self._open_at = float("inf")
+
+        def drawn() -> None:
+            self._open_at = time.monotonic() + LOOK
+
+        self.call_after_refresh(drawn)
+
+    # Asking
+
+    def _begin_to_ask(self) -> None:
+        self._phase, self._plan, self._progress = "asking", None, Progress(0, 0)
+        self._hurry.clear()
+        self._yes, self._said = False, Shown("")
+        self.set_focus(None)
+        self.draw(from_top=True)
+        self._asking = self.run_worker(self._make_plan(), exit_on_error=False, exclusive=True)
+
+    async def _make_plan(self) -> None:
+        assert self._ask is not None  # noqa: S101 - else nothing is asked
+        try:
+            plan = await self._ask(self._heard_progress, self._hurry)
+        except EvalroomError as error:
+            advice = f". {error.advice}" if error.advice else ""
+            self._phase, self._failed = "failed", shown(f"{error.message}{advice}", 600)
+            self.draw(from_top=True)
+            return
+        self._phase = "plan"
+        self._offer(replace(plan, reason=self._reason.value.strip() or plan.reason))
+
+    def _heard_progress(self, progress: Progress) -> None:
+        self._progress = progress
+        self.draw()
+
+    def _offer(self, plan: Plan) -> None:
+        """Show a plan to be confirmed."""
+        self._plan, self._yes, self._said = plan, False, Shown("")
+        self._words.value = ""
+        self._look_first()
+        self.draw(from_top=self._phase == "plan")
+        self._rest_focus()
+
+    def _rest_focus(self) -> None:
+        """Give the keys to the line whose words confirm, where there is one."""
+        self.set_focus(self._words if self._words.display else None)
+
+    # Drawing
+
+    def title_text(self) -> Shown:
+        """Return what stands in the frame."""
+        match self._phase:
+            case "orders":
+                running = self._carrying is not None and self._carrying.is_running
+                return Shown("Orders · on their way" if running else "Orders · what became of them")
+            case "failed":
+                return Shown("Preview · nothing can be sent")
+            case _:
+                return Shown("Preview · nothing has been sent")
+
+    def head(self) -> Iterable[TextLine]:
+        """Return what it is about."""
+        carrying, plan = self._carrying, self._plan
+        if self._phase == "orders" and carrying is not None:
+            told = summary(carrying.became(self._levers.orders))
+            return ((Span(shown(carrying.plan.title, 300), "strong"),), told)
+        if plan is not None:
+            return head_lines(plan)
+        return ((Span(self._title_asked, "strong"),),)
+
+    def body(self) -> Iterator[TextLine]:
+        """Return what scrolls."""
+        carrying, plan = self._carrying, self._plan
+        if self._phase == "asking":
+            yield (Span(self._asked_words(), "dim"),)
+            return
+        if self._phase == "failed":
+            yield (Span(self._failed, "look"),)
+            return
+        if self._phase == "orders" and carrying is not None:
+            yield from outcome_lines(carrying.became(self._levers.orders))
+            if carrying.failed is not None:
+                yield (Span(carrying.failed, "hand"),)
+            if plan is not None:
+                yield ()
+                yield (Span(Shown("changed since, asked again, and not sent:"), "look"),)
+        if plan is not None:
+            yield from body_lines(plan, details=self._details, reveal=self._reveal)
+
+    def _asked_words(self) -> Shown:
+        done, of = self._progress.done, self._progress.of
+        return Shown(f"asking {done} of {of} what it would do" if of > 1 else "asking ...")
+
+    def foot(self) -> Iterator[TextLine]:
+        """Return what it takes to confirm."""
+        plan = self._plan
+        if plan is not None:
+            yield from foot_lines(plan, yes=self._yes)
+        if self._said:
+            yield (Span(self._said, "look"),)
+
+    def keys(self) -> Iterator[tuple[str, str]]:
+        """Return the keys that do something now."""
+        plan, sent = self._plan, bool(self._plan and self._plan.sent)
+        if self._phase == "asking":
+            yield from [("h", "hurry"), ("Esc", "stop")]
+            return
+        if plan is not None and sent:
+            yield from self._confirming(plan)
+        if plan is not None and not self._words.has_focus:
+            yield from self._looking(plan, sent=sent)
+        if self._phase in {"plan", "failed"} and not self._words.has_focus:
+            yield "g", "ask again"
+        if self._phase == "orders" and not self._words.has_focus:
+            if self._carrying is not None and not self._carrying.is_running:
+                yield ("Enter" if plan is None else "D"), "dismiss"
+            if self._levers.next_after(self._carrying) is not None:
+                yield "o", "other orders"
+        yield "Esc", "leave it"
+
+    def _confirming(self, plan: Plan) -> Iterator[tuple[str, str]]:
+        if plan.confirmation == "yes" and not self._yes:
+            yield "y", "yes"
+            return
+        number = f" {len(plan.sent)}" if len(plan.sent) > 1 else ""
+        yield "Enter", f"{plan.action.verb}{number}"
+        if plan.confirmation == "words":
+            yield "Tab", "reason, other keys"
+
+    def _looking(self, plan: Plan, *, sent: bool) -> Iterator[tuple[str, str]]:
+        if sent:
+            yield "r", "reason"
+        if can_be_told_apart(plan):
+            yield "d", "together" if self._details else "each"
+        if any(step.preview is not None and step.preview.withheld for step in plan.steps):
+            yield "!", "withhold" if self._reveal else "show text"
+
+    def draw(self, *, from_top: bool = False) -> None:
+        """Draw what stands now."""
+        plan = self._plan
+        wants_words = plan is not None and plan.confirmation == "words" and bool(plan.sent)
+        self._words.display = wants_words
+        if wants_words and plan is not None:
+            self._words.placeholder = plan.words
+        if not self._reason.has_focus:
+            self._reason.display = False
+        super().draw(from_top=from_top)
+
+    # Keys
+
+    def action_confirm(self) -> None:
+        """Confirm what is on screen, or put away what is over."""
+        plan = self._plan
+        if time.monotonic() < self._open_at:
+            return
+        if plan is None or not plan.sent:
+            self._dismiss_if_over()
+            return
+        why = unmet(plan, words=self._words.value, yes=self._yes)
+        if why is not None:
+            self._said = shown(why, 300)
+            self._words.value = ""
+            self.draw()
+            return
+        words, yes = self._words.value, self._yes
+        self._plan, self._said = None, Shown("")
+        if self._carrying is not None:
+            self._levers.carry_on(self._carrying, plan, words=words, yes=yes)
+            self.draw()
+        else:
+            self._follow(self._levers.carry_out(plan, words=words, yes=yes))
+
+    def _dismiss_if_over(self) -> None:
+        carrying = self._carrying
+        if self._phase == "orders" and carrying is not None and not carrying.is_running:
+            self.action_dismiss_outcomes()
+
+    @on(Input.Submitted, "#words")
+    def _words_typed(self) -> None:
+        self.action_confirm()
+
+    @on(Input.Submitted, "#reason")
+    def _reason_typed(self) -> None:
+        self._rest_focus()
+        self.draw()
+
+    @on(Input.Changed, "#reason")
+    def _reason_changed(self, message: Input.Changed) -> None:
+        if self._plan is not None:
+            self._plan = replace(self._plan, reason=message.value.strip())
+
+    def on_descendant_focus(self) -> None:
+        """Other keys work while a line is typed in."""
+        self.draw()
+
+    def action_turn(self) -> None:
+        """From the words that confirm to the reason, to the keys, and round again."""
+        if not (self._plan is not None and self._plan.sent):
+            return
+        if self._words.has_focus:
+            self.action_reason()
+        elif self._reason.has_focus:
+            self.set_focus(None)
+            self.draw()
+        else:
+            self._rest_focus()
+
+    def action_reason(self) -> None:
+        """Open the line for the reason."""
+        if self._plan is not None and self._plan.sent:
+            self._reason.display = True
+            self.set_focus(self._reason)
+            self.draw()
+
+    def action_give_yes(self) -> None:
+        """Give the yes that somebody else's run takes."""
+        if self._plan is not None and self._plan.confirmation == "yes":
+            self._yes, self._said = True, Shown("")
+            self.draw()
+
+    def action_details(self) -> None:
+        """Show each target by itself, or the same ones together."""
+        self._details = not self._details
+        self.draw()
+
+    def action_reveal(self) -> None:
+        """Show the free text of the answers, or withhold it again."""
+        self._reveal = not self._reveal
+        self.draw()
+
+    def action_hurry(self) -> None:
+        """Ask on without pauses."""
+        self._hurry.set()
+
+    def action_ask_again(self) -> None:
+        """Ask every target anew."""
+        if self._ask is not None and self._phase in {"plan", "failed"}:
+            self._begin_to_ask()
+
+    def action_leave(self) -> None:
+        """Leave it: nothing is sent; what was sent goes on."""
+        if self._asking is not None:
+            self._asking.cancel()
+        self.dismiss(None)
+
+    # Outcomes
+
+    def _follow(self, carrying: Carrying) -> None:
+        self._carrying, self._phase = carrying, "orders"
+        self._unlisten()
+        self._unlisten = carrying.listen(self._heard)
+        self.set_focus(None)
+        self.draw(from_top=True)
+        self._heard()
+
+    def _heard(self) -> None:
+        carrying = self._carrying
+        if carrying is None or not self.is_mounted:
+            return
+        changed = carrying.changed()
+        if changed is not None and self._plan is None:
+            self._offer(changed)
+        elif not carrying.is_running and self._plan is None:
+            self._look_first()
+        self.draw()
+
+    def renew(self) -> None:
+        """Draw what a later look found out of orders without an answer."""
+        if self._phase == "orders":
+            self.draw()
+
+    def action_dismiss_outcomes(self) -> None:
+        """Put these outcomes away, and show the next ones if there are any."""
+        carrying = self._carrying
+        if self._phase != "orders" or carrying is None or carrying.is_running:
+            return
+        following = self._levers.next_after(carrying)
+        self._levers.put_away(carrying)
+        if following is None:
+            self.dismiss(None)
+        else:
+            self._plan = None
+            self._follow(following)
+
+    def action_next_outcomes(self) -> None:
+        """Show the outcomes of another plan that are not dismissed."""
+        following = self._levers.next_after(self._carrying)
+        if self._phase == "orders" and following is not None:
+            self._plan = None
+            self._follow(following)

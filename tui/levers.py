@@ -1,0 +1,368 @@
+"""From a key over the menu to a preview; and the orders that are on their way.
+
+What is asked for and what is carried out runs beside the keys: the room never waits for it.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from core.act.acting import Acting, undo_wishes
+from core.act.action import Action, Verb
+from core.act.expand import Place
+from core.act.order import Order
+from core.act.plan import Plan
+from core.act.planner import Progress
+from core.errors import EvalroomError
+from core.fleet import Fleet
+from core.ids import SampleKey
+from core.text import Shown, shown
+from core.views.cells import Span
+from core.views.format import said
+from core.views.outcome_lines import summary
+from tui.carrying import Carrying
+from tui.dialogs.preview import Ask, PreviewDialog
+from tui.menu import (
+    REQUEUE_ERRORED,
+    Entry,
+    buttons,
+    calls,
+    endings,
+    entries,
+    entry_of,
+    pause_or_resume,
+    read_only,
+    subject,
+)
+
+if TYPE_CHECKING:
+    from tui.app import RoomApp
+
+_KEPT = 50
+"""Plans whose outcomes are kept until they are dismissed; the oldest go first."""
+_CONFIG = Action(verb=Verb.CONFIG)
+
+
+class Levers:
+    """The hands of the operator, on screen.
+
+    Args:
+        app: The room.
+        acting: Plans and carries out; None: nothing can be changed from here.
+    """
+
+    def __init__(self, app: "RoomApp", acting: Acting | None) -> None:
+        self._app = app
+        self._acting = acting
+        self._carryings: list[Carrying] = []
+
+    @property
+    def _fleet(self) -> Fleet:
+        return self._app.room.fleet
+
+    @property
+    def orders(self) -> Sequence[Order]:
+        """The newest orders that are known."""
+        return self._fleet.orders
+
+    @property
+    def can_act(self) -> bool:
+        """Whether anything can be changed from here."""
+        return self._acting is not None
+
+    async def run(self) -> None:
+        """Look after what is open, until cancelled."""
+        if self._acting is not None:
+            await self._acting.run()
+
+    # What the keys can do
+
+    def able(self, places: Sequence[Place]) -> Iterator[str]:
+        """Yield the names of the keys that can do something to a selection now."""
+        if self._acting is None:
+            return
+        if self._carryings:
+            yield "outcomes"
+        if undo_wishes(self.orders, self._acting.instance.operator):
+            yield "undo"
+        if not places:
+            return
+        yield "actions"
+        if read_only(self._fleet, places) is not None:
+            return
+        verbs = {each.action.verb for each in buttons(self._fleet, places)}
+        if verbs & {Verb.PAUSE, Verb.RESUME}:
+            yield "pause"
+        for verb, name in (
+            (Verb.CANCEL, "cancel"),
+            (Verb.REQUEUE, "requeue"),
+            (Verb.CONFIG, "config"),
+        ):
+            if verb in verbs:
+                yield name
+
+    def word_of(self, name: str, places: Sequence[Place]) -> str | None:
+        """Return what a key does to a selection, where its own word would not say it."""
+        if name == "pause" and places:
+            return str(pause_or_resume(self._fleet, places).verb)
+        return None
+
+    def buttons(self, places: Sequence[Place]) -> tuple[Entry, ...]:
+        """Return what the action bar offers."""
+        return buttons(self._fleet, places) if self._acting is not None else ()
+
+    def _may(self, places: Sequence[Place]) -> bool:
+        """Whether something can be done to a selection at all; say why not."""
+        why = self._why_not(places)
+        if why is not None:
+            self._app.say(why, "look")
+        return why is None
+
+    def _why_not(self, places: Sequence[Place]) -> str | None:
+        if self._app.room.is_replay:
+            return "a recording plays: nothing can be changed"
+        if self._acting is None:
+            return "nothing can be changed from here: there is no journal of orders"
+        if not places:
+            return "nothing is selected"
+        return read_only(self._fleet, places)
+
+    # The keys
+
+    def menu(self, places: Sequence[Place], every: Sequence[Place], what: str) -> None:
+        """Open the action menu of a selection.
+
+        Args:
+            places: What is selected.
+            every: Every row of that pane that is shown.
+            what: How these are called.
+        """
+        if not places or self._acting is None:
+            self._may(places)
+            return
+        from tui.dialogs.action_menu import ActionMenu  # noqa: PLC0415
+
+        wider = len(every) > len(places)
+        self._app.push_screen(
+            ActionMenu(
+                *self._offered(places),
+                note=read_only(self._fleet, places),
+                every=partial(self._offered, every) if wider else None,
+                every_word=shown(f"all {len(every)} {what} shown") if wider else None,
+            ),
+            self._chosen,
+        )
+
+    def _offered(self, places: Sequence[Place]) -> tuple[Shown, Sequence[Entry]]:
+        title = shown(f"Actions on {subject(self._fleet, places)}")
+        return title, entries(self._fleet, places)
+
+    def _chosen(self, entry: Entry | None) -> None:
+        if entry is not None:
+            self.take(entry)
+
+    def take(self, entry: Entry) -> None:
+        """Do what an entry of the menu says: nothing is sent before its preview is confirmed."""
+        if entry.why_not is not None:
+            self._app.say(f"{entry.word}: {entry.why_not}", "look")
+        elif not self._may(entry.places):
+            return
+        elif entry.action == _CONFIG:
+            self.config(entry.places)
+        elif entry.action.verb is Verb.CANCEL_CALL and entry.action.tool_call is None:
+            self._choose_call(entry)
+        else:
+            self.preview(entry.title, entry.action, entry.places)
+
+    def _choose_call(self, entry: Entry) -> None:
+        found = calls(self._fleet, entry.places)
+        if len(found) == 1:
+            self.preview(found[0].title, found[0].action, found[0].places)
+        elif found:
+            self._choose(entry.places, found, "End a tool call of")
+        else:
+            self.preview(entry.title, entry.action, entry.places)
+
+    def _choose(self, places: Sequence[Place], found: Sequence[Entry], what: str) -> None:
+        from tui.dialogs.action_menu import ActionMenu  # noqa: PLC0415
+
+        title = shown(f"{what} {subject(self._fleet, places)}")
+        self._app.push_screen(ActionMenu(title, found), self._chosen)
+
+    def pause(self, places: Sequence[Place]) -> None:
+        """Pause a selection or, where its own latch is set, resume it."""
+        if self._may(places):
+            self._take_action(pause_or_resume(self._fleet, places), places)
+
+    def pause_now(self, places: Sequence[Place]) -> None:
+        """Hold a selection at once."""
+        if self._may(places):
+            self._take_action(Action(verb=Verb.PAUSE, now=True), places)
+
+    def cancel(self, places: Sequence[Place]) -> None:
+        """Choose how a selection ends."""
+        if not self._may(places):
+            return
+        found = endings(self._fleet, places)
+        if found:
+            self._choose(places, found, "End")
+        else:
+            self._app.say("a process is not cancelled: its tasks are, or interrupt it", "look")
+
+    def requeue(self, places: Sequence[Place]) -> None:
+        """Run errored samples again."""
+        if self._may(places):
+            self._take_action(REQUEUE_ERRORED.action, places)
+
+    def _take_action(self, action: Action, places: Sequence[Place]) -> None:
+        entry = entry_of(self._fleet, places, action)
+        if entry is not None:
+            self.take(entry)
+            return
+        kind = "sample" if isinstance(places[0], SampleKey) else "process"
+        self._app.say(f"{action.verb} is no action on a {kind}", "look")
+
+    def config(self, places: Sequence[Place]) -> None:
+        """Open the knobs of a selection; of a sample those of its task."""
+        if not self._may(places):
+            return
+        from tui.dialogs.config import ConfigDialog  # noqa: PLC0415
+
+        tasks = dict[Place, None].fromkeys(
+            each.task if isinstance(each, SampleKey) else each for each in places
+        )
+        entry = entry_of(self._fleet, tuple(tasks), _CONFIG)
+        if entry is None or entry.why_not is not None:
+            self._app.say(f"config: {entry.why_not if entry else 'nothing to set'}", "look")
+            return
+        self._app.push_screen(ConfigDialog(self, self._app.room, entry.places))
+
+    def undo(self) -> None:
+        """Take back the last plan that can be taken back."""
+        acting = self._acting
+        if acting is None:
+            self._may(())
+            return
+
+        async def ask(tell: Callable[[Progress], None], hurry: asyncio.Event) -> Plan:
+            del tell, hurry
+            return await acting.undo()
+
+        self._open("Take back the last plan", ask)
+
+    # Previews
+
+    def preview(
+        self, title: str, action: Action, places: Sequence[Place], *, reason: str = ""
+    ) -> None:
+        """Open the preview of an action; its plan is made while it is open."""
+        acting = self._acting
+        if acting is None:
+            self._may(places)
+            return
+
+        async def ask(tell: Callable[[Progress], None], hurry: asyncio.Event) -> Plan:
+            return await acting.plan(title, action, places, reason=reason, tell=tell, hurry=hurry)
+
+        self._open(title, ask)
+
+    def preview_plan(self, plan: Plan) -> None:
+        """Open the preview of a plan that is made already; asked again, it is made anew."""
+        acting = self._acting
+        if acting is None:
+            return
+        first = [plan]
+
+        async def ask(tell: Callable[[Progress], None], hurry: asyncio.Event) -> Plan:
+            if first:
+                return first.pop()
+            wishes = [(step.action, step.target) for step in plan.steps]
+            return await acting.plan_of(
+                plan.title, wishes, reason=plan.reason, tell=tell, hurry=hurry
+            )
+
+        self._open(plan.title, ask)
+
+    def _open(self, title: str, ask: Ask) -> None:
+        self._app.push_screen(PreviewDialog(self, title, ask=ask))
+
+    # Orders on their way
+
+    def carry_out(self, plan: Plan, *, words: str, yes: bool) -> Carrying:
+        """Carry out a plan that was confirmed, beside the keys."""
+        carrying = Carrying(plan)
+        carrying.listen(self._heard)
+        self._carryings = [carrying, *self._carryings][:_KEPT]
+        carrying.begin()
+        self._send(carrying, plan, words=words, yes=yes)
+        return carrying
+
+    def carry_on(self, carrying: Carrying, plan: Plan, *, words: str, yes: bool) -> None:
+        """Carry out what had changed since its preview, and was confirmed again."""
+        carrying.go_on()
+        self._send(carrying, plan, words=words, yes=yes)
+
+    def _send(self, carrying: Carrying, plan: Plan, *, words: str, yes: bool) -> None:
+        self._app.run_worker(
+            self._carried_out(carrying, plan, words=words, yes=yes),
+            name="carrying out",
+            exit_on_error=False,
+        )
+
+    async def _carried_out(self, carrying: Carrying, plan: Plan, *, words: str, yes: bool) -> None:
+        failed: Shown | None = Shown("carrying it out broke off: look before doing it again")
+        try:
+            assert self._acting is not None  # noqa: S101 - else there is no plan
+            await self._acting.carry_out(plan, words=words, yes=yes, tell=carrying.tell)
+            failed = None
+        except EvalroomError as error:
+            failed = shown(error.message, 300)
+        finally:
+            carrying.end(failed)
+
+    def _heard(self) -> None:
+        front = self._app.front
+        if front is not None:
+            front.say_totals()
+            front.say_keys()
+
+    def next_after(self, carrying: Carrying | None) -> Carrying | None:
+        """Return the next one whose outcomes are not dismissed, round and round."""
+        if carrying not in self._carryings:
+            return self._carryings[0] if self._carryings else None
+        after = self._carryings[(self._carryings.index(carrying) + 1) % len(self._carryings)]
+        return None if after is carrying else after
+
+    def put_away(self, carrying: Carrying) -> None:
+        """Dismiss the outcomes of a plan."""
+        if carrying in self._carryings and not carrying.is_running:
+            self._carryings.remove(carrying)
+            self._heard()
+
+    def outcomes(self) -> None:
+        """Open what became of the newest plan that is not dismissed."""
+        if not self._carryings:
+            self._app.say("nothing was ordered, or it is dismissed", "look")
+            return
+        newest = self._carryings[0]
+        self._app.push_screen(PreviewDialog(self, newest.plan.title, carrying=newest))
+
+    def totals(self) -> tuple[Span, ...]:
+        """Return what stands in the header of orders that are not dismissed; empty for none."""
+        if not self._carryings:
+            return ()
+        became = [each for carrying in self._carryings for each in carrying.became(self.orders)]
+        return (said("orders "), *summary(became))
+
+    def renew(self) -> None:
+        """Draw what a later look found out, where outcomes are on screen."""
+        top = self._app.screen
+        if isinstance(top, PreviewDialog):
+            top.renew()
+
+    def offered(self, places: Sequence[Place]) -> Iterable[Entry]:
+        """Return every action on a selection, for the palette."""
+        if self._acting is None or not places:
+            return ()
+        return (*entries(self._fleet, places), *calls(self._fleet, places))

@@ -1,0 +1,85 @@
+"""The keys of a screen that change something over there, through `tui.levers`."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from core.act.expand import Place
+from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey
+from tui.of_app import app_of
+from tui.panes.action_bar import ActionBar
+from tui.panes.table import TablePane
+from tui.screens.arranging import ArrangingScreen
+
+if TYPE_CHECKING:
+    from tui.app import RoomApp
+    from tui.levers import Levers
+
+
+class ActingScreen(ArrangingScreen, inherit_bindings=False):
+    """A screen whose selection can be acted on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_bar = ActionBar()
+
+    @property
+    def levers(self) -> "Levers":
+        """What the keys go to."""
+        return cast("RoomApp", app_of(self)).levers
+
+    def targets(self) -> tuple[Place, ...]:
+        """Return what an action is on: the marked rows, else what the cursor is on."""
+        raise NotImplementedError
+
+    def rows_shown(self) -> tuple[Place, ...]:
+        """Return every row of the current pane that is shown, where rows can be acted on."""
+        pane = self.panes[self.current]
+        rows = (row.key for row in pane.rows) if isinstance(pane, TablePane) else ()
+        return tuple(
+            cast("Place", key)
+            for key in rows
+            if isinstance(key, ProcessKey | TaskKey | SampleKey | ModelKey)
+            or (isinstance(key, str) and MachineName(key) in self._machines())
+        )
+
+    def _machines(self) -> Sequence[MachineName]:
+        return tuple(cast("RoomApp", app_of(self)).room.fleet.machines)
+
+    def say_actions(self) -> None:
+        """Draw the buttons of what can be done to the selection."""
+        if self.action_bar.display:
+            self.action_bar.show(self.levers.buttons(self.targets()))
+
+    def action_actions(self) -> None:
+        """Open the action menu of the selection."""
+        pane = self.panes[self.current]
+        what = f"{pane.title_text().split(' ')[0].lower()}" if pane.title_text() else "rows"
+        self.levers.menu(self.targets(), self.rows_shown(), what)
+
+    def action_pause(self) -> None:
+        """Pause the selection or, where it is paused, resume it."""
+        self.levers.pause(self.targets())
+
+    def action_pause_now(self) -> None:
+        """Hold the selection at once."""
+        self.levers.pause_now(self.targets())
+
+    def action_cancel(self) -> None:
+        """Choose how the selection ends."""
+        self.levers.cancel(self.targets())
+
+    def action_requeue(self) -> None:
+        """Run errored samples again."""
+        self.levers.requeue(self.targets())
+
+    def action_config(self) -> None:
+        """Open the knobs of the selection."""
+        self.levers.config(self.targets())
+
+    def action_undo(self) -> None:
+        """Take back the last thing that can be taken back."""
+        self.levers.undo()
+
+    def action_outcomes(self) -> None:
+        """Open what became of what was ordered."""
+        self.levers.outcomes()
