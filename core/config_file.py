@@ -66,6 +66,8 @@ def check_config(
         return default_config(), (_syntax(path, str(error)),)
     except RecursionError:
         return default_config(), (_wrong(path, None, "it is nested too deeply", ""),)
+    except ValueError:  # a TOMLDecodeError says where; a number of too many digits is none
+        return default_config(), (_wrong(path, None, "it holds a number of absurd length", ""),)
     reading = _Reading(path, lines_of(text))
     config = reading.config(table, actions)
     return config, reading.wrong()

@@ -1,6 +1,7 @@
 """The recorder: writes a room's events to a file beside the loop."""
 
 import os
+import stat
 import threading
 from pathlib import Path
 from queue import Full, Queue
@@ -19,7 +20,7 @@ class Recorder:
     """Writes every event it is called with, in order, as lines of JSON.
 
     The file is readable by its owner alone (0600), is begun anew, and holds whole lines up to
-    a moment ago whatever happens to the room.
+    a moment ago whatever happens to the room. A device or a pipe is written to as it is.
 
     Args:
         path: The file.
@@ -33,7 +34,8 @@ class Recorder:
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
             descriptor = os.open(path, flags, 0o600)
-            os.fchmod(descriptor, 0o600)
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):  # /dev/null belongs to everybody
+                os.fchmod(descriptor, 0o600)
         except OSError as error:
             raise StorageError(f"{path} can't be written: {error.strerror}") from error
         self._file: IO[str] = os.fdopen(descriptor, "w", encoding="utf-8")

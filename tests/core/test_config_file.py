@@ -178,6 +178,15 @@ def test_what_is_no_toml_is_told_with_its_line() -> None:
     assert "at its end" in the_one_wrong('a = """x\n')
 
 
+def test_a_number_of_absurd_length_is_wrong_and_nothing_else() -> None:
+    decimal, hexadecimal = "9" * 5_000, "0x" + "f" * 5_000
+    assert "absurd length" in the_one_wrong(f"[watch]\nfacts_every = {decimal}\n")
+    for table in ("[watch]\nfacts_every", "[storage]\ncap_mb", "[[machines]]\nname='a'\nport"):
+        assert wrongs(f"{table} = {hexadecimal}\n")
+    for infinite in ("inf", "-inf", "nan", "1e999"):
+        assert "from 1 to 3600" in the_one_wrong(f"[watch]\nfacts_every = {infinite}\n")
+
+
 def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_bytes(b"[screen]\n\xff\xfe\n")

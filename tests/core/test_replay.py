@@ -1,4 +1,6 @@
 import asyncio
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -135,3 +137,16 @@ def test_a_disk_that_fails_ends_the_recording() -> None:
     with pytest.raises(StorageError, match="No space left"):
         record_on(recorder)
     recorder.close()
+
+
+def test_a_recording_is_its_owners_alone_and_a_device_stays_everybodys(tmp_path: Path) -> None:
+    file, device = tmp_path / "room.jsonl", tmp_path / "null"
+    file.touch(0o644)
+    os.mkfifo(device)
+    device.chmod(0o666)
+    reader = os.open(device, os.O_RDONLY | os.O_NONBLOCK)
+    for path in (file, device):
+        Recorder(path).close()
+    os.close(reader)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(device.stat().st_mode) == 0o666
