@@ -1,5 +1,6 @@
 """What a hard pause costs: the samples in flight, and the time that each has left."""
 
+import asyncio
 from collections.abc import Iterable
 
 from core.act.look import Asker, Pace
@@ -18,27 +19,55 @@ from core.views.format import duration, plural
 
 _LISTED = 12
 _HEADER = 20.0
+_KEPT = 1_000
 
 
-async def held_notes(asker: Asker, target: Target, seen: Seen, pace: Pace) -> tuple[str, ...]:
-    """Return a line for each sample in flight: the time it has left while it is held.
+class Limits:
+    """The time limits of tasks as launched: read from each attempt's log header once."""
 
-    The wall clock runs on for a held sample: past its time limit it ends.
-    """
-    notes: list[str] = []
-    for key, row in _tasks(target, seen):
-        if not row.samples.in_flight:
-            continue
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+        self._launched: dict[tuple[TaskKey, str], int | None] = {}
+
+    async def held_notes(self, target: Target, seen: Seen, pace: Pace) -> tuple[str, ...]:
+        """Return a line for each sample in flight: the time it has left while it is held.
+
+        The wall clock runs on for a held sample: past its time limit it ends.
+        """
+        flying = [(key, row) for key, row in _tasks(target, seen) if row.samples.in_flight]
+        told = await asyncio.gather(*(self._notes(key, row, pace) for key, row in flying))
+        return tuple(note for notes in told for note in notes)
+
+    async def _notes(self, key: TaskKey, row: TaskRow, pace: Pace) -> list[str]:
         try:
-            limit, known = await _time_limit(asker, key, pace)
-            running = await _running(asker, key, row, pace)
+            limit, known = await self._time_limit(key, row, pace)
+            running = await _running(self._asker, key, row, pace)
         except (RequestFailed, AnswerMalformed) as error:
-            notes.append(f"{shown(row.task, 60)}: its samples can't be listed: {error.message}")
-            continue
-        if not known:
-            notes.append(f"{shown(row.task, 60)}: its time limit is not known")
-        notes += _lines(running, limit, known=known)
-    return tuple(notes)
+            return [f"{shown(row.task, 60)}: its samples can't be listed: {error.message}"]
+        unknown = [] if known else [f"{shown(row.task, 60)}: its time limit is not known"]
+        return [*unknown, *_lines(running, limit, known=known)]
+
+    async def _time_limit(self, key: TaskKey, row: TaskRow, pace: Pace) -> tuple[int | None, bool]:
+        """Return a task's time limit in seconds (None: none), and whether that is known."""
+        reply = await self._asker.read(key.process, routes.task_config(key.task_id))
+        await pace.after(reply.took)
+        view = config_view(good_body(reply, "its knobs", "task config"))
+        override = view.limits.get("time_limit")
+        if override is not None:
+            return override, True
+        attempt = (key, row.eval_id)
+        if attempt not in self._launched:
+            try:
+                header = await self._asker.header(key, deadline=_HEADER)
+                if header.error is not None or header.status != 0:
+                    return None, False
+                config = inner(inner(parse_object(header.body), "eval"), "config")
+            except (RequestFailed, AnswerMalformed):
+                return None, False
+            if len(self._launched) >= _KEPT:
+                self._launched.clear()
+            self._launched[attempt] = count(config, "time_limit")
+        return self._launched[attempt], True
 
 
 def _tasks(target: Target, seen: Seen) -> Iterable[tuple[TaskKey, TaskRow]]:
@@ -53,23 +82,6 @@ def _tasks(target: Target, seen: Seen) -> Iterable[tuple[TaskKey, TaskRow]]:
             return [(TaskKey(target.process, row.task_id), row) for row in rows]
         case ProcessKey():
             return [(TaskKey(target, row.task_id), row) for row in seen.running]
-
-
-async def _time_limit(asker: Asker, key: TaskKey, pace: Pace) -> tuple[int | None, bool]:
-    """Return a task's time limit in seconds (None: none), and whether that is known."""
-    reply = await asker.read(key.process, routes.task_config(key.task_id))
-    await pace.after(reply.took)
-    override = config_view(good_body(reply, "its knobs", "task config")).limits.get("time_limit")
-    if override is not None:
-        return override, True
-    try:
-        header = await asker.header(key, deadline=_HEADER)
-        if header.error is not None or header.status != 0:
-            return None, False
-        config = inner(inner(parse_object(header.body), "eval"), "config")
-    except (RequestFailed, AnswerMalformed):
-        return None, False
-    return count(config, "time_limit"), True
 
 
 async def _running(asker: Asker, key: TaskKey, row: TaskRow, pace: Pace) -> tuple[Sample, ...]:

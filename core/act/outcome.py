@@ -68,13 +68,21 @@ def _said(action: Action, answer: JsonObject) -> str:
     reason = text(answer, "reason")
     if reason:
         return shown(reason, 300)
-    match action.verb:
-        case Verb.SCORE:
-            return "scoring has begun"
-        case Verb.REQUEUE:
-            return f"queued for run {count(answer, 'attempt') or '?'}"
-        case _:
-            return "done"
+    if action.verb is Verb.REQUEUE:
+        return f"queued for run {count(answer, 'attempt') or '?'}"
+    return _APPLIED.get(action.verb, "done")
+
+
+_APPLIED = {
+    Verb.PAUSE: "paused",
+    Verb.RESUME: "resumed",
+    Verb.DRAIN: "it drains",
+    Verb.CANCEL: "it is being ended",
+    Verb.CANCEL_CALL: "the call is being ended",
+    Verb.SCORE: "scoring has begun",
+    Verb.KEEP: "kept",
+    Verb.RELEASE: "released",
+}
 
 
 def _configured(answer: JsonObject) -> Outcome:

@@ -9,7 +9,7 @@ from core.act.action import Action, Verb, offer_of, scope_of
 from core.act.basis import basis_of
 from core.act.commands import equivalent
 from core.act.computed import HUSK_AFTER, computed_preview, end_preview, interrupt_preview
-from core.act.limits import held_notes
+from core.act.limits import Limits
 from core.act.look import Asker, Looks, Pace
 from core.act.names import name_of, where_of
 from core.act.order import Order
@@ -65,6 +65,7 @@ class Planner:
         self._author = author
         self._recent = recent
         self._surfaces: dict[ProcessKey, Surface] = {}
+        self._limits = Limits(asker)
 
     async def plan(
         self,
@@ -212,7 +213,7 @@ class Planner:
             return config_preview(action, body, answer, seen)
         preview = preview_of(action, target, answer, seen)
         if notes and action.now and not preview.is_noop:
-            held = await held_notes(self._asker, target, seen, pace)
+            held = await self._limits.held_notes(target, seen, pace)
             preview = replace(preview, notes=(*preview.notes, *held))
         return preview
 

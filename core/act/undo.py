@@ -2,7 +2,7 @@
 
 from core.act.action import Action, Change, Verb
 from core.act.basis import Basis, name_of
-from core.ids import ProcessKey, Target
+from core.ids import ProcessKey, SampleKey, Target
 
 _PAUSES = {
     "none": Action(verb=Verb.RESUME),
@@ -55,13 +55,15 @@ CLEARABLE = frozenset(
 """Knobs whose override can be taken away again."""
 
 
-def undo_sentence(action: Action, undo: Action | None) -> str:
+def undo_sentence(action: Action, undo: Action | None, target: Target | None = None) -> str:
     """Return how an action is undone, for its preview."""
     if undo is not None:
         return "can be undone"
     match action.verb:
         case Verb.REQUEUE:
             return "can't be undone (while it waits, cancel takes it out of the queue again)"
+        case Verb.CANCEL if isinstance(target, SampleKey):
+            return "can't be undone; one that ends cancelled or errored can be requeued"
         case Verb.DRAIN | Verb.CANCEL:
             return "can't be undone; what is abandoned can be run later with inspect eval-retry"
         case _:

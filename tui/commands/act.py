@@ -203,14 +203,21 @@ def _status_of_preview(plan: Plan) -> int:
 
 
 def _status(told: Sequence[Told]) -> int:
-    """All done or no-op: 0. Nothing sent for being refused or changed: 4. Else 1."""
+    """All done or no-op: 0. None reachable: 3. Nothing sent, refused or changed: 4. Else 1."""
     good = {OrderState.DONE, OrderState.NOOP}
+    if told and all(_is_out_of_reach(each) for each in told):
+        return NOBODY_REACHED
     states = [each.outcome.state if each.outcome is not None else None for each in told]
     if all(state in good for state in states):
         return 0
     if all(state in {None, OrderState.REFUSED, *good} for state in states):
         return REFUSED
     return FAILED
+
+
+def _is_out_of_reach(told: Told) -> bool:
+    refusal = told.step.refusal
+    return refusal is not None and refusal.kind == "unreachable"
 
 
 def _nobody(desk: Looker, action: Action, asked: Asked) -> int:

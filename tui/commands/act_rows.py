@@ -54,7 +54,7 @@ def _said(step: Step) -> list[str]:
     lines = [f"  {preview.sentence} ({source})"]
     lines += [f"  note: {note}" for note in preview.notes]
     lines += [f"  withheld: {each.size} (--content shows it)" for each in preview.withheld]
-    lines += [f"  {undo_sentence(step.action, step.undo)}"]
+    lines += [f"  {undo_sentence(step.action, step.undo, step.target)}"]
     production = ", on a production machine" if step.is_production else ""
     whose = "launched here" if step.is_ours else "launched by somebody else"
     return [*lines, f"  {whose}{production}", f"  $ {shown(step.command, 1_000)}"]
@@ -127,7 +127,7 @@ def _preview(step: Step, *, content: bool) -> Json:
         "skipped": refusal.kind if refusal is not None else None,
         "ours": step.is_ours,
         "production": step.is_production,
-        "undo": undo_sentence(step.action, step.undo),
+        "undo": undo_sentence(step.action, step.undo, step.target),
         "withheld": [each.size for each in preview.withheld],
     }
     if content:
