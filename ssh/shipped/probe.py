@@ -1413,7 +1413,7 @@ class Reading(threading.Thread):
             except ToolHung as hung:
                 self.since = self.since or self.began
                 self.state, self.error = "stuck", text_of(hung)
-            except (ToolFailed, OSError, ValueError, KeyError, TypeError, AttributeError) as failed:
+            except Exception as failed:  # a tool may print anything; the next reading may do
                 self.value, self.state, self.since = None, "failed", None
                 self.error = text_of(failed)[:300]
             self.began = None
@@ -1435,13 +1435,16 @@ class Reading(threading.Thread):
 MIB = 1024 * 1024
 
 
+WHOLE = re.compile(r"[0-9]{1,18}\Z")
+
+
 def field(text, scale=1):
     """A number of nvidia-smi's csv; [N/A], [Unknown Error] and the like are None."""
     try:
         value = float(text.strip().split()[0])
     except (ValueError, IndexError):
         return None
-    if not math.isfinite(value):
+    if not abs(value * scale) < 2.0**63:  # also not-a-number
         return None
     return int(value * scale) if scale != 1 else value
 
@@ -1470,7 +1473,7 @@ def read_nvidia(tool):
     gpus, lost = [], []
     for line in out.decode("utf-8", "replace").splitlines():
         cells = [cell.strip() for cell in line.split(",")]
-        if len(cells) >= len(names) and cells[0].isdigit():
+        if len(cells) >= len(names) and WHOLE.match(cells[0]):
             if len(cells) > len(names):  # a name with a comma
                 extra = len(cells) - len(names)
                 cells[2 : 3 + extra] = [", ".join(cells[2 : 3 + extra])]
@@ -1547,7 +1550,7 @@ def with_slices(tool, gpus):
     slices = collections.defaultdict(list)
     current = None
     for line in out.decode("utf-8", "replace").splitlines():
-        top = re.match(r"GPU (\d+):", line)
+        top = re.match(r"GPU ([0-9]{1,18}):", line)
         if top:
             current = int(top.group(1))
         part = re.match(r"\s+MIG (\S+)\s+Device\s+\d+: \(UUID: (MIG-[^)]+)\)", line)
@@ -1572,7 +1575,7 @@ def with_pids(tool, gpus):
     by_uuid = {gpu["uuid"]: gpu for gpu in gpus if gpu["uuid"]}
     for line in out.decode("utf-8", "replace").splitlines():
         cells = [cell.strip() for cell in line.split(",")]
-        if len(cells) == 3 and cells[1].isdigit() and cells[0] in by_uuid:
+        if len(cells) == 3 and WHOLE.match(cells[1]) and cells[0] in by_uuid:
             pids = by_uuid[cells[0]]["pids"]
             if len(pids) < 256:
                 pids.append({"pid": int(cells[1]), "memory": field(cells[2], MIB)})
@@ -1598,7 +1601,7 @@ def read_rocm(tool):
     )  # fmt: skip
     gpus = []
     for name, card in sorted(cards.items()):
-        found = re.match(r"card(\d+)\Z", name)
+        found = re.match(r"card([0-9]{1,18})\Z", name)
         if not found or not isinstance(card, dict):
             continue
         row = blank_gpu(int(found.group(1)))
@@ -1640,15 +1643,15 @@ def rocm_pids(tool, gpus):
     by_index = {gpu["index"]: gpu for gpu in gpus}
     memory = {}
     for key, value in names.items():
-        found = re.match(r"PID\s*(\d+)", key)
+        found = re.match(r"PID\s*([0-9]{1,18})\b", key)
         cells = [cell.strip() for cell in str(value).split(",")]
         if found:
             memory[int(found.group(1))] = (
-                int(cells[2]) if len(cells) > 2 and cells[2].isdigit() else None
+                int(cells[2]) if len(cells) > 2 and WHOLE.match(cells[2]) else None
             )
     for key, value in where.items():
-        found = re.match(r"PID\s*(\d+)", key)
-        cards = [int(card) for card in re.findall(r"\d+", str(value))]
+        found = re.match(r"PID\s*([0-9]{1,18})\b", key)
+        cards = [int(card) for card in re.findall(r"\b[0-9]{1,18}\b", str(value))]
         for card in cards if found else ():
             if card in by_index:
                 used = memory.get(int(found.group(1)))
@@ -1664,9 +1667,10 @@ def size_of(text):
     step = 1024 if found.group(3) else 1000
     power = " KMGTP".index((found.group(2) or " ").upper())
     try:
-        return int(float(found.group(1)) * step**power)
+        size = float(found.group(1)) * step**power
     except ValueError:
         return None
+    return int(size) if size < 2.0**63 else None
 
 
 def json_lines(data, limit=500):

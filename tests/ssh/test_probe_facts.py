@@ -3,10 +3,11 @@
 
 import json
 import os
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -280,3 +281,43 @@ def test_a_tool_that_hangs_is_stuck_since_then_and_holds_up_nothing(
         later = facts_of(probe, lambda facts: facts["at"] > since + 3)
         assert later["gpu_since"] == since
         assert count.read_text().count("x") <= 3
+
+
+ABSURD = f"""\
+², GPU-aa, a superscript is no index, 1, 2, 3, 4, 5, 6, Disabled
+{"9" * 5_000}, GPU-bb, no index, 1, 2, 3, 4, 5, 6, Disabled
+7, GPU-cc, NVIDIA A100, 1e999, 1e308, 1e300, nan, -inf, {"9" * 5_000}, Disabled
+"""
+
+
+def test_absurd_numbers_of_a_tool_are_unknown(probe: ModuleType, tools: Path, tool: Tool) -> None:
+    apps = f"GPU-cc, ², 5\nGPU-cc, {'9' * 5_000}, 5\nGPU-cc, 42, 1e308\n"
+    tool("nvidia-smi", nvidia(ABSURD, apps))
+    [gpu] = read_gpus(probe, tools)
+    assert (gpu["index"], gpu["pids"]) == (7, [{"pid": 42, "memory": None}])
+    assert {
+        gpu[name] for name in ("utilisation", "memory_used", "memory_total", "temperature", "power")
+    } == {None}
+    assert probe.size_of("9" * 400 + "PiB / 3") is None
+
+
+def test_a_reading_that_breaks_in_any_way_is_read_again(
+    probe: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds: list[int] = []
+
+    def read() -> str:
+        rounds.append(1)
+        if len(rounds) == 1:
+            raise OverflowError("what nobody thought of")
+        if len(rounds) > 2:
+            threading.Event().wait()  # its thread has done its work here
+        return "fine"
+
+    monkeypatch.setattr(probe, "PROBE", SimpleNamespace(polling=True), raising=False)
+    reading = probe.Reading("any", 0.01, read, lambda: None)
+    reading.start()
+    end = time.monotonic() + 10
+    while len(rounds) < 3 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert reading.value == "fine"
