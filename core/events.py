@@ -7,7 +7,7 @@ fold case exist for each; a test holds that.
 from dataclasses import dataclass
 
 from core.act.order import Order, OrderState
-from core.ids import MachineName, ProcessKey, TaskKey
+from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
 from core.model.process import ProcessState
 from core.model.sample import Sample, SampleCounts
@@ -201,6 +201,21 @@ class Dismissed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContentRevealed:
+    """The operator asked for what the evaluated agent wrote in a sample. Never what it was.
+
+    Attributes:
+        eval_id: Of the attempt.
+        operator: Who; the journal adds it, elsewhere it is empty.
+    """
+
+    at: float
+    sample: SampleKey
+    eval_id: str
+    operator: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimePassed:
     """A minute went by: what ended long ago leaves the fleet.
 
@@ -251,6 +266,7 @@ Event = (
     | LogUnreadable
     | ScoreSeen
     | Dismissed
+    | ContentRevealed
     | TimePassed
     | OrderGiven
     | OrderEnded

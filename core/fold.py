@@ -7,6 +7,7 @@ end of a process and then time, or the operator, take things out of the fleet.
 from typing import assert_never
 
 from core.events import (
+    ContentRevealed,
     Dismissed,
     Event,
     LinkChanged,
@@ -97,6 +98,8 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return forget(fleet, {event.process})
         case TimePassed():
             return forget(fleet, _long_gone(fleet, event.at - event.keep_gone))
+        case ContentRevealed():
+            return fleet
         case OrderGiven():
             return give_order(fleet, event)
         case OrderEnded():

@@ -1,6 +1,7 @@
 """What an event is about, as the journal's columns."""
 
 from core.events import (
+    ContentRevealed,
     Dismissed,
     Event,
     LinkChanged,
@@ -54,6 +55,8 @@ def about(event: Event) -> About:
             | ScoreSeen(task=task)
         ):
             return task_columns(task)
+        case ContentRevealed(sample=sample):
+            return task_columns(sample.task)
         case OrderGiven(order=order):
             return process_columns(order.address.process)
         case TimePassed() | OrderEnded():

@@ -5,19 +5,22 @@ after a day one in ten minutes, after a week one an hour); when the file is stil
 its limit, the oldest goes: events and progress first, settled orders once none of those is left.
 """
 
+import asyncio
 import math
 import secrets
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 
 from core.codec import line_of
-from core.events import Event
+from core.events import ContentRevealed, Event
 from core.ids import TaskKey
 from core.model.task import ProgressPoint
 from core.ports import Clock
 from storage.about import about, task_columns
 from storage.database import Database
 from storage.history import progress_of
+from storage.instance import operator_name
 from storage.worth import Worth
 
 TIDY_EVERY = 600.0
@@ -43,6 +46,7 @@ class Journal:
         self._desk = secrets.token_hex(4)
         self._last: dict[TaskKey, ProgressPoint] = {}
         self._tidied: float | None = None
+        self._operator: str | None = None
 
     async def keep(self, events: Sequence[Event]) -> None:
         """Write the events worth keeping; returns when they are on disk.
@@ -53,7 +57,7 @@ class Journal:
         worth = [each for each in map(self._worth.of, events) if each is not None]
         if not worth:
             return
-        rows = [self._row(event) for event in worth]
+        rows = [self._row(await self._signed(event)) for event in worth]
 
         def work(connection: sqlite3.Connection) -> None:
             connection.executemany(
@@ -112,6 +116,14 @@ class Journal:
             != (point.done, point.errored, point.in_flight, point.tokens)
             or point.at - last.at >= _REST_KEPT
         )
+
+    async def _signed(self, event: Event) -> Event:
+        """Return an event with who did it, where that is asked of it."""
+        if not isinstance(event, ContentRevealed) or event.operator:
+            return event
+        if self._operator is None:
+            self._operator = await asyncio.to_thread(operator_name)
+        return replace(event, operator=self._operator)
 
     def _row(self, event: Event) -> tuple[object, ...]:
         return (event.at, self._desk, type(event).__name__, *about(event), line_of(event))

@@ -7,6 +7,7 @@ for weeks: a few lines per process, task and link.
 from dataclasses import replace
 
 from core.events import (
+    ContentRevealed,
     Dismissed,
     Event,
     LinkChanged,
@@ -63,7 +64,7 @@ class Worth:
             case LogUnreadable(task=task):
                 return is_new(task, "unreadable", event.reason)
             case _:
-                return isinstance(event, LogRead | Dismissed)
+                return isinstance(event, LogRead | Dismissed | ContentRevealed)
 
     def _is_link_news(self, event: LinkChanged) -> bool:
         """A link that tries again and fails as before is no news."""

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from core.errors import UsageWrong
 from core.text import shown
 from tui.arguments import Words, parsed
 from tui.endings import cause_of, ended_by, keep_crash, run_loop, version
-from tui.making import WallClock, acting_of, desk_of, history_of, running
+from tui.making import WallClock, acting_of, desk_of, history_of, keep_at_once, running
 from tui.quiet import silence_libraries
 
 if TYPE_CHECKING:
@@ -185,7 +186,9 @@ def _command(words: Words) -> "Callable[[Desk], Awaitable[int]]":
         case "sample":
             from tui.commands.samples import sample  # noqa: PLC0415
 
-            return lambda desk: sample(desk, **given, as_json=as_json)
+            config = _read_config(words)
+            keep = partial(keep_at_once, config)
+            return lambda desk: sample(desk, **given, as_json=as_json, keep=keep)
         case _:
             raise UsageWrong(f"no command {shown(words.command)}")
 

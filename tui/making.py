@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import sys
 import time
 from collections.abc import AsyncGenerator, Generator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from core.act.hands import OrderBook
     from core.config import Config, MachineConfig
     from core.desk import Desk
-    from core.events import MachineNamed
+    from core.events import Event, MachineNamed
     from core.ports import Ask, Keeping
     from storage.paths import Paths
 
@@ -160,6 +161,24 @@ async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[Histor
         )
     finally:
         await database.close()
+
+
+async def keep_at_once(config: "Config", event: "Event") -> None:
+    """Put an event into the history from a command that keeps nothing else.
+
+    Where that fails it is told, and the command goes on: as in a room without a history.
+    """
+    from storage.paths import paths  # noqa: PLC0415
+
+    async with history_of(config, paths()) as history:
+        said = history.said
+        try:
+            if history.keeping is not None:
+                await history.keeping.keep([event])
+        except StorageError as error:
+            said = f"nothing is kept: {error.message} {error.advice}"
+    if said:
+        print(f"evalroom: {shown(said, 400)}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def acting_of(desk: "Desk", history: History) -> "Acting":

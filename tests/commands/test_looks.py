@@ -2,7 +2,9 @@
 
 import json
 import os
+import sqlite3
 import time
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -141,6 +143,10 @@ def test_hostile_text_of_an_eval_reaches_the_output_harmless(
     as_json = home.run(*one, "--messages", "--content", "--json").out
     assert as_json.isascii()
     assert "\x1b" not in as_json
+    with closing(sqlite3.connect(home.folder / ".local/share/evalroom/history.sqlite3")) as history:
+        kept = [json.loads(body) for (body,) in history.execute("SELECT body FROM event")]
+    assert [each["event"] for each in kept] == ["ContentRevealed"] * 4
+    assert all(each["operator"] for each in kept)
 
 
 def test_a_machine_that_is_down_says_so_and_the_rest_is_shown(home: Home) -> None:

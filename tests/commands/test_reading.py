@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from core.errors import NotThere, RequestFailed, TooLarge, Unsupported
+from core.events import ContentRevealed
 from core.fleet import Fleet
 from core.ids import ProcessKey
 from core.ports import Reply
@@ -12,6 +13,10 @@ from tests.support.fleets import NOW, fleet_after, link, named, process_seen, ta
 from tui.commands.samples import sample, samples
 
 PYTHON = "/opt/my venv/bin/python"
+
+
+async def no_journal(event: ContentRevealed) -> None:
+    del event
 
 
 class Refusing:
@@ -39,7 +44,9 @@ async def ask(desk: Any, part: str) -> None:
     if part == "samples":
         await samples(desk, **asked, status=None, all_rows=False)
     else:
-        await sample(desk, **asked, sample_id="s", epoch=1, part=part, content=False)
+        await sample(
+            desk, **asked, sample_id="s", epoch=1, part=part, content=False, keep=no_journal
+        )
 
 
 @pytest.mark.parametrize(

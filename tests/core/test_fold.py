@@ -336,7 +336,7 @@ def test_any_events_fold_and_never_touch_the_fleet_before(events: list[Event]) -
 
 
 def test_every_event_has_a_case() -> None:
-    assert len(KINDS) == 18
+    assert len(KINDS) == 19
 
 
 @given(

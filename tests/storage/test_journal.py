@@ -7,6 +7,7 @@ import pytest
 
 from core.codec import event_of, line_of
 from core.events import (
+    ContentRevealed,
     Event,
     LinkChanged,
     LinkHeard,
@@ -20,7 +21,7 @@ from core.events import (
     TasksSeen,
     TimePassed,
 )
-from core.ids import MachineName, ProcessKey, TaskKey
+from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.machine import LinkState, MachineFacts
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts
@@ -28,6 +29,7 @@ from core.model.task import LogHeader, Metric, ProgressPoint, TaskCounts, TaskRo
 from storage.about import about
 from storage.database import Database
 from storage.history import events_kept
+from storage.instance import operator_name
 from storage.journal import Journal
 from storage.worth import Worth
 from tests.support.clocks import SetClock
@@ -64,6 +66,7 @@ SAMPLES_OF_EVENTS: tuple[Event, ...] = (
     MachineRead(at=6, machine=M, facts=MachineFacts(at=6, load=(1.0, 2.0))),
     ProcessGone(at=7, process=P),
     LogRead(at=8, task=T, header=LogHeader(location="/l", status="success")),
+    ContentRevealed(at=9, sample=SampleKey(T, "s1", 1), eval_id="e", operator="Ada"),
 )
 
 
@@ -74,9 +77,18 @@ async def test_what_is_kept_comes_back_as_it_was(path: Path) -> None:
         assert tuple(each.event for each in reversed(kept)) == SAMPLES_OF_EVENTS
         assert len({each.desk for each in kept}) == 1
         of_task = await events_kept(database, task_id="abc")
-        assert [type(each.event) for each in of_task] == [LogRead, ScoreSeen]
+        assert [type(each.event) for each in of_task] == [ContentRevealed, LogRead, ScoreSeen]
         page = await events_kept(database, before=kept[2].number, limit=2)
         assert page == kept[3:5]
+
+
+async def test_who_asked_for_content_is_added_by_the_journal(path: Path) -> None:
+    asked = ContentRevealed(at=9, sample=SampleKey(T, 1, 2), eval_id="e")
+    async with Database.at(path) as database:
+        await journal(database, SetClock()).keep([asked, replace(asked, at=10.0)])
+        kept = [each.event for each in reversed(await events_kept(database))]
+    assert kept == [replace(asked, at=at, operator=operator_name()) for at in (9, 10.0)]
+    assert operator_name()
 
 
 async def test_the_pulse_is_not_kept(path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core import events as ev
 from core.act.action import Action, Change, Verb
 from core.act.order import Instance, Order, OrderState
-from core.ids import Address, MachineName, ProcessKey, TaskKey
+from core.ids import Address, MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.machine import (
     Container,
     Disk,
@@ -350,6 +350,11 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
         ev.LogUnreadable: {"task": task, "reason": texts},
         ev.ScoreSeen: {"task": task, "metrics": tuples(metrics)},
         ev.Dismissed: {"process": process},
+        ev.ContentRevealed: {
+            "sample": st.builds(SampleKey, task, whole | texts, whole),
+            "eval_id": texts,
+            "operator": texts,
+        },
         ev.OrderGiven: {"order": orders_of(names)},
         ev.OrderEnded: {
             "order": st.sampled_from(["o1", "o2", "o3"]),

@@ -3,8 +3,10 @@
 import json
 from typing import Any
 
+from core.events import ContentRevealed
 from core.ids import SampleKey
 from tests.support.fleets import (
+    NOW,
     fleet_after,
     link,
     named,
@@ -79,6 +81,10 @@ def reads(room: FakeRoom) -> list[str]:
     return [what for name, what in room.asked if name == "read"]
 
 
+def revealed(room: FakeRoom) -> list[ContentRevealed]:
+    return [what for name, what in room.asked if name == "post"]
+
+
 async def test_nothing_is_read_before_a_sample_is_opened() -> None:
     room, app = opened()
     async with app.run_test(size=(120, 40)) as pilot:
@@ -106,8 +112,10 @@ async def test_content_is_fetched_only_after_the_key_and_shown_harmless() -> Non
         await pilot.pause()
         app.go(KEY)
         await shows(pilot, "withheld; ! shows it")
+        assert not revealed(room)
         await pilot.press("exclamation_mark")
         await shows(pilot, "boom ␛[31m⟦202E⟧ at line 3")
+        assert revealed(room) == [ContentRevealed(at=NOW, sample=KEY, eval_id="e-t1")]
         assert "content=true" in reads(room)[-1]
         assert "first try" in screen_text(app)
         await pilot.press("2")

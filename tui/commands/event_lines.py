@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.events import (
+    ContentRevealed,
     Dismissed,
     Event,
     LinkChanged,
@@ -105,6 +106,9 @@ class EventLines:
             case ScoreSeen(task=task, metrics=metrics):
                 said = f"{self._name(task)} scores {', '.join(score_words(metrics))}"
                 return [said] if self._is_new((task, "score"), metrics) else []
+            case ContentRevealed(sample=sample):
+                which = f"{shown(sample.sample_id, 60)}/{sample.epoch}"
+                return [f"{self._name(sample.task)} {which}: what the agent wrote was asked for"]
             case OrderGiven(order=order):
                 self._orders[order.id] = f"{order.action.verb} {order.name}"
                 return [f"{order.instance.operator} orders {order.action.verb}: {order.name}"]

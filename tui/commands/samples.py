@@ -1,10 +1,12 @@
 """`evalroom samples TASK` and `evalroom sample TASK ID [EPOCH]`."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from core.ctl.decode import as_number
+from core.events import ContentRevealed
+from core.ids import SampleKey
 from core.text import shown, shown_lines
 from core.views import format as fmt
 from tui.commands.answers import Json
@@ -13,6 +15,8 @@ from tui.commands.printing import aligned, print_json, print_lines
 from tui.commands.reading import find, sample_of, samples_of
 
 _ONE_LINE = 100
+
+Keep = Callable[[ContentRevealed], Awaitable[None]]
 
 
 async def samples(
@@ -119,13 +123,19 @@ async def sample(
     content: bool,
     timeout: float,
     as_json: bool,
+    keep: Keep,
 ) -> int:
     """Print one sample: its detail, events, messages or store.
+
+    That content is asked for is put into the journal (`keep`) before it is.
 
     Raises:
         TargetUnclear, RequestFailed, AnswerMalformed: There is no good answer.
     """
     found = await find(desk, task, timeout)
+    if content:
+        key = SampleKey(found.key, sample_id, epoch or 1)
+        await keep(ContentRevealed(at=desk.now(), sample=key, eval_id=found.row.eval_id))
     answer = await sample_of(desk, found, sample_id, epoch, part=part, content=content)
     if as_json:
         print_json(answer)

@@ -10,6 +10,7 @@ from typing import cast
 from core.ctl.following import Following
 from core.ctl.reads import follow_events, read_messages, read_sample, read_store
 from core.errors import NotThere
+from core.events import ContentRevealed
 from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey
 from core.model.detail import Messages, SampleDetail, Store
@@ -87,11 +88,20 @@ class SampleScreen(ReadingScreen):
         """Fetch what the agent wrote in this sample, and show it."""
         if not self._content:
             self._content = True
+            self._tell_the_journal()
             self._following = Following()
             self._read_once.clear()
             self.read_soon()
             self.say_keys()
             self.room_app.say("what the agent wrote is shown until you leave this sample", "look")
+
+    def _tell_the_journal(self) -> None:
+        """Leave behind who asked for the content of which sample, and when; never what it was."""
+        room = self.room_app.room
+        task = room.fleet.tasks.get(self.key.task)
+        if task is not None and not room.is_replay:
+            eval_id = task.row.eval_id
+            room.post(ContentRevealed(at=room.now(), sample=self.key, eval_id=eval_id))
 
     async def read_current(self) -> bool:
         """Read what the tab on screen needs."""
