@@ -10,7 +10,7 @@ from core.model.machine import LinkState, Machine
 from core.model.process import ProcessState
 from tui.copies import copy_text
 from tui.dialogs.ask import AcceptKey
-from tui.places import Place
+from tui.places import JournalOfOrders, Place
 from tui.signing_in import retry_or_sign_in
 
 if TYPE_CHECKING:
@@ -113,5 +113,7 @@ def machine_of(place: Place) -> MachineName | None:
             return place.task.machine
         case ProcessKey() | TaskKey():
             return place.machine
+        case JournalOfOrders():
+            return None
         case _:
             return place

@@ -20,7 +20,7 @@ from tui.acts import Acts
 from tui.bindings import bindings
 from tui.dialogs.ask import AskSecret, Leave
 from tui.keys import BY_NAME, Key, labels, remapped
-from tui.places import Place, Way, is_there
+from tui.places import JOURNAL, Place, Way, is_there
 from tui.remembered import Remembered, remembered_of
 from tui.screens.base import PanesScreen
 from tui.screens.places import screen_for
@@ -245,6 +245,10 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         """Walk forward again."""
         self._way = self._way.newer()
         self._show_place()
+
+    def action_journal(self) -> None:
+        """Open the journal of orders."""
+        self.go(JOURNAL)
 
     def _show_place(self) -> None:
         front = self.front

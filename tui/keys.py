@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Where = Literal["everywhere", "panes", "list", "table", "sample"]
+Where = Literal["everywhere", "panes", "list", "table", "sample", "journal"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +176,15 @@ KEYS: tuple[Key, ...] = (
         in_bar=True,
     ),
     Key(
+        name="write",
+        keys="w",
+        action="write",
+        word="write",
+        help="Write the orders that are shown to a file, a line of JSON each.",
+        where="journal",
+        in_bar=True,
+    ),
+    Key(
         name="retry",
         keys="r",
         action="retry",
@@ -216,6 +225,14 @@ KEYS: tuple[Key, ...] = (
         action="app.newer",
         word="newer",
         help="Walk forward again.",
+        where="everywhere",
+    ),
+    Key(
+        name="journal",
+        keys="J",
+        action="app.journal",
+        word="journal",
+        help="The journal of orders: what was done, by whom, and what became of it.",
         where="everywhere",
     ),
     Key(

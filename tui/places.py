@@ -5,7 +5,18 @@ from dataclasses import dataclass
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 
-Place = MachineName | ProcessKey | TaskKey | SampleKey | None
+
+@dataclass(frozen=True, slots=True)
+class JournalOfOrders:
+    """The place of the journal of orders."""
+
+
+JOURNAL = JournalOfOrders()
+
+Subject = MachineName | ProcessKey | TaskKey | SampleKey
+"""A thing of the fleet that has a screen."""
+
+Place = Subject | JournalOfOrders | None
 """What a screen is about; None is the room itself."""
 
 _LONGEST = 100
@@ -47,7 +58,7 @@ class Way:
 def is_there(fleet: Fleet, place: Place) -> bool:
     """Return whether the fleet knows a place."""
     match place:
-        case None:
+        case None | JournalOfOrders():
             return True
         case SampleKey():
             task = fleet.tasks.get(place.task)

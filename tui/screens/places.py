@@ -1,7 +1,7 @@
 """Which screen shows which place."""
 
 from core.ids import ProcessKey, SampleKey, TaskKey
-from tui.places import Place
+from tui.places import JournalOfOrders, Place
 from tui.screens.base import PanesScreen
 
 
@@ -21,6 +21,10 @@ def screen_for(place: Place) -> PanesScreen:
             from tui.screens.process import ProcessScreen  # noqa: PLC0415
 
             return ProcessScreen(place)
+        case JournalOfOrders():
+            from tui.screens.journal import JournalScreen  # noqa: PLC0415
+
+            return JournalScreen(place)
         case None:
             raise ValueError("the room has its one screen")
         case _:

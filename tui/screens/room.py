@@ -13,7 +13,7 @@ from core.views.samples import samples_table
 from core.views.tasks import tasks_table
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
-from tui.places import Place
+from tui.places import Place, Subject
 from tui.screens.base import PanesScreen, put
 
 _SAMPLES_LEAST = 7
@@ -67,7 +67,7 @@ class RoomScreen(PanesScreen):
             return self._about(self.findings.cursor_key)
         return super().selected()
 
-    def _about(self, key: object) -> Place:
+    def _about(self, key: object) -> Subject | None:
         findings = self.room_app.room.fleet.findings
         finding = next((each for each in findings if each.id == key), None)
         return place_of(finding) if finding is not None else None
@@ -86,7 +86,7 @@ class RoomScreen(PanesScreen):
         self.room_app.go(self._about(key) if pane is self.findings else cast("Place", key))
 
 
-def place_of(finding: Finding) -> Place:
+def place_of(finding: Finding) -> Subject | None:
     """Return the narrowest place that a finding is about."""
     machine: MachineName | None = finding.machine
     return finding.sample or finding.task or finding.process or machine
