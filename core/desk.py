@@ -99,6 +99,7 @@ class Desk:
         self._alarm: asyncio.TimerHandle | None = None
         self._listed: set[MachineName] = set()
         self._read: set[ProcessKey] = set()
+        self._begun: asyncio.Task[None] | None = None
         for event in named:
             self._take(event)
 
@@ -221,8 +222,16 @@ class Desk:
 
     # The loop
 
+    def begin(self) -> None:
+        """Watch from now on, beside what else is made ready; `run` then goes on with that."""
+        self._begun = asyncio.create_task(self._run(), name="desk")
+
     async def run(self) -> None:
         """Watch every machine until cancelled."""
+        begun, self._begun = self._begun, None
+        await (begun or self._run())
+
+    async def _run(self) -> None:
         try:
             async with asyncio.TaskGroup() as tasks:
                 for name, station in self._stations.items():
@@ -297,14 +306,17 @@ class Desk:
         else:
             events = watcher.hear(heard, at)
         self._unsteered.add(name)
-        if isinstance(heard, Frame) and heard.kind == "processes":
-            self._listed.add(name)
+        if isinstance(heard, Frame) and heard.kind in {"hello", "processes"}:
+            self._steered.pop(name, None)  # what is to be looked at is asked for at once
+            if heard.kind == "processes":
+                self._listed.add(name)
         return events
 
     def _take(self, event: Event) -> None:
         fleet = advance(self.fleet, event)
-        if isinstance(event, TasksSeen | ReadFailed):
+        if isinstance(event, TasksSeen | ReadFailed) and event.process not in self._read:
             self._read.add(event.process)
+            self._steered.pop(event.process.machine, None)
         if isinstance(event, TimePassed):
             self._forget(fleet)
         self._showing.change(fleet, loud=not isinstance(event, _QUIET))

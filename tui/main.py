@@ -6,6 +6,7 @@ one that catches what nobody expected.
 
 import asyncio
 import gc
+import importlib
 import itertools
 import os
 import sys
@@ -231,7 +232,6 @@ async def _room(config: "Config", words: Words) -> int:
     """Open the room."""
     from storage.paths import paths  # noqa: PLC0415
     from storage.view_state import ViewState  # noqa: PLC0415
-    from tui.app import LEAVING, RoomApp  # noqa: PLC0415
 
     apps: list[RoomApp] = []
 
@@ -243,13 +243,18 @@ async def _room(config: "Config", words: Words) -> int:
     places = paths()
     async with history_of(config, places) as history:
         with desk_of(config, words, keeping=history.keeping, ask=ask) as desk:
-            app = RoomApp(
+            if all(machine.link == "command" for machine in config.machines):
+                desk.begin()
+                await _load_screens()
+            from tui import app as screens  # noqa: PLC0415
+
+            app = screens.RoomApp(
                 desk,
                 screen=config.screen,
                 keys=config.keys,
                 store=ViewState(places.view_state),
                 keep_crash=keep_crash,
-                leaving=words.leaving or LEAVING,
+                leaving=words.leaving or screens.LEAVING,
             )
             apps.append(app)
             if history.keeping is None:
@@ -258,6 +263,24 @@ async def _room(config: "Config", words: Words) -> int:
                 app.call_later(app.say, history.said, "look")
             app.call_later(_collect_again, app)
             return await app.run_in_terminal()
+
+
+_STEPS = (
+    *("rich.console", "textual.css.styles", "textual.app", "textual.widgets"),
+    *("core.views.tasks", "tui.screens.base", "tui.app"),
+)
+_TURNS = 5
+
+
+async def _load_screens() -> None:
+    """Load the screens in steps; between two, probes that start on the other cores go on.
+
+    Not in a thread: the two would hold each other up at every step.
+    """
+    for name in _STEPS:
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        importlib.import_module(name)
 
 
 _GARBAGE = (10_000, 20, 50)
