@@ -57,9 +57,16 @@ def test_without_proc_ps_says_when_a_process_began(
 def test_where_a_start_is_not_told_the_pid_alone_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     here = replace(this_instance(), boot="", start="")
     assert is_alive(here, here) is True
-    monkeypatch.setattr(instance, "start_of", lambda _: "")
+    told: list[str | None] = []
+
+    def start(pid: int) -> str | None:
+        del pid
+        return told[-1]
+
+    monkeypatch.setattr(instance, "start_of", start)
+    told.append("")
     assert is_alive(replace(here, start="Mon"), here) is True
-    monkeypatch.setattr(instance, "start_of", lambda _: None)
+    told.append(None)
     assert is_alive(here, here) is False
 
 

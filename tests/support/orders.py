@@ -60,7 +60,7 @@ PAUSED = TaskKey(ProcessKey(MachineName("h100-1"), 100, "s100"), "t1")
 
 def order(id: str, *, target: Target = PAUSED, **more: Any) -> Order:  # noqa: A002
     """Return an order, a soft pause of a task where nothing else is said."""
-    said = {
+    said: dict[str, Any] = {
         "plan": f"plan-{id}",
         "at": 1.0,
         "instance": HERE,

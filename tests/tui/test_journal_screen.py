@@ -206,7 +206,11 @@ async def test_enter_opens_what_the_order_went_to() -> None:
 async def test_the_equivalent_command_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[tuple[str, str]] = []
     app = opened_on(room_with(SECOND))
-    monkeypatch.setattr(app, "send_to_clipboard", lambda text, what: copied.append((text, what)))
+
+    def copy(text: str, what: str) -> None:
+        copied.append((text, what))
+
+    monkeypatch.setattr(app, "send_to_clipboard", copy)
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("J")
         await shows(pilot, "y copy")
