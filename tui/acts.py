@@ -1,6 +1,6 @@
 """What a key does to the thing that the cursor is on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from core.events import Dismissed
@@ -78,7 +78,7 @@ class Acts:
 
         self._app.push_screen(AcceptKey(machine.name, machine.address, fingerprint), accept)
 
-    def dismiss(self, places: tuple[Place, ...]) -> None:
+    def dismiss(self, places: Iterable[object]) -> None:
         """Take gone processes off the screen."""
         gone = {process for place in places if (process := self._gone(place)) is not None}
         if not gone:
@@ -97,7 +97,7 @@ class Acts:
     def _machine(self, name: MachineName | None) -> Machine | None:
         return self._fleet.machines.get(name) if name is not None else None
 
-    def _gone(self, place: Place) -> ProcessKey | None:
+    def _gone(self, place: object) -> ProcessKey | None:
         key = place.task.process if isinstance(place, SampleKey) else place
         key = key.process if isinstance(key, TaskKey) else key
         if not isinstance(key, ProcessKey):

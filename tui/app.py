@@ -10,6 +10,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.worker import Worker, WorkerState
 
+from core.act.acting import Acting
 from core.config import ScreenConfig
 from core.fleet import Fleet
 from core.ports import Room
@@ -19,7 +20,9 @@ from core.views.totals import title
 from tui.acts import Acts
 from tui.bindings import bindings
 from tui.dialogs.ask import AskSecret, Leave
-from tui.keys import BY_NAME, Key, labels, remapped
+from tui.key_labels import labels
+from tui.keys import BY_NAME, Key, remapped
+from tui.levers import Levers
 from tui.places import JOURNAL, Place, Way, is_there
 from tui.remembered import Remembered, remembered_of
 from tui.screens.base import PanesScreen
@@ -80,6 +83,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         keep_crash: Callable[[str], str | None] | None = None,
         environ: Mapping[str, str] | None = None,
         leaving: str = LEAVING,
+        acting: Acting | None = None,
     ) -> None:
         """Make the app; nothing is read or drawn yet.
 
@@ -90,11 +94,15 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             store: Where the last view is kept; None: nowhere.
             keep_crash: Writes a crash report (no values in it) and returns its path.
             leaving: What leaving means, in a sentence; it stands in the dialog that asks.
+            acting: The operator's hands. The app runs them beside the room; None: nothing can be
+                changed from here, and the keys say so.
             environ: What says what the terminal can show; None: the process's own.
         """
         super().__init__(screen or ScreenConfig(), keep_crash=keep_crash, environ=environ)
         self.room = room
         self.acts = Acts(self)
+        self.acting = acting
+        self.levers = Levers(self, acting)
         self._store = store
         self._leaving = leaving
         known, self._unknown_keys = remapped(keys or {})
@@ -144,7 +152,8 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self.call_after_refresh(self._run_room)
 
     def _run_room(self) -> None:
-        self.run_worker(self.room.run(), name="the room", exit_on_error=False, exclusive=False)
+        for name, work in (("the room", self.room.run()), ("acting", self.levers.run())):
+            self.run_worker(work, name=name, exit_on_error=False, exclusive=False)
 
     def on_unmount(self) -> None:
         """Save the view and give the title back."""
@@ -187,6 +196,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         front = self.front
         if front is not None:
             front.renew()
+        self.levers.renew()
         self.say_title(title(fleet))
         ended = time.monotonic()
         self._drawn_until = ended + min((ended - began) * _EASE, _LONGEST_EASE)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from tui.key_labels import labels
+
 Where = Literal["everywhere", "panes", "list", "table", "sample", "journal"]
 
 
@@ -85,6 +87,85 @@ KEYS: tuple[Key, ...] = (
         action="mark",
         word="mark",
         help="Mark the row, or take its mark away.",
+        where="table",
+    ),
+    Key(
+        name="actions",
+        keys="a",
+        action="actions",
+        word="actions",
+        help="Every action on the selection, and why one is not for it now.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="pause",
+        keys="p",
+        action="pause",
+        word="pause",
+        help="Pause the selection or, where it is paused, resume it: a preview comes first.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="pause_now",
+        keys="P",
+        action="pause_now",
+        word="pause now",
+        help="Also hold the samples in flight at their next model call: a preview comes first.",
+        where="panes",
+    ),
+    Key(
+        name="cancel",
+        keys="x",
+        action="cancel",
+        word="cancel",
+        help="Choose how to end the selection, or a tool call of it: a preview comes first.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="requeue",
+        keys="e",
+        action="requeue",
+        word="requeue",
+        help="Run errored samples again; on a task all of its errored ones: a preview comes first.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="config",
+        keys="c",
+        action="config",
+        word="config",
+        help="Read and change the knobs of the selection: a preview comes first.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="undo",
+        keys="u",
+        action="undo",
+        word="undo",
+        help="Take back the last thing that can be taken back: a preview comes first.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="outcomes",
+        keys="o",
+        action="outcomes",
+        word="outcomes",
+        help="What became of what was ordered.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="mark_all",
+        keys="A",
+        action="mark_all",
+        word="mark all",
+        help="Mark every row that is shown, or take all marks away.",
         where="table",
     ),
     Key(
@@ -290,41 +371,6 @@ KEYS: tuple[Key, ...] = (
 
 BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 KEYS_BY_NAME: Mapping[str, str] = {key.name: key.keys for key in KEYS}
-
-
-_NAMED = {
-    "slash": "/",
-    "question_mark": "?",
-    "exclamation_mark": "!",
-    "colon": ":",
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
-    "enter": "Enter",
-    "escape": "Esc",
-    "space": "Space",
-    "tab": "Tab",
-    "shift+tab": "Shift+Tab",
-    "pagedown": "PgDn",
-    "pageup": "PgUp",
-    "home": "Home",
-    "end": "End",
-    "up": "Up",
-    "down": "Down",
-}
-
-
-def label(key: str) -> str:
-    """Return how a key is written for people."""
-    if key in _NAMED:
-        return _NAMED[key]
-    if key.startswith("ctrl+"):
-        return "^" + key[5:]
-    return key.upper() if key.startswith("f") and key[1:].isdigit() else key
-
-
-def labels(keys: str) -> str:
-    """Return how the keys of one binding are written for people."""
-    return " ".join(label(key) for key in keys.split(","))
 
 
 def remapped(keys: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:

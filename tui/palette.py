@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 from core.fleet import Fleet
 from core.text import Shown, shown
 from tui.dialogs.choose import Command
-from tui.keys import KEYS, Where, labels
+from tui.key_labels import labels
+from tui.keys import KEYS, Where
+from tui.menu import Entry
 from tui.places import Place
 
 if TYPE_CHECKING:
@@ -19,7 +21,22 @@ _MOST_PLACES = 5_000
 
 def commands_of(app: "RoomApp", fleet: Fleet, able: frozenset[str]) -> tuple[Command, ...]:
     """Return the commands that can do something now, then every place by its name."""
-    return (*_actions(app, able), *_themes(app), *_places(app, fleet))
+    levers = tuple(_levers(app))
+    known = {each.name for each in levers}
+    actions = (each for each in _actions(app, able) if each.name not in known)
+    return (*actions, *levers, *_themes(app), *_places(app, fleet))
+
+
+def _levers(app: "RoomApp") -> Iterator[Command]:
+    """Yield every action on the selection by its name, also one that is not for it now."""
+    front = app.front
+    for entry in app.levers.offered(front.targets()) if front is not None else ():
+        title = f"{entry.title}: not now, {entry.why_not}" if entry.why_not else entry.title
+        yield Command(name=entry.name, title=shown(title, 300), key="", run=_takes(app, entry))
+
+
+def _takes(app: "RoomApp", entry: Entry) -> Callable[[], object]:
+    return lambda: app.call_later(app.levers.take, entry)
 
 
 def _actions(app: "RoomApp", able: frozenset[str]) -> Iterator[Command]:

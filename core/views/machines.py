@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.model.machine import Gpu, LinkState, Machine, ToolState
+from core.text import shown
 from core.views import format as fmt
 from core.views.cells import Bar, Cell, Span, Table, Tone
 from core.views.fields import Fields, Value, field, table
@@ -39,6 +40,23 @@ _RANKS = {
     LinkState.CONNECTING: 3,
     LinkState.UP: 4,
 }
+
+
+def marks(machine: Machine | None, *, word: bool = True) -> tuple[Span, ...]:
+    """Return what a machine is marked as: production, read-only; with the word or the sign alone.
+
+    They stand wherever the machine does: an order there is not like one elsewhere.
+    """
+    if machine is None:
+        return ()
+    named: list[tuple[Name, str, Tone]] = []
+    if machine.production:
+        named.append(("production", " prod", "look"))
+    if machine.read_only:
+        named.append(("read-only", " read-only", "dim"))
+    return tuple(
+        Span(shown(f" {sign(name)}{text if word else ''}"), tone) for name, text, tone in named
+    )
 
 
 def link_sign(machine: Machine) -> Span:
@@ -144,7 +162,7 @@ MACHINE_FIELDS = Fields[MachineLine](
         ),
         field(
             "machine",
-            lambda line: fmt.text(line.machine.name, "strong"),
+            lambda line: (*fmt.text(line.machine.name, "strong"), *marks(line.machine)),
             lambda line: line.machine.name,
             width=8,
             grow=2,

@@ -46,6 +46,7 @@ _WORD = 13
 _APART = 12
 """Up to so many targets each has a line; of more, those of one outcome stand together."""
 _NAMED = 24
+_LABEL = 40
 
 
 def summary(became: Iterable[Became]) -> tuple[Span, ...]:
@@ -65,7 +66,8 @@ def outcome_lines(became: Sequence[Became]) -> tuple[TextLine, ...]:
     order = list(_LOOKS)
     ranked = sorted(became, key=lambda each: order.index(each.state))
     if len(ranked) <= _APART:
-        return tuple(line for each in ranked for line in _one(each))
+        width = max((len(f"{each.where} {each.name}") for each in ranked), default=0)
+        return tuple(line for each in ranked for line in _one(each, min(width, _LABEL)))
     groups: dict[tuple[str, str], list[Became]] = {}
     for each in ranked:
         groups.setdefault((each.state, each.message), []).append(each)
@@ -81,9 +83,10 @@ def _target(each: Became) -> TextLine:
     return (Span(shown(each.where), "dim"), Span(shown(f" {each.name}"), "strong"))
 
 
-def _one(each: Became) -> Iterator[TextLine]:
+def _one(each: Became, width: int = 0) -> Iterator[TextLine]:
     told = _message(each.state, each.message)
-    yield (*_head(each.state), *_target(each), *((said("   ", "dim"), told) if told else ()))
+    gap = Span(Shown(" " * (max(width - len(f"{each.where} {each.name}"), 0) + 3)))
+    yield (*_head(each.state), *_target(each), *((gap, told) if told else ()))
 
 
 def _together(group: Sequence[Became]) -> Iterator[TextLine]:

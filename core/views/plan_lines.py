@@ -16,7 +16,11 @@ TextLine = tuple[Span, ...]
 
 _NAMED = 24
 """Targets that are named in one group; the others are counted, and named one by one on `d`."""
-_COMMAND = 1_000
+_LONGEST = 1_000
+"""Characters of a command."""
+_FEW = 3
+"""Up to so many groups each is told in full; of more there is a line for each."""
+_TOGETHER, _LABEL = 2, 40
 _INDENT = Span(Shown("  "))
 
 
@@ -49,11 +53,14 @@ def body_lines(plan: Plan, *, details: bool, reveal: bool) -> tuple[TextLine, ..
         details: Show each target by itself.
         reveal: Show the free text that dry runs answered; else its size alone.
     """
+    groups = _groups(plan.sent, apart=details)
     lines: list[TextLine] = []
-    for group in _groups(plan.sent, apart=details):
-        if lines:
-            lines.append(())
-        lines += _group(group, plan, reveal=reveal)
+    if len(groups) > _FEW and not details:
+        lines += _in_short(groups, plan, reveal=reveal)
+    else:
+        for group in groups:
+            lines += [()] if lines else []
+            lines += _group(group, plan, reveal=reveal)
     left_out = [step for step in plan.steps if not step.is_sent]
     if left_out:
         lines += [()] if lines else []
@@ -61,10 +68,31 @@ def body_lines(plan: Plan, *, details: bool, reveal: bool) -> tuple[TextLine, ..
     return tuple(lines)
 
 
+def _in_short(groups: Sequence[Sequence[Step]], plan: Plan, *, reveal: bool) -> Iterator[TextLine]:
+    """Yield one line for each group: what it is, what its dry run said; commands on `d`."""
+    labels = [_names(group[:_TOGETHER]) for group in groups]
+    width = min(max(sum(len(span.text) for span in label) for label in labels), _LABEL)
+    for group, label in zip(groups, labels, strict=True):
+        preview = group[0].preview
+        used = sum(len(span.text) for span in label)
+        more = f" and {len(group) - _TOGETHER} more" if len(group) > _TOGETHER else ""
+        told = list(_preview(preview, reveal=reveal)) if preview is not None else [()]
+        first, rest = told[0], told[1:]
+        gap = Span(Shown(" " * max(width - used, 0)))
+        yield (*label, said(more, "dim"), gap, *first)
+        yield from _differs(group[0], plan)
+        yield from rest
+    yield ()
+    yield (*_command(groups[0][0]), said(f"   and {len(plan.sent) - 1} more, d shows them", "dim"))
+
+
 def can_be_told_apart(plan: Plan) -> bool:
     """Whether `details` would show more."""
-    return any(len(group) > 1 for group in _groups(plan.sent, apart=False)) or (
-        len(plan.steps) - len(plan.sent) > 1
+    groups = _groups(plan.sent, apart=False)
+    return (
+        len(groups) > _FEW
+        or any(len(group) > 1 for group in groups)
+        or (len(plan.steps) - len(plan.sent) > 1)
     )
 
 
@@ -88,18 +116,26 @@ def _sameness(step: Step) -> object:
 def _group(group: Sequence[Step], plan: Plan, *, reveal: bool) -> Iterator[TextLine]:
     step = group[0]
     yield _names(group)
+    if step.preview is not None:
+        yield from _preview(step.preview, reveal=reveal)
+    yield from _differs(step, plan)
+    more = said(f"   and {len(group) - 1} like it", "dim")
+    yield (*_command(step), *((more,) if len(group) > 1 else ()))
+
+
+def _command(step: Step) -> TextLine:
+    return (_INDENT, Span(Shown("$ "), "key"), Span(shown(step.command, _LONGEST), "dim"))
+
+
+def _differs(step: Step, plan: Plan) -> Iterator[TextLine]:
+    """Yield what is not the same for every target of the plan."""
     if step.moved:
         fields = ", ".join(step.moved)
         yield (_INDENT, Span(sign("ask"), "look"), said(f" changed since: {fields}", "look"))
-    if step.preview is not None:
-        yield from _preview(step.preview, reveal=reveal)
     if not _all_same(plan, _undo_of):
         yield (_INDENT, Span(shown(_undo_of(step), 300), "dim"))
     if not _all_same(plan, lambda each: each.is_ours):
-        yield (_INDENT, _launcher(step))
-    more = said(f"   and {len(group) - 1} like it", "dim")
-    command = Span(shown(step.command, _COMMAND), "dim")
-    yield (_INDENT, Span(Shown("$ "), "key"), command, *((more,) if len(group) > 1 else ()))
+        yield (_INDENT, said("launched by ", "dim"), _launcher(step))
 
 
 def _names(group: Sequence[Step]) -> TextLine:
@@ -231,7 +267,7 @@ def _launcher_tone(step: Step) -> Tone:
 
 
 def _undo_of(step: Step) -> str:
-    return undo_sentence(step.action, step.undo)
+    return undo_sentence(step.action, step.undo, step.target)
 
 
 def _all_same(plan: Plan, of: Callable[[Step], object]) -> bool:

@@ -11,6 +11,7 @@ from core.views import format as fmt
 from core.views.cells import Cell, Span, Table, Tone
 from core.views.fields import Fields, field, table
 from core.views.format import UNKNOWN, said
+from core.views.machines import marks
 from core.views.signs import Name, sign
 
 
@@ -109,7 +110,10 @@ PROCESS_FIELDS = Fields[ProcessLine](
         ),
         field(
             "machine",
-            lambda line: fmt.text(line.process.key.machine, "dim"),
+            lambda line: (
+                *fmt.text(line.process.key.machine, "dim"),
+                *marks(line.machine, word=False),
+            ),
             lambda line: line.process.key.machine,
             width=8,
             rank=2,

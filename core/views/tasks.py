@@ -14,6 +14,7 @@ from core.views.cells import Bar, Cell, Span, Table, Tone
 from core.views.fields import Fields, Value, field, table
 from core.views.format import UNKNOWN, said
 from core.views.lines import STALE, TaskLine, task_lines, trouble_rank
+from core.views.machines import marks
 from core.views.signs import Name, sign
 
 _SIGNS: dict[TaskState, tuple[Name, Tone]] = {
@@ -190,7 +191,10 @@ TASK_FIELDS = Fields[TaskLine](
         field("sign", lambda line: (task_sign(line),), trouble_rank, title="", width=1),
         field(
             "machine",
-            lambda line: fmt.text(line.task.key.machine, "dim"),
+            lambda line: (
+                *fmt.text(line.task.key.machine, "dim"),
+                *marks(line.machine, word=False),
+            ),
             lambda line: line.task.key.machine,
             width=7,
             rank=3,

@@ -101,9 +101,9 @@ class ActionMenu(ModalScreen[Entry | None], inherit_bindings=False):
         for index, entry in enumerate(self._choices):
             if entry.heading and entry.heading != heading:
                 heading = entry.heading
-                yield _row(
-                    -index - 1, {"word": (Span(heading, "key"),), "help": (Span(Shown(" ")),)}
-                )
+                blank = (Span(Shown(" ")),)
+                cells: dict[str, Cell] = {"word": (Span(heading, "key"),)}
+                yield _row(-index - 1, {"letter": blank, "help": blank, **cells})
             yield _row(index, _cells(entry))
 
     def _tell(self) -> None:

@@ -29,7 +29,10 @@ from tui.panes.lines import TextLine
 if TYPE_CHECKING:
     from tui.levers import Levers
 
-_LABEL, _SCOPE, _VALUE = 30, 9, 22
+_WIDE, _NARROW = (30, 22), (23, 17)
+"""Columns of a knob's name and of its value, where there is room and where there is little."""
+_ROOMY = 90
+_SCOPE = 8
 
 
 class ConfigDialog(SheetDialog):
@@ -127,7 +130,8 @@ class ConfigDialog(SheetDialog):
         yield (Span(shown(f"Knobs of {name}"), "strong"), said(of_first, "dim"))
         if self._knobs:
             yield ()
-            columns = f"  {'knob'.ljust(_LABEL)} {'of'.ljust(_SCOPE)}{'now'.ljust(_VALUE)}"
+            label, value = self._widths
+            columns = f"  {'knob'.ljust(label)} {'of'.ljust(_SCOPE)}{'now'.ljust(value)}"
             yield (said(columns, "dim"), said("launch   in use", "dim"))
 
     def body(self) -> Iterator[TextLine]:
@@ -137,25 +141,31 @@ class ConfigDialog(SheetDialog):
         for index, knob in enumerate(self._knobs):
             yield self._row(index, knob)
 
+    @property
+    def _widths(self) -> tuple[int, int]:
+        return _WIDE if self.inner_width >= _ROOMY else _NARROW
+
     def _row(self, index: int, knob: Knob) -> TextLine:
+        label, value = self._widths
         here, edited = index == self._at, index in self._wanted
         tone: Tone = "dim" if knob.fixed else "strong" if here or edited else "plain"
         now = value_word(knob.now)
         spans = [
             Span(Shown("▸ " if here else "  "), "key"),
-            Span(shown(knob.label[:_LABEL].ljust(_LABEL) + " "), tone),
+            Span(shown(knob.label[:label].ljust(label) + " "), tone),
             said(knob.scope.ljust(_SCOPE), "dim"),
         ]
         if edited:
             after = value_word(self._wanted[index])
-            room = max(_VALUE - len(now) - 3, 1)
+            room = max(value - len(now) - 3, 1)
             spans += [said(f"{now} → ", "dim"), said(after.ljust(room), "look")]
         else:
-            spans.append(said(now.ljust(_VALUE), tone if knob.now is not None else "dim"))
+            spans.append(said(now.ljust(value), tone if knob.now is not None else "dim"))
         launch = "·" if knob.launch is None else str(knob.launch)
         used = "·" if knob.in_use is None else str(knob.in_use)
         spans.append(said(f"{launch.ljust(9)}{used.ljust(8)}", "dim"))
-        spans.append(Span(knob.fixed or knob.note, "dim"))
+        left = self.inner_width - sum(len(span.text) for span in spans)
+        spans.append(Span(shown((knob.fixed or knob.note)[: max(left, 0)]), "dim"))
         return tuple(spans)
 
     def foot(self) -> Iterator[TextLine]:

@@ -172,10 +172,10 @@ class PreviewDialog(SheetDialog):
         carrying, plan = self._carrying, self._plan
         if self._phase == "orders" and carrying is not None:
             told = summary(carrying.became(self._levers.orders))
-            return ((Span(shown(carrying.plan.title, 300), "strong"),), told)
+            return ((Span(shown(carrying.plan.title, 300), "strong"),), told, ())
         if plan is not None:
-            return head_lines(plan)
-        return ((Span(self._title_asked, "strong"),),)
+            return (*head_lines(plan), ())
+        return ((Span(self._title_asked, "strong"),), ())
 
     def body(self) -> Iterator[TextLine]:
         """Return what scrolls."""

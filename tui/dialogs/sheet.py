@@ -16,8 +16,8 @@ from tui.of_app import app_of
 from tui.panes.lines import TextLine, folded
 from tui.panes.scrolled import Scrolled
 
-_FRAME = 3
-"""Lines of the box beside its text: its edges, and the blank one at its lower end."""
+_FRAME = 4
+"""Lines of the box beside its text: its edges, and a blank one at either end."""
 _SIDES = 6
 """Columns of the same."""
 _LEAST = 3
@@ -43,6 +43,8 @@ class SheetDialog(Dialog[None]):
         self._head, self._body, self._foot = Words(()), Scrolled(), Words(())
         self._key_line = Words(())
         self._typed: tuple[Input, ...] = ()
+        self.inner_width = WIDEST - _SIDES
+        """Columns for text when last drawn."""
 
     # For the dialogs that derive
 
@@ -105,7 +107,8 @@ class SheetDialog(Dialog[None]):
         size = app_of(self).size
         width = min(WIDEST, max(size.width - 2, _SIDES + 1))
         inner = max(width - _SIDES, 1)
-        head = [*self.head(), ()]
+        self.inner_width = inner
+        head = list(self.head())
         body, foot = list(self.body()), list(self.foot())
         if foot:
             foot = [(), *foot]
@@ -115,7 +118,7 @@ class SheetDialog(Dialog[None]):
         self._head.show(head)
         self._foot.show(foot)
         self._key_line.show(keys)
-        room = max(size.height - _FRAME - fixed - 1, _LEAST)
+        room = max(size.height - _FRAME - fixed, _LEAST)
         self._box.styles.width = width
         for each, height in (
             (self._head, _height(head, inner)),

@@ -71,7 +71,7 @@ class ActionBar(Painted, can_focus=True):
 
     def _button(self, entry: Entry, *, is_at: bool) -> list[Segment]:
         ground = "cursor" if is_at else "resting"
-        tone = "strong" if is_at else "look" if entry.is_destructive else "plain"
+        tone = "strong" if is_at else "plain"
         text = f"{'▸' if is_at else ' '}{entry.word} "
         return [Segment(text, self.style_of(tone, ground))]
 

@@ -7,22 +7,27 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container
 
+from core.act import expand
 from core.fleet import Fleet
-from core.ids import ProcessKey, SampleKey, TaskKey
-from core.text import Shown
+from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
+from core.text import Shown, shown
 from core.views.cells import Span
+from core.views.machines import marks
 from core.views.totals import header_totals
+from tui.acts import machine_of
 from tui.bindings import bindings
 from tui.changed_cells import CellsCompositor
-from tui.keys import BY_NAME, labels
+from tui.key_labels import labels
+from tui.keys import BY_NAME
 from tui.of_app import app_of
+from tui.panes.action_bar import ActionBar
 from tui.panes.arrangement import Arrangement
 from tui.panes.bars import Header, KeyBar, PaneBar
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
 from tui.panes.too_small import TooSmall
-from tui.places import Place
-from tui.screens.arranging import ArrangingScreen
+from tui.places import JournalOfOrders, Place
+from tui.screens.acting import ActingScreen
 
 if TYPE_CHECKING:
     from tui.app import RoomApp
@@ -32,11 +37,13 @@ NARROW = 100
 LOW = 20
 """Below this many lines too."""
 LEAST_WIDTH, LEAST_HEIGHT = 40, 10
+_BAR_WIDTH, _BAR_HEIGHT = 100, 24
+"""What the action bar needs, columns and lines; below, the menu does."""
 _REPLAY = Shown("replay")
 """What a header begins with while what it shows is not now."""
 
 
-class PanesScreen(ArrangingScreen, inherit_bindings=False):
+class PanesScreen(ActingScreen, inherit_bindings=False):
     """A screen of numbered panes, of which one is current and takes the keys."""
 
     BINDINGS = bindings("panes")
@@ -96,6 +103,7 @@ class PanesScreen(ArrangingScreen, inherit_bindings=False):
         yield self._pane_bar
         yield self._body
         yield self.filter_line
+        yield self.action_bar
         yield self._key_bar
         yield self._too_small
 
@@ -138,9 +146,28 @@ class PanesScreen(ArrangingScreen, inherit_bindings=False):
         """Draw the time of day alone."""
         self._header.tick(self.room_app.room.now())
 
+    def _marks(self, fleet: Fleet) -> tuple[Span, ...]:
+        """Return what the machine of this place is marked as; it stands first in the header."""
+        machine = fleet.machines.get(machine_of(self.place) or MachineName(""))
+        found = marks(machine)
+        return (Span(shown(machine.name), "strong"), *found) if machine and found else ()
+
+    def say_totals(self) -> None:
+        """Draw the header anew: something was told of orders."""
+        if self.is_mounted:
+            app = self.room_app
+            now = app.room.now()
+            self._header.show(self._totals(app.room.fleet, now), now)
+
     def _totals(self, fleet: Fleet, now: float) -> list[tuple[Span, ...]]:
         groups = [group for group in header_totals(fleet, now) if group]
         app = self.room_app
+        orders = app.levers.totals()
+        if orders:
+            groups.insert(0, orders)
+        marked = self._marks(fleet)
+        if marked:
+            groups.insert(0, marked)
         notice = app.notice or (_REPLAY if app.room.is_replay else Shown(""))
         return [(Span(notice, "look"),), *groups] if notice else groups
 
@@ -156,9 +183,12 @@ class PanesScreen(ArrangingScreen, inherit_bindings=False):
             self._key_bar.display = not small
         bar = self._pane_bar
         bar.display = self.shows_one_pane and not small and len(self.panes) > 1
+        self.action_bar.display = (
+            not small and width >= _BAR_WIDTH and height >= _BAR_HEIGHT and self.levers.can_act
+        )
         if small:
             return
-        height -= 2 + self.filter_line.display + bar.display
+        height -= 2 + self.filter_line.display + bar.display + self.action_bar.display
         if self.shows_one_pane:
             for index, pane in enumerate(self.panes):
                 pane.display = index == self.current
@@ -225,12 +255,33 @@ class PanesScreen(ArrangingScreen, inherit_bindings=False):
         self.room_app.remember()
 
     def action_next_pane(self) -> None:
-        """To the next pane."""
+        """To the next pane; behind the last one stands the action bar."""
+        if self.current + 1 == len(self.panes) and self._enter_bar(last=False):
+            return
         self.enter((self.current + 1) % len(self.panes))
 
     def action_previous_pane(self) -> None:
-        """To the pane before."""
+        """To the pane before; before the first one stands the action bar."""
+        if self.current == 0 and self._enter_bar(last=True):
+            return
         self.enter((self.current - 1) % len(self.panes))
+
+    def _enter_bar(self, *, last: bool) -> bool:
+        bar = self.action_bar
+        if not bar.display or bar.is_empty:
+            return False
+        bar.enter(last=last)
+        self.set_focus(bar, scroll_visible=False)
+        return True
+
+    @on(ActionBar.Pressed)
+    def _pressed(self, message: ActionBar.Pressed) -> None:
+        self.levers.take(message.entry)
+
+    @on(ActionBar.Left)
+    def _left_bar(self, message: ActionBar.Left) -> None:
+        back = {1: 0, -1: len(self.panes) - 1}
+        self.enter(back.get(message.way, self.current))
 
     def action_pane(self, digit: int) -> None:
         """To a pane by its digit."""
@@ -250,9 +301,10 @@ class PanesScreen(ArrangingScreen, inherit_bindings=False):
     # Keys that act on what is selected
 
     def say_keys(self) -> None:
-        """Draw the keys of where the operator is."""
+        """Draw the keys of where the operator is, and the buttons."""
         if self.is_mounted:
             self._key_bar.show(self._bar_keys())
+            self.say_actions()
 
     def _bar_keys(self) -> Iterable[tuple[str, str]]:
         able = set(self.able())
@@ -260,7 +312,8 @@ class PanesScreen(ArrangingScreen, inherit_bindings=False):
             key = BY_NAME.get(binding.binding.id or "")
             if key is not None and key.in_bar and key.name in able:
                 able.discard(key.name)
-                yield labels(self.room_app.keys_of(key.name)).split(" ")[0], key.word
+                word = self.levers.word_of(key.name, self.targets()) or key.word
+                yield labels(self.room_app.keys_of(key.name)).split(" ")[0], word
 
     def able(self) -> Iterable[str]:
         """Return the names of the keys that can do something here now."""
@@ -273,6 +326,7 @@ class PanesScreen(ArrangingScreen, inherit_bindings=False):
         if self.place is not None:
             yield "back"
         yield from self.room_app.acts.able(self.selected())
+        yield from self.levers.able(self.targets())
         yield from self.commands()
 
     def action_retry(self) -> None:
@@ -285,17 +339,19 @@ class PanesScreen(ArrangingScreen, inherit_bindings=False):
 
     def action_dismiss_gone(self) -> None:
         """Take the selected gone processes off the screen."""
-        self.room_app.acts.dismiss(self._chosen())
+        self.room_app.acts.dismiss(self.targets())
 
     def action_copy(self) -> None:
         """Send to the clipboard what belongs to the selection."""
         self.room_app.acts.copy(self.selected())
 
-    def _chosen(self) -> tuple[Place, ...]:
+    def targets(self) -> tuple[expand.Place, ...]:
+        """Return what an action is on: the marked rows, else what the cursor is on."""
         pane = self.panes[self.current]
-        if isinstance(pane, TablePane):
-            return tuple(cast("Place", key) for key in pane.chosen_keys)
-        return (self.place,)
+        if isinstance(pane, TablePane) and pane.marks:
+            return tuple(cast("expand.Place", key) for key in pane.chosen_keys)
+        place = self.selected()
+        return () if place is None or isinstance(place, JournalOfOrders) else (place,)
 
 
 def put(pane: Pane, x: int, y: int, width: int, height: int) -> None:

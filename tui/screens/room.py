@@ -4,6 +4,7 @@ from typing import cast
 
 from textual import on
 
+from core.act import expand
 from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
 from core.model.finding import Finding
@@ -66,6 +67,14 @@ class RoomScreen(PanesScreen):
         if self.current == self.panes.index(self.findings):
             return self._about(self.findings.cursor_key)
         return super().selected()
+
+    def targets(self) -> tuple[expand.Place, ...]:
+        """Return what an action is on; for findings what they are about."""
+        if self.current != self.panes.index(self.findings):
+            return super().targets()
+        keys = self.findings.chosen_keys
+        about = (place for key in keys if (place := self._about(key)) is not None)
+        return tuple(dict.fromkeys(about))
 
     def _about(self, key: object) -> Subject | None:
         findings = self.room_app.room.fleet.findings

@@ -1,0 +1,125 @@
+"""Hands whose dry runs a test tells: for pictures, and for what the dialogs do with a plan."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from core.act.acting import Acting
+from core.act.action import Action, Verb, offer_of, scope_of
+from core.act.commands import equivalent
+from core.act.expand import Place
+from core.act.hands import Told
+from core.act.names import name_of, where_of
+from core.act.order import OrderState, Outcome
+from core.act.plan import Plan, Step, unmet
+from core.act.planner import Progress
+from core.act.preview import Preview
+from core.act.refusals import Refusal, at_sight
+from core.act.requests import request_of
+from core.ids import Target, TaskKey, process_of
+from tests.support.fleets import NOW
+from tests.support.orders import HERE, Book
+from tests.support.rooms import FakeRoom
+from tui.menu import targets_of
+
+Tell = Callable[[Progress], None]
+
+
+class ToldActing(Acting):
+    """Hands over a `FakeRoom`: a plan's previews, and what becomes of it, are told by a test.
+
+    Attributes:
+        ours: Whether the runs are this operator's own.
+        previews: By target what its dry run says; else one sentence for all.
+        outcomes: By target what becomes of it; else it is done.
+        changing: Targets that changed when the plan was confirmed.
+        gate: Orders wait for it.
+        carried: What was carried out: plan, words, yes.
+    """
+
+    def __init__(self, room: FakeRoom) -> None:
+        super().__init__(room, instance=HERE, book=Book(), post=room.post)  # type: ignore[arg-type]
+        self.room = room
+        self.ours = True
+        self.previews: dict[Target, Preview | Refusal] = {}
+        self.outcomes: dict[Target, Outcome] = {}
+        self.changing: set[Target] = set()
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.asking = asyncio.Event()
+        self.asking.set()
+        self.carried: list[tuple[Plan, str, bool]] = []
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+    async def plan(
+        self,
+        title: str,
+        action: Action,
+        places: Sequence[Place],
+        *,
+        reason: str = "",
+        tell: Tell | None = None,
+        hurry: asyncio.Event | None = None,
+    ) -> Plan:
+        del hurry
+        targets = targets_of(self.room.fleet, places)
+        if tell is not None:
+            tell(Progress(len(targets) // 2, len(targets)))
+        await self.asking.wait()
+        steps = tuple(self._step(action, each, reason) for each in targets)
+        return Plan(id="p", title=title, action=action, steps=steps, made_at=NOW, reason=reason)
+
+    def _step(self, action: Action, target: Target, reason: str) -> Step:
+        fleet = self.room.fleet
+        offer = offer_of(action, scope_of(target))
+        assert offer is not None, action
+        machine = fleet.machines[process_of(target).machine]
+        step = Step(
+            target=target,
+            action=action,
+            offer=offer,
+            name=name_of(target, fleet),
+            where=where_of(target, fleet),
+            command=equivalent(action, target, fleet, reason=reason),
+            basis={},
+            is_ours=self.ours,
+            is_production=machine.production,
+            undo=Action(verb=Verb.RESUME) if action.verb is Verb.PAUSE else None,
+        )
+        refusal = at_sight(offer, target, fleet)
+        told = self.previews.get(target, refusal or self._usual(target))
+        if isinstance(told, Refusal):
+            return replace(step, refusal=told)
+        return replace(step, preview=told, request=request_of(action, target, dry_run=False))
+
+    def _usual(self, target: Target) -> Preview:
+        task = self.room.fleet.tasks.get(target) if isinstance(target, TaskKey) else None
+        flying = task.row.samples.in_flight if task is not None else 3
+        return Preview(sentence=f"{flying} samples in flight finish; 21 queued wait")
+
+    async def carry_out(
+        self,
+        plan: Plan,
+        *,
+        words: str = "",
+        yes: bool = False,
+        tell: Callable[[Told], None] | None = None,
+    ) -> tuple[Told, ...]:
+        assert unmet(plan, words=words, yes=yes) is None
+        self.carried.append((plan, words, yes))
+        await self.gate.wait()
+        all_told: list[Told] = []
+        for index, step in enumerate(plan.steps):
+            outcome = self.outcomes.get(step.target, Outcome(state=OrderState.DONE, message="done"))
+            if step.refusal is not None:
+                outcome = Outcome(state=OrderState.NOOP, message=step.refusal.sentence)
+            told = Told(index=index, step=step, outcome=outcome)
+            if step.target in self.changing:
+                self.changing.remove(step.target)
+                told = Told(index=index, step=replace(step, moved=("pause",)), outcome=None)
+            all_told.append(told)
+            if tell is not None:
+                tell(told)
+        return tuple(all_told)
