@@ -69,14 +69,19 @@ class Acting:
             return ()
         try:
             left = await self._book.take_up(self.instance)
-            for order in reversed(await self._book.recent(REMEMBERED)):
-                self._post(OrderGiven(at=self._asker.now(), order=order))
+            recent = await self._book.recent(REMEMBERED)
         except StorageError:
             return ()
+        newest = {order.id for order in recent}
+        older = (order for order in left if order.id not in newest)
+        for order in (*older, *reversed(recent)):
+            self._post(OrderGiven(at=self._asker.now(), order=order))
+        self._mine.update(order.id for order in left)
         for order in left:
-            self._mine.add(order.id)
-            why = "its evalroom ended before it knew what became of it"
-            await self._hands.settle(order.id, Outcome(state=OrderState.UNKNOWN, message=why))
+            if order.state is OrderState.INTENT:  # what is unknown already has its reason
+                why = "its evalroom ended before it knew what became of it"
+                outcome = Outcome(state=OrderState.UNKNOWN, message=why)
+                await self._hands.settle(order.id, outcome)
         return tuple(left)
 
     async def plan(

@@ -1,0 +1,86 @@
+"""What an evalroom that died left open, as the next one starts: over a real journal."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from core.act.acting import REMEMBERED, Acting
+from core.act.order import OrderState, Outcome
+from core.act.requests import Request
+from core.act.wanted import Wanted
+from core.errors import RequestFailed
+from core.events import Event
+from core.fleet import Fleet
+from core.fold import fold
+from core.ids import ProcessKey, TaskKey
+from core.ports import Reply
+from storage.database import Database
+from storage.orders import OrderJournal
+from tests.support.orders import HERE, order
+
+DEAD = replace(HERE, pid=2, start="2")
+
+
+class Desk:
+    """A desk without a machine: it folds what is posted, and reaches nobody."""
+
+    def __init__(self) -> None:
+        self.fleet = Fleet()
+
+    def now(self) -> float:
+        return 100.0
+
+    def post(self, event: Event) -> None:
+        self.fleet = fold(self.fleet, event)
+
+    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+        raise RequestFailed(f"{process} {path} {deadline}")
+
+    async def send(self, process: ProcessKey, request: Request, *, deadline: float) -> Reply:
+        raise AssertionError(f"nothing is ever sent again: {process} {request} {deadline}")
+
+    async def header(self, task: TaskKey, *, deadline: float) -> Reply:
+        raise RequestFailed(f"{task} {deadline}")
+
+
+def acting(desk: Desk, database: Database | None) -> Acting:
+    book = None
+    if database is not None:
+        book = OrderJournal(database, alive=lambda instance, here: instance == here)
+    return Acting(desk, instance=HERE, book=book, post=desk.post)
+
+
+async def test_it_is_told_and_written_that_nobody_knows_what_became_of_it(tmp_path: Path) -> None:
+    async with Database.at(tmp_path / "data" / "history.sqlite3") as database:
+        journal = OrderJournal(database)
+        await journal.intend([order(name, instance=DEAD) for name in ("left", "doubted", "done")])
+        doubt = Outcome(state=OrderState.UNKNOWN, message="no look can tell")
+        await journal.end("doubted", doubt, 2.0)
+        await journal.end("done", Outcome(state=OrderState.DONE, message="done"), 2.0)
+        desk = Desk()
+        taken = await acting(desk, database).take_up()
+        assert sorted(each.id for each in taken) == ["doubted", "left"]
+        kept = {each.id: each for each in await journal.recent(5)}
+        assert {each.id: each for each in desk.fleet.orders} == kept
+        assert kept["left"].state is OrderState.UNKNOWN
+        assert "ended before it knew" in kept["left"].message
+        assert (kept["doubted"].message, kept["doubted"].ended_at) == ("no look can tell", 2.0)
+        assert kept["done"].state is OrderState.DONE
+        assert await acting(Desk(), database).take_up() == ()
+
+
+async def test_what_was_left_open_is_known_however_much_was_ordered_since(tmp_path: Path) -> None:
+    async with Database.at(tmp_path / "data" / "history.sqlite3") as database:
+        journal = OrderJournal(database)
+        since = [order(f"n{n}", at=10.0 + n, instance=HERE) for n in range(REMEMBERED)]
+        await journal.intend([order("left", at=1.0, instance=DEAD), *since])
+        desk = Desk()
+        await acting(desk, database).take_up()
+        assert len(desk.fleet.orders) == REMEMBERED + 1
+        assert desk.fleet.orders[-1].id == "left"
+        assert desk.fleet.orders[-1].state is OrderState.UNKNOWN
+
+
+async def test_without_a_journal_there_is_nothing_to_take_up_or_to_find() -> None:
+    hands = acting(Desk(), None)
+    assert await hands.take_up() == ()
+    assert await hands.select(Wanted()) == ()
