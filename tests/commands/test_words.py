@@ -64,6 +64,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         "sample",
         "watch",
         "machines",
+        "journal",
         "replay",
         "probe",
         "config",
