@@ -38,8 +38,9 @@ _EASE = 20.0
 """A drawing that took long is followed by a pause of this many times its length..."""
 _LONGEST_EASE = 2.0
 """... and of no more than this, seconds."""
-_IDLE_EASE = 120.0
-"""The same for drawing ages alone, while nothing happens: under 1% of a core."""
+_IDLE_EASE, _LONGEST_IDLE = 300.0, 10.0
+"""The same for drawing ages alone, while nothing happens: under 1% of a core. What the
+compositor then spends on the cells is as much again, and is not in that length."""
 LEAVING = "Nothing is stopped: evals go on, and the room opens where you left it."
 """What leaving the room means."""
 _SAVE_AFTER = 2.0
@@ -228,7 +229,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             return
         front.tick()
         ended = time.monotonic()
-        self._aged_until = ended + (ended - began) * _IDLE_EASE
+        self._aged_until = ended + min((ended - began) * _IDLE_EASE, _LONGEST_IDLE)
 
     # The way through the places
 
