@@ -223,10 +223,14 @@ def _moment(text: str) -> float:
 
 
 def _limit(text: str) -> int:
-    return int(_above_zero(text, "a whole number from 1")) or 1
+    return _whole(text, "limit")
 
 
 def _epoch(text: str) -> int:
+    return _whole(text, "epoch")
+
+
+def _whole(text: str, what: str) -> int:
     if text.isascii() and text.isdigit() and int(text[:9]) > 0 and len(text) < 10:  # noqa: PLR2004
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no epoch: a whole number from 1")
+    raise argparse.ArgumentTypeError(f"{text!r} is no {what}: a whole number from 1")

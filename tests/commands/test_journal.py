@@ -150,6 +150,7 @@ def test_an_order_is_told_with_all_that_is_known_of_it(
         ["--since", "2x"],
         ["--since", "99999999999h"],
         ["--limit", "0"],
+        ["--limit", "2.5"],
         ["--action", "fly"],
         ["--state", "gone"],
         ["one", "two"],
