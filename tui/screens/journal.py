@@ -10,7 +10,6 @@ from typing import cast
 from textual import on
 
 from core.act import expand
-from core.act.acting import Acting
 from core.act.order import Order
 from core.act.wanted import Wanted, joined, order_object
 from core.errors import StorageError
@@ -94,7 +93,7 @@ class JournalScreen(PanesScreen):
         self.run_worker(self._read(limit), name="reading the journal", exit_on_error=False)
 
     async def _read(self, limit: int) -> None:
-        acting = cast("Acting | None", getattr(self.room_app, "acting", None))
+        acting = self.room_app.acting
         if acting is None:
             return
         try:
