@@ -47,9 +47,11 @@ $(VENV)/.made:
 	@PYTHON="$(PYTHON)" scripts/make-venv $(VENV)
 
 $(VENV)/.runs: $(VENV)/.made pyproject.toml
+	@echo "installing what evalroom needs into $(VENV), once; that takes a minute or two"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
 $(VENV)/.tests: $(VENV)/.made pyproject.toml
+	@echo "installing what the tests need into $(VENV), once; that takes a minute or two"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.runs

@@ -93,7 +93,7 @@ class NeedsTrust(MachineError):
         super().__init__(
             machine,
             f"the host key of {machine} is unknown ({fingerprint})",
-            "compare the fingerprint with the machine's own, then accept it with T",
+            "compare the fingerprint with the machine's own, then accept it in the room with T",
         )
         self.fingerprint = fingerprint
         self.known_hosts_line = known_hosts_line

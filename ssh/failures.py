@@ -95,7 +95,9 @@ def _system(machine: MachineName, error: OSError) -> MachineError:
             )
         case ConnectionRefusedError():
             return LinkLost(
-                machine, f"{machine} refused the connection: no sshd listens on that port"
+                machine,
+                f"{machine} refused the connection: no sshd listens on that port",
+                f"check `port` of {machine} in the config, and that sshd runs there",
             )
         case ConnectionResetError() | BrokenPipeError():
             return LinkLost(

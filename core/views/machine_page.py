@@ -14,6 +14,8 @@ from core.views.page import Fact, Page, Section, fact, page, section, words
 from core.views.processes import ProcessLine, command, process_words
 
 _SHOWN_CONTAINERS = 50
+_SAME_CLOCK = 0.05
+"""Seconds that clocks may differ by and still be told as the same."""
 
 
 def machine_page(fleet: Fleet, name: MachineName, now: float) -> Page:
@@ -78,7 +80,8 @@ def _host(machine: Machine, now: float) -> Iterator[Fact]:
         skew = fmt.sane(probe.clock_offset)
         if skew is not None:
             tone: Tone = "look" if abs(skew) > 2 else "dim"  # noqa: PLR2004 - seconds
-            yield fact("clock", (said(f"{skew:+.1f} s from this computer's", tone),))
+            off = f"{skew:+.1f} s from this computer's"
+            yield fact("clock", (said("as here" if abs(skew) < _SAME_CLOCK else off, tone),))
     if facts is None:
         return
     if facts.load:

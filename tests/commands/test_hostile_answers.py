@@ -88,7 +88,14 @@ def test_what_is_printed_is_made_harmless_once_more(capsys: pytest.CaptureFixtur
 async def test_a_sample_is_told_in_words_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     activity = {"type": "tool", "detail": "bash", "started_at": NOW + 50.0}
     row = {"sample_id": 1, "status": "running", "started_at": NOW, "total_time": 62.0}
-    told = {**row, "activity": activity, "total_tokens": 380, "scores": {"f1": 0.5}, "limit": None}
+    told: dict[str, Any] = {
+        "error_retries": [],
+        **row,
+        "activity": activity,
+        "total_tokens": 380,
+        "scores": {"f1": 0.5},
+        "limit": None,
+    }
     desk: Any = Answering(told)
     await sample(
         desk,
@@ -107,4 +114,4 @@ async def test_a_sample_is_told_in_words_for_people(capsys: pytest.CaptureFixtur
     assert lines["started_at"].count(":") == 2
     assert lines["total_tokens"] == "380"
     assert lines["scores"] == "f1=0.5"
-    assert lines["limit"] == "·"
+    assert lines["limit"] == lines["error_retries"] == "·"

@@ -4,13 +4,24 @@ import sys
 
 import pytest
 
+from core.model.machine import InspectFound, ToolState
 from core.text import shown
 from core.views.cells import Bar, Column, Row, Span, Table
 from core.views.machines import machines_table
 from core.views.tasks import tasks_table
-from tests.support.fleets import NOW, fleet_after, link, named, process_seen, task_row, tasks_seen
+from tests.support.fleets import (
+    H1,
+    NOW,
+    facts,
+    fleet_after,
+    link,
+    named,
+    process_seen,
+    task_row,
+    tasks_seen,
+)
 from tui.commands.printing import aligned, plain, print_json, print_lines, table_lines, width_of
-from tui.commands.status import status_lines
+from tui.commands.status import machine_lines, status_lines
 
 HOSTILE = "\x1b]52;c;aGk=\x07\u202e\r\n[red]name[/]\u200b"
 
@@ -74,3 +85,10 @@ def test_an_ascii_output_gets_question_marks_and_no_crash(monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
     print_lines(["· 漢 done"])
     assert raw.getvalue() == b"? ? done\n"
+
+
+def test_a_python_without_inspect_is_told_with_what_to_do() -> None:
+    lacks = InspectFound(state=ToolState.ABSENT, error="this Python has no inspect_ai")
+    fleet = fleet_after(named(), link(), facts(inspect=lacks))
+    [line] = [each for each in machine_lines(fleet.machines[H1]) if "inspect" in each]
+    assert line.endswith(f"has no inspect_ai; `python` of {H1} in the config names one that has it")

@@ -1,9 +1,9 @@
 from typing import Any
 
-from core.events import LogUnreadable, ReadFailed
+from core.events import LogUnreadable, ProbeAnswered, ReadFailed
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey
-from core.model.machine import LinkState, ToolState
+from core.model.machine import LinkState, ProbeFound, ToolState
 from core.model.process import ProcessState
 from core.model.sample import Activity, ToolCall
 from core.views.cells import Bar, Row, Table
@@ -348,6 +348,16 @@ def test_the_header_counts_and_the_title_says_what_needs_attention() -> None:
 
 
 # Pages
+
+
+def test_clocks_that_agree_are_told_as_the_same() -> None:
+    for offset, said in ((-0.001, "as here"), (-2.5, "-2.5 s from this computer's")):
+        probe = ProbeFound(
+            python="3.11", host="h", platform="L", user="u", pid=1, read_only=False,
+            clock_offset=offset,
+        )  # fmt: skip
+        fleet = fleet_after(named(), ProbeAnswered(at=NOW, machine=H1, probe=probe))
+        assert f"clock: {said}" in page_text(machine_page(fleet, H1, NOW))
 
 
 def test_a_machine_page_says_who_holds_which_gpu() -> None:

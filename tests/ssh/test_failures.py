@@ -49,6 +49,11 @@ def test_what_may_pass_is_told_from_what_needs_a_person(
     assert caught.value.message
 
 
+def test_a_port_where_nobody_listens_is_told_with_what_to_do() -> None:
+    error = translated(M, ConnectionRefusedError(errno.ECONNREFUSED, "refused"))
+    assert f"check `port` of {M} in the config" in error.advice
+
+
 def test_what_a_server_says_is_harmless_in_our_words() -> None:
     error = translated(M, asyncssh.PermissionDenied("\x1b]52;c;AAAA\x07"))
     assert "\x1b" not in error.message

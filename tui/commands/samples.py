@@ -171,7 +171,7 @@ def _told(name: str, value: object, as_of: float | None) -> str:
 
 
 def _value(value: object) -> str:
-    if value is None:
+    if value is None or value in ([], {}):
         return "·"
     if isinstance(value, Mapping | list):
         return shown(json.dumps(value, default=str), 400)

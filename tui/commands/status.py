@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from core.fleet import Fleet
-from core.model.machine import Machine, ToolState
+from core.model.machine import InspectFound, Machine, ToolState
 from core.text import shown
 from core.views import format as fmt
 from core.views.machines import machines_table
@@ -109,9 +109,7 @@ def machine_lines(machine: Machine) -> list[str]:
             ("clock", _clock(probe.clock_offset)),
         ]
     if facts is not None:
-        found = facts.inspect
-        version = found.version if found.state is ToolState.OK else (found.error or found.state)
-        pairs.append(("inspect", version or "unknown"))
+        pairs.append(("inspect", _inspect(facts.inspect, machine)))
         gpus = [f"{gpu.index} {gpu.name}{' (lost)' if gpu.lost else ''}" for gpu in facts.gpus]
         pairs.append(("GPUs", ", ".join(gpus) or _tool(facts.gpu_state, facts.gpu_error)))
         docker = facts.docker
@@ -128,6 +126,15 @@ def _tool(state: ToolState, error: str | None) -> str:
     if state is ToolState.ABSENT:
         return "none"
     return f"{state}: {error}" if error else str(state)
+
+
+def _inspect(found: InspectFound, machine: Machine) -> str:
+    if found.state is ToolState.OK:
+        return found.version or "unknown"
+    why = found.error or str(found.state)
+    if found.state is ToolState.ABSENT:
+        return f"{why}; `python` of {machine.name} in the config names one that has it"
+    return why
 
 
 def _clock(offset: float) -> str:
