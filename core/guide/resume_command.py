@@ -1,0 +1,193 @@
+"""The command that goes on with a run after it was parked: built before anything is paused.
+
+An eval-set is started again as it was, on its log folder: what is complete is skipped. The log
+of a plain eval is given to `inspect eval-retry`: what is in it is not run again.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from core.model.process import Process
+from core.model.task import Task
+from core.text import shown
+from core.views.format import plural
+
+_OURS = frozenset({"--json", "--detach", "--no-detach"})
+"""Words that say where the eval runs and what it prints; it will be detached whatever they are."""
+_PINNED = frozenset({"XDG_DATA_HOME"})
+"""Variables that stand in the command itself."""
+_VERBS = frozenset({"eval", "eval-set", "eval-retry", "score"})
+_PYTHON = re.compile(r"(python|pypy)[0-9.]*\Z")
+_LOG = (".eval", ".json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeCommand:
+    """What resumes a run.
+
+    Attributes:
+        command: For a shell on its machine; empty: it is not known.
+        why_not: Why it is not known, one sentence; harmless.
+        variables: Names of variables to set again; the values are nowhere.
+        notes: What to mind, sentences; harmless.
+    """
+
+    command: str = ""
+    why_not: str = ""
+    variables: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def resume_command(
+    process: Process,
+    tasks: Sequence[Task],
+    *,
+    unstarted: int | None = 0,
+    from_spec: str | None = None,
+) -> ResumeCommand:
+    """Return what resumes a process's run once it was interrupted.
+
+    Args:
+        process: Which.
+        tasks: Its tasks.
+        unstarted: Tasks of it that have not begun; None: not known.
+        from_spec: The command by our own spec, where the run was launched here.
+    """
+    names = tuple(name for name in process.variables if name not in _PINNED)
+    if from_spec:
+        return ResumeCommand(command=from_spec, variables=names)
+    words = process.argv
+    why = _unusable(process, words)
+    if why is not None:
+        return ResumeCommand(why_not=why, variables=names)
+    at = _verb_at(words)
+    if at is None:
+        return ResumeCommand(why_not="its command line is none of inspect eval", variables=names)
+    match words[at]:
+        case "eval-set":
+            made = _again(words, at, tasks)
+        case "eval" | "eval-retry":
+            made = _retried(words, at, tasks, unstarted)
+        case _:
+            made = f"inspect {shown(words[at], 30)} can't be resumed"
+    if isinstance(made, str):
+        return ResumeCommand(why_not=made, variables=names)
+    line = _line(process, (*_inspect(process, words[:at]), *made))
+    return ResumeCommand(command=line, variables=names, notes=_notes(names))
+
+
+def _notes(names: Sequence[str]) -> tuple[str, ...]:
+    if not names:
+        return ()
+    said = ", ".join(shown(name, 60) for name in names)
+    return (f"set again first, as at its start: {said}",)
+
+
+def _unusable(process: Process, words: Sequence[str]) -> str | None:
+    """Return why a command line can't be used as it is known; None: it can."""
+    if not words:
+        return "its command line can't be read"
+    if words[-1] == "...":
+        return "its command line is too long to be known whole"
+    hidden = [word for word in words if "***" in word]
+    if hidden:
+        before = [words[at - 1] for at, word in enumerate(words) if word == "***" and at]
+        named = ", ".join(shown(word, 40) for word in (before or hidden)[:3])
+        return f"its command line holds values that are withheld ({named})"
+    told = (*words, process.cwd or "", process.python or "", process.data_dir or "")
+    if any(shown(word, len(word) + 1) != word or "\ufffd" in word for word in told):
+        return "its command line holds characters that can't be shown"
+    if process.cwd is None:
+        return "its working folder is not known"
+    return None
+
+
+def _verb_at(words: Sequence[str]) -> int | None:
+    """Return where the verb of Inspect stands in a command line; None: it is none of its."""
+    at = 0
+    if _PYTHON.match(_base(words[0])):
+        at = 1
+        while at < len(words) and words[at].startswith("-") and words[at] != "-m":
+            at += 2 if words[at] in {"-W", "-X"} else 1
+        if words[at : at + 2] == ("-m", "inspect_ai"):
+            at += 1
+        elif at >= len(words) or _base(words[at]) != "inspect":
+            return None
+    elif _base(words[0]) != "inspect":
+        return None
+    at += 1
+    return at if at < len(words) and words[at] in _VERBS else None
+
+
+def _base(word: str) -> str:
+    return word.rpartition("/")[2]
+
+
+def _inspect(process: Process, words: Sequence[str]) -> Sequence[str]:
+    """Return how that Inspect is called: as it was, by an interpreter that is known."""
+    if process.python is None:
+        return words
+    if not _PYTHON.match(_base(words[0])):
+        return (process.python, "-m", "inspect_ai")
+    return (process.python, *words[1:])
+
+
+def _again(words: Sequence[str], at: int, tasks: Sequence[Task]) -> Sequence[str] | str:
+    """Return the words of the same eval-set on the same log folder, or why there are none."""
+    given = [word for word in words[at + 1 :] if word not in _OURS]
+    if any(word == "--log-dir" or word.startswith("--log-dir=") for word in given):
+        return ("eval-set", "--detach", *given)
+    folder = _log_folder(tasks)
+    if folder is None:
+        return "its log folder is not known yet"
+    return ("eval-set", "--detach", "--log-dir", folder, *given)
+
+
+def _retried(
+    words: Sequence[str], at: int, tasks: Sequence[Task], unstarted: int | None
+) -> Sequence[str] | str:
+    """Return the words that retry the logs of a plain eval, or why there are none."""
+    if unstarted is None:
+        return "whether tasks of it have not begun is not known"
+    if unstarted:
+        return f"{plural(unstarted, 'task')} of it have not begun: no log of them can be retried"
+    given = words[at + 1 :]
+    if words[at] == "eval-retry" and sum(word.endswith(_LOG) for word in given) > 1:
+        return "it retries several logs, of which some have not begun"
+    running = [task for task in tasks if task.row.status != "completed"]
+    logs = [_local(task.row.log_location) for task in running]
+    folder = _log_folder(running)
+    if not logs or not all(logs) or folder is None:
+        return "the logs of its running tasks are not known"
+    options = ("--detach", "--log-dir", folder, *_kept(given))
+    guard = ("--",) if any(log.startswith("-") for log in logs) else ()
+    return ("eval-retry", *options, *guard, *logs)
+
+
+def _kept(words: Sequence[str]) -> Iterable[str]:
+    """Return the options that no log tells: whether the process stays after its end."""
+    for at, word in enumerate(words):
+        if word.startswith("--ctl-server="):
+            return (word,)
+        if word == "--ctl-server" and at + 1 < len(words):
+            return (f"--ctl-server={words[at + 1]}",)
+    return ()
+
+
+def _log_folder(tasks: Sequence[Task]) -> str | None:
+    """Return the one folder that the logs of these tasks are in; None: not known, or several."""
+    folders = {_local(task.row.log_location).rpartition("/")[0] for task in tasks}
+    return folders.pop() or None if len(folders) == 1 else None
+
+
+def _local(location: str) -> str:
+    return unquote(location[7:]) if location.startswith("file:///") else location
+
+
+def _line(process: Process, words: Sequence[str]) -> str:
+    data = ("env", f"XDG_DATA_HOME={process.data_dir}") if process.data_dir else ()
+    command = " ".join(shlex.quote(word) for word in (*data, *words))
+    return f"cd {shlex.quote(process.cwd or '.')} && {command}"
