@@ -196,7 +196,7 @@ class Desk:
             station.retry_now()
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
-        """Accept the unknown host key of this machine that has this fingerprint."""
+        """See `core.ports.Room.accept_key`."""
         station = self._stations.get(machine)
         if station is not None:
             station.accept_key(fingerprint)

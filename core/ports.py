@@ -80,7 +80,11 @@ class Station(Protocol):
         ...
 
     def accept_key(self, fingerprint: str) -> None:
-        """The operator accepted the unknown host key that has this fingerprint; retry."""
+        """The operator accepted the unknown host key that has this fingerprint; retry.
+
+        Raises:
+            StorageError: It can't be written down; it stays unknown.
+        """
         ...
 
     async def sign_in(self) -> SignIn | None:
@@ -182,7 +186,11 @@ class Room(Protocol):
         ...
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
-        """Accept the unknown host key of this machine that has this fingerprint."""
+        """Accept the unknown host key of this machine that has this fingerprint.
+
+        Raises:
+            StorageError: It can't be written down; it stays unknown.
+        """
         ...
 
     async def sign_in(self, machine: MachineName) -> SignIn | None:

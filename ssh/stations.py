@@ -4,7 +4,9 @@ from functools import partial
 from pathlib import Path
 
 from core.config import MachineConfig, WatchConfig
+from core.errors import StorageError
 from core.ports import Ask, Station
+from core.text import shown
 from ssh.command_link import CommandLink
 from ssh.keeper import Keeper, MakeLink, fresh_desk
 from ssh.link import Link
@@ -79,4 +81,11 @@ def _asyncssh_links(machine: MachineConfig, known_hosts: Path, ask: Ask | None) 
 def _remember(known_hosts: Path, line: str) -> None:
     from ssh.trust import remember  # noqa: PLC0415 - it needs asyncssh
 
-    remember(known_hosts, line)
+    try:
+        remember(known_hosts, line)
+    except OSError as error:
+        place = shown(str(known_hosts))
+        raise StorageError(
+            f"the host key is not accepted: {place} can't be written ({error.strerror})",
+            "mend that, then accept it again",
+        ) from error

@@ -4,6 +4,7 @@ Folders are 0700, files 0600. What another user could have written is refused: a
 programs to run, and a journal is only worth what nobody else can change.
 """
 
+import errno
 import grp
 import os
 import pwd
@@ -21,6 +22,7 @@ _APP = "evalroom"
 _PRIVATE_FOLDER = 0o700
 _PRIVATE_FILE = 0o600
 _OTHERS_WRITE = 0o022
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,4 +170,5 @@ def _is_own_group(gid: int) -> bool:
 
 def _failed(path: Path, error: OSError) -> StorageError:
     place = shown(str(path))
-    return StorageError(f"{place} can't be used: {error.strerror or error}", "is the disk full?")
+    advice = "make room" if error.errno in _NO_ROOM else ""
+    return StorageError(f"{place} can't be used: {error.strerror or error}", advice)

@@ -4,6 +4,7 @@ It is a convenience: whatever is wrong with the file, the room opens.
 """
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +13,7 @@ from core.errors import StorageError
 from storage.paths import write_private
 
 _LIMIT = 256 * 1024
+_READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe in its place must not be waited for
 
 
 class ViewState:
@@ -24,7 +26,7 @@ class ViewState:
     def load(self) -> Mapping[str, Any]:
         """Return what was saved; empty when there is nothing, or nothing readable."""
         try:
-            with self._path.open("rb") as file:
+            with os.fdopen(os.open(self._path, _READING), "rb") as file:
                 raw = file.read(_LIMIT + 1)
             value: object = json.loads(raw) if len(raw) <= _LIMIT else {}
         except (OSError, ValueError, RecursionError):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from core.errors import StorageError
 from core.events import Dismissed
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
@@ -72,8 +73,13 @@ class Acts:
             return
 
         def accept(accepted: bool | None) -> None:
-            if accepted:
+            if not accepted:
+                return
+            try:
                 self._app.room.accept_key(machine.name, fingerprint)
+            except StorageError as error:
+                self._app.say(f"{error.message}; {error.advice}", "hand")
+            else:
                 self._app.say(f"the host key of {machine.name} is accepted")
 
         self._app.push_screen(AcceptKey(machine.name, machine.address, fingerprint), accept)

@@ -137,10 +137,11 @@ async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[Histor
     from storage.schema import DatabaseBusy  # noqa: PLC0415
 
     database = Database(places.database)
-    said = ""
+    said, is_busy = "", False
     try:
         await database.open(patience=_HELD)
     except DatabaseBusy as error:
+        is_busy = True
         said = f"nothing is kept until it is free: {error.message} {error.advice}"
     except StorageError as error:
         yield History(said=f"nothing is kept: {error.message} {error.advice}")
@@ -149,10 +150,10 @@ async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[Histor
     try:
         moved = database.moved_aside
         said = f"the history was unusable; it is kept as {moved.name}" if moved else said
-        try:
-            runs = await book.run_ids()
+        try:  # what is busy would hold up the first frame for as long as the database waits
+            runs = frozenset[str]() if is_busy else await book.run_ids()
         except StorageError:
-            runs = frozenset()
+            runs = frozenset[str]()
         yield History(
             keeping=Journal(database, limit_mib=config.storage.limit_mib, clock=WallClock()),
             book=book,

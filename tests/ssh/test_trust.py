@@ -4,6 +4,9 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from core.errors import StorageError
 from core.model.machine import LinkState
 from tests.support.hearing import hearing
 from tests.support.reached import machine_of, station_of, trusting
@@ -29,6 +32,21 @@ async def test_an_unknown_key_is_shown_and_accepted_by_its_fingerprint(
         assert own.read_text() == sshd.known_hosts_line()
         assert own.stat().st_mode & 0o777 == 0o600
         assert own.parent.stat().st_mode & 0o777 == 0o700
+
+
+async def test_a_key_that_can_not_be_written_down_stays_unknown(sshd: Sshd, tmp_path: Path) -> None:
+    own = tmp_path / "known_hosts"
+    own.mkdir()
+    station = station_of(machine_of(sshd), own)
+    async with hearing(station) as heard:
+        needs = await heard.link(LinkState.NEEDS_TRUST)
+        assert needs.fingerprint is not None
+        with pytest.raises(StorageError, match="the host key is not accepted"):
+            station.accept_key(needs.fingerprint)
+        assert heard.state is LinkState.NEEDS_TRUST
+        own.rmdir()
+        station.accept_key(needs.fingerprint)
+        await heard.hello()
 
 
 async def test_a_changed_key_is_refused_with_both_fingerprints(sshd: Sshd, tmp_path: Path) -> None:

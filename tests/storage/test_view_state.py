@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ def test_what_was_saved_is_loaded_by_the_next_start(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "garbage",
     [b"", b"\xff\x00", b"[1, 2]", b'{"a": ', b"[" * 100_000, b'"' + b"x" * 300_000 + b'"'],
+    ids=["nothing", "bytes", "a list", "cut", "nested", "large"],
 )
 def test_garbage_is_an_empty_view(tmp_path: Path, garbage: bytes) -> None:
     path = tmp_path / "view.json"
@@ -24,6 +26,14 @@ def test_garbage_is_an_empty_view(tmp_path: Path, garbage: bytes) -> None:
     assert view.load() == {}
     assert view.save({"pane": "machines"})
     assert view.load() == {"pane": "machines"}
+
+
+def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "view.json")
+    view = ViewState(tmp_path / "view.json")
+    assert view.load() == {}
+    assert view.save({"pane": "tasks"})
+    assert view.load() == {"pane": "tasks"}
 
 
 def test_the_same_view_is_written_once(tmp_path: Path) -> None:

@@ -1,0 +1,27 @@
+"""A history that another program holds: the room opens all the same."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from core.config_file import default_config
+from storage.paths import paths
+from tui.making import history_of
+
+
+async def test_a_history_that_is_held_does_not_hold_up_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    async with history_of(default_config(), paths()) as history:
+        assert not history.said
+    holder = sqlite3.connect(paths().database)
+    try:
+        holder.execute("BEGIN EXCLUSIVE")
+        async with asyncio.timeout(3), history_of(default_config(), paths()) as history:
+            assert "until it is free" in history.said
+            assert history.keeping is not None
+    finally:
+        holder.close()
