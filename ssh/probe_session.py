@@ -230,7 +230,7 @@ class ProbeSession:
             elif frame.kind == "refused":
                 text = shown(frame.head.get("error"))
                 wrong = TooBusy if "too many" in text else RequestFailed
-                asked.set_exception(wrong(f"the probe on {self._machine} refused: {text}"))
+                asked.set_exception(wrong(f"not sent: the probe on {self._machine} refused: {text}"))
         if frame.kind == "bye":
             reason = shown(frame.head.get("reason"))
             raise LinkLost(self._machine, f"the probe on {self._machine} ended: {reason}")

@@ -10,7 +10,7 @@ from core.act.acting import Acting
 from core.act.action import Action
 from core.act.expand import Place
 from core.act.hands import Told
-from core.act.order import OrderState
+from core.act.order import Instance, OrderState
 from core.act.plan import Plan
 from core.config import MachineConfig
 from core.frames import Frame
@@ -83,6 +83,7 @@ async def acting_on(
     runs: Sequence[str] = (),
     book: Book | None = None,
     read_only: bool = False,
+    instance: Instance = HERE,
 ) -> AsyncGenerator[Acted]:
     """Run a desk and its hands over machines for the block."""
     async with watching(machines, known_hosts, read_only=read_only) as watched:
@@ -91,7 +92,7 @@ async def acting_on(
         for station in desk.stations:
             _tap(station, wire)
         kept = Book() if book is None else book
-        acting = Acting(desk, instance=HERE, book=kept, runs=runs, post=desk.post)
+        acting = Acting(desk, instance=instance, book=kept, runs=runs, post=desk.post)
         running = asyncio.create_task(acting.run())
         try:
             yield Acted(watched, acting, kept, wire)
@@ -102,10 +103,13 @@ async def acting_on(
 
 
 @asynccontextmanager
-async def acting_on_eval(one: Eval, *, runs: Sequence[str] = ()) -> AsyncGenerator[Acted]:
+async def acting_on_eval(
+    one: Eval, *, runs: Sequence[str] = (), read_only: bool = False
+) -> AsyncGenerator[Acted]:
     """Run a desk and its hands over one eval of this computer."""
     machine = this_computer(one.data_dir)
-    async with acting_on([machine], one.folder / "known_hosts", runs=runs) as acted:
+    known_hosts = one.folder / "known_hosts"
+    async with acting_on([machine], known_hosts, runs=runs, read_only=read_only) as acted:
         yield acted
 
 
