@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.model.machine import Gpu, LinkState, Machine, ToolState
-from core.text import shown
 from core.views import format as fmt
 from core.views.cells import Bar, Cell, Span, Table, Tone
 from core.views.fields import Fields, Value, field, table
@@ -42,21 +41,27 @@ _RANKS = {
 }
 
 
-def marks(machine: Machine | None, *, word: bool = True) -> tuple[Span, ...]:
-    """Return what a machine is marked as: production, read-only; with the word or the sign alone.
+def marks(machine: Machine | None) -> tuple[Span, ...]:
+    """Return the signs of what a machine is marked as: production, read-only.
 
-    They stand wherever the machine does: an order there is not like one elsewhere.
+    They stand wherever its name does: an order there is not like one elsewhere.
     """
     if machine is None:
         return ()
-    named: list[tuple[Name, str, Tone]] = []
-    if machine.production:
-        named.append(("production", " prod", "look"))
-    if machine.read_only:
-        named.append(("read-only", " read-only", "dim"))
-    return tuple(
-        Span(shown(f" {sign(name)}{text if word else ''}"), tone) for name, text, tone in named
+    signs: tuple[tuple[Name, bool, Tone], ...] = (
+        ("production", machine.production, "look"),
+        ("read-only", machine.read_only, "dim"),
     )
+    return tuple(said(f"{sign(name)} ", tone) for name, is_so, tone in signs if is_so)
+
+
+def marked_as(machine: Machine) -> tuple[Span, ...]:
+    """Return the words of what a machine is marked as; they stand behind its link."""
+    words: tuple[tuple[str, bool, Tone], ...] = (
+        (" prod", machine.production, "look"),
+        (" read-only", machine.read_only, "dim"),
+    )
+    return tuple(said(word, tone) for word, is_so, tone in words if is_so)
 
 
 def link_sign(machine: Machine) -> Span:
@@ -162,7 +167,7 @@ MACHINE_FIELDS = Fields[MachineLine](
         ),
         field(
             "machine",
-            lambda line: (*fmt.text(line.machine.name, "strong"), *marks(line.machine)),
+            lambda line: (*marks(line.machine), *fmt.text(line.machine.name, "strong")),
             lambda line: line.machine.name,
             width=8,
             grow=2,
@@ -195,7 +200,7 @@ MACHINE_FIELDS = Fields[MachineLine](
         ),
         field(
             "link",
-            lambda line: link_words(line.machine, line.now),
+            lambda line: (*link_words(line.machine, line.now), *marked_as(line.machine)),
             lambda line: str(line.machine.link.state),
             width=10,
             rank=1,

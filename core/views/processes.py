@@ -111,8 +111,8 @@ PROCESS_FIELDS = Fields[ProcessLine](
         field(
             "machine",
             lambda line: (
+                *marks(line.machine),
                 *fmt.text(line.process.key.machine, "dim"),
-                *marks(line.machine, word=False),
             ),
             lambda line: line.process.key.machine,
             width=8,

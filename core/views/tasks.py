@@ -192,8 +192,8 @@ TASK_FIELDS = Fields[TaskLine](
         field(
             "machine",
             lambda line: (
+                *marks(line.machine),
                 *fmt.text(line.task.key.machine, "dim"),
-                *marks(line.machine, word=False),
             ),
             lambda line: line.task.key.machine,
             width=7,

@@ -25,6 +25,7 @@ from core.views.plan_lines import value_word
 from tui.dialogs.sheet import SheetDialog
 from tui.menu import subject, targets_of
 from tui.panes.lines import TextLine
+from tui.panes.painted import cut
 
 if TYPE_CHECKING:
     from tui.levers import Levers
@@ -33,6 +34,8 @@ _WIDE, _NARROW = (30, 22), (23, 17)
 """Columns of a knob's name and of its value, where there is room and where there is little."""
 _ROOMY = 90
 _SCOPE = 8
+_NOTE = 12
+"""Columns that a note on a knob's line takes at least; it stands under the knobs too."""
 
 
 class ConfigDialog(SheetDialog):
@@ -152,7 +155,7 @@ class ConfigDialog(SheetDialog):
         now = value_word(knob.now)
         spans = [
             Span(Shown("▸ " if here else "  "), "key"),
-            Span(shown(knob.label[:label].ljust(label) + " "), tone),
+            Span(shown(cut(knob.label, label).ljust(label) + " "), tone),
             said(knob.scope.ljust(_SCOPE), "dim"),
         ]
         if edited:
@@ -165,16 +168,19 @@ class ConfigDialog(SheetDialog):
         used = "·" if knob.in_use is None else str(knob.in_use)
         spans.append(said(f"{launch.ljust(9)}{used.ljust(8)}", "dim"))
         left = self.inner_width - sum(len(span.text) for span in spans)
-        spans.append(Span(shown((knob.fixed or knob.note)[: max(left, 0)]), "dim"))
+        if left >= _NOTE:
+            spans.append(Span(Shown(cut(knob.fixed or knob.note, left)), "dim"))
         return tuple(spans)
 
     def foot(self) -> Iterator[TextLine]:
         """Return what is edited, and what the knob under the cursor takes."""
         if self._said:
             yield (Span(self._said, "look"),)
-        elif self._value.display and self._knobs:
+        elif self._knobs:
             knob = self._knobs[self._at]
-            yield (Span(knob.label, "key"), said(f": {knob.allowed}", "dim"))
+            note = f"{knob.note}; " if knob.note else ""
+            what = knob.fixed or f"{note}takes {knob.allowed}"
+            yield (Span(knob.label, "key"), said(f"  {what}", "dim"))
         if self._reason.value and not self._reason.has_focus:
             yield (said("reason  ", "dim"), Span(shown(self._reason.value, 300)))
         if self._wanted:

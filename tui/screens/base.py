@@ -12,7 +12,7 @@ from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.text import Shown, shown
 from core.views.cells import Span
-from core.views.machines import marks
+from core.views.machines import marked_as, marks
 from core.views.totals import header_totals
 from tui.acts import machine_of
 from tui.bindings import bindings
@@ -149,8 +149,9 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
     def _marks(self, fleet: Fleet) -> tuple[Span, ...]:
         """Return what the machine of this place is marked as; it stands first in the header."""
         machine = fleet.machines.get(machine_of(self.place) or MachineName(""))
-        found = marks(machine)
-        return (Span(shown(machine.name), "strong"), *found) if machine and found else ()
+        if machine is None or not marks(machine):
+            return ()
+        return (*marks(machine), Span(shown(machine.name), "strong"), *marked_as(machine))
 
     def say_totals(self) -> None:
         """Draw the header anew: something was told of orders."""
@@ -268,6 +269,7 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
 
     def _enter_bar(self, *, last: bool) -> bool:
         bar = self.action_bar
+        self.say_actions()
         if not bar.display or bar.is_empty:
             return False
         bar.enter(last=last)

@@ -1,0 +1,161 @@
+"""The action menu: what it offers on what, in which words, and why something is not for it now."""
+
+from dataclasses import replace
+
+from core.act.action import OFFERS, Action, Verb, offers_on
+from core.fleet import Fleet
+from core.ids import MachineName, SampleKey
+from core.model.machine import LinkState
+from core.model.process import ProcessState
+from core.model.sample import Activity, ToolCall
+from tests.support.fleets import (
+    H1,
+    H2,
+    NOW,
+    fleet_after,
+    link,
+    named,
+    process_gone,
+    process_key,
+    process_seen,
+    sample,
+    samples_seen,
+    task_key,
+    task_row,
+    tasks_seen,
+)
+from tui.menu import Entry, buttons, endings, entries, pause_or_resume, read_only
+
+
+def fleet(*, read_only: bool = False) -> Fleet:
+    """Two machines; two processes of one model on the first, one of it on the second."""
+    return fleet_after(
+        replace(named(H1), read_only=read_only),
+        named(H2),
+        link(LinkState.UP, H1),
+        link(LinkState.UP, H2),
+        process_seen(),
+        process_seen(pid=101),
+        process_seen(H2, 200),
+        tasks_seen(task_row(errored=2, queued=4)),
+        tasks_seen(task_row("t2", paused=("task",)), pid=101),
+        tasks_seen(task_row("t3"), machine=H2, pid=200),
+    )
+
+
+def by_name(found: tuple[Entry, ...]) -> dict[str, Entry]:
+    return {each.name: each for each in found}
+
+
+def test_every_offer_of_a_scope_stands_in_its_menu_with_its_letter() -> None:
+    for place in (task_key(), process_key(), SampleKey(task_key(), 1, 1)):
+        found = [each for each in entries(fleet(), [place]) if not each.heading]
+        letters = [each.letter for each in found]
+        assert len(set(letters)) == len(letters)
+        assert all(each.help and each.why_not is None for each in found)
+    names = {each.name for each in entries(fleet(), [task_key()])}
+    assert {each.name for each in offers_on("task")} <= names
+    assert "requeue" in names
+
+
+def test_a_model_is_offered_here_on_its_machine_and_on_the_fleet() -> None:
+    found = by_name(entries(fleet(), [task_key()]))
+    for name, reached in (
+        ("model-pause", 1),
+        ("model-pause-machine", 2),
+        ("model-resume-fleet", 3),
+    ):
+        assert len(found[name].places) == reached
+        assert found[name].heading == "model acme/sec-agent"
+    assert found["model-pause-now-fleet"].action == Action(verb=Verb.PAUSE, now=True)
+    assert [found[f"model-{each}"].letter for each in ("pause", "pause-now", "resume")] == [
+        "1", "2", "3",
+    ]  # fmt: skip
+
+
+def test_on_a_machine_the_menu_is_of_its_processes() -> None:
+    found = by_name(entries(fleet(), [H1]))
+    assert found["interrupt"].title == "Interrupt: 2 processes of h100-1".replace(":", "")
+    assert "drain" not in found
+    nobody = by_name(entries(fleet_after(named(H1), link()), [H1]))
+    assert nobody["keep"].why_not == "no eval lives there"
+
+
+def test_what_is_not_for_it_now_says_why() -> None:
+    down = fleet_after(named(), link(LinkState.DOWN), process_seen(), tasks_seen(task_row()))
+    assert by_name(entries(down, [task_key()]))["pause"].why_not == (
+        "h100-1 is not reachable now (down)"
+    )
+    headless = fleet_after(
+        named(), link(), process_seen(state=ProcessState.HEADLESS), tasks_seen(task_row())
+    )
+    found = by_name(entries(headless, [process_key()]))
+    assert "only signals reach it" in (found["pause"].why_not or "")
+    assert found["end"].why_not is None
+    gone = fleet_after(named(), link(), process_seen(), tasks_seen(task_row()), process_gone())
+    assert all(each.why_not for each in entries(gone, [task_key()]))
+    over = fleet_after(named(), link(), process_seen(), tasks_seen(task_row(status="completed")))
+    found = by_name(entries(over, [task_key()]))
+    assert found["drain"].why_not == "the task is already finished"
+    assert found["flush"].why_not is None
+
+
+def test_of_several_it_is_said_for_how_many() -> None:
+    mixed = fleet_after(
+        named(), link(), process_seen(), tasks_seen(task_row(), task_row("t2", status="completed"))
+    )
+    entry = by_name(entries(mixed, [task_key(), task_key("t2")]))["drain"]
+    assert (entry.some, entry.why_not, entry.title) == ("1 of 2", None, "Drain 2 tasks")
+
+
+def test_a_read_only_machine_has_no_mutation_and_one_line_says_so() -> None:
+    guarded = fleet(read_only=True)
+    assert entries(guarded, [task_key()]) == ()
+    assert read_only(guarded, [task_key()]) == "h100-1 is read-only: nothing is changed there"
+    assert buttons(guarded, [task_key()]) == ()
+    assert read_only(guarded, [task_key(), task_key("t3", H2, 200)]) is None
+    assert read_only(guarded, [MachineName("nowhere")]) is None
+
+
+def test_one_key_pauses_and_resumes() -> None:
+    known = fleet()
+    held, runs = task_key("t2", H1, 101), task_key()
+    assert pause_or_resume(known, [held]).verb is Verb.RESUME
+    assert pause_or_resume(known, [runs]).verb is Verb.PAUSE
+    assert pause_or_resume(known, [held, runs]).verb is Verb.PAUSE
+    assert pause_or_resume(known, [H1]).verb is Verb.PAUSE
+
+
+def test_ways_to_end_go_from_the_gentlest_and_name_the_calls_in_progress() -> None:
+    calls = (
+        ToolCall(id="a", function="bash", started_at=NOW - 252),
+        ToolCall(id="b", function="py\x1b[31mthon", started_at=NOW - 2, cancel_requested=True),
+    )
+    row = sample(1, activity=Activity(type="tool", calls=calls, started_at=NOW - 252))
+    known = fleet_after(named(), link(), process_seen(), tasks_seen(task_row()), samples_seen(row))
+    key = SampleKey(task_key(), 1, 1)
+    found = endings(known, [key])
+    assert [each.action.manner for each in found[:3]] == ["score", "error", "cancel"]
+    assert [each.word for each in found[3:]] == ["end bash 4m", "end py␛[31mthon 2s"]
+    assert found[3].action.tool_call == "a"
+    assert "asked for already" in found[4].help
+    assert endings(known, [process_key()]) == ()
+
+
+def test_buttons_fit_the_state() -> None:
+    words = [each.word for each in buttons(fleet(), [task_key()])]
+    assert "pause" in words
+    assert "requeue errored" in words
+    assert "resume" not in words
+    words = [each.word for each in buttons(fleet(), [task_key("t2", H1, 101)])]
+    assert "resume" in words
+    assert "pause" not in words
+    assert "requeue errored" not in words
+    words = [each.word for each in buttons(fleet(), [process_key()])]
+    assert "keep" in words
+    assert "release" not in words
+    assert "end a husk" not in words
+
+
+def test_every_offer_has_a_letter_that_no_key_of_the_menu_takes() -> None:
+    assert not {each.letter for each in OFFERS} & {"A", "q"}
