@@ -1,0 +1,201 @@
+"""Many targets with one gesture: merged previews, outcomes told apart, exactly what was meant."""
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.act.action import Action, Change, Verb
+from core.act.expand import with_model
+from core.act.order import OrderState, Outcome
+from core.act.plan import blast_radius, skipped
+from core.act.planner import Progress
+from core.config import MachineConfig
+from core.ids import MachineName, process_of
+from core.model.process import ProcessState
+from tests.support.acting import Acted, acting_on, acting_on_eval, eventually
+from tests.support.desk_on_evals import PROBE_PYTHON
+from tests.support.evals import Eval, Evals
+
+RED, BLUE = MachineName("red"), MachineName("blue")
+MODEL = "mock/talker"
+_PAUSE = Action(verb=Verb.PAUSE)
+
+
+def machine(name: MachineName, folder: Path) -> MachineConfig:
+    """A machine that is a data folder of this computer."""
+    return MachineConfig(
+        name=name, link="command", python=PROBE_PYTHON, data_dir=str(folder / name)
+    )
+
+
+@pytest.fixture
+def three(evals: Evals) -> tuple[Eval, Eval, Eval]:
+    """Two processes on red, one on blue, all with the same model."""
+    started = [
+        evals.start(
+            "turns", args={"samples": 30, "turns": 200}, options=("--max-samples=2",),
+            data_dir=evals.folder / name,
+        )
+        for name in (RED, RED, BLUE)
+    ]  # fmt: skip
+    for one in started:
+        one.wait_ready()
+        one.wait_rows(lambda rows: rows[0]["samples"]["in_flight"] > 0)
+    return started[0], started[1], started[2]
+
+
+@asynccontextmanager
+async def on_both(evals: Evals, three: tuple[Eval, Eval, Eval]) -> AsyncGenerator[Acted]:
+    """Hands over both machines; all three processes are known."""
+    machines = [machine(RED, evals.folder), machine(BLUE, evals.folder)]
+    async with acting_on(machines, evals.folder / "known_hosts") as acted:
+        for one, name in zip(three, (RED, RED, BLUE), strict=True):
+            await acted.watched.key(one, name)
+        yield acted
+
+
+@pytest.mark.timeout(120)
+async def test_a_model_is_paused_everywhere_and_resumed_exactly_where_it_was_paused_here(
+    evals: Evals, three: tuple[Eval, Eval, Eval]
+) -> None:
+    first, second, third = three
+    second.post("/models/pause?model=mock%2Ftalker")  # somebody else did
+    async with on_both(evals, three) as acted:
+        everywhere = with_model(acted.watched.fleet, MODEL)
+        assert {each.process.pid for each in everywhere} == {one.pid for one in three}
+        plan = await acted.plan(_PAUSE, *everywhere)
+        assert blast_radius(plan) == "reaches 2 machines, 2 processes"
+        assert skipped(plan.steps) == (("model already paused", 1),)
+        third.kill()  # one goes down in between
+
+        def is_gone() -> bool:
+            process = acted.watched.process(third, BLUE)
+            return process is not None and process.state is ProcessState.GONE
+
+        await acted.watched.until(is_gone, "the third is gone")
+        told = await acted.acting.carry_out(plan, yes=True)
+        outcomes = {process_of(each.step.target).pid: each.outcome for each in told}
+        assert outcomes[first.pid] == Outcome(state=OrderState.DONE, message="paused")
+        assert outcomes[second.pid] == Outcome(
+            state=OrderState.NOOP, message="model already paused"
+        )
+        assert outcomes[third.pid] == Outcome(state=OrderState.NOOP, message="its process is gone")
+        assert first.task()["paused_models"] == [MODEL]
+
+        undo = await acted.acting.undo()
+        assert [process_of(step.target).pid for step in undo.sent] == [first.pid]
+        await acted.acting.carry_out(undo, yes=True)
+        assert first.task()["paused_models"] == []
+        assert second.task()["paused_models"] == [MODEL]  # it was not ours
+
+
+async def test_marked_tasks_give_one_preview_and_are_told_by_verb_and_count(
+    evals: Evals, three: tuple[Eval, Eval, Eval]
+) -> None:
+    async with on_both(evals, three) as acted:
+        tasks = tuple(acted.watched.fleet.tasks)
+        heard: list[Progress] = []
+        plan = await acted.acting.plan("drain", Action(verb=Verb.DRAIN), tasks, tell=heard.append)
+        assert heard == [Progress(1, 3), Progress(2, 3), Progress(3, 3)]
+        assert not acted.sent
+        assert plan.words == "drain 3"
+        assert blast_radius(plan) == "reaches 2 machines, 3 processes, 3 tasks"
+        told = await acted.acting.carry_out(plan, words="drain 3")
+        assert [each.outcome.state for each in told if each.outcome] == [OrderState.DONE] * 3
+        assert all(one.task()["resolving"] == "drain" for one in three)
+        again = await acted.do(Action(verb=Verb.DRAIN), *tasks)
+        assert {each.outcome.state for each in again if each.outcome} == {OrderState.NOOP}
+
+
+async def test_a_read_only_machine_is_left_out_and_a_production_one_asks_for_words(
+    evals: Evals, three: tuple[Eval, Eval, Eval]
+) -> None:
+    first, _, third = three
+    machines = [
+        replace(machine(RED, evals.folder), read_only=True),
+        replace(machine(BLUE, evals.folder), production=True),
+    ]
+    async with acting_on(machines, evals.folder / "known_hosts") as acted:
+        for one, name in zip(three, (RED, RED, BLUE), strict=True):
+            await acted.watched.key(one, name)
+        plan = await acted.plan(_PAUSE, *acted.watched.fleet.tasks)
+        assert skipped(plan.steps) == (("red is read-only: nothing is changed there", 2),)
+        assert plan.confirmation == "words"
+        assert plan.words == "turns"
+        await acted.acting.carry_out(plan, words="turns")
+        assert third.task()["paused"] == ["task"]
+        assert first.task()["paused"] is None
+
+
+async def test_a_run_that_was_launched_here_asks_for_enter_alone(evals: Evals) -> None:
+    one = evals.start(
+        "turns", args={"turns": 200}, env={"EVALROOM_RUN": "run-7"}
+    ).wait_ready()  # fmt: skip
+    async with acting_on_eval(one, runs=("run-7",)) as acted:
+        task = await acted.task(one)
+        plan = await acted.plan(_PAUSE, task)
+        assert plan.confirmation == "enter"
+        [told] = await acted.acting.carry_out(plan)
+        assert told.outcome is not None
+        assert told.outcome.state is OrderState.DONE
+        assert acted.book.orders[0].is_ours
+
+
+@pytest.mark.timeout(120)
+async def test_every_errored_sample_is_run_again_and_what_it_said_stays_withheld(
+    evals: Evals,
+) -> None:
+    one = evals.start(
+        "errors", "turns", args={"samples": 6, "always": 0, "first": 2, "turns": 200},
+        options=("--max-tasks=1", "--no-fail-on-error", "--max-samples=2"),
+    ).wait_ready()  # fmt: skip
+    one.pause()  # the task can't finish before we are there
+    one.resume()
+    async with acting_on_eval(one) as acted:
+        task = await acted.task(one, "errors")
+
+        def errored() -> bool:
+            row = one.task("errors")
+            return bool(row) and row["samples"]["errored"] == 2
+
+        await eventually(errored, "two samples errored", 60)
+        plan = await acted.plan(Action(verb=Verb.REQUEUE), task)
+        assert len(plan.sent) == 2
+        assert blast_radius(plan) == "reaches 1 machine, 1 process, 1 task, 2 samples"
+        for step in plan.sent:
+            assert step.preview is not None
+            [withheld] = step.preview.withheld
+            assert withheld.name == "prior_error"
+            assert "lost its sandbox" in withheld.text
+            assert withheld.size.startswith("error, ")
+            assert "sandbox" not in step.preview.sentence
+            assert "sandbox" not in json.dumps(dict(step.preview.fields))
+        told = await acted.acting.carry_out(plan, yes=True)
+        assert [each.outcome.state for each in told if each.outcome] == [OrderState.DONE] * 2
+        assert all("sandbox" not in repr(order) for order in acted.book.orders)
+        await eventually(
+            lambda: one.task("errors")["samples"]["errored"] == 0, "both run again", 60
+        )
+
+
+async def test_a_change_of_knobs_is_recorded_in_the_log_with_author_and_reason(
+    evals: Evals,
+) -> None:
+    one = evals.start("turns", args={"samples": 6, "turns": 200}).wait_ready()
+    async with acting_on_eval(one) as acted:
+        task = await acted.task(one)
+        action = Action(
+            verb=Verb.CONFIG, changes=(Change("time_limit", 500), Change("max_retries", 2))
+        )
+        [told] = await acted.do(action, task, reason="the provider is slow")
+        assert told.outcome is not None
+        assert told.outcome.state is OrderState.DONE, told
+        header = await acted.watched.desk.header(task, deadline=60)
+        updates = json.loads(header.body)["config_updates"]
+        assert updates
+        assert all("Ada" in json.dumps(each) for each in updates)
+        assert all("the provider is slow" in json.dumps(each) for each in updates)
