@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from core.act.action import Action
-from core.act.basis import Basis
-from core.act.order import Instance, Order, OrderState
+from core.act.order import Basis, Instance, Order, OrderState
 from core.act.wanted import Wanted, action_object
 from core.ids import Address, MachineName, ProcessKey
 from storage.about import column_text

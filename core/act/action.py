@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from core.ctl.versions import Feature
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
+
+if TYPE_CHECKING:
+    from core.ctl.versions import Feature  # the room's first frame does without it
 
 
 class Verb(StrEnum):
@@ -89,7 +91,7 @@ class Offer:
     letter: str
     word: str
     help: str
-    needs: Feature | None
+    needs: "Feature | None"
     is_destructive: bool = False
     dry_run: bool = True
 

@@ -4,18 +4,15 @@ Counts are shown and refreshed, and never stand here, but for one: a cancel asks
 more is in flight than the preview showed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from types import MappingProxyType
 
 from core.act.action import Action, Change, Verb
+from core.act.order import Basis, Value
 from core.act.seen import Seen
 from core.ids import ModelKey, ProcessKey, SampleKey, Target
 from core.model.knobs import ConfigView, LimitView
 from core.model.task import TaskRow
-
-Value = str | int | float | bool | None
-Basis = Mapping[str, Value]
-"""Field to value; machine, pid and start stand in the target's own key."""
 
 IN_FLIGHT = "in flight"
 _NOTED = frozenset({"running", "quiesced", "pending"})

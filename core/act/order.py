@@ -1,11 +1,15 @@
 """An order: one request of a confirmed plan to one target, and what became of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from core.act.action import Action
-from core.act.basis import Basis
 from core.ids import Address, Target
+
+Value = str | int | float | bool | None
+Basis = Mapping[str, Value]
+"""What a plan was based on, field by field; machine, pid and start stand in the target's key."""
 
 
 class OrderState(StrEnum):

@@ -1,8 +1,8 @@
 """What an answer says of an order, and what a later look says of one that had no answer."""
 
 from core.act.action import Action, Verb
-from core.act.basis import Basis, latch, name_of, value_of
-from core.act.order import OrderState, Outcome
+from core.act.basis import latch, name_of, value_of
+from core.act.order import Basis, OrderState, Outcome
 from core.act.seen import Seen
 from core.ctl.answers import good_body
 from core.ctl.decode import JsonObject, count, parse_object, text, texts

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from core.act.action import Action, Offer
-from core.act.basis import Basis
+from core.act.order import Basis
 from core.act.preview import Preview
 from core.act.refusals import Refusal
 from core.act.requests import Request

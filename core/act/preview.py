@@ -6,7 +6,8 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from core.act.action import Action, Verb, scope_of
-from core.act.basis import Value, name_of, value_of
+from core.act.basis import name_of, value_of
+from core.act.order import Value
 from core.act.seen import Seen
 from core.ctl.decode import JsonObject, count, inner, number, text
 from core.ctl.knobs import config_view

@@ -64,7 +64,7 @@ def places_of(aim: Aim, action: Action, fleet: Fleet) -> tuple[Place, ...]:
         TargetUnclear: A word fits nothing, or several things.
     """
     machine = _machine(aim.on, fleet) if aim.on is not None else None
-    scopes = {offer.scope for offer in OFFERS if offer.action.verb is action.verb}
+    scopes: set[Scope] = {each.scope for each in OFFERS if each.action.verb is action.verb}
     if aim.model is not None:
         return _models(aim, action, fleet, machine, scopes)
     if aim.errored and action.verb is not Verb.REQUEUE:

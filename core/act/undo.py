@@ -1,7 +1,8 @@
 """What takes an action back, as far as anything does."""
 
 from core.act.action import Action, Change, Verb
-from core.act.basis import Basis, name_of
+from core.act.basis import name_of
+from core.act.order import Basis
 from core.ids import ProcessKey, SampleKey, Target
 
 _PAUSES = {

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from core.act.action import Change
-from core.act.basis import Value, value_of
+from core.act.basis import value_of
+from core.act.order import Value
 from core.act.undo import CLEARABLE
 from core.model.knobs import ConfigView, LimitView
 from core.text import Shown, shown

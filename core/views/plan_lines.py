@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from core.act.action import Verb
-from core.act.basis import Value
+from core.act.order import Value
 from core.act.plan import Plan, Step, blast_radius
 from core.act.preview import KnobChange, Preview
 from core.act.undo import undo_sentence
