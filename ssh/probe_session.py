@@ -14,6 +14,7 @@ from itertools import count
 from typing import Any
 
 from core.config import WatchConfig
+from core.ctl.decode import as_number
 from core.errors import (
     BrokenFrame,
     LinkLost,
@@ -223,14 +224,16 @@ class ProbeSession:
 
     def _take(self, frame: Frame, hear: Callable[[Frame], None]) -> None:
         number: object = frame.head.get("id")
-        asked = self._asked.get(number) if isinstance(number, int) else None
+        asked = self._asked.get(number) if type(number) is int else None
         if asked is not None and not asked.done():
             if frame.kind in {"reply", "facts"}:
                 asked.set_result(_reply(frame))
             elif frame.kind == "refused":
                 text = shown(frame.head.get("error"))
                 wrong = TooBusy if "too many" in text else RequestFailed
-                asked.set_exception(wrong(f"not sent: the probe on {self._machine} refused: {text}"))
+                asked.set_exception(
+                    wrong(f"not sent: the probe on {self._machine} refused: {text}")
+                )
         if frame.kind == "bye":
             reason = shown(frame.head.get("reason"))
             raise LinkLost(self._machine, f"the probe on {self._machine} ended: {reason}")
@@ -312,13 +315,9 @@ def _reply(frame: Frame) -> Reply:
     status: Any = head.get("status")
     error: Any = head.get("error")
     return Reply(
-        at=_number(head.get("at")),
-        took=_number(head.get("took")),
-        status=status if isinstance(status, int) else None,
+        at=as_number(head.get("at")) or 0.0,
+        took=max(0.0, as_number(head.get("took")) or 0.0),
+        status=status if type(status) is int else None,
         error=str(error) if error is not None else None,
         body=frame.body,
     )
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

@@ -1,0 +1,40 @@
+"""A Python that comes up as one should, and then is no probe of ours but what a test makes it."""
+
+import sys
+from pathlib import Path
+
+_SCRIPT = '''#!{python} -I
+import os, re, sys, time, json
+first, second = re.search(r'n="(\\w+)"\\+"(\\w+)"', " ".join(sys.argv)).groups()
+print("ready " + first + second, flush=True)
+size = int(sys.stdin.buffer.readline().split()[1])
+sys.stdin.buffer.read(size)
+
+def out(data):
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+def frame(kind, rest="", body=b""):
+    head = '{{"v":1,"kind":"%s","body":%d%s}}' % (kind, len(body), rest)
+    out(head.encode() + b"\\n" + body)
+
+def heads():
+    """The heads of what the desk sends."""
+    while True:
+        head = json.loads(sys.stdin.buffer.readline())
+        sys.stdin.buffer.read(head["body"])
+        yield head
+
+{does}
+'''
+
+
+def lying_python(folder: Path, does: str) -> str:
+    """Write an interpreter that does this once it was sent the probe; return its path.
+
+    `does` may use `out(bytes)`, `frame(kind, rest_of_head, body)` and `heads()`.
+    """
+    path = folder / "python3"
+    path.write_text(_SCRIPT.format(python=sys.executable, does=does))
+    path.chmod(0o755)
+    return str(path)
