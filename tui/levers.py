@@ -16,7 +16,7 @@ from core.act.plan import Plan
 from core.act.planner import Progress
 from core.errors import EvalroomError
 from core.fleet import Fleet
-from core.ids import SampleKey
+from core.ids import SampleKey, Target
 from core.text import Shown, shown
 from core.views.cells import Span
 from core.views.format import said
@@ -32,6 +32,7 @@ from tui.menu import (
     entries,
     entry_of,
     pause_or_resume,
+    production,
     read_only,
     subject,
 )
@@ -155,7 +156,8 @@ class Levers:
         )
 
     def _offered(self, places: Sequence[Place]) -> tuple[Shown, Sequence[Entry]]:
-        title = shown(f"Actions on {subject(self._fleet, places)}")
+        marked = production(self._fleet, places)
+        title = shown(f"Actions on {subject(self._fleet, places)}{marked}")
         return title, entries(self._fleet, places)
 
     def _chosen(self, entry: Entry | None) -> None:
@@ -187,7 +189,7 @@ class Levers:
     def _choose(self, places: Sequence[Place], found: Sequence[Entry], what: str) -> None:
         from tui.dialogs.action_menu import ActionMenu  # noqa: PLC0415
 
-        title = shown(f"{what} {subject(self._fleet, places)}")
+        title = shown(f"{what} {subject(self._fleet, places)}{production(self._fleet, places)}")
         self._app.push_screen(ActionMenu(title, found), self._chosen)
 
     def pause(self, places: Sequence[Place]) -> None:
@@ -333,6 +335,10 @@ class Levers:
             return self._carryings[0] if self._carryings else None
         after = self._carryings[(self._carryings.index(carrying) + 1) % len(self._carryings)]
         return None if after is carrying else after
+
+    def production(self, targets: Iterable[Target]) -> Shown:
+        """Return what a title says where targets are on production machines."""
+        return production(self._fleet, targets)
 
     def put_away(self, carrying: Carrying) -> None:
         """Dismiss the outcomes of a plan."""

@@ -14,6 +14,7 @@ from core.model.process import ProcessState
 from core.model.task import TaskState
 from core.text import Shown, shown
 from core.views.format import age, plural
+from core.views.signs import sign
 
 _DIGITS = "123456789"
 _LOOKED_AT = 20
@@ -71,6 +72,14 @@ def subject(fleet: Fleet, places: Sequence[Place]) -> Shown:
     if scope == "model" and len({each.model for each in places if isinstance(each, ModelKey)}) == 1:
         return shown(f"{name_of(targets_of(fleet, places)[0], fleet)} in {len(places)} processes")
     return shown(plural(len(places), *_SCOPE_WORDS[scope]))
+
+
+def production(fleet: Fleet, places: Iterable[Place]) -> Shown:
+    """Return what stands in the title of a dialog that reaches a production machine; or nothing."""
+    names = {each if isinstance(each, str) else process_of(each).machine for each in places}
+    known = (fleet.machines.get(MachineName(name)) for name in names)
+    is_so = any(each is not None and each.production for each in known)
+    return Shown(f" · {sign('production')} production") if is_so else Shown("")
 
 
 def _name(fleet: Fleet, place: Place) -> Shown:

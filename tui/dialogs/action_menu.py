@@ -56,17 +56,18 @@ class ActionMenu(ModalScreen[Entry | None], inherit_bindings=False):
         self._note = note
         self._every = every
         self._every_word = every_word
+        self._pane, self._words = ChoicePane(), Words(())
 
     def compose(self) -> ComposeResult:
         """Lay out the list and what is told of its row."""
         with Vertical(id="menu"):
-            yield ChoicePane()
-            yield Words(())
+            yield self._pane
+            yield self._words
 
     def on_mount(self) -> None:
         """Draw the list."""
-        self.query_one(ChoicePane).make_current(True)
-        self.query_one(Words).styles.height = _BELOW
+        self._pane.make_current(True)
+        self._words.styles.height = _BELOW
         self._draw()
 
     def on_resize(self) -> None:
@@ -74,16 +75,15 @@ class ActionMenu(ModalScreen[Entry | None], inherit_bindings=False):
         self._size_list()
 
     def _size_list(self) -> None:
-        rows = len(self.query_one(ChoicePane).table.rows)
+        rows = len(self._pane.table.rows)
         room = max(app_of(self).size.height - _BELOW - 3, 5)
-        self.query_one(ChoicePane).styles.height = min(max(rows, 1) + 2, room)
+        self._pane.styles.height = min(max(rows, 1) + 2, room)
 
     def _draw(self) -> None:
         footer = "the letter or Enter takes"
         if self._every is not None and self._every_word is not None:
             footer = f"{_ALL} on {self._every_word} · {footer}"
-        pane = self.query_one(ChoicePane)
-        pane.show(
+        self._pane.show(
             Table(
                 columns=_COLUMNS,
                 rows=tuple(self._rows()),
@@ -118,12 +118,10 @@ class ActionMenu(ModalScreen[Entry | None], inherit_bindings=False):
                 lines.append((Span(Shown("can't be undone: it takes words typed"), "look"),))
         if self._note is not None and self._choices:
             lines.insert(0, (Span(self._note, "look"),))
-        self.query_one(Words).show(
-            tuple(each for each in line if isinstance(each, Span)) for line in lines
-        )
+        self._words.show(tuple(each for each in line if isinstance(each, Span)) for line in lines)
 
     def _under_cursor(self) -> Entry | None:
-        key = self.query_one(ChoicePane).cursor_key
+        key = self._pane.cursor_key
         return self._choices[key] if isinstance(key, int) and key >= 0 else None
 
     def on_key(self, event: events.Key) -> None:
@@ -159,8 +157,7 @@ class ActionMenu(ModalScreen[Entry | None], inherit_bindings=False):
         if entry.why_not is None:
             self.dismiss(entry)
             return
-        pane = self.query_one(ChoicePane)
-        pane.move_to(self._choices.index(entry))
+        self._pane.move_to(self._choices.index(entry))
         self._tell()
 
     def action_give_up(self) -> None:

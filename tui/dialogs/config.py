@@ -23,7 +23,7 @@ from core.views.format import plural, said
 from core.views.knobs import Knob, knobs_of, parsed_value
 from core.views.plan_lines import value_word
 from tui.dialogs.sheet import SheetDialog
-from tui.menu import subject, targets_of
+from tui.menu import production, subject, targets_of
 from tui.panes.lines import TextLine
 from tui.panes.painted import cut
 
@@ -123,7 +123,7 @@ class ConfigDialog(SheetDialog):
 
     def title_text(self) -> Shown:
         """Return what stands in the frame."""
-        return Shown("Config · nothing has been sent")
+        return Shown(f"Config · nothing has been sent{production(self._room.fleet, self._places)}")
 
     def head(self) -> Iterator[TextLine]:
         """Return what is configured."""

@@ -5,12 +5,11 @@ dropped: a key meant for something else never sends an order.
 """
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
@@ -24,20 +23,18 @@ from core.views.cells import Span
 from core.views.outcome_lines import outcome_lines, summary
 from core.views.plan_lines import body_lines, can_be_told_apart, foot_lines, head_lines
 from tui.carrying import Carrying
-from tui.dialogs.sheet import SheetDialog
+from tui.dialogs.seen_first import SeenFirst
 from tui.panes.lines import TextLine
 
 if TYPE_CHECKING:
     from tui.levers import Levers
 
-LOOK = 0.3
-"""Seconds that a preview is on screen until a key can confirm it."""
 Ask = Callable[[Callable[[Progress], None], asyncio.Event], Awaitable[Plan]]
 """Makes the plan; it tells how far it is, and goes on without pauses once the event is set."""
 Phase = Literal["asking", "failed", "plan", "orders"]
 
 
-class PreviewDialog(SheetDialog):
+class PreviewDialog(SeenFirst):
     """A plan from its first dry run to its last outcome.
 
     Args:
@@ -81,7 +78,6 @@ class PreviewDialog(SheetDialog):
         self._failed = Shown("")
         self._yes = self._details = self._reveal = False
         self._said = Shown("")
-        self._open_at = 0.0
         self._unlisten: Callable[[], None] = lambda: None
         self._words = self.line("words", "")
         self._reason = self.line("reason", "why, for the journal")
@@ -102,19 +98,6 @@ class PreviewDialog(SheetDialog):
     def on_unmount(self) -> None:
         """Orders go on without it."""
         self._unlisten()
-
-    def holds(self, key: events.Key) -> bool:
-        """Drop what is typed before the preview was on screen for a moment; Esc always leaves."""
-        return key.key != "escape" and time.monotonic() < self._open_at
-
-    def _look_first(self) -> None:
-        """Let nothing confirm from now until what is drawn next was seen for a moment."""
-        self._open_at = float("inf")
-
-        def drawn() -> None:
-            self._open_at = time.monotonic() + LOOK
-
-        self.call_after_refresh(drawn)
 
     # Asking
 
@@ -146,7 +129,7 @@ class PreviewDialog(SheetDialog):
         """Show a plan to be confirmed."""
         self._plan, self._yes, self._said = plan, False, Shown("")
         self._words.value = ""
-        self._look_first()
+        self.look_first()
         self.draw(from_top=self._phase == "plan")
         self._rest_focus()
 
@@ -165,7 +148,9 @@ class PreviewDialog(SheetDialog):
             case "failed":
                 return Shown("Preview · nothing can be sent")
             case _:
-                return Shown("Preview · nothing has been sent")
+                steps = self._plan.steps if self._plan is not None else ()
+                marked = self._levers.production(step.target for step in steps)
+                return Shown(f"Preview · nothing has been sent{marked}")
 
     def head(self) -> Iterable[TextLine]:
         """Return what it is about."""
@@ -260,7 +245,7 @@ class PreviewDialog(SheetDialog):
     def action_confirm(self) -> None:
         """Confirm what is on screen, or put away what is over."""
         plan = self._plan
-        if time.monotonic() < self._open_at:
+        if not self.was_seen:
             return
         if plan is None or not plan.sent:
             self._dismiss_if_over()
@@ -370,7 +355,7 @@ class PreviewDialog(SheetDialog):
         if changed is not None and self._plan is None:
             self._offer(changed)
         elif not carrying.is_running and self._plan is None:
-            self._look_first()
+            self.look_first()
         self.draw()
 
     def renew(self) -> None:

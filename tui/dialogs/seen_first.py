@@ -1,0 +1,36 @@
+"""A sheet that takes keys only once what it asks was on screen for a moment."""
+
+import time
+
+from textual import events
+
+from tui.dialogs.sheet import SheetDialog
+
+LOOK = 0.3
+"""Seconds that something is on screen until a key can answer it."""
+
+
+class SeenFirst(SheetDialog):
+    """A sheet whose keys, typed before what it asks was seen, are dropped; Esc always leaves."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._open_at = 0.0
+
+    @property
+    def was_seen(self) -> bool:
+        """Whether what is on screen was there for a moment."""
+        return time.monotonic() >= self._open_at
+
+    def holds(self, key: events.Key) -> bool:
+        """Drop what is typed too early."""
+        return key.key != "escape" and not self.was_seen
+
+    def look_first(self) -> None:
+        """Take no key from now until what is drawn next was on screen for a moment."""
+        self._open_at = float("inf")
+
+        def drawn() -> None:
+            self._open_at = time.monotonic() + LOOK
+
+        self.call_after_refresh(drawn)
