@@ -211,7 +211,8 @@ async def by_hand(one: Eval, command: str) -> None:
 
 def _sample(one: Eval, task: str, sample_id: str | int) -> Mapping[str, Any]:
     rows = one.samples(task)
-    return next((row for row in rows if row["sample_id"] == sample_id), {})
+    nothing: dict[str, Any] = {}
+    return next((row for row in rows if row["sample_id"] == sample_id), nothing)
 
 
 def _running(one: Eval, task: str) -> list[Any]:
@@ -299,8 +300,8 @@ async def test_a_tool_call_is_ended_and_its_sample_goes_on(long_eval: Eval) -> N
 
 
 def _calls(row: Mapping[str, Any]) -> list[Any]:
-    activity = row.get("activity") or {}
-    return list(activity.get("calls") or ())
+    activity: Any = row.get("activity")
+    return [] if not activity else list(activity["calls"] or [])
 
 
 async def test_interim_scores_are_asked_for_and_come(long_eval: Eval) -> None:
