@@ -8,6 +8,7 @@ from core.events import (
     LinkChanged,
     LogRead,
     LogUnreadable,
+    OrderEnded,
     ProcessGone,
     ProcessSeen,
     SamplesSeen,
@@ -17,6 +18,7 @@ from core.events import (
 from core.fleet import Fleet
 from core.judge.book import closed
 from core.judge.links import judge_link
+from core.judge.orders import judge_interrupted, judge_order
 from core.judge.processes import judge_process
 from core.judge.tasks import judge_task
 from core.model.finding import Finding
@@ -33,7 +35,9 @@ def judge(before: Fleet, after: Fleet, event: Event) -> tuple[Finding, ...]:
     return tuple(_judge(before, after, event))
 
 
-def _judge(before: Fleet, after: Fleet, event: Event) -> Iterable[Finding]:
+def _judge(  # noqa: C901 - one case per kind of event
+    before: Fleet, after: Fleet, event: Event
+) -> Iterable[Finding]:
     match event:
         case LinkChanged():
             machine = after.machines.get(event.machine)
@@ -41,14 +45,21 @@ def _judge(before: Fleet, after: Fleet, event: Event) -> Iterable[Finding]:
                 yield from judge_link(after, machine, event.at)
         case ProcessSeen():
             yield from judge_process(before, after, event.process, event.at)
+            yield from judge_interrupted(after, event.process, event.at)
         case ProcessGone():
             yield from judge_process(before, after, event.process, event.at)
             yield from _tasks(before, after, event)
+            yield from judge_interrupted(after, event.process, event.at)
         case TasksSeen():
             yield from judge_process(before, after, event.process, event.at)
             yield from _tasks(before, after, event)
-        case SamplesSeen() | LogRead() | LogUnreadable():
+        case LogRead() | LogUnreadable():
             yield from judge_task(before, after, event.task, event.at)
+            yield from judge_interrupted(after, event.task.process, event.at)
+        case SamplesSeen():
+            yield from judge_task(before, after, event.task, event.at)
+        case OrderEnded():
+            yield from judge_order(after, event.order, event.at)
         case TimePassed():
             for machine in after.machines.values():
                 yield from judge_link(after, machine, event.at)

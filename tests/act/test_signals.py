@@ -61,6 +61,9 @@ async def test_an_interrupt_finalises_the_log_and_a_second_one_is_refused(evals:
             "its log says cancelled",
             60,
         )
+        findings = [each for each in acted.watched.fleet.findings if each.kind == "interrupt"]
+        assert [each.closed_at is not None for each in findings] == [True]
+        assert findings[0].text.endswith("its logs say cancelled")
         assert (await acted.one(_END, process))[0] is OrderState.NOOP
 
 
@@ -125,6 +128,8 @@ async def test_where_sigint_is_ignored_the_husk_may_be_ended_once_nothing_can_be
             60,
         )
         assert one.popen.poll() is None
+        told = [each for each in acted.watched.fleet.findings if each.kind == "interrupt"]
+        assert "goes on unseen" in told[0].text
         plan = await plan_to_end(acted, process)
         [step] = plan.steps
         assert step.preview is not None
