@@ -29,7 +29,7 @@ _MINE = "host = ? AND boot = ? AND desk_pid = ? AND desk_start = ?"
 
 
 class Guides:
-    """`core.guide.guiding.GuideBook` over the database.
+    """`core.guide.book.GuideBook` over the database.
 
     Args:
         database: An open one, or one that opens at its first use.

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from core.errors import UsageWrong
 from tui.act_arguments import add_commands
+from tui.guide_arguments import add_guide
 
 _ABOUT = "The control room for Inspect AI evaluations on machines reached over SSH."
 _AFTER = (
@@ -155,6 +156,7 @@ def _journal(commands: _Commands) -> None:
 
 def _acts(commands: _Commands) -> None:
     add_commands(lambda name, says: _command(commands, name, says))
+    add_guide(lambda name, says: _command(commands, name, says))
 
 
 def _others(commands: _Commands) -> None:

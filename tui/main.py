@@ -20,7 +20,15 @@ from core.errors import UsageWrong
 from core.text import shown
 from tui.arguments import Words, parsed
 from tui.endings import cause_of, ended_by, keep_crash, run_loop, version
-from tui.making import WallClock, acting_of, desk_of, history_of, keep_at_once, running
+from tui.making import (
+    WallClock,
+    acting_of,
+    desk_of,
+    guiding_of,
+    history_of,
+    keep_at_once,
+    running,
+)
 from tui.quiet import silence_libraries
 
 if TYPE_CHECKING:
@@ -64,6 +72,8 @@ def _run(argv: Sequence[str]) -> int:  # noqa: PLR0911 - one case per command
             return asyncio.run(_room(_read_config(words), words))
         case "act" | "config-set" | "undo":
             return run_loop(_act(words))
+        case "guide":
+            return _guide_list(words) if words.given["what"] == "list" else run_loop(_guide(words))
         case _:
             return run_loop(_look(words))
 
@@ -155,6 +165,29 @@ async def _act(words: Words) -> int:
             acting = acting_of(desk, history)
             async with running(desk, acting):
                 return await run(desk, acting)
+
+
+def _guide_list(words: Words) -> int:
+    from storage.guides import read_guides  # noqa: PLC0415
+    from storage.paths import paths  # noqa: PLC0415
+    from tui.commands.guide import LISTED, guide_list  # noqa: PLC0415
+
+    return guide_list(read_guides(paths().database, LISTED), as_json=words.as_json)
+
+
+async def _guide(words: Words) -> int:
+    """Run a checklist as far as it is confirmed."""
+    from storage.paths import paths  # noqa: PLC0415
+    from tui.commands.guide import guide, guide_asked  # noqa: PLC0415
+
+    config = _read_config(words)
+    asked = guide_asked(words.given, as_json=words.as_json)
+    async with history_of(config, paths()) as history:
+        with desk_of(config, words, keeping=history.keeping) as desk:
+            acting = acting_of(desk, history)
+            guiding = guiding_of(desk, acting, history, dry_run=asked.dry_run)
+            async with running(desk, acting, guiding):
+                return await guide(desk, guiding, asked)
 
 
 async def _look(words: Words) -> int:

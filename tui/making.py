@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from core.config import Config, MachineConfig
     from core.desk import Desk
     from core.events import Event, MachineNamed
+    from core.guide.book import GuideBook
+    from core.guide.guiding import Guiding
     from core.ports import Ask, Keeping
     from storage.paths import Paths
 
@@ -75,12 +77,16 @@ def desk_of(
 
 
 @contextlib.asynccontextmanager
-async def running(desk: "Desk", acting: "Acting | None" = None) -> AsyncGenerator[None, None]:
-    """Let a desk, and the hands over it, run within the block."""
+async def running(
+    desk: "Desk", acting: "Acting | None" = None, guiding: "Guiding | None" = None
+) -> AsyncGenerator[None, None]:
+    """Let a desk, the hands over it, and its guides, run within the block."""
     async with asyncio.TaskGroup() as tasks:
         started = [tasks.create_task(desk.run(), name="desk")]
         if acting is not None:
             started.append(tasks.create_task(acting.run(), name="open orders"))
+        if guiding is not None:
+            started.append(tasks.create_task(guiding.run(), name="guides"))
         try:
             yield
         finally:
@@ -118,12 +124,14 @@ class History:
     Attributes:
         keeping: Takes events; None: the history can't be opened, and the room is.
         book: Takes orders; None with it: then nothing is ever sent.
+        guides: Takes guides; None with it: then none is begun.
         runs: The ids of the runs that this operator's evalroom launched.
         said: A sentence for the operator; empty where all is well.
     """
 
     keeping: "Keeping | None" = None
     book: "OrderBook | None" = None
+    guides: "GuideBook | None" = None
     runs: frozenset[str] = frozenset()
     said: str = ""
 
@@ -132,6 +140,7 @@ class History:
 async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[History, None]:
     """Open the history for the block."""
     from storage.database import Database  # noqa: PLC0415
+    from storage.guides import Guides  # noqa: PLC0415
     from storage.journal import Journal  # noqa: PLC0415
     from storage.orders import OrderJournal  # noqa: PLC0415
     from storage.schema import DatabaseBusy  # noqa: PLC0415
@@ -157,6 +166,7 @@ async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[Histor
         yield History(
             keeping=Journal(database, limit_mib=config.storage.limit_mib, clock=WallClock()),
             book=book,
+            guides=Guides(database),
             runs=runs,
             said=said,
         )
@@ -194,3 +204,13 @@ def acting_of(desk: "Desk", history: History) -> "Acting":
         runs=history.runs,
         post=desk.post,
     )
+
+
+def guiding_of(
+    desk: "Desk", acting: "Acting", history: History, *, dry_run: bool = False
+) -> "Guiding":
+    """Return the guides over a desk and its hands; of a dry run none is kept."""
+    from core.guide.book import Unkept  # noqa: PLC0415
+    from core.guide.guiding import Guiding  # noqa: PLC0415
+
+    return Guiding(desk, acting, book=Unkept(history.guides) if dry_run else history.guides)

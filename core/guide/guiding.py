@@ -7,7 +7,6 @@ plan has it carried out by `Acting`, as any other. Its orders are found in the j
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from core.act.acting import Acting
 from core.act.hands import Told
@@ -20,6 +19,7 @@ from core.ctl import routes
 from core.ctl.answers import good_body
 from core.ctl.knobs import config_view
 from core.errors import AnswerMalformed, RequestFailed, StorageError, UsageWrong
+from core.guide.book import GuideBook
 from core.guide.guide import Guide, GuideStep, StepKind, StepState
 from core.guide.looking import looked, skipped, stopped
 from core.guide.making import cleanup_guide, finish_guide, incident_guide, park_guide
@@ -34,35 +34,6 @@ EVERY = 0.5
 """Seconds between two looks at the guides that are open here."""
 _READ = 10_000
 """Orders of the journal that are looked through when a guide is taken up."""
-
-
-class GuideBook(Protocol):
-    """The durable side of guides."""
-
-    async def save(self, guide: Guide) -> None:
-        """Write a guide as it stands; returns when it is on disk.
-
-        Raises:
-            StorageError: It is not, or another evalroom has taken it up.
-        """
-        ...
-
-    async def recent(self, limit: int) -> Sequence[Guide]:
-        """Return all open guides and the newest that ended, newest first.
-
-        Raises:
-            StorageError: They can't be read.
-        """
-        ...
-
-    async def claim(self, guide: str, instance: Instance) -> Guide:
-        """Take a guide of a dead evalroom over, in one transaction, and return it.
-
-        Raises:
-            UsageWrong: There is none such, it ended, or its evalroom may still run.
-            StorageError: It can't be read or written.
-        """
-        ...
 
 
 class Guiding:
@@ -247,9 +218,10 @@ class Guiding:
         plan = await self._acting.plan_of(
             title_of(known, step), wishes, reason=name_of(known.kind), tell=tell, hurry=hurry
         )
-        plan = fitted(known, step, plan, self._world(known))
+        world = self._world(known)
+        plan = fitted(known, step, plan, world)
         known = self._guides[guide]
-        settled = tuple(dict.fromkeys((*known.steps[at].settled, *settled_by(plan))))
+        settled = tuple(dict.fromkeys((*known.steps[at].settled, *settled_by(plan, world))))
         marked = replace(known.steps[at], plans=(*known.steps[at].plans, plan.id), settled=settled)
         await self._keep(known.with_step(at, _unable(marked, plan)))
         await self.look(guide)

@@ -252,7 +252,8 @@ def ending(  # noqa: PLR0911 - one case after the other
 
 def _left(task: Task) -> str:
     counts = task.row.samples
-    return f"{counts.in_flight or 0} in flight, {counts.queued or 0} queued"
+    queued = "queued" if task.row.resolving is None else "abandoned"
+    return f"{counts.in_flight or 0} in flight, {counts.queued or 0} {queued}"
 
 
 # Cleaning up

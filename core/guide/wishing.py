@@ -10,7 +10,7 @@ from core.errors import UsageWrong
 from core.guide.guide import Guide, GuideKind, GuideStep, StepKind
 from core.guide.looks_incident import paused_here, to_resume
 from core.guide.world import World
-from core.ids import Address, address_of
+from core.ids import Address, address_of, process_of
 
 _ON_TARGETS: dict[StepKind, Action] = {
     StepKind.PAUSE: Action(verb=Verb.PAUSE),
@@ -99,10 +99,12 @@ def _if_quiet(step: Step) -> Step:
     return replace(step, request=None, refusal=Refusal("refused", why))
 
 
-def settled_by(plan: Plan) -> tuple[Address, ...]:
-    """Return the targets of which a plan says that there is nothing to do."""
+def settled_by(plan: Plan, world: World) -> tuple[Address, ...]:
+    """Return the targets that are there, and of which a plan says that nothing is to be done."""
     return tuple(
         address_of(step.target)
         for step in plan.steps
-        if step.refusal is not None and step.refusal.kind == "noop"
+        if step.refusal is not None
+        and step.refusal.kind == "noop"
+        and world.presence(process_of(step.target)) == "there"
     )
