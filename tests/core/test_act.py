@@ -1,0 +1,237 @@
+"""The pure parts of acting: requests, commands, what is withheld, what is asked for, the words."""
+
+import shlex
+from dataclasses import replace
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.act.acting import undo_wishes
+from core.act.action import OFFERS, Action, Change, Verb, offer_of, offers_on
+from core.act.basis import IN_FLIGHT, changed
+from core.act.commands import equivalent
+from core.act.order import Basis, Instance, Order, OrderState
+from core.act.preview import apart_text
+from core.act.requests import apart, request_of
+from core.act.targets import Aim, action_named, places_of
+from core.errors import TargetUnclear, UsageWrong
+from core.fleet import Fleet
+from core.ids import (
+    MachineName,
+    ModelKey,
+    ProcessKey,
+    SampleKey,
+    Target,
+    TaskKey,
+    address_of,
+)
+from tests.support.fleets import (
+    fleet_after,
+    link,
+    named,
+    process_key,
+    process_seen,
+    task_row,
+    tasks_seen,
+)
+
+RED, BLUE = MachineName("red"), MachineName("blue")
+PROCESS = process_key(RED, 7)
+TASK = TaskKey(PROCESS, "T")
+ANY_TEXT = st.text(max_size=30)
+TARGETS: st.SearchStrategy[Target] = st.one_of(
+    st.just(PROCESS),
+    st.builds(TaskKey, st.just(PROCESS), ANY_TEXT),
+    st.builds(
+        SampleKey,
+        st.builds(TaskKey, st.just(PROCESS), ANY_TEXT),
+        st.one_of(st.integers(), ANY_TEXT),
+        st.integers(1, 99),
+    ),
+    st.builds(ModelKey, st.just(PROCESS), ANY_TEXT),
+)
+
+
+def actions_on(target: Target) -> list[Action]:
+    """Every action that is offered on a target."""
+    return [
+        offer.action for offer in OFFERS if offer_of(offer.action, offer.scope) is offer
+        and offer.scope == {ProcessKey: "process", TaskKey: "task", SampleKey: "sample",
+                            ModelKey: "model"}[type(target)]
+    ]  # fmt: skip
+
+
+@given(target=TARGETS, eval_id=ANY_TEXT, reason=ANY_TEXT)
+def test_no_name_of_a_host_reaches_another_route_or_another_parameter(
+    target: Target, eval_id: str, reason: str
+) -> None:
+    for action in actions_on(target):
+        for dry_run in (True, False):
+            request = request_of(
+                action, target, eval_id=eval_id, dry_run=dry_run, author="a", reason=reason
+            )
+            if request.method == "SIGNAL":
+                assert request.path in {"INT", "KILL"}
+                continue
+            assert request.path.isascii()
+            assert " " not in request.path
+            parts = urlsplit(request.path)
+            query = parse_qsl(parts.query, keep_blank_values=True)
+            assert [value for name, value in query if name == "dry_run"] == ["true"] * dry_run
+            assert len({name for name, _ in query}) == len(query)
+            steps = parts.path.split("/")[1:]
+            assert len(steps) <= 4
+            assert steps[0] in {"tasks", "evals", "models", "config"} | {str(v) for v in Verb}
+
+
+@given(target=TARGETS)
+def test_a_command_stays_the_words_it_is_made_of(target: Target) -> None:
+    for action in actions_on(target):
+        words = shlex.split(equivalent(action, target, Fleet()))
+        assert words[0] in {"inspect", "kill"}
+        if isinstance(target, ModelKey):
+            assert target.model.replace("\0", "") in words
+
+
+def test_an_offer_has_a_letter_of_its_own_on_its_scope() -> None:
+    for scope in ("sample", "task", "model", "process"):
+        letters = [offer.letter for offer in offers_on(scope)]
+        names = [offer.name for offer in offers_on(scope)]
+        assert len(set(letters)) == len(letters)
+        assert len(set(names)) == len(names)
+
+
+@given(answer=st.dictionaries(ANY_TEXT, st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(min_size=4, max_size=9)),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3),
+), max_size=5))  # fmt: skip
+def test_free_text_of_a_dry_run_is_withheld_wherever_it_stands(answer: dict[str, object]) -> None:
+    secret = "the agent said this"
+    hostile = {**answer, "prior_error": secret, "odd": {"deep": [secret]}, "list": [secret, 1]}
+    fields, withheld = apart_text(hostile)
+    assert secret not in repr(fields)
+    assert secret in [each.text for each in withheld]
+    assert all(secret not in each.size for each in withheld)
+
+
+def test_several_knobs_take_as_few_requests_as_their_route_allows() -> None:
+    changes = (
+        Change("max_samples", 3),
+        Change("timeout", None),
+        Change("key", 2, key="search"),
+        Change("key", 4, key="browse"),
+        Change("max_connections", 9, model="openai/x"),
+    )
+    groups = apart(Action(verb=Verb.CONFIG, changes=changes))
+    assert [each.changes for each in groups] == [changes[:2], *((each,) for each in changes[2:])]
+    paths = [request_of(each, TASK, dry_run=False).path for each in groups]
+    assert paths == [
+        "/tasks/T/config?max_samples=3&timeout=clear",
+        "/tasks/T/config?key=search&key_limit=2",
+        "/tasks/T/config?key=browse&key_limit=4",
+        "/tasks/T/config?max_connections=9&model=openai%2Fx",
+    ]
+
+
+def test_counts_never_ask_again_but_for_a_growing_number_in_flight() -> None:
+    before: Basis = {"pause": "none", IN_FLIGHT: 3}
+    assert changed(before, {"pause": "none", IN_FLIGHT: 2}) == ()
+    assert changed(before, {"pause": "none", IN_FLIGHT: 4}) == (IN_FLIGHT,)
+    assert changed(before, {"pause": "soft", IN_FLIGHT: 3}) == ("pause",)
+
+
+# The words of a command
+
+
+def fleet() -> Fleet:
+    """Two tasks of one process."""
+    rows = (
+        replace(task_row("T1", task="suite/ctf"), model="acme/agent", epochs=2),
+        replace(task_row("T2", task="gpqa"), model="acme/judge", epochs=1),
+    )
+    return fleet_after(
+        named(RED), link(machine=RED), named(BLUE), link(machine=BLUE),
+        process_seen(machine=RED, pid=7), tasks_seen(*rows, machine=RED, pid=7),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("aim", "action", "found"),
+    [
+        (Aim(targets=["ctf"]), "pause", [TaskKey(PROCESS, "T1")]),
+        (Aim(targets=["red:7"]), "pause", [PROCESS]),
+        (Aim(targets=["7"]), "keep", [PROCESS]),
+        (Aim(targets=["red:"]), "pause", ["red"]),
+        (Aim(targets=["gpqa#s 1"]), "cancel", [SampleKey(TaskKey(PROCESS, "T2"), "s 1", 1)]),
+        (Aim(targets=["ctf#a/b/2"]), "cancel", [SampleKey(TaskKey(PROCESS, "T1"), "a/b", 2)]),
+        (Aim(targets=["ctf", "ctf", "gpqa"]), "drain",
+         [TaskKey(PROCESS, "T1"), TaskKey(PROCESS, "T2")]),
+        (Aim(everything=True), "pause", [TaskKey(PROCESS, "T1"), TaskKey(PROCESS, "T2")]),
+        (Aim(everything=True), "keep", [PROCESS]),
+        (Aim(on="red"), "pause", [PROCESS]),
+        (Aim(everything=True, on="blue"), "pause", []),
+        (Aim(model="acme/agent"), "pause", [ModelKey(PROCESS, "acme/agent")]),
+    ],
+)  # fmt: skip
+def test_words_aim_at(aim: Aim, action: str, found: list[object]) -> None:
+    assert list(places_of(aim, action_named(action), fleet())) == found
+
+
+@pytest.mark.parametrize(
+    ("aim", "action", "error", "said"),
+    [
+        (Aim(), "pause", UsageWrong, "no TARGET"),
+        (Aim(targets=["ctf#1"]), "cancel", TargetUnclear, "2 epochs"),
+        (Aim(model="acme/none"), "pause", UsageWrong, "no process there runs"),
+        (Aim(model="acme/agent"), "drain", UsageWrong, "--model goes with"),
+        (Aim(on="mars"), "pause", TargetUnclear, "no machine mars"),
+        (Aim(targets=["ctf"], errored=True), "pause", UsageWrong, "--errored goes with"),
+        (Aim(targets=["zzz"]), "pause", TargetUnclear, "no task fits"),
+    ],
+)
+def test_words_that_aim_at_nothing_say_why(
+    aim: Aim, action: str, error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        places_of(aim, action_named(action), fleet())
+
+
+# Undo
+
+HERE = Instance(host="h", boot="b", pid=1, start="s", operator="Ada")
+
+
+def order(plan: str, target: Target, undo: Action | None, **more: object) -> Order:
+    """An order that was done."""
+    made = {"reason": "", "state": OrderState.DONE, "instance": HERE, **more}
+    return Order(
+        id=f"{plan}{address_of(target)}", plan=plan, at=0, address=address_of(target),
+        action=Action(verb=Verb.PAUSE), name="n", request="r", command="c", preview="p",
+        basis={}, undo=undo, **made,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def test_undo_takes_back_what_was_done_in_the_newest_plan_of_this_operator() -> None:
+    back = Action(verb=Verb.RESUME)
+    other = Instance(host="h", boot="b", pid=1, start="s", operator="Bob")
+    second = TaskKey(PROCESS, "U")
+    orders = [
+        order("5", TASK, back, instance=other),
+        order("4", TASK, None),
+        order("3", TASK, back),
+        order("3", second, back, state=OrderState.FAILED),
+        order("2", second, back),
+    ]
+    assert undo_wishes(orders, "Ada") == ((back, TASK),)
+    assert undo_wishes(orders[:2], "Ada") == ()
+
+
+def test_an_undo_is_not_undone_again() -> None:
+    back = Action(verb=Verb.RESUME)
+    orders = [
+        order("2", TASK, Action(verb=Verb.PAUSE), reason="undo"),
+        order("1", TASK, back),
+    ]
+    assert undo_wishes(orders, "Ada") == ()
