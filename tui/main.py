@@ -288,7 +288,9 @@ async def _room(config: "Config", words: Words) -> int:
                 store=ViewState(places.view_state),
                 keep_crash=keep_crash,
                 leaving=words.leaving or screens.LEAVING,
+                acting=lambda: acting_of(desk, history),
             )
+            app.make_guiding = lambda acting: guiding_of(desk, acting, history)
             apps.append(app)
             if history.keeping is None:
                 app.notice = shown("nothing is kept")  # for as long as the room is open
