@@ -26,6 +26,7 @@ GRACE = 2.0
 """Seconds between the wish to exit and the end of the process, whatever hangs."""
 _GIVING_BACK = 0.2
 _ESC = "\x1b"
+_NO_SIZE = (80, 25)
 _SCREEN_PART = 700
 """GNU screen passes on no longer string than this, bytes."""
 
@@ -85,6 +86,17 @@ class RoomDriver(LinuxDriver):
             except (termios.error, OSError, ValueError):
                 self.is_gone = True
         return not self.is_gone
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        """Return the terminal's size; one that knows none has the size that Rich gives it.
+
+        Textual's own guess is a line less, and each of the two resized the screen for the other.
+        """
+        width, height = super()._get_terminal_size()
+        with contextlib.suppress(OSError):
+            told = os.get_terminal_size(self.fileno)
+            width, height = told.columns or _NO_SIZE[0], told.lines or _NO_SIZE[1]
+        return width, height
 
     def _run_input_thread(self) -> None:
         try:
