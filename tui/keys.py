@@ -4,36 +4,9 @@ A key is remapped in the config by its name: `[keys] filter = "ctrl+f"`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Literal
 
+from tui.key import Key, Where
 from tui.key_labels import labels
-
-Where = Literal["everywhere", "panes", "list", "table", "sample", "journal"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
-    """One key.
-
-    Attributes:
-        name: What configs and commands call it.
-        keys: As Textual names them, with commas between.
-        action: The action that it runs, on the app, the screen or the pane.
-        word: In the key bar and the palette; one or two words.
-        help: One sentence on the help page.
-        where: On what it works.
-        in_bar: Whether the key bar shows it.
-    """
-
-    name: str
-    keys: str
-    action: str
-    word: str
-    help: str
-    where: Where
-    in_bar: bool = False
-
 
 KEYS: tuple[Key, ...] = (
     Key(
@@ -317,6 +290,41 @@ KEYS: tuple[Key, ...] = (
         where="everywhere",
     ),
     Key(
+        name="guides",
+        keys="W",
+        action="app.guides",
+        word="guides",
+        help="Guides, open and recent: park safely, provider incident, finish early, clean up.",
+        where="everywhere",
+    ),
+    Key(
+        name="guide_on",
+        keys="enter",
+        action="guide_on",
+        word="go on",
+        help="Go on with the guide: its next step is previewed; one that was left is taken up.",
+        where="guides",
+        in_bar=True,
+    ),
+    Key(
+        name="guide_skip",
+        keys="n",
+        action="guide_skip",
+        word="not this one",
+        help="Leave out the step that waits.",
+        where="guides",
+        in_bar=True,
+    ),
+    Key(
+        name="guide_stop",
+        keys="x",
+        action="guide_stop",
+        word="leave it",
+        help="Leave the guide for good, where it stands; what was sent stays as it is.",
+        where="guides",
+        in_bar=True,
+    ),
+    Key(
         name="command",
         keys="colon,ctrl+p",
         action="app.command",
@@ -384,3 +392,6 @@ def table_of_keys(keys: Iterable[Key] = KEYS) -> str:
     lines = ["| key | name | what it does |", "| --- | --- | --- |"]
     lines += [f"| `{labels(key.keys)}` | `{key.name}` | {key.help} |" for key in keys]
     return "\n".join(lines)
+
+
+__all__ = ["BY_NAME", "KEYS", "KEYS_BY_NAME", "Key", "Where", "remapped", "table_of_keys"]

@@ -59,6 +59,11 @@ class Levers:
         self._carryings: list[Carrying] = []
 
     @property
+    def acting(self) -> Acting | None:
+        """What plans and carries out."""
+        return self._acting
+
+    @property
     def _fleet(self) -> Fleet:
         return self._app.room.fleet
 
@@ -285,6 +290,10 @@ class Levers:
             )
 
         self._open(plan.title, ask)
+
+    def preview_asked(self, title: str, ask: Ask) -> None:
+        """Open the preview of what `ask` plans; it is asked again with `g`."""
+        self._open(title, ask)
 
     def _open(self, title: str, ask: Ask) -> None:
         self._app.push_screen(PreviewDialog(self, title, ask=ask))

@@ -24,7 +24,7 @@ def commands_of(app: "RoomApp", fleet: Fleet, able: frozenset[str]) -> tuple[Com
     levers = tuple(_levers(app))
     known = {each.name for each in levers}
     actions = (each for each in _actions(app, able) if each.name not in known)
-    return (*actions, *levers, *_themes(app), *_places(app, fleet))
+    return (*actions, *levers, *_guides(app), *_themes(app), *_places(app, fleet))
 
 
 def _levers(app: "RoomApp") -> Iterator[Command]:
@@ -33,6 +33,15 @@ def _levers(app: "RoomApp") -> Iterator[Command]:
     for entry in app.levers.offered(front.targets()) if front is not None else ():
         title = f"{entry.title}: not now, {entry.why_not}" if entry.why_not else entry.title
         yield Command(name=entry.name, title=shown(title, 300), key="", run=_takes(app, entry))
+
+
+def _guides(app: "RoomApp") -> Iterator[Command]:
+    """Yield the guides that can be begun, on the selection where they are on one."""
+    guides, front = app.guides, app.front
+    if guides is None or front is None:
+        return
+    for name, title, begin in guides.offered(front.targets()):
+        yield Command(name=name, title=title, key="", run=begin)
 
 
 def _takes(app: "RoomApp", entry: Entry) -> Callable[[], object]:

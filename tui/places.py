@@ -13,10 +13,18 @@ class JournalOfOrders:
 
 JOURNAL = JournalOfOrders()
 
+
+@dataclass(frozen=True, slots=True)
+class ListOfGuides:
+    """The place of the guides."""
+
+
+GUIDES = ListOfGuides()
+
 Subject = MachineName | ProcessKey | TaskKey | SampleKey
 """A thing of the fleet that has a screen."""
 
-Place = Subject | JournalOfOrders | None
+Place = Subject | JournalOfOrders | ListOfGuides | None
 """What a screen is about; None is the room itself."""
 
 _LONGEST = 100
@@ -58,7 +66,7 @@ class Way:
 def is_there(fleet: Fleet, place: Place) -> bool:
     """Return whether the fleet knows a place."""
     match place:
-        case None | JournalOfOrders():
+        case None | JournalOfOrders() | ListOfGuides():
             return True
         case SampleKey():
             task = fleet.tasks.get(place.task)

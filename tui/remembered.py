@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from tui.panes.arrangement import Arrangement, arrangement_of
-from tui.places import JOURNAL, JournalOfOrders, Place
+from tui.places import GUIDES, JOURNAL, JournalOfOrders, ListOfGuides, Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +58,8 @@ def _place_to_json(place: Place) -> list[Any] | None:
     match place:
         case None:
             return None
-        case JournalOfOrders():
-            return ["journal"]
+        case JournalOfOrders() | ListOfGuides():
+            return ["journal" if place == JOURNAL else "guides"]
         case ProcessKey():
             return ["process", place.machine, place.pid, place.start]
         case TaskKey():
@@ -75,8 +75,8 @@ def _place_to_json(place: Place) -> list[Any] | None:
 
 def _place_of(kept: object) -> Place:
     match cast("list[object]", kept) if isinstance(kept, list) else []:
-        case ["journal"]:
-            return JOURNAL
+        case ["journal" | "guides" as name]:
+            return JOURNAL if name == "journal" else GUIDES
         case ["machine", str(machine)]:
             return MachineName(machine)
         case ["process", str(machine), int(pid), str(start)]:

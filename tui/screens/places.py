@@ -1,7 +1,7 @@
 """Which screen shows which place."""
 
 from core.ids import ProcessKey, SampleKey, TaskKey
-from tui.places import JournalOfOrders, Place
+from tui.places import JournalOfOrders, ListOfGuides, Place
 from tui.screens.base import PanesScreen
 
 
@@ -25,6 +25,10 @@ def screen_for(place: Place) -> PanesScreen:
             from tui.screens.journal import JournalScreen  # noqa: PLC0415
 
             return JournalScreen(place)
+        case ListOfGuides():
+            from tui.screens.guide import GuidesScreen  # noqa: PLC0415
+
+            return GuidesScreen(place)
         case None:
             raise ValueError("the room has its one screen")
         case _:

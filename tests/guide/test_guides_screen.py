@@ -1,0 +1,144 @@
+"""Guides on screen, told with keys, on a real eval."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from textual.pilot import Pilot
+
+from core.act.order import Instance
+from core.guide.guide import Guide
+from core.ports import Room
+from tests.support.evals import Eval, Evals
+from tests.support.guiding import LATER, Guided, guided
+from tests.support.orders import HERE, Book
+from tests.support.rooms import COLOURS, screen_text
+from tui.app import RoomApp
+from tui.dialogs.seen_first import LOOK
+from tui.screens.guide import GuidesScreen
+
+pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
+SIZE = (160, 46)
+
+
+class Running:
+    """A room that runs already: the app only looks at it."""
+
+    def __init__(self, room: object) -> None:
+        self._room = room
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._room, name)
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+
+async def shows(pilot: Pilot[None], words: str, seconds: float = 30) -> None:
+    """Wait until these words are on screen; an eval may take its time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        await pilot.pause(0.05)
+        if words in screen_text(pilot.app):
+            return
+    raise AssertionError(f"{words!r} is not on screen:\n{screen_text(pilot.app)}")
+
+
+@asynccontextmanager
+async def room_on(
+    one: Eval, database: Path, book: Book, instance: Instance = HERE
+) -> AsyncGenerator[tuple[Pilot[None], RoomApp, Guided]]:
+    """The room with guides over one eval of this computer."""
+    with pytest.MonkeyPatch.context() as monkey:
+        async with guided(database, one, book=book, instance=instance) as here:
+            await here.acted.task(one)
+            monkey.setattr(here.acted.acting, "run", Running(None).run)
+            monkey.setattr(here.guiding, "run", Running(None).run)
+            room = cast("Room", Running(here.acted.watched.desk))
+            app = RoomApp(room, acting=here.acted.acting, environ=COLOURS)
+            app.make_guiding = lambda _: here.guiding
+            async with app.run_test(size=SIZE) as pilot:
+                await shows(pilot, "quiet")
+                yield pilot, app, here
+
+
+async def confirmed(pilot: Pilot[None], words: str, *keys: str) -> None:
+    """Open the preview of the step that waits, and confirm it."""
+    await shows(pilot, "your turn")
+    await pilot.press("enter")
+    await shows(pilot, words)
+    await pilot.pause(LOOK + 0.2)
+    await pilot.press(*keys)
+    await shows(pilot, "1 done", 30)
+    await pilot.pause(LOOK + 0.2)
+    await pilot.press("enter")
+
+
+def guide_of(app: RoomApp) -> Guide:
+    assert isinstance(app.screen, GuidesScreen)
+    assert app.screen.guide is not None
+    return app.screen.guide
+
+
+async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
+    evals: Evals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = evals.start(
+        "quiet", eval_set=True, args={"samples": 120, "seconds": 0.5},
+        options=("--model", "mockllm/model", "--max-samples=2"),
+    ).wait_ready()  # fmt: skip
+    book, database = Book(), tmp_path / "h.sqlite3"
+    async with room_on(one, database, book) as (pilot, app, here):
+        await pilot.press("2", ":", *"guide-park", "enter")
+        await shows(pilot, "the command that resumes it", 30)
+        assert "inspect_ai eval-set" in screen_text(app)
+        copied: list[str] = []
+        monkeypatch.setattr(app, "send_to_clipboard", lambda text, _: copied.append(text))
+        await pilot.press("y")
+        assert copied == [guide_of(app).command]
+        await pilot.press("p", "e", "c", "P", "n")
+        assert not here.acted.sent, "other keys send nothing here"
+        await confirmed(pilot, "nothing new starts", "y", "enter")
+        assert one.task()["process_paused"]
+    async with room_on(one, database, book, LATER) as (pilot, app, here):
+        await pilot.press("W")
+        await shows(pilot, "Enter takes it up", 30)
+        await pilot.press("enter")
+        await shows(pilot, "write each task's log", 30)
+        await shows(pilot, "your turn", 60)
+        assert not here.acted.sent
+        await pilot.press("enter")
+        await shows(pilot, "are written to the log")
+        await pilot.pause(LOOK + 0.2)
+        await pilot.press("y", "enter")
+        await shows(pilot, "no change", 30)
+        await pilot.pause(LOOK + 0.2)
+        await pilot.press("enter")
+        await confirmed(pilot, "finalising", *str(one.pid), "enter")
+        await shows(pilot, "its process is gone; 1 log: 1 cancelled", 60)
+        assert not guide_of(app).is_open
+        assert await asyncio.to_thread(one.popen.wait, 10) == 0
+
+
+async def test_leaving_a_guide_takes_its_key_twice_and_sends_nothing(
+    evals: Evals, tmp_path: Path
+) -> None:
+    one = evals.start(
+        "quiet", args={"samples": 40, "seconds": 0.5},
+        options=("--model", "mockllm/model", "--max-samples=2"),
+    ).wait_ready()  # fmt: skip
+    async with room_on(one, tmp_path / "h.sqlite3", Book()) as (pilot, app, here):
+        await pilot.press("2", ":", *"guide-finish", "enter")
+        await shows(pilot, "drain: start nothing new", 30)
+        await shows(pilot, "your turn", 30)
+        await pilot.press("x")
+        await pilot.pause()
+        assert guide_of(app).is_open
+        await pilot.press("x")
+        await shows(pilot, "left by Ada", 30)
+        assert not guide_of(app).is_open
+        assert not here.acted.sent

@@ -1,0 +1,181 @@
+"""Guides on screen: begun from the palette, gone on with by a key, through the same previews."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from core.act.expand import Place, live_processes, models_of
+from core.act.plan import Plan
+from core.act.planner import Progress
+from core.errors import EvalroomError
+from core.fleet import Fleet
+from core.guide.guide import Guide
+from core.guide.guiding import Guiding
+from core.guide.wishing import title_of
+from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
+from core.text import Shown, shown
+from tui.dialogs.choose import Choice, Choose
+from tui.places import GUIDES
+
+if TYPE_CHECKING:
+    from tui.app import RoomApp
+
+_COMMAND = 16_000
+Offered = tuple[Shown, Shown, Callable[[], object]]
+"""A command's name, what it does, and what runs it."""
+
+
+class GuideLevers:
+    """The guides of this evalroom, for the screens.
+
+    Args:
+        app: The room.
+        guiding: Runs them.
+    """
+
+    def __init__(self, app: "RoomApp", guiding: Guiding) -> None:
+        self._app = app
+        self.guiding = guiding
+        self.newest: str | None = None
+        """The id of the guide that was begun last: the cursor goes there."""
+        app.run_worker(guiding.run(), name="guides", exit_on_error=False)
+
+    def offered(self, places: Sequence[Place]) -> Iterator[Offered]:
+        """Yield the guides that can be begun, on a selection where they are on one."""
+        fleet = self._app.room.fleet
+        keys, tasks = processes_of(fleet, places), tasks_of(places)
+        if keys and places:
+            what = f"{keys[0].machine}:{keys[0].pid}"
+            yield self._offer(
+                "guide-park",
+                f"Park safely {what}: pause, wait, flush, interrupt; with what resumes it",
+                lambda: self._begin(lambda: self.guiding.park(keys[0])),
+            )
+        if tasks:
+            yield self._offer(
+                "guide-finish",
+                "Finish this task early: drain, then score, then cancel, each on your key",
+                lambda: self._begin(lambda: self.guiding.finish(tasks[0])),
+            )
+        for name, how, now in (
+            ("guide-incident", "Pause", False),
+            ("guide-incident-now", "Hold", True),
+        ):
+            yield self._offer(
+                name,
+                f"Provider incident: {how.lower()} a model everywhere, resume exactly that later",
+                partial(self._incident, places, now=now),
+            )
+        yield self._offer(
+            "guide-cleanup",
+            "Clean up: asks for each parked process that was launched here",
+            lambda: self._begin(self.guiding.cleanup),
+        )
+        yield self._offer(
+            "guide-cleanup-others",
+            "Clean up: asks for each parked process, also of somebody else's",
+            lambda: self._begin(lambda: self.guiding.cleanup(others=True)),
+        )
+
+    def _offer(self, name: str, title: str, run: Callable[[], object]) -> Offered:
+        return shown(name), shown(title, 200), lambda: self._app.call_later(run)
+
+    # Beginning
+
+    def _begin(self, begin: Callable[[], Coroutine[Any, Any, Guide]]) -> None:
+        async def work() -> None:
+            guide = await begin()
+            self.newest = guide.id
+            self._app.go(GUIDES)
+
+        self._work(work)
+
+    def _incident(self, places: Sequence[Place], *, now: bool) -> None:
+        fleet = self._app.room.fleet
+        chosen = processes_of(fleet, places) if places else ()
+        models = models_of(fleet, chosen or live_processes(fleet))
+        tasks = [fleet.tasks[key].row.model for key in tasks_of(places) if key in fleet.tasks]
+        named = tuple(dict.fromkeys((*tasks, *models)))
+        if not named:
+            self._app.say("no model runs there", "look")
+            return
+        title = Shown("Pause which model, everywhere? Its preview comes first")
+        choices = [Choice(model, shown(model)) for model in named]
+
+        def picked(model: str | None) -> None:
+            if model is not None:
+                self._begin(lambda: self.guiding.incident(model, now=now))
+
+        self._app.push_screen(Choose(title, choices), picked)
+
+    # Going on
+
+    def go_on(self, guide: str) -> None:
+        """Take a guide up that was left; preview the step that waits."""
+        known = self.guiding.guide(guide)
+        if known is None:
+            self._work(lambda: self._take_up(guide))
+            return
+        step = known.step
+        if step is None or not known.waits:
+            said = "it is over" if step is None else step.sentence or step.title
+            self._app.say(f"nothing waits for you: {said}", "look")
+            return
+
+        async def ask(tell: Callable[[Progress], None], hurry: asyncio.Event) -> Plan:
+            return await self.guiding.plan(guide, tell=tell, hurry=hurry)
+
+        self._app.levers.preview_asked(title_of(known, step), ask)
+
+    async def _take_up(self, guide: str) -> None:
+        await self.guiding.take_up(guide)
+        self._app.say("taken up: nothing is sent before you go on")
+
+    def skip(self, guide: str) -> None:
+        """Leave out the step that waits."""
+        self._work(lambda: self.guiding.skip(guide))
+
+    def stop(self, guide: str) -> None:
+        """Leave a guide for good."""
+        self._work(lambda: self.guiding.stop(guide))
+
+    def copy(self, guide: Guide) -> None:
+        """Send the command that resumes to the clipboard."""
+        if guide.command:
+            self._app.send_to_clipboard(shown(guide.command, _COMMAND), "command that resumes it")
+        else:
+            self._app.say("no command that resumes is known here", "look")
+
+    def _work(self, work: Callable[[], Awaitable[object]]) -> None:
+        async def told() -> None:
+            try:
+                await work()
+            except EvalroomError as error:
+                advice = f"; {error.advice}" if error.advice else ""
+                self._app.say(f"{error.message}{advice}", "look")
+
+        self._app.run_worker(told(), name="guide", exit_on_error=False)
+
+
+def processes_of(fleet: Fleet, places: Sequence[Place]) -> tuple[ProcessKey, ...]:
+    """Return the live processes that a selection means."""
+    live = live_processes(fleet)
+    found: dict[ProcessKey, None] = {}
+    for place in places:
+        match place:
+            case ProcessKey():
+                found[place] = None
+            case TaskKey() | ModelKey():
+                found[place.process] = None
+            case SampleKey():
+                found[place.task.process] = None
+            case _:
+                found |= dict.fromkeys(key for key in live if key.machine == place)
+    return tuple(key for key in found if key in live)
+
+
+def tasks_of(places: Sequence[Place]) -> tuple[TaskKey, ...]:
+    """Return the tasks that a selection means."""
+    tasks = (each.task if isinstance(each, SampleKey) else each for each in places)
+    return tuple(dict.fromkeys(each for each in tasks if isinstance(each, TaskKey)))
