@@ -4,25 +4,24 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from textual.message import Message
 from textual.timer import Timer
 from textual.worker import Worker, WorkerState
 
-from core.act.acting import Acting
 from core.config import ScreenConfig
 from core.fleet import Fleet
 from core.ports import Room
 from core.text import Shown
 from core.views.ages import only_older
 from core.views.totals import title
+from tui.acting_app import ActingApp
 from tui.acts import Acts
 from tui.bindings import bindings
 from tui.dialogs.ask import AskSecret, Leave
 from tui.key_labels import labels
 from tui.keys import BY_NAME, Key, remapped
-from tui.levers import Levers
 from tui.places import JOURNAL, Place, Way, is_there
 from tui.remembered import Remembered, remembered_of
 from tui.screens.base import PanesScreen
@@ -31,8 +30,10 @@ from tui.screens.room import RoomScreen
 from tui.terminal import (
     sentence_of,
 )
-from tui.terminal_app import TerminalApp
 from tui.theme import SIXTEEN, THEMES, theme_for
+
+if TYPE_CHECKING:
+    from core.act.acting import Acting
 
 _EASE = 20.0
 """A drawing that took long is followed by a pause of this many times its length..."""
@@ -59,7 +60,7 @@ class ViewStore(Protocol):
         ...
 
 
-class RoomApp(TerminalApp, inherit_bindings=False):
+class RoomApp(ActingApp, inherit_bindings=False):
     """The control room on screen."""
 
     CSS_PATH = "room.tcss"
@@ -84,7 +85,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         keep_crash: Callable[[str], str | None] | None = None,
         environ: Mapping[str, str] | None = None,
         leaving: str = LEAVING,
-        acting: Acting | None = None,
+        acting: "Acting | Callable[[], Acting] | None" = None,
     ) -> None:
         """Make the app; nothing is read or drawn yet.
 
@@ -95,15 +96,15 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             store: Where the last view is kept; None: nowhere.
             keep_crash: Writes a crash report (no values in it) and returns its path.
             leaving: What leaving means, in a sentence; it stands in the dialog that asks.
-            acting: The operator's hands. The app runs them beside the room; None: nothing can be
-                changed from here, and the keys say so.
+            acting: The operator's hands, or what makes them once the first frame is drawn. The
+                app runs them beside the room; None: nothing can be changed from here.
             environ: What says what the terminal can show; None: the process's own.
         """
-        super().__init__(screen or ScreenConfig(), keep_crash=keep_crash, environ=environ)
+        super().__init__(
+            screen or ScreenConfig(), keep_crash=keep_crash, environ=environ, acting=acting
+        )
         self.room = room
         self.acts = Acts(self)
-        self.acting = acting
-        self.levers = Levers(self, acting)
         self._store = store
         self._leaving = leaving
         known, self._unknown_keys = remapped(keys or {})
@@ -153,8 +154,8 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self.call_after_refresh(self._run_room)
 
     def _run_room(self) -> None:
-        for name, work in (("the room", self.room.run()), ("acting", self.levers.run())):
-            self.run_worker(work, name=name, exit_on_error=False, exclusive=False)
+        self.run_worker(self.room.run(), name="the room", exit_on_error=False, exclusive=False)
+        self.run_levers()
 
     def on_unmount(self) -> None:
         """Save the view and give the title back."""
@@ -197,7 +198,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         front = self.front
         if front is not None:
             front.renew()
-        self.levers.renew()
+        self.renew_orders()
         self.say_title(title(fleet))
         ended = time.monotonic()
         self._drawn_until = ended + min((ended - began) * _EASE, _LONGEST_EASE)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from textual import events
@@ -11,8 +11,10 @@ from textual.geometry import Size
 from textual.message import Message
 
 from core.text import Shown
-from tui.menu import Entry
 from tui.panes.painted import Line, Painted, fitted, width_of
+
+if TYPE_CHECKING:
+    from tui.menu import Entry
 
 _GAP = " "
 
@@ -31,7 +33,7 @@ class ActionBar(Painted, can_focus=True):
     class Pressed(Message):
         """A button was pressed."""
 
-        entry: Entry
+        entry: "Entry"
 
     @dataclass
     class Left(Message):
@@ -51,7 +53,7 @@ class ActionBar(Painted, can_focus=True):
         """Whether there is no button."""
         return not self._entries
 
-    def show(self, entries: Iterable[Entry]) -> None:
+    def show(self, entries: "Iterable[Entry]") -> None:
         """Draw these; what does not fit is left out from the right."""
         before = self._entries[self.at].name if self.at < len(self._entries) else ""
         self._entries = tuple(entries)
@@ -69,7 +71,7 @@ class ActionBar(Painted, can_focus=True):
             out += [*button, Segment(_GAP, self.base_style)]
         return [tuple(fitted(out, size.width, self.base_style))]
 
-    def _button(self, entry: Entry, *, is_at: bool) -> list[Segment]:
+    def _button(self, entry: "Entry", *, is_at: bool) -> list[Segment]:
         ground = "cursor" if is_at else "resting"
         tone = "strong" if is_at else "plain"
         text = f"{'▸' if is_at else ' '}{entry.word} "

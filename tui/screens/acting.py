@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from core.act.expand import Place
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey
 from tui.of_app import app_of
 from tui.panes.action_bar import ActionBar
@@ -11,6 +10,7 @@ from tui.panes.table import TablePane
 from tui.screens.arranging import ArrangingScreen
 
 if TYPE_CHECKING:
+    from core.act.expand import Place
     from tui.app import RoomApp
     from tui.levers import Levers
 
@@ -27,11 +27,11 @@ class ActingScreen(ArrangingScreen, inherit_bindings=False):
         """What the keys go to."""
         return cast("RoomApp", app_of(self)).levers
 
-    def targets(self) -> tuple[Place, ...]:
+    def targets(self) -> "tuple[Place, ...]":
         """Return what an action is on: the marked rows, else what the cursor is on."""
         raise NotImplementedError
 
-    def rows_shown(self) -> tuple[Place, ...]:
+    def rows_shown(self) -> "tuple[Place, ...]":
         """Return every row of the current pane that is shown, where rows can be acted on."""
         pane = self.panes[self.current]
         rows = (row.key for row in pane.rows) if isinstance(pane, TablePane) else ()
@@ -48,7 +48,8 @@ class ActingScreen(ArrangingScreen, inherit_bindings=False):
     def say_actions(self) -> None:
         """Draw the buttons of what can be done to the selection."""
         if self.action_bar.display:
-            self.action_bar.show(self.levers.buttons(self.targets()))
+            targets = self.targets()
+            self.action_bar.show(self.levers.buttons(targets) if targets else ())
 
     def action_actions(self) -> None:
         """Open the action menu of the selection."""

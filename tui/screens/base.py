@@ -7,7 +7,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from core.act import expand
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.text import Shown, shown
@@ -26,10 +25,11 @@ from tui.panes.bars import Header, KeyBar, PaneBar
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
 from tui.panes.too_small import TooSmall
-from tui.places import JournalOfOrders, Place
+from tui.places import JournalOfOrders, ListOfGuides, Place
 from tui.screens.acting import ActingScreen
 
 if TYPE_CHECKING:
+    from core.act import expand
     from tui.app import RoomApp
 
 NARROW = 100
@@ -163,7 +163,7 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
     def _totals(self, fleet: Fleet, now: float) -> list[tuple[Span, ...]]:
         groups = [group for group in header_totals(fleet, now) if group]
         app = self.room_app
-        orders = app.levers.totals()
+        orders = app.order_totals()
         if orders:
             groups.insert(0, orders)
         marked = self._marks(fleet)
@@ -185,7 +185,7 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
         bar = self._pane_bar
         bar.display = self.shows_one_pane and not small and len(self.panes) > 1
         self.action_bar.display = (
-            not small and width >= _BAR_WIDTH and height >= _BAR_HEIGHT and self.levers.can_act
+            not small and width >= _BAR_WIDTH and height >= _BAR_HEIGHT and self.room_app.can_act
         )
         if small:
             return
@@ -314,8 +314,12 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
             key = BY_NAME.get(binding.binding.id or "")
             if key is not None and key.in_bar and key.name in able:
                 able.discard(key.name)
-                word = self.levers.word_of(key.name, self.targets()) or key.word
+                word = self._word_of(key.name) or key.word
                 yield labels(self.room_app.keys_of(key.name)).split(" ")[0], word
+
+    def _word_of(self, name: str) -> str | None:
+        """Return what a key that acts does to the selection, where its own word is not it."""
+        return self.levers.word_of(name, self.targets()) if name == "pause" else None
 
     def able(self) -> Iterable[str]:
         """Return the names of the keys that can do something here now."""
@@ -328,7 +332,9 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
         if self.place is not None:
             yield "back"
         yield from self.room_app.acts.able(self.selected())
-        yield from self.levers.able(self.targets())
+        targets = self.targets()
+        if targets and self.room_app.can_act:
+            yield from self.levers.able(targets)
         yield from self.commands()
 
     def action_retry(self) -> None:
@@ -347,13 +353,15 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
         """Send to the clipboard what belongs to the selection."""
         self.room_app.acts.copy(self.selected())
 
-    def targets(self) -> tuple[expand.Place, ...]:
+    def targets(self) -> "tuple[expand.Place, ...]":
         """Return what an action is on: the marked rows, else what the cursor is on."""
         pane = self.panes[self.current]
         if isinstance(pane, TablePane) and pane.marks:
             return tuple(cast("expand.Place", key) for key in pane.chosen_keys)
         place = self.selected()
-        return () if place is None or isinstance(place, JournalOfOrders) else (place,)
+        return (
+            () if place is None or isinstance(place, JournalOfOrders | ListOfGuides) else (place,)
+        )
 
 
 def put(pane: Pane, x: int, y: int, width: int, height: int) -> None:

@@ -1,10 +1,9 @@
 """The main screen: machines, tasks, the samples of the selected task, findings."""
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from textual import on
 
-from core.act import expand
 from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
 from core.model.finding import Finding
@@ -16,6 +15,9 @@ from tui.panes.pane import Pane
 from tui.panes.table import TablePane
 from tui.places import Place, Subject
 from tui.screens.base import PanesScreen, put
+
+if TYPE_CHECKING:
+    from core.act import expand
 
 _SAMPLES_LEAST = 7
 _MACHINES_LEAST, _MACHINES_SHARE = 30, 0.27
@@ -68,7 +70,7 @@ class RoomScreen(PanesScreen):
             return self._about(self.findings.cursor_key)
         return super().selected()
 
-    def targets(self) -> tuple[expand.Place, ...]:
+    def targets(self) -> "tuple[expand.Place, ...]":
         """Return what an action is on; for findings what they are about."""
         if self.current != self.panes.index(self.findings):
             return super().targets()
