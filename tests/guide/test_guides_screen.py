@@ -97,7 +97,12 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         await shows(pilot, "the command that resumes it", 30)
         assert "inspect_ai eval-set" in screen_text(app)
         copied: list[str] = []
-        monkeypatch.setattr(app, "send_to_clipboard", lambda text, _: copied.append(text))
+
+        def copy(text: str, what: str) -> None:
+            del what
+            copied.append(text)
+
+        monkeypatch.setattr(app, "send_to_clipboard", copy)
         await pilot.press("y")
         assert copied == [guide_of(app).command]
         await pilot.press("p", "e", "c", "P", "n")

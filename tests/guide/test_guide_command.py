@@ -1,0 +1,73 @@
+"""`evalroom guide` as a program, on real evals."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Home
+from tests.support.evals import Evals
+
+pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
+
+
+def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_path: Path) -> None:
+    one = evals.start(
+        "quiet", eval_set=True, args={"samples": 200, "seconds": 0.5},
+        options=("--model", "mockllm/model", "--max-samples=2"),
+    ).wait_ready()  # fmt: skip
+    one.wait_rows(bool)
+    home = Home(tmp_path)
+    home.watch_here(one.data_dir)
+    target = f"here:{one.pid}"
+
+    tried = home.run("guide", "park", target, "--dry-run")
+    assert tried.status == 0, tried
+    assert "eval-set --detach" in tried.out
+    assert "nothing new starts" in tried.out
+    assert "no guide was begun" in home.run("guide", "list").out
+    assert not one.task()["process_paused"]
+
+    refused = home.run("guide", "park", target)
+    assert refused.status == 4, refused
+    assert "add --yes" in refused.out
+    assert not one.task()["process_paused"]
+    [left] = home.run("guide", "list", "--json").json["guides"]
+    assert (left["kind"], left["steps"][1]["state"]) == ("park", "waiting")
+
+    paused = home.run("guide", "resume", left["id"][:6], "--yes", "--json")
+    assert paused.status == 4, paused
+    [guide] = paused.json["guides"]
+    assert f"--confirm '{one.pid}'" in guide["why"]
+    assert [step["state"] for step in guide["steps"]] == ["done"] * 4 + ["waiting"] * 2
+    assert one.task()["process_paused"]
+    assert one.popen.poll() is None
+
+    ended = home.run("guide", "resume", left["id"], "--confirm", str(one.pid))
+    assert ended.status == 0, ended
+    assert "its process is gone; 1 log: 1 cancelled" in ended.out
+    assert one.popen.wait(10) == 0
+    again = home.run("guide", "resume", left["id"], "--yes")
+    assert (again.status, "is over" in again.err) == (2, True)
+
+
+@pytest.mark.slow
+def test_an_incident_stays_open_until_it_is_resumed(evals: Evals, tmp_path: Path) -> None:
+    one = evals.start("turns", args={"samples": 200, "turns": 100}).wait_ready()
+    one.wait_rows(bool)
+    home = Home(tmp_path)
+    home.watch_here(one.data_dir)
+    assert home.run("guide", "incident", "--yes").status == 2
+    begun = home.run("guide", "incident", "--model", "mock/talker", "--now", "--yes", "--json")
+    assert begun.status == 0, begun
+    assert one.task()["paused_now"] == ["model"]
+    [guide] = begun.json["guides"]
+    assert guide["state"] == "waits"
+    back = home.run("guide", "resume", guide["id"], "--yes")
+    assert back.status == 0, back
+    assert "1 as before" in back.out
+    assert not one.task()["paused_models"]
+
+
+def test_words_that_go_with_another_guide_are_refused(tmp_path: Path) -> None:
+    ran = Home(tmp_path).run("guide", "park", "x", "--others")
+    assert (ran.status, "guide cleanup" in ran.err) == (2, True)
