@@ -101,6 +101,9 @@ _Commands = Any
 """argparse does not name the type of what `add_subparsers` returns."""
 
 
+_STATUSES = ("running", "completed", "error", "cancelled", "pending", "queued")
+
+
 def _looks(commands: _Commands) -> None:
     status = _command(commands, "status", "one look at every machine, process and task")
     _timeout(status)
@@ -109,6 +112,7 @@ def _looks(commands: _Commands) -> None:
     samples.add_argument("task", metavar="TASK")
     samples.add_argument(
         "--status",
+        type=_status,
         metavar="S",
         help="only those that are running, completed, error, cancelled, pending or queued",
     )
@@ -226,6 +230,13 @@ def _moment(text: str) -> float:
 
 def _limit(text: str) -> int:
     return _whole(text, "limit")
+
+
+def _status(text: str) -> str:
+    wrong = next((each for each in text.split(",") if each not in _STATUSES), None)
+    if wrong is not None:
+        raise argparse.ArgumentTypeError(f"{wrong!r} is none of {', '.join(_STATUSES)}")
+    return text
 
 
 def _epoch(text: str) -> int:

@@ -39,6 +39,10 @@ _OF_KEYS = (signal.SIGINT, signal.SIGQUIT)
 """What the terminal's own keys send to all who run in its foreground."""
 
 
+_FLOOD_TOLD = 5.0
+"""Seconds in which a flood of keys is told once."""
+
+
 class TerminalApp(OneKeyAtATime, inherit_bindings=False):
     """The part of the room that deals with the terminal."""
 
@@ -61,6 +65,7 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
         self._keep_crash = keep_crash
         self._title_told = Shown("")
         self._is_leaving = False
+        self._was_flooded = False
         self._lending = asyncio.Lock()
 
     def save_view(self) -> None:
@@ -214,6 +219,16 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
         """Show a sentence for a while, at the edge of the screen."""
         severity = {"look": "warning", "hand": "error"}.get(tone, "information")
         self.notify(shown(sentence, 400), markup=False, severity=cast("Any", severity))
+
+    def flooded(self) -> None:
+        """Say that keys were dropped."""
+        if not self._was_flooded:
+            self._was_flooded = True
+            self.set_timer(_FLOOD_TOLD, self._flood_over)
+            self.say("too many keys at once: those that waited were dropped", "look")
+
+    def _flood_over(self) -> None:
+        self._was_flooded = False
 
     def action_mouse(self) -> None:
         """Turn the mouse on or off."""

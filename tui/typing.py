@@ -19,6 +19,9 @@ from tui.dialogs.dialog import Dialog
 PATIENCE = 0.5
 """Seconds that a key may take until the next one is looked at all the same."""
 
+MOST = 400
+"""Keys that may wait. Nobody types that far ahead: it is a paste that went astray."""
+
 
 class OneKeyAtATime(App[None], inherit_bindings=False):
     """An app that takes typed keys in their order, each to its end."""
@@ -39,9 +42,15 @@ class OneKeyAtATime(App[None], inherit_bindings=False):
         if not isinstance(event, events.Key) or event.is_forwarded or not self.screen_stack:
             await super().on_event(event)
             return
+        if len(self._typed) >= MOST:
+            self._typed.clear()
+            self.flooded()
         self._typed.append(event)
         if not self._is_handing:
             await self._hand_next()
+
+    def flooded(self) -> None:
+        """Say that keys were dropped: far more came than anybody types."""
 
     async def _hand_next(self) -> None:
         while self._typed and self.screen_stack:

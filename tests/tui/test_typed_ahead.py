@@ -49,3 +49,14 @@ async def test_the_palette_takes_what_is_typed_while_it_opens() -> None:
         assert not any(isinstance(screen, Leave) for screen in app.screen_stack)
         [typed] = app.screen.query("Input").results()
         assert getattr(typed, "value", Shown("")) == "columnsq"
+
+
+async def test_a_paste_that_goes_astray_is_dropped_and_the_next_key_counts() -> None:
+    app = app_on(FakeRoom(busy_fleet()))
+    async with app.run_test(size=(160, 46), notifications=True) as pilot:
+        await pilot.press("2")
+        burst(app, "j" * 5_000)
+        await shows(pilot, "too many keys at once")
+        await settled(pilot)
+        burst(app, "/gpqa\r")
+        await shows(pilot, "gpqa_diamond")
