@@ -16,6 +16,7 @@ from core.guide.wishing import title_of
 from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
 from core.text import Shown, shown
 from tui.dialogs.choose import Choice, Choose
+from tui.menu import read_only
 from tui.places import GUIDES
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class GuideLevers:
     def offered(self, places: Sequence[Place]) -> Iterator[Offered]:
         """Yield the guides that can be begun, on a selection where they are on one."""
         fleet = self._app.room.fleet
+        if all(machine.read_only for machine in fleet.machines.values()):
+            return
+        if places and read_only(fleet, places) is not None:
+            places = ()
         keys, tasks = processes_of(fleet, places), tasks_of(places)
         if keys and places:
             what = f"{keys[0].machine}:{keys[0].pid}"
