@@ -47,14 +47,14 @@ def interrupt_preview(seen: Seen, process: Process, *, is_ours: bool) -> Preview
             "its control server does not answer: an interrupt may be ignored, and what it would"
             " lose can't be told. Wait for it, or end it once its logs are final",
         )
-    if seen.rows and not seen.running:
+    if seen.rows and not seen.running and not seen.unstarted:
         return Refusal("noop", "all its tasks are finished: release it instead of interrupting it")
     flying = sum(row.samples.in_flight or 0 for row in seen.running)
     queued = sum(row.samples.queued or 0 for row in seen.running)
     said = (
         f"finalising: {plural(flying, 'sample')} in flight are cut off and written as cancelled,"
         f" {queued} queued never run, {plural(len(seen.running), 'log')} end as cancelled,"
-        " then the process ends"
+        f"{_never_started(seen)} then the process ends"
     )
     if is_ours:
         return _computed(said)
@@ -64,6 +64,10 @@ def interrupt_preview(seen: Seen, process: Process, *, is_ours: bool) -> Preview
         " release, first"
     )
     return _computed(said, notes=(note,))
+
+
+def _never_started(seen: Seen) -> str:
+    return f" {plural(seen.unstarted, 'task')} never start," if seen.unstarted else ""
 
 
 def end_preview(

@@ -112,8 +112,17 @@ class Looks:
             pending = [await self._pending(process, row, pace) for row in rows]
         except (RequestFailed, AnswerMalformed):
             return Seen(answers=False)
+        if not any(row.status != "completed" for row in rows):
+            # Between two tasks of a set: only the knobs tell that others are yet to start.
+            pending = [await self._process_config(process, pace)]
         worst = max(pending, key=lambda view: _waiting(view) or 0, default=None)
         return Seen(rows=rows, config=worst)
+
+    async def _process_config(self, process: ProcessKey, pace: Pace) -> ConfigView | None:
+        try:
+            return await self._config(process, pace)
+        except (RequestFailed, AnswerMalformed):
+            return None
 
     async def _pending(self, process: ProcessKey, row: TaskRow, pace: Pace) -> ConfigView | None:
         if row.status == "completed":

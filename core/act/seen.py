@@ -47,6 +47,12 @@ class Seen:
         return tuple(row for row in self.rows if row.status != "completed")
 
     @property
+    def unstarted(self) -> int:
+        """Tasks of a set that have not started; they have no row yet."""
+        tasks = self.config.max_tasks if self.config is not None else None
+        return (tasks.pending or 0) if tasks is not None else 0
+
+    @property
     def sample_status(self) -> str:
         """The addressed sample's status; what has no row yet is pending."""
         return str(SampleStatus.PENDING) if self.sample is None else self.sample.status

@@ -173,3 +173,19 @@ def ignoring_sigint(evals: Evals) -> Eval:
     one.wait_ready()
     one.wait_rows(lambda rows: rows[0]["samples"]["completed"] > 1)
     return one
+
+
+async def test_a_set_between_two_tasks_is_not_taken_for_finished(evals: Evals) -> None:
+    """Only finished rows are listed there, and one task is yet to start."""
+    one = evals.start(
+        "turns", "tools", args={"samples": 1, "turns": 1}, eval_set=True,
+        options=("--max-tasks=1",),
+    ).wait_ready()  # fmt: skip
+    one.pause()
+    one.wait_rows(lambda rows: len(rows) == 1 and rows[0]["status"] == "completed")
+    async with acting_on_eval(one) as acted:
+        plan = await acted.plan(_INTERRUPT, await acted.process(one))
+        [step] = plan.steps
+        assert step.is_sent, step.refusal
+        assert step.preview is not None
+        assert "1 task never start" in step.preview.sentence
