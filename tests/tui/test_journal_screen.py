@@ -1,5 +1,6 @@
 """The journal of orders on screen, told with keys."""
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from core.errors import StorageError
 from core.events import OrderEnded, OrderGiven
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey
 from tests.support.fleets import H1, NOW, process_key, task_key
-from tests.support.orders import order
+from tests.support.orders import HERE, order
 from tests.support.rooms import (
     HOSTILE,
     FakeRoom,
@@ -50,6 +51,10 @@ class Hands:
         self.orders = orders
         self.asked: list[Wanted] = []
         self.fails = False
+        self.instance = HERE
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
 
     async def select(self, wanted: Wanted) -> Sequence[Order]:
         self.asked.append(wanted)

@@ -195,7 +195,7 @@ class ConfigDialog(SheetDialog):
             yield "Enter", "edit"
         if self._wanted:
             yield from [("s", "preview"), ("r", "reason"), ("Del", "as it was")]
-        yield from [("g", "read again"), ("Esc", "leave it")]
+        yield from [("g", "again"), ("Esc", "leave it")]
 
     # Keys
 
