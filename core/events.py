@@ -228,6 +228,19 @@ class TimePassed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SurfaceRead:
+    """What a process's Inspect can show and do was read, from its own list of routes.
+
+    Attributes:
+        can: Names of `core.ctl.versions.Feature`.
+    """
+
+    at: float
+    process: ProcessKey
+    can: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OrderGiven:
     """An order is in the journal and about to leave; or a dead evalroom's was taken up."""
 
@@ -268,6 +281,7 @@ Event = (
     | Dismissed
     | ContentRevealed
     | TimePassed
+    | SurfaceRead
     | OrderGiven
     | OrderEnded
 )

@@ -25,6 +25,7 @@ from core.events import (
     ReadFailed,
     SamplesSeen,
     ScoreSeen,
+    SurfaceRead,
     TasksSeen,
     TimePassed,
 )
@@ -100,6 +101,9 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return forget(fleet, _long_gone(fleet, event.at - event.keep_gone))
         case ContentRevealed():
             return fleet
+        case SurfaceRead():
+            process = fleet.processes.get(event.process)
+            return _with_process(fleet, at, process and replace(process, can=event.can))
         case OrderGiven():
             return give_order(fleet, event)
         case OrderEnded():

@@ -19,6 +19,7 @@ from core.events import (
     ReadFailed,
     SamplesSeen,
     ScoreSeen,
+    SurfaceRead,
     TasksSeen,
     TimePassed,
 )
@@ -45,6 +46,7 @@ def about(event: Event) -> About:
             | ProcessGone(process=process)
             | TasksSeen(process=process)
             | ReadFailed(process=process)
+            | SurfaceRead(process=process)
             | Dismissed(process=process)
         ):
             return process_columns(process)

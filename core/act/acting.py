@@ -1,7 +1,7 @@
 """The operator's hands as one thing: plan, confirm, carry out, undo; and what was left open."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from core.act.action import Action
 from core.act.expand import Place, Wish, wishes_of
@@ -12,8 +12,10 @@ from core.act.plan import Plan, unmet
 from core.act.planner import Planner, Progress
 from core.act.resolver import Resolver
 from core.act.wanted import Wanted
+from core.ctl.versions import features
 from core.errors import NotConfirmed, StorageError, UsageWrong
-from core.events import Event, OrderGiven
+from core.events import Event, OrderGiven, SurfaceRead
+from core.ids import ProcessKey
 from core.model.process import Process
 
 REMEMBERED = 200
@@ -83,6 +85,29 @@ class Acting:
                 outcome = Outcome(state=OrderState.UNKNOWN, message=why)
                 await self._hands.settle(order.id, outcome)
         return tuple(left)
+
+    async def learn(self, processes: Iterable[ProcessKey], *, patience: float) -> None:
+        """Have the routes of these processes read, where they are not known yet.
+
+        A menu then tells what an older Inspect lacks before anything is asked.
+
+        Args:
+            processes: Whose.
+            patience: Seconds after which it returns all the same; what comes later counts too.
+        """
+        known = self._asker.fleet.processes
+        unknown = [
+            key for key in processes if (found := known.get(key)) is not None and found.can is None
+        ]
+        if unknown:
+            reading = asyncio.gather(*(self._learn(key) for key in unknown))
+            await asyncio.wait({asyncio.ensure_future(reading)}, timeout=patience)
+
+    async def _learn(self, process: ProcessKey) -> None:
+        surface = await self._planner.surface(process)
+        if surface is not None:
+            can = features(surface)
+            self._post(SurfaceRead(at=self._asker.now(), process=process, can=can))
 
     async def plan(
         self,

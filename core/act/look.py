@@ -92,7 +92,7 @@ class Looks:
         if action.verb in {Verb.INTERRUPT, Verb.END}:
             return await self._for_signal(process, pace)
         rows = await self._read_rows(process, pace)
-        seen = Seen(rows=rows, surface=await self._surface(process, pace))
+        seen = Seen(rows=rows, surface=await self.surface(process, pace))
         if action.verb is Verb.CONFIG:
             seen = replace(seen, config=await self._config(target, pace))
         if isinstance(target, SampleKey):
@@ -137,7 +137,12 @@ class Looks:
         self._rows[process] = (time.monotonic(), found.rows)
         return found.rows
 
-    async def _surface(self, process: ProcessKey, pace: Pace) -> Surface | None:
+    async def surface(self, process: ProcessKey, pace: Pace) -> Surface:
+        """Return a process's routes, read once.
+
+        Raises:
+            RequestFailed, AnswerMalformed: It does not tell them.
+        """
         known = self._surfaces.get(process)
         if known is None:
             reply = await self._paced(pace)(process, routes.OPENAPI)

@@ -111,6 +111,13 @@ class Planner:
             reason=reason,
         )
 
+    async def surface(self, process: ProcessKey) -> Surface | None:
+        """Return a process's routes, read once; None: it does not tell them."""
+        try:
+            return await self.looks().surface(process, Pace())
+        except (RequestFailed, AnswerMalformed):
+            return None
+
     def looks(self) -> Looks:
         """Return fresh looks that share what is known of the processes' routes."""
         return Looks(self._asker, self._surfaces)

@@ -7,7 +7,7 @@ from typing import Literal
 from core.act.action import Action, Offer, Verb
 from core.act.order import Order, OrderState
 from core.act.seen import Seen
-from core.ctl.versions import DRY_RUN, Feature, lacks, upgrade_command
+from core.ctl.versions import DRY_RUN, Feature, lack_of, lacks, upgrade_command
 from core.fleet import Fleet
 from core.ids import ModelKey, ProcessKey, Target, TaskKey, process_of
 from core.model.machine import LinkState
@@ -54,7 +54,7 @@ def at_sight(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
         return Refusal("noop", "its process is gone")
     if offer.needs is None:
         return None
-    return _no_channel(process) or _over(offer, target, fleet)
+    return _no_channel(process) or _over(offer, target, fleet) or _lacking(offer, process)
 
 
 def _no_channel(process: Process) -> Refusal | None:
@@ -66,6 +66,14 @@ def _no_channel(process: Process) -> Refusal | None:
         case _:
             return None
     return Refusal("unreachable", why)
+
+
+def _lacking(offer: Offer, process: Process) -> Refusal | None:
+    """Return what its Inspect lacks, where its routes are known already."""
+    if offer.needs is None or process.can is None or offer.needs in process.can:
+        return None
+    lack = lack_of(offer.needs, process.python)
+    return Refusal("unsupported", f"{lack.sentence}: {lack.command}")
 
 
 _FOR_FINISHED = frozenset({Verb.SCORE, Verb.FLUSH, Verb.CONFIG, Verb.KEEP, Verb.RELEASE})

@@ -107,6 +107,11 @@ class Surface:
         return parameter in self.parameters.get((needed.method, needed.path), ())
 
 
+def features(surface: Surface) -> frozenset[str]:
+    """Return all that a process with these routes can show and do."""
+    return frozenset(feature for feature in NEEDED if surface.has(feature))
+
+
 def surface(body: bytes) -> Surface:
     """Decode `GET /openapi.json`.
 
@@ -154,8 +159,11 @@ def lacks(feature: Feature, surface: Surface, python: str | None = None) -> Lack
         surface: The process's routes.
         python: Its interpreter, where known.
     """
-    if surface.has(feature):
-        return None
+    return None if surface.has(feature) else lack_of(feature, python)
+
+
+def lack_of(feature: Feature, python: str | None) -> Lack:
+    """Return what is told of a feature that a process does not have."""
     first = since(feature)
     return Lack(
         f"{feature}: that Inspect is too old, {first} brings it", upgrade_command(python, first)

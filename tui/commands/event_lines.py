@@ -22,6 +22,7 @@ from core.events import (
     ReadFailed,
     SamplesSeen,
     ScoreSeen,
+    SurfaceRead,
     TasksSeen,
     TimePassed,
 )
@@ -120,6 +121,7 @@ class EventLines:
                 | MachineRead()
                 | LinkHeard()
                 | LooksUnchanged()
+                | SurfaceRead()
                 | Dismissed()
                 | TimePassed()
             ):
