@@ -237,7 +237,7 @@ class SurfaceRead:
 
     at: float
     process: ProcessKey
-    can: frozenset[str]
+    can: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,7 +103,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return fleet
         case SurfaceRead():
             process = fleet.processes.get(event.process)
-            return _with_process(fleet, at, process and replace(process, can=event.can))
+            return _with_process(fleet, at, process and replace(process, can=frozenset(event.can)))
         case OrderGiven():
             return give_order(fleet, event)
         case OrderEnded():

@@ -106,7 +106,7 @@ class Acting:
     async def _learn(self, process: ProcessKey) -> None:
         surface = await self._planner.surface(process)
         if surface is not None:
-            can = features(surface)
+            can = tuple(sorted(features(surface)))
             self._post(SurfaceRead(at=self._asker.now(), process=process, can=can))
 
     async def plan(

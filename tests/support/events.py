@@ -355,7 +355,7 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
             "eval_id": texts,
             "operator": texts,
         },
-        ev.SurfaceRead: {"process": process, "can": st.frozensets(texts, max_size=3)},
+        ev.SurfaceRead: {"process": process, "can": tuples(texts)},
         ev.OrderGiven: {"order": orders_of(names)},
         ev.OrderEnded: {
             "order": st.sampled_from(["o1", "o2", "o3"]),
