@@ -16,7 +16,7 @@ from core.act.plan import Plan
 from core.act.planner import Progress
 from core.errors import EvalroomError
 from core.fleet import Fleet
-from core.ids import SampleKey, Target
+from core.ids import SampleKey, Target, process_of
 from core.text import Shown, shown
 from core.views.cells import Span
 from core.views.format import said
@@ -35,6 +35,7 @@ from tui.menu import (
     production,
     read_only,
     subject,
+    targets_of,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 _KEPT = 50
 """Plans whose outcomes are kept until they are dismissed; the oldest go first."""
+_LEARNT, _PATIENCE = 20, 0.3
+"""Of how many targets the abilities are asked before the menu opens, and seconds it waits."""
 _CONFIG = Action(verb=Verb.CONFIG)
 
 
@@ -136,8 +139,8 @@ class Levers:
 
     # The keys
 
-    def menu(self, places: Sequence[Place], every: Sequence[Place], what: str) -> None:
-        """Open the action menu of a selection.
+    async def menu(self, places: Sequence[Place], every: Sequence[Place], what: str) -> None:
+        """Open the action menu of a selection; what an older Inspect lacks is said there.
 
         Args:
             places: What is selected.
@@ -149,6 +152,8 @@ class Levers:
             return
         from tui.dialogs.action_menu import ActionMenu  # noqa: PLC0415
 
+        targets = targets_of(self._fleet, places)[:_LEARNT]
+        await self._acting.learn({process_of(each) for each in targets}, patience=_PATIENCE)
         wider = len(every) > len(places)
         self._app.push_screen(
             ActionMenu(

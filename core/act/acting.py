@@ -21,6 +21,9 @@ from core.model.process import Process
 REMEMBERED = 200
 """Orders of before this start that are loaded: for undo, and for what was sent to whom."""
 
+_FOLDED = 0.02
+"""Seconds in which the desk has folded in what was just told."""
+
 
 class Acting:
     """Everything that changes something on a machine goes through here.
@@ -102,6 +105,7 @@ class Acting:
         if unknown:
             reading = asyncio.gather(*(self._learn(key) for key in unknown))
             await asyncio.wait({asyncio.ensure_future(reading)}, timeout=patience)
+            await asyncio.sleep(_FOLDED)
 
     async def _learn(self, process: ProcessKey) -> None:
         surface = await self._planner.surface(process)

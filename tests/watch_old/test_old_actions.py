@@ -10,6 +10,7 @@ from core.ids import ModelKey, SampleKey, Target
 from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals
 from tests.watch_old.test_old_inspect import VERSIONS, python_with
+from tui.menu import entries
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -121,3 +122,21 @@ def _nothing_is_left_of_what_it_lacks(one: Eval, version: str) -> None:
     assert row.get("resolving") is None
     if version == "0.3.246":
         assert row.get("paused") in {None, ()}
+
+
+async def test_a_menu_says_what_it_lacks_before_anything_is_asked(
+    version: str, evals: Evals
+) -> None:
+    one = evals.start(
+        "turns", args={"samples": 30, "turns": 300}, python=python_with(version)
+    ).wait_ready()  # fmt: skip
+    async with acting_on_eval(one) as acted:
+        task = await acted.task(one)
+        await acted.acting.learn([task.process], patience=10)
+        offered = {each.name: each for each in entries(acted.watched.fleet, [task])}
+        drain = offered["drain"].why_not
+        assert drain is not None
+        assert "0.3.265" in drain
+        assert "pip install" in drain
+        assert offered["flush"].why_not is None
+        assert all(frame.kind == "get" for frame in acted.wire)

@@ -51,11 +51,11 @@ class ActingScreen(ArrangingScreen, inherit_bindings=False):
             targets = self.targets()
             self.action_bar.show(self.levers.buttons(targets) if targets else ())
 
-    def action_actions(self) -> None:
+    async def action_actions(self) -> None:
         """Open the action menu of the selection."""
         pane = self.panes[self.current]
         what = f"{pane.title_text().split(' ')[0].lower()}" if pane.title_text() else "rows"
-        self.levers.menu(self.targets(), self.rows_shown(), what)
+        await self.levers.menu(self.targets(), self.rows_shown(), what)
 
     def action_pause(self) -> None:
         """Pause the selection or, where it is paused, resume it."""
