@@ -21,7 +21,7 @@ from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts
 from core.model.task import TaskState
-from tests.support.events import KINDS, MACHINES, SLOW_IS_FINE, any_event
+from tests.support.events import MACHINES, SLOW_IS_FINE, any_event
 from tests.support.fleets import (
     H1,
     NOW,
@@ -333,10 +333,6 @@ def test_any_events_fold_and_never_touch_the_fleet_before(events: list[Event]) -
         after = fold(fleet, event)
         assert after.at >= fleet.at
     assert repr(fleet) == before
-
-
-def test_every_event_has_a_case() -> None:
-    assert len(KINDS) == 19
 
 
 @given(
