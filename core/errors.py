@@ -2,6 +2,8 @@
 
 EvalroomError                 what happened, where, what to do next
 ├── ConfigWrong               the config file, with its line
+├── SpecWrong                 a launch spec, with its field (and line)
+│   └── OnErrorMissing        what happens on an error is asked for, never assumed
 ├── UsageWrong                a command's words are off (exit 2)
 │   └── TargetUnclear         a TARGET that fits none, or several
 ├── NotConfirmed               an action that asks for a yes, or for words (exit 4)
@@ -47,6 +49,14 @@ class EvalroomError(Exception):
 
 class ConfigWrong(EvalroomError):
     """A key or value of the config is wrong: on which line, and what is allowed."""
+
+
+class SpecWrong(EvalroomError):
+    """A field of a launch spec is wrong: which, its value, and what is allowed."""
+
+
+class OnErrorMissing(SpecWrong):
+    """A spec does not say what happens when a sample fails."""
 
 
 class UsageWrong(EvalroomError):

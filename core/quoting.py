@@ -1,0 +1,53 @@
+"""The one quoting function: words for a POSIX shell.
+
+Only `/bin/sh` ever reads what is made here (`ssh.start`, the script of a run): no login shell
+does, so the rules of csh and fish don't matter.
+"""
+
+from core.errors import UsageWrong
+
+
+def quoted(word: str) -> str:
+    """Return `word` so that a POSIX shell reads exactly that one word.
+
+    Raises:
+        UsageWrong: It holds a NUL, which no argument can, or a lone surrogate.
+    """
+    if "\0" in word:
+        raise UsageWrong("a word for a command holds a NUL character")
+    try:
+        word.encode()
+    except UnicodeEncodeError as error:
+        raise UsageWrong("a word for a command is no text") from error
+    return "'" + word.replace("'", "'\\''") + "'"
+
+
+def command_line(words: tuple[str, ...]) -> str:
+    """Return `words` as one command line for a POSIX shell.
+
+    Raises:
+        UsageWrong: As `quoted`.
+    """
+    return " ".join(quoted(word) for word in words)
+
+
+def path_word(path: str) -> str:
+    """Return the word for a path over there: `~/` is the home of who runs the shell.
+
+    Raises:
+        UsageWrong: As `quoted`.
+    """
+    if path == "~" or path.startswith("~/"):
+        return '"$HOME"' + quoted(path[1:])
+    return quoted(path)
+
+
+def program_word(path: str) -> str:
+    """Return the word for a program as a config names it: `~/` is the home over there.
+
+    Raises:
+        UsageWrong: As `quoted`; it is empty or starts with a dash.
+    """
+    if not path or path.startswith("-"):
+        raise UsageWrong(f"{path!r} is no program")
+    return path_word(path)
