@@ -17,6 +17,7 @@ import aiosqlite
 
 from core.errors import StorageError
 from core.text import shown
+from storage.opening import alone
 from storage.paths import private_file
 from storage.schema import (
     DatabaseBusy,
@@ -158,16 +159,19 @@ class Database:
         """Move the damaged file aside, unless another evalroom has done so already."""
         inode = self._inode
         await self._let_go()
-        if _inode(self.path) == inode:
-            self.moved_aside = _move_aside(self.path)
-        await self._open(_BUSY_SECONDS)
+        async with alone(self.path, _BUSY_SECONDS):
+            if _inode(self.path) == inode:
+                self.moved_aside = _move_aside(self.path)
+            await self._connect(_BUSY_SECONDS)
 
     async def _open(self, patience: float) -> aiosqlite.Connection:
-        try:
-            return await self._connect(patience)
-        except DatabaseUnusable:
-            self.moved_aside = _move_aside(self.path)
-            return await self._connect(patience)
+        private_file(self.path)
+        async with alone(self.path, patience):
+            try:
+                return await self._connect(patience)
+            except DatabaseUnusable:
+                self.moved_aside = _move_aside(self.path)
+                return await self._connect(patience)
 
     async def _let_go(self) -> None:
         connection, self._connection = self._connection, None

@@ -202,6 +202,20 @@ async def test_two_at_once_write_without_a_word_of_a_lock(path: Path) -> None:
         assert len(await names(database)) == 120
 
 
+async def test_three_that_make_the_file_at_once_all_write_into_the_same_one(tmp_path: Path) -> None:
+    for round_ in range(15):
+        path = tmp_path / str(round_) / "history.sqlite3"
+
+        async def writer(name: str, path: Path = path) -> Path | None:
+            async with Database.at(path) as database:
+                await database.write(partial(add_task, name=name))
+                return database.moved_aside
+
+        assert await asyncio.gather(*map(writer, "abc")) == [None] * 3
+        async with Database.at(path) as database:
+            assert sorted(await names(database)) == ["a", "b", "c"]
+
+
 async def test_a_full_disk_is_said_and_nothing_is_lost(small_disk: Path) -> None:
     path = small_disk / "data" / "history.sqlite3"
     async with Database.at(path) as database:
