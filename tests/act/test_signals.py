@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import signal
 import subprocess
 
 import pytest
@@ -15,6 +14,8 @@ from core.model.process import ProcessState
 from core.model.task import TaskState
 from tests.support.acting import Acted, acting_on_eval, eventually
 from tests.support.evals import Eval, Evals
+
+pytestmark = pytest.mark.timeout(150)
 
 _INTERRUPT, _END = Action(verb=Verb.INTERRUPT), Action(verb=Verb.END)
 _PAUSE, _FLUSH = Action(verb=Verb.PAUSE), Action(verb=Verb.FLUSH)
@@ -165,11 +166,9 @@ def samples_in_log(one: Eval) -> int:
 
 def ignoring_sigint(evals: Evals) -> Eval:
     """An eval that was started as a background job of a script: SIGINT is ignored in it."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        one = evals.start("turns", args={"samples": 20, "turns": 8}, options=("--max-samples=3",))
-    finally:
-        signal.signal(signal.SIGINT, before)
+    one = evals.start(
+        "turns", args={"samples": 20, "turns": 8}, options=("--max-samples=3",), ignores_sigint=True
+    )
     one.wait_ready()
     one.wait_rows(lambda rows: rows[0]["samples"]["completed"] > 1)
     return one

@@ -106,7 +106,8 @@ async def test_a_running_eval_is_between_two_reads_and_deltas_add_up_to_the_whol
         "turns", "tools", args={"samples": 16, "sleep": 0.4, "seconds": 0.4}, keep=True,
         options=("--max-samples=2", "--max-tasks=2"),
     ).wait_ready()  # fmt: skip
-    one.wait_rows(lambda rows: len(rows) == 2 and any(r["samples"]["completed"] for r in rows))
+    # A task's start is its process's until a sample of it has one: some of both are over by then.
+    one.wait_rows(lambda rows: len(rows) == 2 and all(r["samples"]["completed"] for r in rows))
     async with watching_eval(one) as watched:
         first = {task.key.task_id: task for task in await looked(watched, one, 2)}
         rows = {row["task_id"]: row for row in (await asking(ctl, one, "task", "list"))["tasks"]}

@@ -61,6 +61,8 @@ class SimEval:
             "waiting_since": None,
             "took": 0.001,
             "argv": ["inspect", "eval", "sim.py"],
+            "run": None,
+            "variables": [],
             "cwd": "/sim",
             "python": "python3",
             "ended_at": None,

@@ -258,6 +258,7 @@ def start_eval(
     python: str = sys.executable,
     env: Mapping[str, str] | None = None,
     log_dir: Path | None = None,
+    ignores_sigint: bool = False,
 ) -> Eval:
     """Start an eval of `tasks` (files of tests/evals, without `.py`); it is not awaited.
 
@@ -272,6 +273,8 @@ def start_eval(
         python: The interpreter whose Inspect runs it.
         env: Further variables.
         log_dir: None: `logs` in its folder.
+        ignores_sigint: As what a script starts in its background; else never, wherever the
+            tests themselves were started.
     """
     data_dir = folder / "d" if data_dir is None else data_dir
     data_dir.mkdir(parents=True, exist_ok=True)
@@ -286,12 +289,23 @@ def start_eval(
         *(f"evals/{name}.py" for name in tasks), *given, "--log-dir",
         str(log_dir or folder / "logs"), *json_option(python), *kept, *options,
     ]  # fmt: skip
-    with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
+    sigint = signal.SIG_IGN if ignores_sigint else signal.default_int_handler
+    with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err, _sigint(sigint):
         popen = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder,
             env=environment(data_dir, env or {}), start_new_session=True,
         )  # fmt: skip
     return Eval(folder=folder, data_dir=data_dir, python=python, popen=popen)
+
+
+@contextmanager
+def _sigint(handler: Any) -> Generator[None]:
+    """What a child inherits for SIGINT: ignored, or its default."""
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def json_option(python: str) -> tuple[str, ...]:
