@@ -1,0 +1,41 @@
+"""Which values of a spec look like secrets: they are given by name, and never shown."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+_SECRET_NAME = re.compile(
+    r"(?:^|[_-])(?:api[_-]?key|key|token|secret|password|passwd|credentials?|authorization)$",
+    re.IGNORECASE,
+)
+_STAND_IN = 8
+"""A value of so few characters is a stand-in, such as the "none" that a local server takes."""
+_USER_IN_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/@\s]*:[^/@\s]*@")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or argument of this name usually holds a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def is_secret(name: str, value: object) -> bool:
+    """Whether this value, under this name, is to be given as a secret instead."""
+    if not isinstance(value, str):
+        return False
+    if _USER_IN_URL.match(value):
+        return True
+    return is_secret_name(name) and len(value) > _STAND_IN
+
+
+def secrets_within(
+    value: object, path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[str | int, ...]]:
+    """Yield the places within a value of JSON that look like secrets, from its top."""
+    if isinstance(value, Mapping):
+        for key, each in cast("Mapping[str, Any]", value).items():
+            yield from secrets_within(each, (*path, key))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for index, each in enumerate(value):
+            yield from secrets_within(each, (*path, index))
+    elif is_secret(str(path[-1]) if path else "", value):
+        yield path
