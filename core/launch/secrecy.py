@@ -34,8 +34,8 @@ def secrets_within(
     if isinstance(value, Mapping):
         for key, each in cast("Mapping[str, Any]", value).items():
             yield from secrets_within(each, (*path, key))
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        for index, each in enumerate(value):
+    elif isinstance(value, list | tuple):
+        for index, each in enumerate(cast("Sequence[Any]", value)):
             yield from secrets_within(each, (*path, index))
     elif is_secret(str(path[-1]) if path else "", value):
         yield path
