@@ -125,17 +125,18 @@ def retry_attempts(spec: Spec) -> int:
 
 def on_error_means(spec: Spec) -> str:
     """Return what a spec's choice means, one sentence without its end."""
-    match spec.on_error:
-        case "stop":
-            means = "the first failed sample ends the task"
-        case "continue":
-            means = "every sample runs; if any failed the task ends as failed"
-        case Tolerate(threshold=threshold):
-            share = f"a share of {threshold:.6g}" if threshold < 1 else str(threshold)
-            means = f"the task fails once {share} of its samples failed"
     again = retry_attempts(spec)
-    tried = "is not tried again" if not again else f"is tried again up to {again} times"
-    return f"{means}; a failed task {tried if again != 1 else 'is tried again once'}"
+    tried = f"is tried again up to {again} times" if again > 1 else "is tried again once"
+    return f"{_means(spec.on_error)}; a failed task {tried if again else 'is not tried again'}"
+
+
+def _means(choice: OnError) -> str:
+    if choice == "stop":
+        return "the first failed sample ends the task"
+    if choice == "continue":
+        return "every sample runs; if any failed the task ends as failed"
+    share = f"a share of {choice.threshold:.6g}" if choice.threshold < 1 else str(choice.threshold)
+    return f"the task fails once {share} of its samples failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -151,6 +151,8 @@ def variables(value: object) -> Mapping[str, str]:
 
 def variable(value: object) -> str:
     """The name of a variable that evalroom does not set itself."""
+    if value == "HOME":
+        raise NotAllowed("any variable but HOME: the run's own paths begin there")
     if isinstance(value, str) and value in _OWN_VARIABLES:
         raise NotAllowed(f"any variable but {' and '.join(_OWN_VARIABLES)}: evalroom sets those")
     if isinstance(value, str) and _VARIABLE.fullmatch(value):

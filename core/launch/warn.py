@@ -1,0 +1,111 @@
+"""What to mind about a launch before it starts, from its spec alone."""
+
+from core.launch.eval_options import kind_of
+from core.launch.matrix import Launch
+from core.launch.models import missing, provider_of
+from core.launch.spec import BUILT_IN, Spec
+from core.text import shown
+
+INSPECT = "0.3.285"
+"""The Inspect whose options and providers are known here."""
+
+
+def warnings_of(launch: Launch, *, python: str | None) -> tuple[str, ...]:
+    """Return sentences, harmless to show.
+
+    Args:
+        launch: What is asked for.
+        python: The interpreter that is given; None: uv gets Inspect.
+    """
+    spec = launch.spec
+    return (
+        *_machines(launch),
+        *_errors(spec),
+        *_model(spec),
+        *_packages(spec, python),
+        *_options(spec),
+        *_places(launch),
+    )
+
+
+def _machines(launch: Launch) -> list[str]:
+    if len(launch.candidates) == 1:
+        return []
+    names = ", ".join(launch.candidates)
+    return [f'"{shown(launch.asked)}" is one of {names}: which one is chosen when it is launched']
+
+
+def _errors(spec: Spec) -> list[str]:
+    if spec.on_error == "stop" and spec.retry_attempts:
+        return ['on_error is "stop", yet retry_attempts has a failed task tried again']
+    return []
+
+
+def _model(spec: Spec) -> list[str]:
+    name = spec.model[0]
+    provider = provider_of(name)
+    if provider is None:
+        asked = shown(name.partition("/")[0])
+        return [f"the provider {asked} is none of Inspect {INSPECT}'s: a package must bring it"]
+    said: list[str] = []
+    given = frozenset((*spec.env, *spec.secrets))
+    for each in missing(provider, given):
+        if each.name.endswith("_URL") and spec.base_url is not None:
+            continue
+        others = f" (or {', '.join(each.instead)})" if each.instead else ""
+        where = "secrets" if each.is_secret else "env"
+        said.append(f"{shown(name)} reads {each.name}{others}: it is not in {where} of the spec")
+    if provider.name == "mockllm" and spec.task[0] not in BUILT_IN:
+        said.append(
+            "the mock model counts tokens with a file that it downloads, unless it is there"
+        )
+    needs_gpu = provider.name in {"hf", "vllm", "vllm-completions", "sglang", "transformer_lens"}
+    has_server = spec.base_url is not None or any(each.endswith("_BASE_URL") for each in given)
+    if needs_gpu and not spec.gpus and not has_server:
+        said.append(f"{provider.name} runs the model on the machine, and gpus is 0")
+    return said
+
+
+def _packages(spec: Spec, python: str | None) -> list[str]:
+    said: list[str] = []
+    wanted = {_bare(each) for each in spec.packages}
+    if python is None:
+        package = spec.task[0].partition("/")[0] if "@" not in spec.task[0] else ""
+        if package and spec.task[0] not in BUILT_IN and _bare(package) not in wanted:
+            named = package.replace("_", "-")
+            said.append(f'the task is of {named}: add packages = ["{named}"]')
+        provider = provider_of(spec.model[0])
+        lacks = [] if provider is None else [p for p in provider.packages if _bare(p) not in wanted]
+        if lacks:
+            named = ", ".join(f'"{each}"' for each in lacks)
+            said.append(f"{shown(spec.model[0])} wants packages = [{named}]")
+    if python is None and spec.python is not None and spec.python.startswith(("/", "~/", "python")):
+        said.append("uv takes the interpreter that is given, but none of the packages it has")
+    return said
+
+
+def _bare(package: str) -> str:
+    """Return a requirement's name as all of its spellings have it."""
+    end = next((at for at, c in enumerate(package) if not (c.isalnum() or c in "._-")), None)
+    return package[:end].lower().replace("_", "-").replace(".", "-")
+
+
+def _options(spec: Spec) -> list[str]:
+    said = [
+        f"Inspect {INSPECT} has no option {shown(name)}: a newer one may"
+        for name in spec.options
+        if kind_of(name) is None
+    ]
+    if spec.options.get("traceback-locals"):
+        said.append("traceback_locals writes what variables held into logs: keys too")
+    return said
+
+
+def _places(launch: Launch) -> list[str]:
+    spec = launch.spec
+    said: list[str] = []
+    if spec.log_dir is not None and launch.of > 1:
+        said.append("each run of the matrix gets a folder of its own in log_dir")
+    if spec.code is not None and spec.code.repository is not None and spec.code.ref is None:
+        said.append("code has no ref: the newest commit of the default branch is taken")
+    return said
