@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from core.act.acting import Acting, undo_wishes
+from core.act.acting import Acting
 from core.act.action import Action, Verb
 from core.act.expand import Place
 from core.act.order import Order
 from core.act.plan import Plan
 from core.act.planner import Progress
+from core.act.undoing import undo_wishes
 from core.errors import EvalroomError
 from core.fleet import Fleet
 from core.ids import SampleKey, Target, process_of

@@ -3,14 +3,15 @@
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from core.act.action import Action
+from core.act.action import Action, Verb
 from core.act.expand import Place, Wish, wishes_of
 from core.act.hands import Hands, OrderBook, Told
 from core.act.look import Asker
 from core.act.order import Instance, Order, OrderState, Outcome
-from core.act.plan import Plan, unmet
+from core.act.plan import Plan, Step, unmet
 from core.act.planner import Planner, Progress
 from core.act.resolver import Resolver
+from core.act.undoing import as_undo, undoing_of
 from core.act.wanted import Wanted
 from core.ctl.versions import features
 from core.errors import NotConfirmed, StorageError, UsageWrong
@@ -20,6 +21,9 @@ from core.model.process import Process
 
 REMEMBERED = 200
 """Orders of before this start that are loaded: for undo, and for what was sent to whom."""
+
+INTERRUPTS = 1_000
+"""Newest interrupts that are looked through before another one, or an end."""
 
 _FOLDED = 0.02
 """Seconds in which the desk has folded in what was just told."""
@@ -51,12 +55,17 @@ class Acting:
         self.instance = instance
         self._post = post
         self._planner = Planner(
-            asker, is_ours=self.is_ours, author=instance.operator, recent=self._recent
+            asker, is_ours=self.is_ours, author=instance.operator, interrupts=self._interrupts
         )
         self._hands = Hands(asker, self._planner, book=book, instance=instance, post=post)
         self._mine: set[str] = set()
         self._resolver = Resolver(
-            asker, looks=self._planner.looks, settle=self._hands.settle, is_mine=self._is_mine
+            asker,
+            looks=self._planner.looks,
+            settle=self._hands.settle,
+            is_mine=self._is_mine,
+            is_out=self._hands.is_out,
+            each_round=self._hands.write_again,
         )
 
     def is_ours(self, process: Process) -> bool:
@@ -154,10 +163,17 @@ class Acting:
         Raises:
             UsageWrong: There is none.
         """
-        wishes = undo_wishes(self._asker.fleet.orders, self.instance.operator)
-        if not wishes:
-            raise UsageWrong("there is nothing to undo")
-        return await self.plan_of("undo", wishes, reason="undo")
+        passed: list[str] = []
+        while True:
+            orders, operator = self._asker.fleet.orders, self.instance.operator
+            undoing = undoing_of(orders, operator, but=passed)
+            if not undoing.orders:
+                break
+            plan = await self.plan_of("undo", undoing.wishes, reason="undo")
+            if plan.sent or any(_speaks_against(step) for step in plan.steps):
+                return as_undo(plan, undoing)
+            passed.append(undoing.plan)  # it is as before already, or over
+        raise UsageWrong("there is nothing to undo" + (" any more" if passed else ""))
 
     async def carry_out(
         self,
@@ -194,33 +210,18 @@ class Acting:
     def _is_mine(self, order: Order) -> bool:
         return order.instance == self.instance or order.id in self._mine
 
-    async def _recent(self) -> Sequence[Order]:
-        """Return the newest orders of all evalrooms of this user: others may run beside us."""
+    async def _interrupts(self) -> Sequence[Order]:
+        """Return the newest interrupts by any evalroom of this user, newest first.
+
+        They are looked for by themselves: an action on hundreds of targets is as many orders.
+
+        Raises:
+            StorageError: The journal can't be read.
+        """
         if self._book is None:
-            return self._asker.fleet.orders
-        try:
-            return await self._book.recent(REMEMBERED)
-        except StorageError:
-            return self._asker.fleet.orders
+            return ()  # nothing is ever sent
+        return await self._book.select(Wanted(verb=Verb.INTERRUPT, limit=INTERRUPTS))
 
 
-def undo_wishes(orders: Sequence[Order], operator: str) -> tuple[Wish, ...]:
-    """Return what takes back the newest plan that can be taken back; newest order first.
-
-    What was itself an undo is not undone again: that would only swing to and fro.
-    """
-    undone = {order.plan for order in orders if order.reason == "undo"}
-    swung = {order.address for order in orders if order.plan in undone}
-    for order in orders:
-        if order.plan in undone or order.undo is None or order.state is not OrderState.DONE:
-            continue
-        if order.instance.operator != operator:
-            continue
-        if order.address in swung:
-            continue
-        return tuple(
-            (each.undo, each.target)
-            for each in orders
-            if each.plan == order.plan and each.undo is not None and each.state is OrderState.DONE
-        )
-    return ()
+def _speaks_against(step: Step) -> bool:
+    return step.refusal is not None and step.refusal.kind != "noop"

@@ -15,7 +15,7 @@ from core.model.knobs import ConfigView, LimitView
 from core.model.task import TaskRow
 
 IN_FLIGHT = "in flight"
-_NOTED = frozenset({"running", "quiesced", "pending"})
+_NOTED = frozenset({"running", "quiesced", "pending", "unstarted"})
 """Fields that are kept for later (is a husk's work safe?) and need not hold."""
 
 
@@ -55,6 +55,8 @@ def _own(  # noqa: PLR0911 - one case per verb
                 "held": held,
                 "quiesced": all(each.quiesced for each in seen.running),
                 "pending": _pending(seen.config),
+                "unstarted": _unstarted(seen.config),
+                IN_FLIGHT: sum(each.samples.in_flight or 0 for each in seen.running),
             }
         case _:
             return {}
@@ -65,6 +67,12 @@ def _pending(config: ConfigView | None) -> Value:
     if config is None or config.buffer is None:
         return None
     return config.buffer.pending
+
+
+def _unstarted(config: ConfigView | None) -> Value:
+    """Return how many tasks of a set have not started; None: not told."""
+    tasks = config.max_tasks if config is not None else None
+    return None if tasks is None else tasks.pending or 0
 
 
 def _sample(action: Action, seen: Seen) -> dict[str, Value]:

@@ -13,10 +13,11 @@ from core.act.order import Instance, Order, OrderState, Outcome
 from core.act.outcome import failed, outcome_of
 from core.act.plan import Plan, Step
 from core.act.planner import Planner, by_process
+from core.act.refusals import INTERRUPT_AGAIN, last_interrupt
 from core.act.wanted import Wanted
 from core.errors import RequestFailed, StorageError
 from core.events import Event, OrderEnded, OrderGiven
-from core.ids import address_of, process_of
+from core.ids import ProcessKey, address_of, process_of
 
 SOON, LATE = 15.0, 120.0
 """Seconds that an order may take; config and flush write logs, maybe far away."""
@@ -109,6 +110,12 @@ class Hands:
         self._book = book
         self._instance = instance
         self._post = post
+        self._out: set[str] = set()
+        self._unwritten: dict[str, tuple[Outcome, float]] = {}
+
+    def is_out(self, order: str) -> bool:
+        """Whether an order is on its way, or its outcome is just being written."""
+        return order in self._out
 
     async def carry_out(
         self, plan: Plan, *, tell: Callable[[Told], None] | None = None
@@ -129,20 +136,21 @@ class Hands:
 
         wishes = [(step.action, step.target) for step in plan.steps]
         async with asyncio.TaskGroup() as tasks:
-            for indexes in by_process(wishes).values():
-                tasks.create_task(self._one_process(plan, indexes, say))
+            for process, indexes in by_process(wishes).items():
+                tasks.create_task(self._one_process(plan, process, indexes, say))
         return tuple(told[index] for index in range(len(plan.steps)))
 
     async def _one_process(
-        self, plan: Plan, indexes: Iterable[int], say: Callable[[Told], None]
+        self, plan: Plan, process: ProcessKey, indexes: Iterable[int], say: Callable[[Told], None]
     ) -> None:
         looks, pace = self._planner.looks(), Pace()
-        for index in indexes:
-            step = plan.steps[index]
-            if not step.is_sent:
-                say(Told(index=index, step=step, outcome=_not_for(step)))
-                continue
-            say(await self._one(plan, index, step, looks, pace))
+        async with self._planner.lanes.to(process.machine):
+            for index in indexes:
+                step = plan.steps[index]
+                if not step.is_sent:
+                    say(Told(index=index, step=step, outcome=_not_for(step)))
+                    continue
+                say(await self._one(plan, index, step, looks, pace))
 
     async def _one(self, plan: Plan, index: int, step: Step, looks: Looks, pace: Pace) -> Told:
         now = await self._planner.again(step, looks, pace, reason=plan.reason)
@@ -152,6 +160,14 @@ class Hands:
         if moved:
             return Told(index=index, step=replace(now, moved=moved), outcome=None)
         order = self._order(plan, now)
+        self._out.add(order.id)
+        try:
+            return await self._give(order, index, now, looks)
+        finally:
+            self._out.discard(order.id)
+
+    async def _give(self, order: Order, index: int, now: Step, looks: Looks) -> Told:
+        """Write an order down, send it once, and write what became of it."""
         if self._book is None:
             why = "the journal can't be written, so nothing is sent"
             return Told(index=index, step=now, outcome=_refused(why))
@@ -161,10 +177,30 @@ class Hands:
             why = f"not sent: the journal can't be written: {error.message}"
             return Told(index=index, step=now, outcome=_refused(why))
         self._post(OrderGiven(at=order.at, order=order))
-        outcome = await self._send(order, now)
+        outcome = await self._not_again(order) or await self._send(order, now)
         await self.settle(order.id, outcome)
         looks.forget(process_of(now.target))
         return Told(index=index, step=now, outcome=outcome, order=order.id)
+
+    async def _not_again(self, order: Order) -> Outcome | None:
+        """Return why an interrupt that is in the journal does not leave; None: it does.
+
+        Two evalrooms that give one at once see each other's there; then neither is sent.
+        """
+        if order.action.verb is not Verb.INTERRUPT:
+            return None
+        try:
+            sent = await self._planner.interrupts()
+        except StorageError as error:
+            return Outcome(state=OrderState.FAILED, message=f"not sent: {error.message}")
+        other = last_interrupt(
+            process_of(order.target), [each for each in sent if each.id != order.id]
+        )
+        if other is None or abs(order.at - other.at) >= INTERRUPT_AGAIN:
+            return None
+        return Outcome(
+            state=OrderState.FAILED, message="not sent: somebody else interrupts it just now"
+        )
 
     async def _send(self, order: Order, step: Step) -> Outcome:
         assert step.request is not None  # noqa: S101 - `is_sent` says so
@@ -184,9 +220,22 @@ class Hands:
         if self._book is not None:
             try:
                 await self._book.end(order, outcome, at)
+                self._unwritten.pop(order, None)
             except StorageError as error:
-                message = f"{message} (not in the journal: {error.message})"
+                self._unwritten[order] = outcome, at
+                message = f"{message} (not in the journal yet: {error.message})"
         self._post(OrderEnded(at=at, order=order, state=outcome.state, message=message))
+
+    async def write_again(self) -> None:
+        """Write the outcomes that could not be written when they came."""
+        if self._book is None:
+            return
+        for order, (outcome, at) in tuple(self._unwritten.items()):
+            try:
+                await self._book.end(order, outcome, at)
+            except StorageError:
+                return  # tried again
+            self._unwritten.pop(order, None)
 
     def _order(self, plan: Plan, step: Step) -> Order:
         return Order(

@@ -1,6 +1,7 @@
 """Fresh looks at processes, for plans and right before orders: few reads, kindly spaced."""
 
 import asyncio
+import math
 import time
 from dataclasses import replace
 from typing import Protocol
@@ -109,25 +110,20 @@ class Looks:
             return Seen(answers=False)
         try:
             rows = await self._read_rows(process, pace)
-            pending = [await self._pending(process, row, pace) for row in rows]
+            running = [TaskKey(process, row.task_id) for row in rows if row.status != "completed"]
+            views = [await self._config(key, pace) for key in running]
         except (RequestFailed, AnswerMalformed):
             return Seen(answers=False)
-        if not any(row.status != "completed" for row in rows):
+        if not running:
             # Between two tasks of a set: only the knobs tell that others are yet to start.
-            pending = [await self._process_config(process, pace)]
-        worst = max(pending, key=lambda view: _waiting(view) or 0, default=None)
-        return Seen(rows=rows, config=worst)
+            return Seen(rows=rows, config=await self._process_config(process, pace))
+        return Seen(rows=rows, config=max(views, key=_waiting))
 
     async def _process_config(self, process: ProcessKey, pace: Pace) -> ConfigView | None:
         try:
             return await self._config(process, pace)
         except (RequestFailed, AnswerMalformed):
             return None
-
-    async def _pending(self, process: ProcessKey, row: TaskRow, pace: Pace) -> ConfigView | None:
-        if row.status == "completed":
-            return None
-        return await self._config(TaskKey(process, row.task_id), pace)
 
     async def _read_rows(self, process: ProcessKey, pace: Pace) -> tuple[TaskRow, ...]:
         at, rows = self._rows.get(process, (-FRESH, ()))
@@ -180,5 +176,6 @@ class Looks:
         return read
 
 
-def _waiting(view: ConfigView | None) -> int | None:
-    return view.buffer.pending if view is not None and view.buffer is not None else None
+def _waiting(view: ConfigView) -> float:
+    """Return how many finished samples wait for a log; one that does not tell may hold any."""
+    return math.inf if view.buffer is None or view.buffer.pending is None else view.buffer.pending

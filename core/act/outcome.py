@@ -3,8 +3,8 @@
 from core.act.action import Action, Verb
 from core.act.basis import latch, name_of, value_of
 from core.act.order import Basis, OrderState, Outcome
+from core.act.said import body_of, is_made, why_odd
 from core.act.seen import Seen
-from core.ctl.answers import good_body
 from core.ctl.decode import JsonObject, count, parse_object, text, texts
 from core.errors import AnswerMalformed, NotThere, RequestFailed, TooBusy
 from core.ids import SampleKey, Target
@@ -25,15 +25,15 @@ def outcome_of(  # noqa: PLR0911 - one case per kind of answer
     if action.verb in {Verb.INTERRUPT, Verb.END}:
         return Outcome(state=OrderState.DONE, message="the signal was sent")
     try:
-        body = good_body(reply, "refused")
-        answer = parse_object(body)
+        answer = parse_object(body_of(reply, "refused"))
     except TooBusy as error:
         return Outcome(state=OrderState.FAILED, message=f"{error.message}: not applied")
     except NotThere as error:
         return Outcome(state=OrderState.REFUSED, message=error.message)
     except RequestFailed as error:
+        # One that failed in the middle may have been applied: only a look can tell.
         refused = error.status is not None and 400 <= error.status < 500  # noqa: PLR2004
-        state = OrderState.REFUSED if refused else OrderState.FAILED
+        state = OrderState.REFUSED if refused else OrderState.UNKNOWN
         return Outcome(state=state, message=error.message)
     except AnswerMalformed as error:
         return Outcome(state=OrderState.UNKNOWN, message=error.message)
@@ -42,6 +42,8 @@ def outcome_of(  # noqa: PLR0911 - one case per kind of answer
 
 def failed(error: RequestFailed) -> Outcome:
     """Return what became of an order whose request failed on the way."""
+    if isinstance(error, TooBusy):  # too many are out: it was never given to the link
+        return Outcome(state=OrderState.FAILED, message=f"{NOT_SENT}: {error.message}")
     return _without_answer(error.message)
 
 
@@ -53,12 +55,17 @@ def _without_answer(why: str) -> Outcome:
 
 def _answered(action: Action, answer: JsonObject) -> Outcome:
     if action.verb is Verb.CONFIG:
-        return _configured(answer)
+        odd = why_odd(answer, dry_run=False, tells_changed=False)
+        unknown = Outcome(state=OrderState.UNKNOWN, message=odd or "")
+        return _configured(answer) if odd is None else unknown
     if action.verb is Verb.FLUSH:
         flushed = count(answer, "flushed") or 0
         state = OrderState.DONE if flushed else OrderState.NOOP
         return Outcome(state=state, message=f"{plural(flushed, 'sample')} written")
-    if answer.get("changed") is False:
+    odd = why_odd(answer, dry_run=False)
+    if odd is not None:
+        return Outcome(state=OrderState.UNKNOWN, message=odd)
+    if not is_made(answer):
         why = shown(text(answer, "reason") or "it was so already", 300)
         return Outcome(state=OrderState.NOOP, message=why)
     return Outcome(state=OrderState.DONE, message=_said(action, answer))
@@ -125,8 +132,12 @@ def seen_applied(  # noqa: PLR0911 - one case per verb
             kept = row.keep_alive if row is not None else None
             return kept is (action.verb is Verb.KEEP)
         case Verb.DRAIN | Verb.CANCEL if not isinstance(target, SampleKey):
-            return row is None or row.status == "completed" or row.resolving is not None
+            if row is None or row.status == "completed":
+                return True
+            return row.resolving not in {None, basis.get("resolving")}
         case Verb.CANCEL | Verb.CANCEL_CALL | Verb.REQUEUE:
+            if row is None or row.eval_id != basis.get("eval id"):
+                return None  # another attempt of its task: that sample is another one
             return _sample_moved(action, basis, seen)
         case _:
             return None

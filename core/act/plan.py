@@ -94,7 +94,8 @@ class Plan:
         sent = self.sent
         if self.confirmation != "words":
             return ""
-        return sent[0].name if len(sent) == 1 else f"{self.action.verb} {len(sent)}"
+        name = sent[0].name.strip() if len(sent) == 1 else ""
+        return name or f"{self.action.verb} {len(sent)}"
 
     @property
     def others(self) -> int:

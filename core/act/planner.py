@@ -9,20 +9,28 @@ from core.act.action import Action, Verb, offer_of, scope_of
 from core.act.basis import basis_of
 from core.act.commands import equivalent
 from core.act.computed import HUSK_AFTER, computed_preview, end_preview, interrupt_preview
+from core.act.lanes import Lanes
 from core.act.limits import Limits
 from core.act.look import Asker, Looks, Pace
 from core.act.names import name_of, where_of
 from core.act.order import Order
 from core.act.plan import Plan, Step
 from core.act.preview import Preview, config_preview, preview_of
-from core.act.refusals import Refusal, against_signal, at_sight, last_interrupt, on_reading
+from core.act.refusals import (
+    Refusal,
+    against_end,
+    against_signal,
+    at_sight,
+    last_interrupt,
+    on_reading,
+)
 from core.act.requests import request_of
+from core.act.said import body_of, why_odd
 from core.act.seen import Seen
 from core.act.undo import undo_of
-from core.ctl.answers import good_body
 from core.ctl.decode import parse_object
 from core.ctl.versions import Surface
-from core.errors import AnswerMalformed, RequestFailed, Unsupported, UsageWrong
+from core.errors import AnswerMalformed, RequestFailed, StorageError, Unsupported, UsageWrong
 from core.ids import ProcessKey, Target, TaskKey, process_of
 from core.model.process import Process, ProcessState
 from core.watch.logs import read_header
@@ -49,7 +57,7 @@ class Planner:
         asker: The desk.
         is_ours: Whether this operator's evalroom launched a process.
         author: Who; it stands in what is sent, where the channel takes it.
-        recent: Returns what was ordered lately, newest first.
+        interrupts: Returns the interrupts that were ordered, newest first; raises StorageError.
     """
 
     def __init__(
@@ -58,14 +66,15 @@ class Planner:
         *,
         is_ours: Callable[[Process], bool],
         author: str,
-        recent: Callable[[], Awaitable[Sequence[Order]]],
+        interrupts: Callable[[], Awaitable[Sequence[Order]]],
     ) -> None:
         self._asker = asker
         self._is_ours = is_ours
         self._author = author
-        self._recent = recent
+        self.interrupts = interrupts
         self._surfaces: dict[ProcessKey, Surface] = {}
         self._limits = Limits(asker)
+        self.lanes = Lanes()
 
     async def plan(
         self,
@@ -99,9 +108,13 @@ class Planner:
                 if tell is not None:
                     tell(Progress(len(steps), len(wishes)))
 
+        async def in_its_lane(process: ProcessKey, indexes: Iterable[int]) -> None:
+            async with self.lanes.to(process.machine):
+                await one_after_another(indexes)
+
         async with asyncio.TaskGroup() as tasks:
-            for indexes in by_process(wishes).values():
-                tasks.create_task(one_after_another(indexes))
+            for process, indexes in by_process(wishes).items():
+                tasks.create_task(in_its_lane(process, indexes))
         return Plan(
             id=secrets.token_hex(6),
             title=title,
@@ -214,8 +227,11 @@ class Planner:
         )
         reply = await self._asker.send(process.key, request, deadline=DEADLINE)
         await pace.after(reply.took)
-        body = good_body(reply, step.offer.word, step.offer.needs)
+        body = body_of(reply, step.offer.word, step.offer.needs)
         answer = parse_object(body)
+        odd = why_odd(answer, dry_run=True, tells_changed=action.verb is not Verb.CONFIG)
+        if odd is not None:
+            return Refusal("refused", odd)
         if action.verb is Verb.CONFIG:
             return config_preview(action, body, answer, seen)
         preview = preview_of(action, target, answer, seen)
@@ -227,21 +243,33 @@ class Planner:
     async def _signal(
         self, step: Step, target: ProcessKey, seen: Seen, process: Process
     ) -> Preview | Refusal:
-        orders = await self._recent()
+        try:
+            orders = await self.interrupts()
+        except StorageError as error:
+            return Refusal("refused", f"what was sent to it before is not known: {error.message}")
         refusal = against_signal(step.action, target, seen, orders, self._asker.now())
         if refusal is not None:
             return refusal
         if step.action.verb is Verb.INTERRUPT:
             return interrupt_preview(seen, process, is_ours=step.is_ours)
-        statuses = await self._log_statuses(process)
-        return end_preview(target, statuses, husk=self._husk(process, seen, orders))
+        statuses = await self._log_statuses(process, seen)
+        preview = end_preview(target, statuses, husk=self._husk(process, seen, orders))
+        if isinstance(preview, Refusal):
+            return preview
+        return against_end(seen, process, last_interrupt(process.key, orders)) or preview
 
-    async def _log_statuses(self, process: Process) -> Mapping[str, str | None]:
-        """Read what each log of a process says of itself, from the log alone."""
+    async def _log_statuses(self, process: Process, seen: Seen) -> Mapping[str, str | None]:
+        """Read what each log of a process says of itself, from the log alone.
+
+        What it lists now counts too, where the fleet does not know that task or that log yet.
+        """
         found: dict[str, str | None] = {}
         for key in process.tasks:
-            location = self._asker.fleet.tasks[key].row.log_location
-            found[location] = await self._log_status(key)
+            task = self._asker.fleet.tasks.get(key)
+            if task is not None:
+                found[task.row.log_location] = await self._log_status(key)
+        for row in seen.rows:
+            found.setdefault(row.log_location, None)
         return found
 
     async def _log_status(self, key: TaskKey) -> str | None:

@@ -13,6 +13,7 @@ from core.ids import ModelKey, ProcessKey, Target, TaskKey, process_of
 from core.model.machine import LinkState
 from core.model.process import Process, ProcessState
 from core.text import shown
+from core.views.format import plural
 
 INTERRUPT_AGAIN = 120.0
 """Seconds within which no second SIGINT is sent to a process."""
@@ -116,6 +117,13 @@ def _too_old(offer: Offer, action: Action, seen: Seen, process: Process) -> Refu
             "unsupported",
             f"that Inspect can't say beforehand what it would do, 0.3.250 can: {brings}",
         )
+    if offer.dry_run and not seen.surface.takes(feature, "dry_run"):
+        # Whatever version it claims: a word that its route does not take is not relied on.
+        return Refusal(
+            "unsupported",
+            "its list of routes has no dry run for this: it would act instead of only saying"
+            " what it would do",
+        )
     knob = next((each for each in _parameters(action) if not _takes(seen, feature, each)), None)
     if knob is not None:
         brings = upgrade_command(process.python, "0.3.285")
@@ -182,21 +190,54 @@ def against_signal(
         )
     sent = last_interrupt(target, orders)
     if action.verb is Verb.INTERRUPT and sent is not None and now - sent.at < INTERRUPT_AGAIN:
-        wait = INTERRUPT_AGAIN - (now - sent.at)
+        ago = max(now - sent.at, 0.0)  # the clock may have been set back
+        wait = INTERRUPT_AGAIN - ago
         return Refusal(
             "refused",
-            f"it was interrupted {now - sent.at:.0f} s ago and is finalising;"
+            f"it was interrupted {ago:.0f} s ago and is finalising;"
             f" a second interrupt would break that off (possible in {wait:.0f} s)",
         )
     return None
 
 
+def against_end(seen: Seen, process: Process, interrupt: Order | None) -> Refusal | None:
+    """Return what speaks against ending a process although all its known logs are final.
+
+    Args:
+        seen: A fresh look; its channel may not answer.
+        process: Which.
+        interrupt: The newest that was sent to it.
+    """
+    if seen.running:
+        return Refusal("refused", f"{plural(len(seen.running), 'task')} of it run: end them first")
+    if seen.unstarted:
+        return Refusal(
+            "refused", f"{plural(seen.unstarted, 'task')} of it have not started: they would never"
+        )
+    if seen.answers or "eval-set" not in process.argv:
+        return None
+    before = None if interrupt is None else interrupt.basis.get("unstarted")
+    if before == 0:
+        return None
+    return Refusal(
+        "refused",
+        "it runs a set and its control server does not answer: another task of it may have"
+        " started unseen, and would be lost",
+    )
+
+
 def last_interrupt(target: ProcessKey, orders: Iterable[Order]) -> Order | None:
     """Return the newest interrupt that was sent to a process, whatever became of it."""
     for order in orders:
-        if order.target == target and order.action.verb is Verb.INTERRUPT and _left(order):
+        if order.action.verb is Verb.INTERRUPT and _left(order) and _is_same(order, target):
             return order
     return None
+
+
+def _is_same(order: Order, target: ProcessKey) -> bool:
+    """Whether an order went to a process: by what it is, also under another machine's name."""
+    to = order.address.process
+    return to == target or (bool(to.start) and (to.pid, to.start) == (target.pid, target.start))
 
 
 def _left(order: Order) -> bool:

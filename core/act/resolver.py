@@ -1,6 +1,7 @@
 """Orders that had no answer: what became of them is read from the state, never sent again."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -9,15 +10,22 @@ from core.act.look import Asker, Looks, Pace
 from core.act.order import Order, OrderState, Outcome
 from core.act.outcome import seen_applied
 from core.act.refusals import at_sight
+from core.act.seen import Seen
 from core.errors import AnswerMalformed, RequestFailed
-from core.ids import process_of
-from core.model.process import ProcessState
+from core.ids import SampleKey, process_of
+from core.model.machine import LinkState
+from core.model.process import Process, ProcessState
 
 EVERY = 1.0
 """Seconds between two rounds while something is open."""
+LINGERS = 20.0
+"""Seconds after which a process that was to be killed, and is there, was not."""
 SETTLED_AFTER = 3.0
 """Seconds between two looks that must both not show an order, until it counts as not applied:
 what a blocked eval still had in its queue is done before it answers the second look."""
+
+SETTLING = 5.0
+"""Seconds after a link came up in which a process that is not listed may still be."""
 
 _ENDS = frozenset({Verb.INTERRUPT, Verb.END, Verb.RELEASE, Verb.CANCEL, Verb.DRAIN})
 """Verbs that a process's end speaks for."""
@@ -25,7 +33,7 @@ _ENDS = frozenset({Verb.INTERRUPT, Verb.END, Verb.RELEASE, Verb.CANCEL, Verb.DRA
 
 @dataclass(frozen=True, slots=True)
 class _Doubt:
-    """A look at a target that did not show its order applied."""
+    """A look at a target that did not show its order applied, by the monotonic clock."""
 
     at: float
 
@@ -38,6 +46,8 @@ class Resolver:
         looks: Makes fresh looks.
         settle: Tells and writes what became of an order.
         is_mine: Whether this evalroom answers for an order.
+        is_out: Whether an order is on its way at this moment.
+        each_round: Done once in each round, before it looks.
     """
 
     def __init__(
@@ -47,11 +57,15 @@ class Resolver:
         looks: Callable[[], Looks],
         settle: Callable[[str, Outcome], Awaitable[None]],
         is_mine: Callable[[Order], bool],
+        is_out: Callable[[str], bool],
+        each_round: Callable[[], Awaitable[None]],
     ) -> None:
         self._asker = asker
         self._looks = looks
         self._settle = settle
         self._is_mine = is_mine
+        self._is_out = is_out
+        self._each_round = each_round
         self._doubts: dict[str, _Doubt] = {}
         self._told: set[str] = set()
 
@@ -59,6 +73,7 @@ class Resolver:
         """Resolve until cancelled."""
         while True:
             await asyncio.sleep(EVERY)
+            await self._each_round()
             for order in self._open():
                 outcome = await self.resolved(order)
                 if outcome is not None:
@@ -68,7 +83,8 @@ class Resolver:
         return tuple(
             order
             for order in self._asker.fleet.orders
-            if order.state is OrderState.UNKNOWN
+            if order.is_open
+            and not self._is_out(order.id)  # an intent that is not: carrying it out broke off
             and order.id not in self._told
             and self._is_mine(order)
         )
@@ -79,8 +95,11 @@ class Resolver:
         """Return what a look now shows of an open order; None: nothing yet."""
         offer = offer_of(order.action, scope_of(order.target))
         process = self._asker.fleet.processes.get(process_of(order.target))
-        if offer is None or process is None:
+        if offer is None:
             return None
+        if process is None:
+            is_gone = self._is_listed_without(order)
+            return self._at_its_end(order) if is_gone else None
         if process.state is ProcessState.GONE:
             return self._at_its_end(order)
         refusal = at_sight(offer, order.target, self._asker.fleet)
@@ -91,7 +110,7 @@ class Resolver:
         except (RequestFailed, AnswerMalformed):
             return None
         if order.action.verb in {Verb.INTERRUPT, Verb.END}:
-            return self._judged(order, shows=not seen.answers)
+            return self._signalled(order, process, seen)
         applied = seen_applied(order.action, order.target, order.basis, seen)
         if applied is None:
             self._told.add(order.id)
@@ -100,14 +119,31 @@ class Resolver:
             )
         return self._judged(order, shows=applied)
 
-    def _judged(self, order: Order, *, shows: bool) -> Outcome | None:
+    def _is_listed_without(self, order: Order) -> bool:
+        """Whether a process that was never seen here would have been, were it still there."""
+        machine = self._asker.fleet.machines.get(process_of(order.target).machine)
+        if machine is None or machine.probe is None or machine.link.state is not LinkState.UP:
+            return False
+        return self._asker.now() - machine.link.since > SETTLING
+
+    def _signalled(self, order: Order, process: Process, seen: Seen) -> Outcome | None:
+        """What a look tells of a signal. That nothing answers tells nothing: it may be busy."""
+        if seen.answers:
+            return self._judged(order, shows=False)
+        if process.state is not ProcessState.HEADLESS:
+            return None
+        if order.action.verb is Verb.INTERRUPT:
+            return self._judged(order, shows=True)
+        return self._judged(order, shows=False, after=LINGERS)
+
+    def _judged(self, order: Order, *, shows: bool, after: float = SETTLED_AFTER) -> Outcome | None:
         if shows:
             self._doubts.pop(order.id, None)
             return Outcome(
-                state=OrderState.DONE, message="it was applied: seen once it could be read again"
+                state=OrderState.DONE, message="it is so: seen once it could be read again"
             )
-        doubt = self._doubts.setdefault(order.id, _Doubt(self._asker.now()))
-        if self._asker.now() - doubt.at < SETTLED_AFTER:
+        doubt = self._doubts.setdefault(order.id, _Doubt(time.monotonic()))
+        if time.monotonic() - doubt.at < after:
             return None
         del self._doubts[order.id]
         return Outcome(
@@ -116,7 +152,7 @@ class Resolver:
         )
 
     def _at_its_end(self, order: Order) -> Outcome:
-        if order.action.verb in _ENDS:
+        if order.action.verb in _ENDS and not isinstance(order.target, SampleKey):
             return Outcome(state=OrderState.DONE, message="its process has ended")
         self._told.add(order.id)
         return self._never("its process has ended: whether it was applied can't be told")

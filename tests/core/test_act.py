@@ -8,14 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.act.acting import undo_wishes
 from core.act.action import OFFERS, Action, Change, Verb, offer_of, offers_on
-from core.act.basis import IN_FLIGHT, changed
+from core.act.basis import IN_FLIGHT, basis_of, changed
 from core.act.commands import equivalent
 from core.act.order import Basis, Instance, Order, OrderState
+from core.act.plan import Plan, Step, unmet
 from core.act.preview import apart_text
-from core.act.requests import apart, request_of
+from core.act.refusals import against_end, against_signal
+from core.act.requests import Request, apart, request_of
+from core.act.seen import Seen
 from core.act.targets import Aim, action_named, places_of
+from core.act.undoing import undo_wishes
 from core.errors import TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.ids import (
@@ -27,6 +30,8 @@ from core.ids import (
     TaskKey,
     address_of,
 )
+from core.model.task import TaskRow
+from core.text import shown
 from tests.support.fleets import (
     fleet_after,
     link,
@@ -231,7 +236,107 @@ def test_undo_takes_back_what_was_done_in_the_newest_plan_of_this_operator() -> 
 def test_an_undo_is_not_undone_again() -> None:
     back = Action(verb=Verb.RESUME)
     orders = [
-        order("2", TASK, Action(verb=Verb.PAUSE), reason="undo"),
+        order("undo-2", TASK, Action(verb=Verb.PAUSE)),
         order("1", TASK, back),
     ]
     assert undo_wishes(orders, "Ada") == ()
+
+
+def test_what_was_done_again_after_an_undo_can_be_undone_again() -> None:
+    back = Action(verb=Verb.RESUME)
+    again = Action(verb=Verb.PAUSE)
+    orders = [
+        order("3", TASK, back),
+        order("undo-2", TASK, again, reason="typed by hand"),
+        order("1", TASK, back),
+    ]
+    assert undo_wishes(orders, "Ada") == ((back, TASK),)
+    assert undo_wishes(orders[1:], "Ada") == ()
+    assert undo_wishes([order("undo-4", TASK, again), *orders], "Ada") == ()
+
+
+def test_what_an_undo_failed_to_bring_back_can_be_undone_once_more() -> None:
+    back = Action(verb=Verb.RESUME)
+    second = TaskKey(PROCESS, "U")
+    orders = [
+        order("undo-2", TASK, None),
+        order("undo-2", second, None, state=OrderState.FAILED),
+        order("1", TASK, back),
+        order("1", second, back),
+    ]
+    assert undo_wishes(orders, "Ada") == ((back, second),)
+
+
+# Interrupts and ends
+
+
+def interrupt(at: float, target: ProcessKey = PROCESS, **more: object) -> Order:
+    """An interrupt that was sent."""
+    made = order("i", target, None, **more)
+    return replace(made, at=at, action=Action(verb=Verb.INTERRUPT))
+
+
+def test_a_second_interrupt_is_refused_also_under_another_name_of_the_machine() -> None:
+    again = Action(verb=Verb.INTERRUPT)
+    alias = replace(PROCESS, machine=MachineName("the same one"))
+    for sent in (interrupt(100.0), interrupt(100.0, alias)):
+        refusal = against_signal(again, PROCESS, Seen(), [sent], 150.0)
+        assert refusal is not None
+        assert "50 s ago" in refusal.sentence
+    assert against_signal(again, PROCESS, Seen(), [interrupt(100.0)], 230.0) is None
+    set_back = against_signal(again, PROCESS, Seen(), [interrupt(9_000.0)], 150.0)
+    assert set_back is not None
+    assert "-" not in set_back.sentence
+    other = replace(PROCESS, start="another")
+    assert against_signal(again, PROCESS, Seen(), [interrupt(100.0, other)], 150.0) is None
+
+
+def test_a_set_that_may_have_started_a_task_unseen_is_not_ended() -> None:
+    """All logs that are known are final; that another task runs is what nobody sees."""
+    live = process_seen(machine=RED, pid=7)
+    key = fleet_after(named(RED), link(machine=RED), live).processes
+    [process] = key.values()
+    in_a_set = replace(process, argv=("inspect", "eval-set", "a.py", "b.py"))
+    unseen = Seen(answers=False)
+    assert against_end(unseen, process, None) is None
+    assert against_end(unseen, in_a_set, None) is not None
+    some_left = replace(interrupt(1.0), basis={"unstarted": 2})
+    assert against_end(unseen, in_a_set, some_left) is not None
+    none_left = replace(interrupt(1.0), basis={"unstarted": 0})
+    assert against_end(unseen, in_a_set, none_left) is None
+    running = Seen(rows=(task_row("T9"),))
+    refusal = against_end(running, process, None)
+    assert refusal is not None
+    assert "1 task of it run" in refusal.sentence
+
+
+def test_an_interrupt_asks_again_when_more_would_be_cut_off() -> None:
+    quiet, busy = (
+        basis_of(Action(verb=Verb.INTERRUPT), PROCESS, Seen(rows=(flying(number),)))
+        for number in (0, 3)
+    )
+    assert changed(quiet, busy) == ("in flight",)
+    assert changed(busy, quiet) == ()
+
+
+def flying(number: int) -> TaskRow:
+    """A row with so many samples in flight."""
+    row = task_row("T1")
+    return replace(row, samples=replace(row.samples, in_flight=number))
+
+
+@pytest.mark.parametrize("name", ["", " ", "\u3000", " spaced ", "\u202e", "\x00", "ä" * 5_000])
+def test_a_destructive_plan_is_never_confirmed_by_nothing_and_always_by_its_words(
+    name: str,
+) -> None:
+    offer = offer_of(Action(verb=Verb.DRAIN), "task")
+    assert offer is not None
+    step = Step(
+        target=TASK, action=offer.action, offer=offer, name=shown(name, 60), where="red",
+        command="", basis={}, request=Request("POST", "/x"),
+    )  # fmt: skip
+    plan = Plan(id="p", title="t", action=offer.action, steps=(step,), made_at=0)
+    assert plan.words.strip()
+    for words in ("", " ", "\u3000", "\x00"):
+        assert unmet(plan, words=words, yes=True) is not None
+    assert unmet(plan, words=f" {plan.words} ", yes=False) is None
