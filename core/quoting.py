@@ -4,7 +4,11 @@ Only `/bin/sh` ever reads what is made here (`ssh.start`, the script of a run): 
 does, so the rules of csh and fish don't matter.
 """
 
+import re
+
 from core.errors import UsageWrong
+
+_BARE = re.compile(r"[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*")
 
 
 def quoted(word: str) -> str:
@@ -20,6 +24,15 @@ def quoted(word: str) -> str:
     except UnicodeEncodeError as error:
         raise UsageWrong("a word for a command is no text") from error
     return "'" + word.replace("'", "'\\''") + "'"
+
+
+def plain_word(word: str) -> str:
+    """Return `word` as `quoted` does, bare where a shell reads nothing into it: for people.
+
+    Raises:
+        UsageWrong: As `quoted`.
+    """
+    return word if _BARE.fullmatch(word) else quoted(word)
 
 
 def command_line(words: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from core.errors import UsageWrong
 from tui.act_arguments import add_commands
 from tui.guide_arguments import add_guide
+from tui.launch_arguments import add_launch
 
 _ABOUT = "The control room for Inspect AI evaluations on machines reached over SSH."
 _AFTER = (
@@ -161,6 +162,7 @@ def _journal(commands: _Commands) -> None:
 def _acts(commands: _Commands) -> None:
     add_commands(lambda name, says: _command(commands, name, says))
     add_guide(lambda name, says: _command(commands, name, says))
+    add_launch(lambda name, says: _command(commands, name, says))
 
 
 def _others(commands: _Commands) -> None:

@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ended_by(cause_of(error), words)
 
 
-def _run(argv: Sequence[str]) -> int:  # noqa: PLR0911 - one case per command
+def _run(argv: Sequence[str]) -> int:  # noqa: C901, PLR0911 - one case per command
     words = parsed(argv)
     if words.given.pop("version", False):
         print(f"evalroom {version()}", flush=True)  # noqa: T201
@@ -72,6 +72,8 @@ def _run(argv: Sequence[str]) -> int:  # noqa: PLR0911 - one case per command
             return asyncio.run(_room(_read_config(words), words))
         case "act" | "config-set" | "undo":
             return run_loop(_act(words))
+        case "launch" | "templates":
+            return _launch(words)
         case "guide":
             return _guide_list(words) if words.given["what"] == "list" else run_loop(_guide(words))
         case _:
@@ -148,6 +150,14 @@ def _print_probe() -> int:
     sys.stdout.buffer.write(probe_source())
     sys.stdout.buffer.flush()
     return 0
+
+
+def _launch(words: Words) -> int:
+    from tui.launching import launch_command, templates_command  # noqa: PLC0415
+
+    if words.command == "templates":
+        return templates_command(words)
+    return launch_command(_read_config(words), words)
 
 
 # What is run

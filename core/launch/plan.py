@@ -16,6 +16,7 @@ from core.launch.spec import BUILT_IN, Spec
 from core.launch.spec_rules import is_version
 from core.launch.spec_text import spec_file
 from core.launch.warn import warnings_of
+from core.quoting import path_word, plain_word
 
 RUNS = "~/.evalroom/runs"
 """The folder of all runs on a machine."""
@@ -75,6 +76,14 @@ class RunPlan:
     def spec(self) -> Spec:
         """What was asked for, of this run alone."""
         return self.launch.spec
+
+    @property
+    def command_line(self) -> str:
+        """The exact command for a POSIX shell in the run's folder."""
+        return " ".join(
+            path_word(word) if index in self.at_home else plain_word(word)
+            for index, word in enumerate(self.command)
+        )
 
 
 def run_id(now: float, random: bytes) -> str:

@@ -22,6 +22,11 @@ BUILT_IN: Mapping[str, str] = MappingProxyType(
 )
 """The built-in tasks by all of their names; the value is the one that their logs bear."""
 
+BUILT_IN_ARGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"evalroom/smoke": ("samples", "pass_rate"), "evalroom/arithmetic": ()}
+)
+"""What the built-in tasks take."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tolerate:

@@ -16,7 +16,7 @@ from core.errors import OnErrorMissing, SpecWrong
 from core.launch import spec_rules as rules
 from core.launch import table_rules as tables
 from core.launch.rule_parts import list_of, one_or_many
-from core.launch.spec import Spec
+from core.launch.spec import BUILT_IN, BUILT_IN_ARGS, Spec
 from core.text import shown
 
 SIZE_LIMIT = 1 << 20
@@ -102,7 +102,7 @@ def read_spec(source: str, *, stdin: TextIO | None = None, sets: Sequence[str] =
             all the others in its advice.
     """
     where = "standard input" if source == "-" else source
-    spec, wrong = check_spec(spec_text(source, stdin=stdin), where, sets=sets)
+    spec, wrong = check_spec(text_of(source, stdin=stdin), where, sets=sets)
     if spec is not None and not wrong:
         return spec
     first = wrong[0]
@@ -112,7 +112,7 @@ def read_spec(source: str, *, stdin: TextIO | None = None, sets: Sequence[str] =
     raise type(first)(first.message, f"{first.advice} (also: {others})".strip())
 
 
-def spec_text(source: str, *, stdin: TextIO | None = None) -> str:
+def text_of(source: str, *, stdin: TextIO | None = None) -> str:
     """Return the text of a spec.
 
     Raises:
@@ -286,6 +286,11 @@ class _Reading:
         if "limit" in values and "sample_ids" in values:
             advice = "write one of the two: Inspect takes no run with both"
             self._problem(("sample_ids",), '"limit" and "sample_ids" stand together', advice)
+        tasks = [BUILT_IN.get(each) for each in values.get("task", ())]
+        known = {arg for each in tasks for arg in BUILT_IN_ARGS.get(each or "", ())}
+        for arg in values.get("args", ()) if tasks and all(tasks) else ():
+            if arg not in known:  # Inspect would take it in silence
+                self._unknown(("args", arg), tuple(sorted(known)))
         twice = [each for each in values.get("secrets", ()) if each in values.get("env", {})]
         for each in twice:
             what = f'"{shown(each)}" is a plain variable and a secret'
@@ -307,7 +312,7 @@ class _Reading:
         near = difflib.get_close_matches(key, known, n=1)
         meant = f'did you mean "{near[0]}"? ' if near else ""
         holder = f" in {_dotted(at[:-1])}" if len(at) > 1 else ""
-        advice = f"{meant}allowed: {', '.join(known)}"
+        advice = f"{meant}allowed: {', '.join(known) or 'none'}"
         self._problem(at, f'unknown key "{shown(key)}"{holder}', advice)
 
     def _problem(self, at: KeyPath, what: str, advice: str) -> None:

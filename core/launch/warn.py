@@ -20,6 +20,7 @@ def warnings_of(launch: Launch, *, python: str | None) -> tuple[str, ...]:
     spec = launch.spec
     return (
         *_machines(launch),
+        *_task(spec),
         *_errors(spec),
         *_model(spec),
         *_packages(spec, python),
@@ -38,6 +39,12 @@ def _machines(launch: Launch) -> list[str]:
 def _errors(spec: Spec) -> list[str]:
     if spec.on_error == "stop" and spec.retry_attempts:
         return ['on_error is "stop", yet retry_attempts has a failed task tried again']
+    return []
+
+
+def _task(spec: Spec) -> list[str]:
+    if spec.task[0] == "inspect_evals/cybench" and "CYBENCH_ACKNOWLEDGE_RISKS" not in spec.env:
+        return ["Cybench refuses Docker until env has CYBENCH_ACKNOWLEDGE_RISKS: read its risks"]
     return []
 
 
