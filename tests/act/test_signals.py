@@ -109,6 +109,7 @@ async def test_a_parked_process_is_ended_since_its_log_is_final(evals: Evals) ->
         await gone(acted, process)
 
 
+@pytest.mark.slow
 async def test_where_sigint_is_ignored_the_husk_may_be_ended_once_nothing_can_be_lost(
     evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from tests.support.evals import Evals
 pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
 
 
+@pytest.mark.slow
 def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_path: Path) -> None:
     one = evals.start(
         "quiet", eval_set=True, args={"samples": 200, "seconds": 0.5},

@@ -84,6 +84,7 @@ def guide_of(app: RoomApp) -> Guide:
     return app.screen.guide
 
 
+@pytest.mark.slow
 async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
     evals: Evals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,7 +71,13 @@ async def resumed(guide: Guide, one: Eval) -> None:
     await asyncio.to_thread(wait_until, ended, "the resumed run is over", 90)
 
 
-@pytest.mark.parametrize("eval_set", [True, False], ids=["eval-set", "eval"])
+@pytest.mark.parametrize(
+    "eval_set",
+    [
+        pytest.param(True, id="eval-set"),
+        pytest.param(False, id="eval", marks=pytest.mark.slow),
+    ],
+)
 async def test_what_was_parked_goes_on_by_the_shown_command_with_nothing_lost_and_nothing_twice(
     evals: Evals, tmp_path: Path, eval_set: bool
 ) -> None:
