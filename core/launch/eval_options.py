@@ -11,7 +11,7 @@ each time, any number of times."""
 _VALUES = """
 retry-wait retry-connections incomplete-action incomplete-max bundle-dir id solver solver-config
 scanner scans scan-name scan-tags scan-model scan-model-base-url scan-model-config
-scan-model-role scan-generate-config approval review sentinel sandbox epochs-reducer
+scan-generate-config approval review sentinel sandbox epochs-reducer
 adaptive-connections max-retries timeout attempt-timeout stream-idle-timeout max-dataset-memory
 model-cost-config log-buffer generate-config max-tokens system-message best-of frequency-penalty
 presence-penalty logit-bias seed stop-seqs temperature top-p top-k num-choices top-logprobs
@@ -29,7 +29,7 @@ retry-immediate log-images log-model-api log-refusals parallel-tool-calls intern
 fail-on-refusal
 """
 _OPTIONAL = "checkpoint sample-shuffle log-shared cache batch notification"
-_MANY = "scanner-arg scan-metadata scan-filter scan-model-arg sentinel-arg"
+_MANY = "scanner-arg scan-metadata scan-filter scan-model-arg scan-model-role sentinel-arg"
 
 
 def _kinds() -> dict[str, Kind]:

@@ -43,7 +43,8 @@ def task(value: object) -> str:
         if value in BUILT_IN:
             return value
         raise NotAllowed(" or ".join(f'"{each}"' for each in BUILT_IN))
-    if value.isprintable() and (_TASK_NAME.fullmatch(value) or _TASK_FILE.fullmatch(value)):
+    is_name = _TASK_NAME.fullmatch(value) and not value.endswith((".py", ".ipynb"))
+    if value.isprintable() and (is_name or _TASK_FILE.fullmatch(value)):
         return value
     raise NotAllowed(allowed)
 
