@@ -63,10 +63,11 @@ class Acting:
             asker,
             looks=self._planner.looks,
             settle=self._hands.settle,
-            is_mine=self._is_mine,
+            is_mine=self.answers_for,
             is_out=self._hands.is_out,
-            each_round=self._hands.write_again,
+            each_round=self._each_round,
         )
+        self._has_taken_up = False
 
     def is_ours(self, process: Process) -> bool:
         """Whether this operator's evalroom launched a process."""
@@ -85,7 +86,8 @@ class Acting:
             left = await self._book.take_up(self.instance)
             recent = await self._book.recent(REMEMBERED)
         except StorageError:
-            return ()
+            return ()  # tried again
+        self._has_taken_up = True
         newest = {order.id for order in recent}
         older = (order for order in left if order.id not in newest)
         for order in (*older, *reversed(recent)):
@@ -207,7 +209,14 @@ class Acting:
         """
         return () if self._book is None else await self._book.select(wanted)
 
-    def _is_mine(self, order: Order) -> bool:
+    async def _each_round(self) -> None:
+        """Do what could not be done while the journal was held or the disk was full."""
+        if not self._has_taken_up:
+            await self.take_up()
+        await self._hands.write_again()
+
+    def answers_for(self, order: Order) -> bool:
+        """Whether this evalroom gave an order, or claimed it of one that died."""
         return order.instance == self.instance or order.id in self._mine
 
     async def _interrupts(self) -> Sequence[Order]:

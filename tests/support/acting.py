@@ -9,7 +9,7 @@ from typing import TypeVar
 from core.act.acting import Acting
 from core.act.action import Action
 from core.act.expand import Place
-from core.act.hands import Told
+from core.act.hands import OrderBook, Told
 from core.act.order import Instance, OrderState
 from core.act.plan import Plan
 from core.config import MachineConfig
@@ -82,17 +82,19 @@ async def acting_on(
     *,
     runs: Sequence[str] = (),
     book: Book | None = None,
+    journal: OrderBook | None = None,
     read_only: bool = False,
     instance: Instance = HERE,
 ) -> AsyncGenerator[Acted]:
-    """Run a desk and its hands over machines for the block."""
+    """Run a desk and its hands over machines for the block; `journal` in `book`'s place."""
     async with watching(machines, known_hosts, read_only=read_only) as watched:
         desk = watched.desk
         wire: list[Frame] = []
         for station in desk.stations:
             _tap(station, wire)
         kept = Book() if book is None else book
-        acting = Acting(desk, instance=instance, book=kept, runs=runs, post=desk.post)
+        keeps = kept if journal is None else journal
+        acting = Acting(desk, instance=instance, book=keeps, runs=runs, post=desk.post)
         running = asyncio.create_task(acting.run())
         try:
             yield Acted(watched, acting, kept, wire)

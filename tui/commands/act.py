@@ -17,8 +17,9 @@ from core.events import OrderEnded
 from core.text import shown
 from tui.commands.act_rows import act_answer, outcome_lines, plan_lines
 from tui.commands.answers import is_reached
+from tui.commands.asking import answered
 from tui.commands.looking import Looker
-from tui.commands.printing import print_json, print_lines
+from tui.commands.printing import print_json, print_lines, print_note
 from tui.commands.status import NOBODY_REACHED
 
 FAILED, REFUSED = 1, 4
@@ -120,6 +121,7 @@ def title_of(action: Action, places: Sequence[Place]) -> str:
 
 async def finish(desk: Looker, acting: Acting, plan: Plan, asked: Asked) -> int:
     """Show a plan; carry it out where it is confirmed; return the exit status."""
+    _say_left(desk, acting)
     if not asked.as_json:
         print_lines(plan_lines(plan, content=asked.content))
     if asked.dry_run:
@@ -127,7 +129,7 @@ async def finish(desk: Looker, acting: Acting, plan: Plan, asked: Asked) -> int:
             print_json(act_answer(plan, None, dry_run=True, content=asked.content))
         return _status_of_preview(plan)
     if plan.sent:
-        words, yes = _consent(plan, asked)
+        words, yes = await _consent(plan, asked)
         told = await acting.carry_out(plan, words=words, yes=yes)
         told = await _settled(desk, told)
     else:
@@ -139,7 +141,18 @@ async def finish(desk: Looker, acting: Acting, plan: Plan, asked: Asked) -> int:
     return _status(told)
 
 
-def _consent(plan: Plan, asked: Asked) -> tuple[str, bool]:
+def _say_left(desk: Looker, acting: Acting) -> None:
+    """Say which orders an evalroom left that ended before it knew what became of them."""
+    for order in desk.fleet.orders:
+        if order.is_open and acting.answers_for(order) and order.instance != acting.instance:
+            print_note(
+                f"{shown(order.action.verb)} of {shown(order.name)}, which an evalroom left that"
+                " ended before it knew what became of it, is being looked into; it is not sent"
+                " again (see: evalroom journal)"
+            )
+
+
+async def _consent(plan: Plan, asked: Asked) -> tuple[str, bool]:
     """Return the words and the yes that were given, by options or at the terminal.
 
     Raises:
@@ -152,7 +165,9 @@ def _consent(plan: Plan, asked: Asked) -> tuple[str, bool]:
     if asked.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise NotConfirmed(_why(plan), _how(plan))
     prompt = f"type {plan.words} to confirm: " if plan.words else "go on? [y/N] "
-    answer = input(prompt)  # the room is closed: a plain line is what a shell user expects
+    answer = await answered(prompt)
+    if answer is None:
+        raise NotConfirmed("not confirmed: nothing was sent")
     if plan.words:
         return answer, True
     if answer.strip().lower() not in {"y", "yes"}:

@@ -131,6 +131,11 @@ def _harmless(text: str) -> Shown:
     return shown_lines(text, len(text))
 
 
+def print_note(text: str) -> None:
+    """Say something beside the answer, on standard error."""
+    _write(sys.stderr, f"evalroom: {_harmless(text)}\n")
+
+
 def print_json(value: object) -> None:
     """Print a value as JSON, ASCII alone: nothing in it can act on a terminal."""
     indent = 2 if sys.stdout.isatty() else None
