@@ -11,6 +11,7 @@ from core.act.preview import Preview
 from core.act.refusals import Refusal
 from core.act.requests import Request
 from core.ids import SampleKey, Target, TaskKey, process_of
+from core.text import shown
 from core.views.format import plural
 
 
@@ -140,7 +141,11 @@ def unmet(plan: Plan, *, words: str, yes: bool) -> str | None:
     """Return what confirming `plan` still asks for; None: nothing."""
     match plan.confirmation:
         case "words":
-            return None if words.strip() == plan.words else f"type {plan.words} to confirm it"
+            typed = words.strip()
+            if typed == plan.words:
+                return None
+            asked = f"type {plan.words} to confirm it"
+            return f"{shown(typed, 60)} is something else: {asked}" if typed else asked
         case "yes":
             others = plural(plan.others, "target")
             return None if yes else f"{others} launched by somebody else: it takes a yes"

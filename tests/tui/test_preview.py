@@ -230,6 +230,8 @@ async def test_what_changed_since_is_previewed_again_and_confirmed_alone() -> No
         text = screen_text(app)
         assert "changed since, asked again, and not sent" in text
         assert "changed since: pause" in text
+        assert isinstance(app.screen, PreviewDialog)
+        app.screen.look_first()
         await pilot.press("enter")  # not seen long enough
         assert len(acting.carried) == 1
         await pilot.pause(LOOK + 0.2)

@@ -199,6 +199,9 @@ class PreviewDialog(SeenFirst):
         if self._phase == "asking":
             yield from [("h", "hurry"), ("Esc", "stop")]
             return
+        if self._is_reasoning:
+            yield from [("Enter", "keep the reason"), ("Tab", "other keys"), ("Esc", "leave it")]
+            return
         if plan is not None and sent:
             yield from self._confirming(plan)
         if plan is not None and not self._words.has_focus:
@@ -229,6 +232,11 @@ class PreviewDialog(SeenFirst):
         if any(step.preview is not None and step.preview.withheld for step in plan.steps):
             yield "!", "withhold" if self._reveal else "show text"
 
+    @property
+    def _is_reasoning(self) -> bool:
+        """Whether the reason is typed: the line's own `has_focus` comes only later."""
+        return self.focused is self._reason
+
     def draw(self, *, from_top: bool = False) -> None:
         """Draw what stands now."""
         plan = self._plan
@@ -236,7 +244,7 @@ class PreviewDialog(SeenFirst):
         self._words.display = wants_words
         if wants_words and plan is not None:
             self._words.placeholder = plan.words
-        if not self._reason.has_focus:
+        if not self._is_reasoning:
             self._reason.display = False
         super().draw(from_top=from_top)
 
@@ -252,7 +260,11 @@ class PreviewDialog(SeenFirst):
             return
         why = unmet(plan, words=self._words.value, yes=self._yes)
         if why is not None:
-            self._said = shown(why, 300)
+            typed = self._words.value.strip()
+            if plan.confirmation != "words":
+                self._said = shown(why, 300)
+            else:  # the line above says what it takes
+                self._said = shown(f"{shown(typed, 60)} is something else" if typed else "")
             self._words.value = ""
             self.draw()
             return
@@ -293,7 +305,7 @@ class PreviewDialog(SeenFirst):
             return
         if self._words.has_focus:
             self.action_reason()
-        elif self._reason.has_focus:
+        elif self._is_reasoning:
             self.set_focus(None)
             self.draw()
         else:

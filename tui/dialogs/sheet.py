@@ -130,9 +130,12 @@ class SheetDialog(Dialog[None]):
         self._body.styles.height = min(max(_folds(body, inner), 1), room)
         self._body.show(body, from_top=from_top)
         self._box.border_title = Content(self.title_text())
-        self._say_where()
+        # What is in view is known once the new heights hold.
+        self.call_after_refresh(self._say_where)
 
     def _say_where(self) -> None:
+        if not self.is_mounted:
+            return
         seen = self._body.in_view
         where = "" if seen is None else f"{seen[0]}-{seen[1]} of {seen[2]} · j k PgDn"
         self._box.border_subtitle = Content(where)
