@@ -1,6 +1,6 @@
 """From what the cursor, the marks or a command name to concrete targets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from core.act.action import Action, Scope, Verb, offers_on
 from core.act.look import Asker
@@ -40,6 +40,15 @@ def live_processes(fleet: Fleet, machine: MachineName | None = None) -> tuple[Pr
     )
 
 
+def running_tasks(fleet: Fleet, process: ProcessKey | None = None) -> tuple[TaskKey, ...]:
+    """Return the tasks that are not over, of one process or of all."""
+    return tuple(
+        key
+        for key, task in fleet.tasks.items()
+        if task.state is TaskState.RUNNING and process in {None, key.process}
+    )
+
+
 def with_model(
     fleet: Fleet, model: str, among: Iterable[ProcessKey] | None = None
 ) -> tuple[ModelKey, ...]:
@@ -72,8 +81,9 @@ def models_of(fleet: Fleet, among: Iterable[ProcessKey]) -> tuple[str, ...]:
 async def wishes_of(asker: Asker, action: Action, places: Sequence[Place]) -> tuple[Wish, ...]:
     """Return what `action` on the selected places means, target by target.
 
-    On a machine it means each of its live processes. To requeue a task means each of its
-    samples that are errored at this moment; several config changes may take several requests.
+    On a machine it means each of its live processes. To requeue a task, a process or a machine
+    means each of its samples that are errored at this moment; several config changes may take
+    several requests.
 
     Raises:
         UsageWrong: The action is none of such a place, or there is nothing to act on.
@@ -95,15 +105,37 @@ def _nothing(action: Action) -> tuple[str, str]:
 
 
 async def _targets(asker: Asker, action: Action, place: Place) -> tuple[Target, ...]:
-    if isinstance(place, str):
-        return live_processes(asker.fleet, place)
-    if isinstance(place, TaskKey) and action.verb is Verb.REQUEUE:
-        return await _errored(asker, place)
+    if action.verb is Verb.REQUEUE and not isinstance(place, SampleKey | ModelKey):
+        tasks = _tasks(asker.fleet, place)
+        return tuple([one for task in tasks for one in await _errored(asker, task)])
     if not any(offer.action.verb is action.verb for offer in offers_on(scope_at(place))):
-        raise UsageWrong(
-            f"{action.verb} is no action on a {scope_at(place)}", "see: evalroom act --help"
-        )
-    return (place,)
+        raise no_action_on(action, scope_at(place))
+    return live_processes(asker.fleet, place) if isinstance(place, str) else (place,)
+
+
+def _tasks(fleet: Fleet, place: MachineName | ProcessKey | TaskKey) -> tuple[TaskKey, ...]:
+    if isinstance(place, TaskKey):
+        return (place,)
+    if isinstance(place, ProcessKey):
+        return running_tasks(fleet, place)
+    return tuple(key for each in live_processes(fleet, place) for key in running_tasks(fleet, each))
+
+
+_SAID: Mapping[Scope, str] = {
+    "sample": "a sample (TASK#ID/EPOCH)",
+    "task": "a task (machine:task-id, or --all or --on MACHINE)",
+    "process": "a process (machine:PID, or machine: for all there)",
+}
+
+
+def no_action_on(action: Action, scope: Scope) -> UsageWrong:
+    """Return the error for an action on what it is none of: it says on what it works."""
+    works = [
+        said
+        for each, said in _SAID.items()
+        if any(offer.action.verb is action.verb for offer in offers_on(each))
+    ]
+    return UsageWrong(f"{action.verb} is no action on a {scope}", f"name {' or '.join(works)}")
 
 
 async def _errored(asker: Asker, task: TaskKey) -> tuple[SampleKey, ...]:

@@ -9,6 +9,7 @@ from core.act.action import Action, Verb, offer_of, scope_of
 from core.act.basis import basis_of
 from core.act.commands import equivalent
 from core.act.computed import HUSK_AFTER, computed_preview, end_preview, interrupt_preview
+from core.act.expand import no_action_on
 from core.act.lanes import Lanes
 from core.act.limits import Limits
 from core.act.look import Asker, Looks, Pace
@@ -198,7 +199,7 @@ class Planner:
         scope = scope_of(target)
         offer = offer_of(action, scope)
         if offer is None:
-            raise UsageWrong(f"{action.verb} is no action on a {scope}", "see: evalroom act --help")
+            raise no_action_on(action, scope)
         process = fleet.processes.get(process_of(target))
         machine = fleet.machines.get(process_of(target).machine)
         return Step(

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.act.action import OFFERS, Action, Offer, Scope, Verb
-from core.act.expand import Place, live_processes, with_model
+from core.act.expand import Place, live_processes, running_tasks, with_model
 from core.errors import TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.process import ProcessState
-from core.model.task import TaskState
 from core.targets import find_task
 from core.text import shown
 
@@ -65,6 +64,8 @@ def places_of(aim: Aim, action: Action, fleet: Fleet) -> tuple[Place, ...]:
     """
     machine = _machine(aim.on, fleet) if aim.on is not None else None
     scopes: set[Scope] = {each.scope for each in OFFERS if each.action.verb is action.verb}
+    if action.verb is Verb.REQUEUE:  # of more than a sample it means all errored ones
+        scopes |= {"task", "process"}
     if aim.model is not None:
         return _models(aim, action, fleet, machine, scopes)
     if aim.errored and action.verb is not Verb.REQUEUE:
@@ -122,11 +123,7 @@ def _all(
     `--on MACHINE` alone means its processes, where the action works on them.
     """
     if "task" in scopes and (everything or "process" not in scopes):
-        return tuple(
-            key
-            for key, task in fleet.tasks.items()
-            if task.state is TaskState.RUNNING and machine in {None, key.machine}
-        )
+        return tuple(key for key in running_tasks(fleet) if machine in {None, key.machine})
     return live_processes(fleet, machine)
 
 

@@ -13,6 +13,7 @@ from core.act.expand import with_model
 from core.act.order import OrderState, Outcome
 from core.act.plan import blast_radius, skipped
 from core.act.planner import Progress
+from core.act.targets import Aim, places_of
 from core.config import MachineConfig
 from core.ids import MachineName, process_of
 from core.model.process import ProcessState
@@ -165,6 +166,16 @@ async def test_every_errored_sample_is_run_again_and_what_it_said_stays_withheld
         await eventually(errored, "two samples errored", 60)
         plan = await acted.plan(Action(verb=Verb.REQUEUE), task)
         assert len(plan.sent) == 2
+        requeue = Action(verb=Verb.REQUEUE)
+        here = (
+            Aim(everything=True, errored=True),
+            Aim(on=task.machine),
+            Aim(targets=[str(one.pid)]),
+        )
+        for aim in here:
+            places = places_of(aim, requeue, acted.watched.fleet)
+            wider = await acted.plan(requeue, *places)
+            assert {step.target for step in wider.sent} == {step.target for step in plan.sent}
         assert blast_radius(plan) == "reaches 1 machine, 1 process, 1 task, 2 samples"
         for step in plan.sent:
             assert step.preview is not None

@@ -166,6 +166,17 @@ def test_one_gesture_on_all_tasks_a_process_a_machine_a_model(home: Home, one: E
     assert one.task("turns")["paused_models"] == []
 
 
+def test_an_action_on_the_wrong_kind_of_thing_says_what_to_name(home: Home, one: Eval) -> None:
+    del one
+    ran = home.run("act", "cancel-call", "turns", "--dry-run")
+    assert (ran.status, ran.out) == (2, "")
+    assert "no action on a task" in ran.err
+    assert "TASK#ID/EPOCH" in ran.err
+    ran = home.run("act", "drain", "here:", "--dry-run")
+    assert ran.status == 2
+    assert "machine:task-id" in ran.err
+
+
 def test_where_no_machine_answers_it_ends_with_3(home: Home) -> None:
     home.configure(machine("dead", command=["/bin/false"]))
     ran = home.run("act", "pause", "turns", "--yes", "--json")

@@ -176,6 +176,11 @@ def fleet() -> Fleet:
         (Aim(everything=True), "pause", [TaskKey(PROCESS, "T1"), TaskKey(PROCESS, "T2")]),
         (Aim(everything=True), "keep", [PROCESS]),
         (Aim(on="red"), "pause", [PROCESS]),
+        (Aim(everything=True, errored=True), "requeue",
+         [TaskKey(PROCESS, "T1"), TaskKey(PROCESS, "T2")]),
+        (Aim(on="red", errored=True), "requeue", [PROCESS]),
+        (Aim(targets=["red:7"]), "requeue", [PROCESS]),
+        (Aim(targets=["red:"]), "requeue", ["red"]),
         (Aim(everything=True, on="blue"), "pause", []),
         (Aim(model="acme/agent"), "pause", [ModelKey(PROCESS, "acme/agent")]),
     ],
@@ -340,3 +345,4 @@ def test_a_destructive_plan_is_never_confirmed_by_nothing_and_always_by_its_word
     for words in ("", " ", "\u3000", "\x00"):
         assert unmet(plan, words=words, yes=True) is not None
     assert unmet(plan, words=f" {plan.words} ", yes=False) is None
+    assert (unmet(plan, words="drein 3", yes=True) or "").startswith("drein 3 is something else")
