@@ -8,7 +8,7 @@ from typing import Protocol
 
 from core.act.action import Verb
 from core.act.basis import changed
-from core.act.look import Asker, Looks, Pace
+from core.act.look import Asker, Looks, Pace, at_once
 from core.act.order import Instance, Order, OrderState, Outcome
 from core.act.outcome import failed, outcome_of
 from core.act.plan import Plan, Step
@@ -143,7 +143,7 @@ class Hands:
     async def _one_process(
         self, plan: Plan, process: ProcessKey, indexes: Iterable[int], say: Callable[[Told], None]
     ) -> None:
-        looks, pace = self._planner.looks(), Pace()
+        looks, pace = self._planner.looks(), at_once()
         async with self._planner.lanes.to(process.machine):
             for index in indexes:
                 step = plan.steps[index]

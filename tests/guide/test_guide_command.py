@@ -53,7 +53,9 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
 
 @pytest.mark.slow
 def test_an_incident_stays_open_until_it_is_resumed(evals: Evals, tmp_path: Path) -> None:
-    one = evals.start("turns", args={"samples": 200, "turns": 100}).wait_ready()
+    one = evals.start(
+        "turns", args={"samples": 200, "turns": 100}, options=("--max-samples=4",)
+    ).wait_ready()
     one.wait_rows(bool)
     home = Home(tmp_path)
     home.watch_here(one.data_dir)
