@@ -1,0 +1,22 @@
+"""What the README lists is what there is."""
+
+import re
+from pathlib import Path
+
+from core.act.action import OFFERS, Verb
+from tui.keys import table_of_keys
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+
+
+def test_the_table_of_keys_is_the_one_of_the_keys() -> None:
+    assert f"\n\n{table_of_keys()}\n\n" in README, (
+        "put tui.keys.table_of_keys() into the README's section Keys"
+    )
+
+
+def test_every_action_of_the_command_line_is_named() -> None:
+    start = README.index("    evalroom act ACTION")
+    words = set(re.findall(r"[a-z-]+", README[start : README.index("    evalroom config-set")]))
+    names = {offer.name for offer in OFFERS if offer.action.verb is not Verb.CONFIG}
+    assert names <= words, names - words
