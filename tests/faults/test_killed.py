@@ -96,14 +96,14 @@ async def resolved(path: Path, one: Eval, order: str) -> Order:
         journal=journal,
         instance=this_instance(),
     ) as acted:
-        fleet = lambda: acted.watched.fleet  # noqa: E731 - it changes
+        watched = acted.watched
 
         def settled() -> Order | None:
-            found = [each for each in fleet().orders if each.id == order and not each.is_open]
+            found = [each for each in watched.fleet.orders if each.id == order and not each.is_open]
             return next(iter(found), None)
 
         def told() -> Finding | None:
-            return next((each for each in fleet().findings if each.kind == "order"), None)
+            return next((each for each in watched.fleet.findings if each.kind == "order"), None)
 
         found = await eventually(settled, "settled")
         finding = await eventually(told, "told")

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from typing import Any
 
-import yaml
+import yaml  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inspect_ai._util.config import parse_cli_args
