@@ -16,7 +16,7 @@ from tests.support.rooms import FakeRoom, app_on, busy_fleet, screen_text, shows
 from tests.support.told_acting import ToldActing
 from tui.app import RoomApp
 from tui.dialogs.preview import PreviewDialog
-from tui.dialogs.seen_first import LOOK
+from tui.dialogs.seen_first import LOOK, REPEAT
 
 WIDE = (160, 46)
 CTF = task_key("t1", H1, 100)
@@ -363,3 +363,19 @@ async def test_a_preview_of_hundreds_scrolls_and_fits_a_small_terminal() -> None
         await shows(pilot, "Esc leave it")
         await asyncio.sleep(0)
         assert room.asked
+
+
+async def test_an_enter_that_is_held_down_confirms_nothing_until_it_was_let_go() -> None:
+    """A terminal repeats it some thirty times a second."""
+    _, acting, app = opened()
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("p")
+        for _ in range(30):
+            await pilot.press("enter")
+            await pilot.pause(0.03)
+        assert acting.carried == []
+        assert isinstance(app.screen, PreviewDialog)
+        await pilot.pause(REPEAT + 0.1)
+        await pilot.press("enter")
+        await shows(pilot, "1 done")
+        assert len(acting.carried) == 1

@@ -8,6 +8,8 @@ from tui.dialogs.sheet import SheetDialog
 
 LOOK = 0.3
 """Seconds that something is on screen until a key can answer it."""
+REPEAT = 0.15
+"""Seconds within which another Enter is one that is held down: it answers nothing."""
 
 
 class SeenFirst(SheetDialog):
@@ -16,6 +18,7 @@ class SeenFirst(SheetDialog):
     def __init__(self) -> None:
         super().__init__()
         self._open_at = 0.0
+        self._entered_at = float("-inf")
 
     @property
     def was_seen(self) -> bool:
@@ -23,8 +26,12 @@ class SeenFirst(SheetDialog):
         return time.monotonic() >= self._open_at
 
     def holds(self, key: events.Key) -> bool:
-        """Drop what is typed too early."""
-        return key.key != "escape" and not self.was_seen
+        """Drop what is typed too early, and what a key that is held down repeats."""
+        if key.key != "enter":
+            return key.key != "escape" and not self.was_seen
+        now = time.monotonic()
+        last, self._entered_at = self._entered_at, now
+        return not self.was_seen or now - last < REPEAT
 
     def look_first(self) -> None:
         """Take no key from now until what is drawn next was on screen for a moment."""
