@@ -11,7 +11,7 @@ from core.act.order import Instance, Order, OrderState, Outcome
 from core.act.plan import Plan, Step, unmet
 from core.act.planner import Planner, Progress
 from core.act.resolver import Resolver
-from core.act.undoing import as_undo, undoing_of
+from core.act.undoing import as_undo, undo_title, undoing_of
 from core.act.wanted import Wanted
 from core.ctl.versions import features
 from core.errors import NotConfirmed, StorageError, UsageWrong
@@ -171,7 +171,8 @@ class Acting:
             undoing = undoing_of(orders, operator, but=passed)
             if not undoing.orders:
                 break
-            plan = await self.plan_of("undo", undoing.wishes, reason="undo")
+            title = undo_title(undoing, self._asker.fleet)
+            plan = await self.plan_of(title, undoing.wishes, reason="undo")
             if plan.sent or any(_speaks_against(step) for step in plan.steps):
                 return as_undo(plan, undoing)
             passed.append(undoing.plan)  # it is as before already, or over

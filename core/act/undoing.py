@@ -4,13 +4,16 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from core.act import names
 from core.act.action import Action, Verb
 from core.act.basis import name_of
 from core.act.order import Basis, Order, OrderState
 from core.act.plan import Plan, Step
 from core.act.planner import Wish
+from core.fleet import Fleet
 from core.ids import Address
 from core.text import shown
+from core.views.format import plural
 
 _MARK = "undo-"
 """What the id of a plan begins with that takes another one back."""
@@ -62,6 +65,16 @@ def undoing_of(orders: Sequence[Order], operator: str, *, but: Collection[str] =
             plan = order.plan
             found.append(order)
     return Undoing(plan, tuple(found))
+
+
+def undo_title(undoing: Undoing, fleet: Fleet) -> str:
+    """Return what the plan is called that takes these orders back: what is undone, of what."""
+    first = undoing.orders[0]
+    now = " now" if first.action.now else ""
+    targets = {order.target for order in undoing.orders}
+    one = f"{names.name_of(first.target, fleet)} on {names.where_of(first.target, fleet)}"
+    whose = one if len(targets) == 1 else plural(len(targets), "target")
+    return f"Undo {first.action.verb}{now}: {whose}"
 
 
 def undo_wishes(orders: Sequence[Order], operator: str) -> tuple[Wish, ...]:

@@ -74,6 +74,7 @@ def test_a_yes_does_it_a_repeat_is_a_noop_and_undo_takes_it_back(home: Home, one
     assert again.json["targets"][0]["outcome"]["state"] == "noop"
     undone = home.run("undo", "--yes")
     assert (undone.status, undone.err) == (0, "")
+    assert undone.out.startswith("Undo pause: turns on here: reaches")
     assert paused(one) is None
     orders = home.run("journal", "--json").json["orders"]
     assert [order["action"]["verb"] for order in orders] == ["resume", "pause"]

@@ -103,6 +103,7 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
         # What was done is taken back.
         await pilot.press("u")
         await previewed(pilot, "ctl task resume")
+        assert "Undo pause: turns on" in screen_text(app)
         await pilot.press("y", "enter")
         await shows(pilot, "1 done")
         assert await until(lambda: not one.task()["paused"], "resumed")
@@ -112,7 +113,9 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
         # A knob is read, edited, previewed and set, with the reason in the log.
         await pilot.press("c")
         await shows(pilot, "max samples")
-        await pilot.press("enter", "backspace", "0", "enter")
+        await pilot.press("enter")
+        await shows(pilot, "take it")
+        await pilot.press("backspace", "0", "enter")
         await shows(pilot, "takes a whole number from 1")
         await pilot.press("backspace", "3", "enter")
         await shows(pilot, "2 → 3")

@@ -181,14 +181,14 @@ class ConfigDialog(SheetDialog):
             note = f"{knob.note}; " if knob.note else ""
             what = knob.fixed or f"{note}takes {knob.allowed}"
             yield (Span(knob.label, "key"), said(f"  {what}", "dim"))
-        if self._reason.value and not self._reason.has_focus:
+        if self._reason.value and not self.is_typing(self._reason):
             yield (said("reason  ", "dim"), Span(shown(self._reason.value, 300)))
         if self._wanted:
             yield (said(f"{plural(len(self._wanted), 'change')} not sent yet", "look"),)
 
     def keys(self) -> Iterator[tuple[str, str]]:
         """Return the keys that do something now."""
-        if self._value.has_focus or self._reason.has_focus:
+        if self.is_typing(self._value) or self.is_typing(self._reason):
             yield from [("Enter", "take it"), ("Esc", "leave it")]
             return
         if self._knobs:
@@ -201,7 +201,7 @@ class ConfigDialog(SheetDialog):
 
     def action_move(self, by: int) -> None:
         """To another knob."""
-        if self._value.has_focus or self._reason.has_focus:
+        if self.is_typing(self._value) or self.is_typing(self._reason):
             return
         self._at = max(0, min(self._at + by, len(self._knobs) - 1))
         self._said = Shown("")
@@ -264,7 +264,7 @@ class ConfigDialog(SheetDialog):
 
     def action_preview(self) -> None:
         """Go on to the preview of what is edited."""
-        if self._value.has_focus or self._reason.has_focus:
+        if self.is_typing(self._value) or self.is_typing(self._reason):
             return
         if not self._wanted:
             self._said = Shown("nothing is edited yet: Enter edits the knob under the cursor")
@@ -278,7 +278,7 @@ class ConfigDialog(SheetDialog):
 
     def action_leave(self) -> None:
         """Leave the line that is typed in, else the dialog."""
-        line = next((each for each in (self._value, self._reason) if each.has_focus), None)
+        line = next((each for each in (self._value, self._reason) if self.is_typing(each)), None)
         if line is None:
             self.dismiss(None)
         else:

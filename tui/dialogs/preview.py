@@ -199,16 +199,16 @@ class PreviewDialog(SeenFirst):
         if self._phase == "asking":
             yield from [("h", "hurry"), ("Esc", "stop")]
             return
-        if self._is_reasoning:
+        if self.is_typing(self._reason):
             yield from [("Enter", "keep the reason"), ("Tab", "other keys"), ("Esc", "leave it")]
             return
         if plan is not None and sent:
             yield from self._confirming(plan)
-        if plan is not None and not self._words.has_focus:
+        if plan is not None and not self.is_typing(self._words):
             yield from self._looking(plan, sent=sent)
-        if self._phase in {"plan", "failed"} and not self._words.has_focus:
+        if self._phase in {"plan", "failed"} and not self.is_typing(self._words):
             yield "g", "ask again"
-        if self._phase == "orders" and not self._words.has_focus:
+        if self._phase == "orders" and not self.is_typing(self._words):
             if self._carrying is not None and not self._carrying.is_running:
                 yield ("Enter" if plan is None else "D"), "dismiss"
             if self._levers.next_after(self._carrying) is not None:
@@ -232,11 +232,6 @@ class PreviewDialog(SeenFirst):
         if any(step.preview is not None and step.preview.withheld for step in plan.steps):
             yield "!", "withhold" if self._reveal else "show text"
 
-    @property
-    def _is_reasoning(self) -> bool:
-        """Whether the reason is typed: the line's own `has_focus` comes only later."""
-        return self.focused is self._reason
-
     def draw(self, *, from_top: bool = False) -> None:
         """Draw what stands now."""
         plan = self._plan
@@ -244,7 +239,7 @@ class PreviewDialog(SeenFirst):
         self._words.display = wants_words
         if wants_words and plan is not None:
             self._words.placeholder = plan.words
-        if not self._is_reasoning:
+        if not self.is_typing(self._reason):
             self._reason.display = False
         super().draw(from_top=from_top)
 
@@ -303,9 +298,9 @@ class PreviewDialog(SeenFirst):
         """From the words that confirm to the reason, to the keys, and round again."""
         if not (self._plan is not None and self._plan.sent):
             return
-        if self._words.has_focus:
+        if self.is_typing(self._words):
             self.action_reason()
-        elif self._is_reasoning:
+        elif self.is_typing(self._reason):
             self.set_focus(None)
             self.draw()
         else:

@@ -82,6 +82,10 @@ class SheetDialog(Dialog[None]):
         made.display = False
         return made
 
+    def is_typing(self, line: Input) -> bool:
+        """Whether the keys go to that line. Its own `has_focus` comes true only later."""
+        return self.focused is line
+
     def composed(self, *lines: Input) -> ComposeResult:
         """Lay out the box."""
         self._typed = lines
