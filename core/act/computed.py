@@ -51,9 +51,12 @@ def interrupt_preview(seen: Seen, process: Process, *, is_ours: bool) -> Preview
         return Refusal("noop", "all its tasks are finished: release it instead of interrupting it")
     flying = sum(row.samples.in_flight or 0 for row in seen.running)
     queued = sum(row.samples.queued or 0 for row in seen.running)
+    is_one = flying == 1
+    cut = f"{plural(flying, 'sample')} in flight {'is' if is_one else 'are'} cut off and written"
+    logs = "1 log ends" if len(seen.running) == 1 else f"{len(seen.running)} logs end"
     said = (
-        f"finalising: {plural(flying, 'sample')} in flight are cut off and written as cancelled,"
-        f" {queued} queued never run, {plural(len(seen.running), 'log')} end as cancelled,"
+        f"finalising: {f'{cut} as cancelled' if flying else 'nothing is in flight'},"
+        f" {queued} queued never run, {logs} as cancelled,"
         f"{_never_started(seen)} then the process ends"
     )
     if is_ours:
