@@ -102,7 +102,8 @@ def _unusable(process: Process, words: Sequence[str]) -> str | None:
         return "its command line holds characters that can't be shown"
     if process.cwd is None:
         return "its working folder is not known"
-    return None
+    is_odd = not process.cwd.startswith("/") or "=" in words[0]
+    return "a shell would read its command line as something else" if is_odd else None
 
 
 def _verb_at(words: Sequence[str]) -> int | None:

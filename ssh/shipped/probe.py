@@ -758,6 +758,14 @@ class Looker(threading.Thread):
         return at, took, status, body, error
 
     def carry_out(self, request):
+        process = self.process
+        if request.method != "GET" and start_of(process.pid, process.started_at) != process.start:
+            # The socket's name holds the pid alone: what listens there now may be another eval.
+            with self.wake:
+                self.asking = None
+            error = "not sent: pid %d is another process now" % process.pid
+            self.probe.answer(request, None, error, b"", 0.0)
+            return
         at, took, status, body, error = self.timed(request.method, request.path, request)
         with self.wake:
             self.asking = None

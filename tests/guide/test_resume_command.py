@@ -1,5 +1,9 @@
 """The command that resumes a parked run, from what is known of its process."""
 
+import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,3 +100,37 @@ def test_tasks_that_have_not_begun_are_in_no_log_of_a_plain_eval() -> None:
 def test_our_own_spec_comes_first() -> None:
     found = resume_command(process(), (), from_spec="evalroom resume run-1")
     assert found.command == "evalroom resume run-1"
+
+
+@pytest.mark.parametrize("how", [{"cwd": "-"}, {"cwd": "runs"}, {}])
+def test_what_a_shell_would_take_for_something_else_is_no_command(how: dict[str, Any]) -> None:
+    """`cd -` goes elsewhere, and `X=/inspect eval` runs the shell's own `eval`."""
+    first = "inspect" if how else "X=/bin/inspect"
+    assert "a shell would read" in built(first, "eval-set", "ctf.py", **how).why_not
+
+
+HOSTILE = (
+    "$(touch owned)", "`touch owned`", "a; touch owned", "a' && touch owned '", '"', "~", "*",
+    "x=y", "a b", "#", "!!", "%s", "-", "--", "&", "|", ">owned", "$HOME", "é", "",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash", "fish"])
+def test_hostile_words_reach_inspect_as_they_were_in_any_shell(tmp_path: Path, shell: str) -> None:
+    folder = tmp_path / "a; touch owned $(x)"
+    folder.mkdir()
+    python = folder / "py thon"
+    python.write_text(
+        f"#!{sys.executable}\nimport json, os, sys\n"
+        'print(json.dumps([os.getcwd(), os.environ["XDG_DATA_HOME"], sys.argv[1:]]))\n'
+    )
+    python.chmod(0o755)
+    words = ("inspect", "eval-set", "ctf.py", "--log-dir", "l", *HOSTILE)
+    found = built(*words, cwd=str(folder), python=str(python), data_dir="/d'; touch owned")
+    done = subprocess.run(
+        [shell, "-c", found.command], check=True, capture_output=True, cwd=tmp_path
+    )
+    cwd, data_dir, given = json.loads(done.stdout)
+    assert (cwd, data_dir) == (str(folder), "/d'; touch owned")
+    assert given == ["-m", "inspect_ai", "eval-set", "--detach", *words[2:]]
+    assert not list(tmp_path.rglob("owned"))
