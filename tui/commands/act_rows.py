@@ -24,11 +24,18 @@ def plan_lines(plan: Plan, *, content: bool) -> list[str]:
         lines += ["", *(_together(steps) if len(steps) >= _ALIKE else _each(steps))]
         if content:
             lines += [line for step in steps for line in _content(step)]
-    if plan.others:
+    if plan.others and len(plan.sent) > 1:
         lines += ["", f"{plan.others} of them launched by somebody else"]
     for why, number in skipped(plan.steps):
-        lines += ["", f"left out, {number}: {why}"]
+        lines += ["", f"left out, {number}: {why}", f"  {_left_out(plan, why)}"]
     return lines
+
+
+def _left_out(plan: Plan, why: str) -> str:
+    steps = [step for step in plan.steps if step.refusal and step.refusal.sentence == why]
+    names = [f"{step.where} {step.name}" for step in steps[:_NAMED]]
+    more = len(steps) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more else "")
 
 
 def _likeness(step: Step) -> tuple[str, str]:
