@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]
@@ -13,6 +14,7 @@ from inspect_ai._util.config import parse_cli_args
 from core.launch.script import Start, script
 from core.launch.spec_file import check_spec
 from core.launch.spec_text import spec_file
+from core.launch.starter import STARTER
 from core.launch.yaml_words import plain, word_value, yaml_value
 from tests.support.specs import SMOKE
 
@@ -103,3 +105,24 @@ def _typed(value: Any) -> Any:
     if isinstance(value, list):
         return [_typed(each) for each in plain(value)]
     return type(value).__name__, value
+
+
+@pytest.mark.parametrize("source", ["-", "file"])
+def test_secrets_are_read_once_and_variables_of_inspect_go(source: str, tmp_path: Path) -> None:
+    given = json.dumps({"A_KEY": "it's\n$(x)"})
+    file = tmp_path / "secrets"
+    file.write_text(given)
+    dump = "import json, os, sys; print(json.dumps([dict(os.environ), sys.stdin.read()]))"
+    where = "-" if source == "-" else str(file)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", STARTER, "INSPECT_STAYS", "A_KEY", where, sys.executable,
+         "-c", dump],
+        input=f"{given}\nmore", text=True, capture_output=True, timeout=30, check=False,
+        env={"INSPECT_STAYS": "1", "INSPECT_GOES": "1", "OTHER": "1"},
+    )  # fmt: skip
+    environ, rest = json.loads(done.stdout)
+    assert environ["A_KEY"] == "it's\n$(x)"
+    assert {"INSPECT_STAYS", "OTHER"} <= set(environ)
+    assert "INSPECT_GOES" not in environ
+    assert rest == ""
+    assert file.exists() is (source == "-")
