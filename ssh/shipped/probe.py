@@ -1925,7 +1925,10 @@ class Headers(threading.Thread):
             with self.wake:
                 while not self.queue:
                     self.wake.wait()
-                request, python = self.queue.popleft()
+                # An operator who waits gives up before the desk's own reading does.
+                first = min(self.queue, key=lambda entry: entry[0].end)
+                self.queue.remove(first)
+                request, python = first
             at, begun = time.time(), time.monotonic()
             status, body, error = None, b"", None
             argv = [python, "-m", "inspect_ai", "log", "dump", "--header-only", "--", request.path]

@@ -1,0 +1,33 @@
+"""Headers of logs are read one after another; who gives up first comes first."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.support.evals import wait_until
+from tests.support.probe_module import probe_module
+
+
+class Answers:
+    """Stands in for the probe: keeps which requests were answered."""
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+
+    def answer(self, request: Any, *told: object) -> None:
+        """Keep one."""
+        del told
+        self.ids.append(request.id)
+
+
+def test_a_header_that_somebody_waits_for_is_read_before_those_that_may_take_long(
+    tmp_path: Path,
+) -> None:
+    probe, answers = probe_module(), Answers()
+    headers = probe.Headers(answers)
+    for number, deadline in enumerate((60, 60, 20), start=1):
+        head = {"id": number, "path": str(tmp_path / "no.eval"), "deadline": deadline}
+        headers.ask(probe.Request(head, "GET"), sys.base_prefix + "/none/python")
+    headers.start()
+    wait_until(lambda: len(answers.ids) == 3, "all are answered")
+    assert answers.ids == [3, 1, 2]
