@@ -5,6 +5,7 @@ EvalroomError                 what happened, where, what to do next
 ├── SpecWrong                 a launch spec, with its field (and line)
 │   └── OnErrorMissing        what happens on an error is asked for, never assumed
 ├── UsageWrong                a command's words are off (exit 2)
+│   ├── NothingToDo           an action finds nothing that it is for (exit 0: it is so already)
 │   └── TargetUnclear         a TARGET that fits none, or several
 ├── NotConfirmed               an action that asks for a yes, or for words (exit 4)
 ├── NobodyReached             no machine answered, so nothing is known (exit 3)
@@ -61,6 +62,10 @@ class OnErrorMissing(SpecWrong):
 
 class UsageWrong(EvalroomError):
     """The words of a command are off (exit status 2)."""
+
+
+class NothingToDo(UsageWrong):
+    """What an action is for is not there now: no errored sample to requeue."""
 
 
 class TargetUnclear(UsageWrong):

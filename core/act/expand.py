@@ -6,7 +6,7 @@ from core.act.action import Action, Scope, Verb, offers_on
 from core.act.look import Asker
 from core.act.requests import apart
 from core.ctl import reads
-from core.errors import AnswerMalformed, RequestFailed, UsageWrong
+from core.errors import AnswerMalformed, NothingToDo, RequestFailed, UsageWrong
 from core.fleet import Fleet
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.model.process import ProcessState
@@ -86,22 +86,21 @@ async def wishes_of(asker: Asker, action: Action, places: Sequence[Place]) -> tu
     several requests.
 
     Raises:
-        UsageWrong: The action is none of such a place, or there is nothing to act on.
+        UsageWrong: The action is none of such a place, or there is nothing to act on
+            (`NothingToDo`: no sample is errored).
         RequestFailed: A task's errored samples can't be listed.
     """
     targets: dict[Target, None] = {}
     for place in places:
         for target in await _targets(asker, action, place):
             targets[target] = None
+    if not targets and action.verb is Verb.REQUEUE:
+        raise NothingToDo(
+            "no sample there is errored now", "mark samples, or name one, to requeue others"
+        )
     if not targets:
-        raise UsageWrong(*_nothing(action))
+        raise UsageWrong("there is nothing there to act on", "select a row, or name a target")
     return tuple((one, target) for target in targets for one in apart(action))
-
-
-def _nothing(action: Action) -> tuple[str, str]:
-    if action.verb is Verb.REQUEUE:
-        return "no sample there is errored now", "mark samples, or name one, to requeue others"
-    return "there is nothing there to act on", "select a row, or name a target"
 
 
 async def _targets(asker: Asker, action: Action, place: Place) -> tuple[Target, ...]:

@@ -189,3 +189,9 @@ def test_where_no_machine_answers_it_ends_with_3(home: Home) -> None:
     ran = home.run("act", "pause", "turns", "--yes", "--json")
     assert ran.status == 3
     assert ran.json["targets"] == []
+
+
+def test_a_requeue_where_nothing_is_errored_is_a_noop(home: Home) -> None:
+    ran = home.run("act", "requeue", "turns", "--errored", "--yes", "--json")
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.json["targets"] == []

@@ -12,7 +12,7 @@ from core.act.hands import Told
 from core.act.order import Order, OrderState, Outcome
 from core.act.plan import Plan
 from core.act.targets import Aim, action_named, places_of
-from core.errors import NotConfirmed, UsageWrong
+from core.errors import NotConfirmed, NothingToDo, UsageWrong
 from core.events import OrderEnded
 from core.text import shown
 from tui.commands.act_rows import act_answer, outcome_lines, plan_lines
@@ -91,7 +91,18 @@ async def act(desk: Looker, acting: Acting, action: Action, aim: Aim, asked: Ask
     if not any(map(is_reached, desk.fleet.machines.values())):
         return _nobody(desk, action, asked)
     places = places_of(aim, action, desk.fleet)
-    plan = await acting.plan(title_of(action, places), action, places, reason=asked.reason)
+    hurry = asyncio.Event()
+    hurry.set()  # nobody is there to press the key that hurries
+    try:
+        plan = await acting.plan(
+            title_of(action, places), action, places, reason=asked.reason, hurry=hurry
+        )
+    except NothingToDo as nothing:
+        if asked.as_json:
+            print_json({"action": str(action.verb), "dry_run": asked.dry_run, "targets": []})
+        else:
+            print_lines([nothing.message])
+        return 0
     return await finish(desk, acting, plan, asked)
 
 
