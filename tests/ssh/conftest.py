@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.evals import short_folder
 from tests.support.sshd import Sshd, running
 
 
@@ -12,6 +13,13 @@ from tests.support.sshd import Sshd, running
 def sshd() -> Iterator[Sshd]:
     with running() as server:
         yield server
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder with a short path: a control socket's must stay under 108 bytes."""
+    with short_folder() as folder:
+        yield folder
 
 
 @pytest.fixture(autouse=True)

@@ -99,6 +99,8 @@ def test_the_passphrase_is_typed_to_ssh_and_the_link_goes_over_its_master(desk: 
         assert tmux.title().startswith("evalroom")
         assert desk.master("check")
         tmux.keys("?")
+        tmux.until("Esc closes")
+        tmux.keys("PageDown")
         tmux.until("answer it here")
 
 
