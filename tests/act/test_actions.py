@@ -226,6 +226,33 @@ async def by_hand(one: Eval, command: str) -> None:
     assert done.returncode == 0, (command, done.stdout, done.stderr)
 
 
+async def test_three_latches_hold_a_task_each_by_itself(long_eval: Eval) -> None:
+    """Task, process and model: resuming one leaves the others, and its preview says so."""
+    async with acting_on_eval(long_eval) as acted:
+        task = await acted.task(long_eval, "turns")
+        model = ModelKey(task.process, "mock/talker")
+        for target, action in ((task, _HARD), (task.process, _SOFT), (model, _SOFT)):
+            assert (await acted.one(action, target))[0] is OrderState.DONE
+        row = _row(long_eval, task)
+        assert sorted(row["paused"]) == ["model", "process", "task"]
+        assert row["paused_now"] == ["task"]
+        await eventually(lambda: _row(long_eval, task)["held"], "samples are held")
+        assert not _row(long_eval, task)["quiesced"]
+
+        [step] = (await acted.plan(_RESUME, task.process)).steps
+        assert step.preview is not None
+        assert "still holds it" in step.preview.sentence
+        for target, left in (
+            (task.process, ["model", "task"]), (task, ["model"]), (model, []),
+        ):  # fmt: skip
+            assert (await acted.one(_RESUME, target))[0] is OrderState.DONE
+            assert sorted(_row(long_eval, task)["paused"] or []) == left
+
+        assert (await acted.one(_SOFT, task))[0] is OrderState.DONE
+        assert _row(long_eval, task)["paused_now"] is None
+        assert (await acted.one(_RESUME, task))[0] is OrderState.DONE
+
+
 # What can't be undone: one sample by an order, its twin by the shown command
 
 

@@ -5,9 +5,15 @@ from typing import Any
 
 import pytest
 
+from core.act.action import Action, Verb, offer_of
+from core.act.hands import Told
+from core.act.order import OrderState, Outcome
+from core.act.plan import Step
 from core.ctl import routes
+from core.ids import MachineName, ProcessKey
 from tests.support.commands import Home, machine
 from tests.support.evals import Eval, running_evals
+from tui.commands.act import status_of
 
 pytestmark = [pytest.mark.xdist_group("acted_by_command"), pytest.mark.timeout(120)]
 
@@ -182,6 +188,37 @@ def test_an_action_on_the_wrong_kind_of_thing_says_what_to_name(home: Home, one:
     ran = home.run("act", "drain", "here:", "--dry-run")
     assert ran.status == 2
     assert "machine:task-id" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("states", "status"),
+    [
+        (["done", "noop"], 0),
+        (["done", "failed"], 1),
+        (["unknown"], 1),
+        (["done", "refused"], 4),
+        (["done", None], 4),
+        (["refused", "failed"], 1),
+    ],
+)
+def test_the_exit_status_tells_how_the_orders_ended(states: list[str | None], status: int) -> None:
+    """None stands for a target that changed since its preview."""
+    target = ProcessKey(MachineName("here"), 7, "s")
+    action = Action(verb=Verb.KEEP)
+    offer = offer_of(action, "process")
+    assert offer is not None
+    step = Step(
+        target=target, action=action, offer=offer, name="7", where="here", command="c", basis={}
+    )
+    told = [
+        Told(
+            index=index,
+            step=step,
+            outcome=None if state is None else Outcome(state=OrderState(state), message="m"),
+        )
+        for index, state in enumerate(states)
+    ]
+    assert status_of(told) == status
 
 
 def test_where_no_machine_answers_it_ends_with_3(home: Home) -> None:

@@ -149,7 +149,7 @@ async def finish(desk: Looker, acting: Acting, plan: Plan, asked: Asked) -> int:
         print_json(act_answer(plan, told, dry_run=False, content=asked.content))
     else:
         print_lines(["", *outcome_lines(told)])
-    return _status(told)
+    return status_of(told)
 
 
 def _say_left(desk: Looker, acting: Acting) -> None:
@@ -228,7 +228,7 @@ def _status_of_preview(plan: Plan) -> int:
     return REFUSED if refused and not plan.sent else 0
 
 
-def _status(told: Sequence[Told]) -> int:
+def status_of(told: Sequence[Told]) -> int:
     """All done or no-op: 0. None reachable: 3. Nothing sent, refused or changed: 4. Else 1."""
     good = {OrderState.DONE, OrderState.NOOP}
     if told and all(_is_out_of_reach(each) for each in told):
