@@ -122,6 +122,7 @@ async def test_after_a_restart_it_goes_on_where_it_stood_and_sent_nothing_by_its
         assert [frame.kind for frame in here.acted.sent] == ["send", "signal"]
 
 
+@pytest.mark.slow
 async def test_without_a_known_command_it_pauses_and_flushes_and_interrupts_nothing(
     evals: Evals, tmp_path: Path
 ) -> None:
@@ -143,6 +144,7 @@ async def test_without_a_known_command_it_pauses_and_flushes_and_interrupts_noth
         assert one.task()["process_paused"]
 
 
+@pytest.mark.slow
 async def test_what_is_resumed_before_the_interrupt_is_waited_for_again(
     evals: Evals, tmp_path: Path
 ) -> None:

@@ -136,6 +136,7 @@ def test_a_script_without_its_secret_starts_nothing(home: Home) -> None:
     assert not (home.folder / ".local").exists()
 
 
+@pytest.mark.slow
 def test_hostile_values_arrive_byte_for_byte(home: Home) -> None:
     code = home.folder / "it's $(x) ünï"
     code.mkdir()
@@ -179,6 +180,7 @@ for folder, words in json.load(sys.stdin):
 """
 
 
+@pytest.mark.slow
 def test_what_happens_on_an_error_is_what_is_attempted(home: Home) -> None:
     """Ten samples, one at a time, the first of which fails: counted is how often that one ran."""
     cases: dict[str, tuple[tuple[str, ...], int, bool, str, int]] = {
@@ -230,6 +232,7 @@ failing = 1
     assert seen == {name: case[1:4] for name, case in cases.items()}
 
 
+@pytest.mark.slow
 def test_the_built_in_tasks_tell_their_scores_in_advance(home: Home) -> None:
     rates = (0, 0.25, 0.333, 1)
     tasks = Path(__file__).parents[2] / "ssh" / "shipped" / "tasks"
