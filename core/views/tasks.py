@@ -218,8 +218,8 @@ TASK_FIELDS = Fields[TaskLine](
         field("done", _done_cell, _done, align="right", width=7),
         field(
             "err",
-            lambda line: fmt.counted(line.task.row.samples.errored, "hand", zero="dim"),
-            lambda line: line.task.row.samples.errored,
+            lambda line: fmt.counted(line.task.progress.errored, "hand", zero="dim"),
+            lambda line: line.task.progress.errored,
             align="right",
             width=3,
             rank=1,

@@ -168,6 +168,16 @@ def test_what_a_gone_process_did_last_is_told_by_its_log() -> None:
     assert (text(row, "done"), text(row, "progress")) == ("100/100", "[1.00]")
 
 
+def test_what_errored_after_the_last_look_is_counted_from_the_log() -> None:
+    fleet = fleet_after(
+        process_gone(),
+        log_read("success", completed_samples=99, total_samples=100),
+        fleet=_tasks(task_row(done=98)),
+    )
+    [row] = tasks_table(fleet, NOW).rows
+    assert (text(row, "done"), text(row, "err")) == ("99/100", "1")
+
+
 def test_a_task_behind_a_lost_link_is_unknown_and_ages() -> None:
     fleet = fleet_after(link(LinkState.DOWN, at=NOW + 5), fleet=_tasks(task_row(done=5)))
     [row] = tasks_table(fleet, NOW + 125).rows

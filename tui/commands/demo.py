@@ -282,7 +282,7 @@ def report(fleet: Fleet, demo: Demo, took: float) -> list[str]:
                 shown(task.row.task),
                 str(task.state),
                 scored,
-                fmt.count(task.row.samples.errored),
+                fmt.count(task.progress.errored),
                 fmt.count(again),
                 fmt.count(task.row.total_tokens or 0),
                 scores or "none",
