@@ -175,7 +175,7 @@ def test_what_errored_after_the_last_look_is_counted_from_the_log() -> None:
         fleet=_tasks(task_row(done=98)),
     )
     [row] = tasks_table(fleet, NOW).rows
-    assert (text(row, "done"), text(row, "err")) == ("99/100", "1")
+    assert (text(row, "done"), text(row, "err")) == ("100/100", "1")
 
 
 def test_a_task_behind_a_lost_link_is_unknown_and_ages() -> None:
