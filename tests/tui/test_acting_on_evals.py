@@ -164,6 +164,7 @@ DIALOGS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_no_key_sends_anything_unconfirmed(evals: Evals) -> None:
     one = start(evals, turns=2000)
     async with room_on(one) as (pilot, app, acted):
