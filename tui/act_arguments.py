@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 
-from core.act.action import OFFERS
+from core.act.action import CLEARABLE, OFFERS
 
 KNOBS = {
     "max_samples": 1, "max_tasks": 1, "max_sandboxes": 1, "max_subprocesses": 1,
@@ -12,9 +12,6 @@ KNOBS = {
     "max_retries": 0,
 }  # fmt: skip
 """Every knob by the name that `inspect ctl config` has for it, and its least value."""
-CLEARABLE = frozenset(KNOBS) - {
-    "max_sandboxes", "max_subprocesses", "max_connections", "log_buffer", "log_shared",
-}  # fmt: skip
 
 
 def option_of(knob: str) -> str:

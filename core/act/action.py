@@ -282,3 +282,11 @@ OFFERS: tuple[Offer, ...] = (
     ),
 )  # fmt: skip
 """In the order of the menus."""
+
+CLEARABLE = frozenset(
+    {
+        "max_samples", "max_tasks", "timeout", "attempt_timeout", "stream_idle_timeout",
+        "max_retries", "time_limit", "token_limit", "message_limit",
+    }
+)  # fmt: skip
+"""Knobs whose override can be taken away again."""

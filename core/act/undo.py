@@ -1,6 +1,6 @@
 """What takes an action back, as far as anything does."""
 
-from core.act.action import Action, Change, Verb
+from core.act.action import CLEARABLE, Action, Change, Verb
 from core.act.basis import name_of
 from core.act.order import Basis
 from core.ids import ProcessKey, SampleKey, Target
@@ -45,15 +45,6 @@ def _former(action: Action, basis: Basis) -> Action | None:
             return None
         former.append(Change(change.knob, value, change.key, change.model))
     return Action(verb=Verb.CONFIG, changes=tuple(former))
-
-
-CLEARABLE = frozenset(
-    {
-        "max_samples", "max_tasks", "timeout", "attempt_timeout", "stream_idle_timeout",
-        "max_retries", "time_limit", "token_limit", "message_limit",
-    }
-)  # fmt: skip
-"""Knobs whose override can be taken away again."""
 
 
 def undo_sentence(action: Action, undo: Action | None, target: Target | None = None) -> str:

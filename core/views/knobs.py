@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from core.act.action import Change
+from core.act.action import CLEARABLE, Change
 from core.act.basis import value_of
 from core.act.order import Value
-from core.act.undo import CLEARABLE
 from core.model.knobs import ConfigView, LimitView
 from core.text import Shown, shown
 from core.views.format import count

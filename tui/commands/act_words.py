@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from core.act.acting import Acting
-from core.act.action import Change
+from core.act.action import CLEARABLE, Change
 from core.act.targets import Aim
 from core.errors import UsageWrong
 from core.text import shown
-from tui.act_arguments import CLEARABLE, KNOBS, option_of
+from tui.act_arguments import KNOBS, option_of
 from tui.commands.act import Asked, act, action_of, config_set, undo
 from tui.commands.looking import Looker
 
