@@ -4,7 +4,6 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,10 @@ from core.guide.guide import Guide
 from core.text import shown
 from storage.about import column_text
 from storage.database import Database
+from storage.glance import glance
 from storage.instance import is_alive
 from storage.orders import IsAlive
-from storage.schema import check_owner
 
-_PATIENCE = 5.0
 """Seconds that a look waits for another program that holds the file."""
 _SELECT = "SELECT id, ended_at, host, boot, desk_pid, desk_start, operator, body FROM guide"
 _LISTED = f"{_SELECT} ORDER BY ended_at IS NULL DESC, at DESC, rowid DESC LIMIT ?"
@@ -157,17 +155,8 @@ def read_guides(path: Path, limit: int) -> tuple[Guide, ...]:
     Raises:
         StorageError: It can't be read, or is none of ours; it is left as it is.
     """
-    if not path.exists():
-        return ()
-    place = shown(str(path), 1_000)
-    address = f"{path.absolute().as_uri()}?mode=ro"
-    try:
-        with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as connection:
-            connection.row_factory = sqlite3.Row
-            check_owner(connection, path)
-            known = "SELECT count(*) AS count FROM sqlite_master WHERE name = 'guide'"
-            if not connection.execute(known).fetchone()["count"]:
-                return ()
-            return tuple(_understood(connection.execute(_LISTED, (limit,)).fetchall()))
-    except sqlite3.Error as error:
-        raise StorageError(f"the history {place} can't be read: {error}") from error
+
+    def listed(connection: sqlite3.Connection) -> tuple[Guide, ...]:
+        return tuple(_understood(connection.execute(_LISTED, (limit,)).fetchall()))
+
+    return glance(path, "guide", listed, ())

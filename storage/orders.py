@@ -4,17 +4,15 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from core.act.order import Instance, Order, Outcome
 from core.act.wanted import Wanted
-from core.errors import StorageError
 from core.ids import MachineName
-from core.text import shown
 from storage.about import column_text
 from storage.database import Database
+from storage.glance import glance
 from storage.instance import is_alive
 from storage.order_rows import (
     INSERT,
@@ -27,9 +25,7 @@ from storage.order_rows import (
     selected,
     understood,
 )
-from storage.schema import check_owner
 
-_PATIENCE = 5.0
 """Seconds that a look waits for another program that holds the file."""
 
 IsAlive = Callable[[Instance, Instance], bool | None]
@@ -155,15 +151,4 @@ def read_orders(path: Path, wanted: Wanted) -> tuple[Order, ...]:
     Raises:
         StorageError: It can't be read, or is none of ours; it is left as it is.
     """
-    if not path.exists():
-        return ()
-    place = shown(str(path), 1_000)
-    address = f"{path.absolute().as_uri()}?mode=ro"
-    try:
-        with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as connection:
-            check_owner(connection, path)
-            known = "SELECT count(*) FROM sqlite_master WHERE name = 'orders'"
-            [(count,)] = connection.execute(known).fetchall()
-            return selected(connection, wanted) if count else ()
-    except sqlite3.Error as error:
-        raise StorageError(f"the history {place} can't be read: {error}") from error
+    return glance(path, "orders", lambda connection: selected(connection, wanted), ())
