@@ -5,11 +5,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from core.act.requests import Request
 from core.advance import advance
 from core.config import WatchConfig
 from core.desk_findings import recording_stopped, storage_failed, storage_works
-from core.errors import NotThere, StorageError
+from core.errors import StorageError
 from core.events import (
     Event,
     LinkChanged,
@@ -34,9 +33,9 @@ from core.log_reading import LogReader
 from core.looking import has_ended, looked_at, turns
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
-from core.ports import Clock, Heard, Keeping, Reply, Show, SignIn, Station
+from core.ports import Clock, Heard, Keeping, Show, Station
+from core.reaching import Reaching
 from core.showing import Showing
-from core.watch.logs import header_frame
 from core.watching import Watching
 
 MINUTE = 60.0
@@ -51,7 +50,7 @@ _LARGE = 256 * 1024
 _QUIET = (LinkHeard, LooksUnchanged, MachineRead, TimePassed)
 
 
-class Desk:
+class Desk(Reaching):
     """One room over many machines. All of it runs in one event loop.
 
     Args:
@@ -81,7 +80,7 @@ class Desk:
         self._watch = watch
         self._keeping = keeping
         self._record = record
-        self._stations = {station.machine: station for station in stations}
+        super().__init__(stations)
         self._watchers = {name: watching.watcher(name, watch) for name in self._stations}
         self._readers = {
             name: LogReader(name, station, watching) for name, station in self._stations.items()
@@ -153,58 +152,6 @@ class Desk:
                 self._steered.pop(key.machine, None)
         self._focus = task
         self._woken.set()
-
-    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
-        """GET `path` of a process's control channel.
-
-        Raises:
-            RequestFailed: No answer (see `Station.request`).
-        """
-        station = self._station(process)
-        head = {"pid": process.pid, "start": process.start, "path": path, "deadline": deadline}
-        return await station.request(Frame("get", head), deadline=deadline)
-
-    async def send(self, process: ProcessKey, request: Request, *, deadline: float) -> Reply:
-        """Send a mutation or a signal to a process, once (`core.act.look.Asker`).
-
-        Raises:
-            RequestFailed: No answer; unless it says "not sent", it may have been applied.
-        """
-        return await self._station(process).request(request.frame(process), deadline=deadline)
-
-    async def header(self, task: TaskKey, *, deadline: float) -> Reply:
-        """Have a task's log header read by that machine's own Inspect.
-
-        Raises:
-            RequestFailed: No answer.
-        """
-        if task not in self.fleet.tasks:
-            raise NotThere("that task is not known any more")
-        frame = header_frame(self.fleet, task)
-        return await self._station(task.process).request(frame, deadline=deadline)
-
-    def _station(self, process: ProcessKey) -> Station:
-        station = self._stations.get(process.machine)
-        if station is None:
-            raise NotThere(f"not sent: there is no machine {process.machine}")
-        return station
-
-    def retry(self, machine: MachineName) -> None:
-        """Try this machine's link at once."""
-        station = self._stations.get(machine)
-        if station is not None:
-            station.retry_now()
-
-    def accept_key(self, machine: MachineName, fingerprint: str) -> None:
-        """See `core.ports.Room.accept_key`."""
-        station = self._stations.get(machine)
-        if station is not None:
-            station.accept_key(fingerprint)
-
-    async def sign_in(self, machine: MachineName) -> SignIn | None:
-        """Return what the operator runs to sign in to this machine; None: nothing."""
-        station = self._stations.get(machine)
-        return await station.sign_in() if station is not None else None
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         """Return a task's points, oldest first: kept ones, then the trail in memory."""

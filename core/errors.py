@@ -20,7 +20,8 @@ EvalroomError                 what happened, where, what to do next
 │   ├── NotThere              the process, task or sample is gone
 │   ├── TooLarge              an answer over 32 MiB: narrow it
 │   ├── TooBusy               more requests than may be out at once
-│   └── Unsupported           that Inspect has no such route
+│   ├── Unsupported           that Inspect has no such route
+│   └── JobFailed             a job of a launch that a machine can't do, in its own words
 ├── AnswerMalformed           an answer that is no envelope: an error on that row only
 └── StorageError              the disk, the database
 """
@@ -171,6 +172,10 @@ class Unsupported(RequestFailed):
     ) -> None:
         super().__init__(message, advice, status=status)
         self.since = since
+
+
+class JobFailed(RequestFailed):
+    """A machine can't do a job of a launch, and says why; nothing is unknown."""
 
 
 class AnswerMalformed(EvalroomError):

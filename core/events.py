@@ -10,6 +10,7 @@ from core.act.order import Order, OrderState
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
 from core.model.process import ProcessState
+from core.model.run import Run
 from core.model.sample import Sample, SampleCounts
 from core.model.task import LogHeader, Metric, TaskRow
 
@@ -263,6 +264,14 @@ class OrderEnded:
     message: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunChanged:
+    """A run was made, seen, or stands otherwise than before."""
+
+    at: float
+    run: Run
+
+
 Event = (
     MachineNamed
     | LinkChanged
@@ -284,4 +293,5 @@ Event = (
     | SurfaceRead
     | OrderGiven
     | OrderEnded
+    | RunChanged
 )

@@ -9,6 +9,7 @@ from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
 from core.model.machine import Machine
 from core.model.process import Process
+from core.model.run import Run
 from core.model.task import Task
 
 
@@ -23,6 +24,7 @@ class Fleet:
         findings: Newest first, bounded.
         orders: Newest first, bounded: what was sent lately, from here or by another evalroom
             that ended before it knew what became of it.
+        runs: By their ids, in the order first seen, bounded.
     """
 
     at: float = 0.0
@@ -31,3 +33,4 @@ class Fleet:
     tasks: Mapping[TaskKey, Task] = field(default_factory=lambda: MappingProxyType({}))
     findings: tuple[Finding, ...] = ()
     orders: tuple[Order, ...] = ()
+    runs: Mapping[str, Run] = field(default_factory=lambda: MappingProxyType({}))

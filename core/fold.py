@@ -23,6 +23,7 @@ from core.events import (
     ProcessGone,
     ProcessSeen,
     ReadFailed,
+    RunChanged,
     SamplesSeen,
     ScoreSeen,
     SurfaceRead,
@@ -33,6 +34,7 @@ from core.fleet import Fleet
 from core.fold_machines import change_link, hear_link, name_machine
 from core.fold_orders import end_order, give_order
 from core.fold_processes import end_process, forget, see_process, see_tasks, with_rows
+from core.fold_runs import change_run
 from core.fold_samples import see_samples
 from core.fold_tasks import prove, stay_unread
 from core.frozen import replace, with_item, with_items
@@ -108,6 +110,8 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return give_order(fleet, event)
         case OrderEnded():
             return end_order(fleet, event)
+        case RunChanged():
+            return change_run(fleet, event)
         case _:
             assert_never(event)
 

@@ -1,13 +1,14 @@
 """What the core needs from outside, as protocols. `ssh`, `storage` and `tui` provide them."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from core.events import Event, LinkChanged
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
+from core.launch.job import Job
 from core.model.task import ProgressPoint
 
 
@@ -72,6 +73,14 @@ class Station(Protocol):
         Raises:
             RequestFailed: The link is down, was lost, the deadline (seconds) passed, or too
                 many are out (`TooBusy`). A mutation may then have been applied all the same.
+        """
+        ...
+
+    async def work(self, job: Job, *, deadline: float) -> Mapping[str, Any]:
+        """Have a job of a launch done (`core.launch.job.Worker`), on a channel of its own.
+
+        Raises:
+            JobFailed, RequestFailed: As there.
         """
         ...
 

@@ -9,10 +9,10 @@ import contextlib
 import random
 import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from core.errors import (
@@ -26,8 +26,10 @@ from core.errors import (
 from core.events import LinkChanged
 from core.frames import Frame
 from core.ids import MachineName
+from core.launch.job import Job
 from core.model.machine import LinkState
 from core.ports import Heard, Reply, SignIn
+from ssh.jobs import JOBS_AT_ONCE, do_job
 from ssh.link import Link
 from ssh.probe_session import ProbeOptions, ProbeSession
 
@@ -109,6 +111,8 @@ class Keeper:
         self._failures = 0
         self._advice: str | None = None
         self._closing: set[asyncio.Task[None]] = set()
+        self._link: Link | None = None
+        self._working = asyncio.Semaphore(JOBS_AT_ONCE)
 
     @property
     def machine(self) -> MachineName:
@@ -145,6 +149,16 @@ class Keeper:
         if self._session is None or not self._session.is_up:
             raise RequestFailed(f"not sent: the link to {self._machine} is down")
         return await self._session.request(frame, deadline=deadline)
+
+    async def work(self, job: Job, *, deadline: float) -> Mapping[str, Any]:
+        """See `core.ports.Station.work`."""
+        link = self._link
+        if link is None:
+            raise RequestFailed(f"not sent: the link to {self._machine} is down")
+        async with self._working:
+            return await do_job(
+                self._machine, link, job, python=self._options.python, deadline=deadline
+            )
 
     def retry_now(self) -> None:
         """See `core.ports.Station.retry_now`."""
@@ -210,7 +224,7 @@ class Keeper:
         begun = time.monotonic()
         try:
             await self._open(link)
-            self._session = session
+            self._session, self._link = session, link
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._listen(session, link))
                 tasks.create_task(self._mind(session))
@@ -219,7 +233,7 @@ class Keeper:
                 self._failures = 0
             raise _inner(group) from None
         finally:
-            self._session = None
+            self._session = self._link = None
             self._close(link)
 
     def _close(self, link: Link) -> None:

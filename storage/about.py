@@ -17,6 +17,7 @@ from core.events import (
     ProcessGone,
     ProcessSeen,
     ReadFailed,
+    RunChanged,
     SamplesSeen,
     ScoreSeen,
     SurfaceRead,
@@ -29,7 +30,7 @@ About = tuple[str, int | None, str | None, str | None]
 """(machine, pid, start, task id); the machine is empty for what is about none."""
 
 
-def about(event: Event) -> About:
+def about(event: Event) -> About:  # noqa: PLR0911 - one for each kind of place
     """Return what an event is about."""
     match event:
         case (
@@ -61,6 +62,8 @@ def about(event: Event) -> About:
             return task_columns(sample.task)
         case OrderGiven(order=order):
             return process_columns(order.address.process)
+        case RunChanged(run=run):
+            return (str(run.machine), None, None, None)
         case TimePassed() | OrderEnded():
             return ("", None, None, None)
 

@@ -24,6 +24,7 @@ from core.model.machine import (
     ToolState,
 )
 from core.model.process import ProcessState
+from core.model.run import Run, RunLog, RunState
 from core.model.sample import Activity, Sample, SampleCounts, ToolCall
 from core.model.task import LogHeader, Metric, TaskCounts, TaskRow
 
@@ -263,6 +264,47 @@ def orders_of(names: list[MachineName]) -> st.SearchStrategy[Order]:
 orders = orders_of(MACHINES)
 
 
+def _run_of(machine: MachineName, number: int, more: dict[str, Any]) -> Run:
+    return Run(id=f"{machine}-{number}", machine=machine, **more)
+
+
+def runs_of(names: list[MachineName]) -> st.SearchStrategy[Run]:
+    """Runs whose ids are of their machines: no two machines have one."""
+    logs = st.builds(
+        RunLog,
+        location=texts,
+        status=st.sampled_from(["started", "success", "error", "cancelled"]) | texts,
+        task=texts,
+        model=texts,
+        metrics=tuples(metrics),
+        completed_samples=maybe(whole),
+        total_samples=maybe(whole),
+    )
+    return st.builds(
+        _run_of,
+        st.sampled_from(names),
+        st.integers(1, 3),
+        st.fixed_dictionaries(
+            {
+                "at": times,
+                "operator": texts,
+                "state": st.sampled_from(RunState),
+                "task": texts,
+                "model": texts,
+                "is_ours": st.booleans(),
+                "spec": st.dictionaries(texts, maybe(texts | whole | st.booleans()), max_size=2),
+                "said": texts,
+                "pid": maybe(st.integers(1, 2**22)),
+                "start": maybe(texts),
+                "started_at": maybe(times),
+                "ended_at": maybe(times),
+                "logs": tuples(logs),
+                "attach": tuples(texts),
+            }
+        ),
+    )
+
+
 def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchStrategy[Any]]:
     machine = st.sampled_from(names)
     process, task = process_keys(names), task_keys(names)
@@ -362,6 +404,7 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
             "state": st.sampled_from(OrderState),
             "message": texts,
         },
+        ev.RunChanged: {"run": runs_of(names)},
         ev.TimePassed: {"keep_gone": st.sampled_from([0.0, 86_400.0])},
     }
     return {kind: st.builds(kind, at=times, **of) for kind, of in fields.items()}

@@ -9,6 +9,7 @@ from core.errors import RequestFailed
 from core.events import LinkChanged
 from core.frames import Frame
 from core.ids import MachineName
+from core.launch.job import Job
 from core.model.machine import LinkState
 from core.ports import Heard, Reply, SignIn
 
@@ -36,6 +37,8 @@ class FakeStation:
         self.signs_in: SignIn | None = None
         self.at_once = 0
         self.most_at_once = 0
+        self.jobs: list[Job] = []
+        self.do: Callable[[Job], Mapping[str, Any]] | None = None
 
     @property
     def machine(self) -> MachineName:
@@ -70,6 +73,14 @@ class FakeStation:
         if isinstance(answer, RequestFailed):
             raise answer
         return answer
+
+    async def work(self, job: Job, *, deadline: float) -> Mapping[str, Any]:
+        assert deadline > 0
+        self.jobs.append(job)
+        await asyncio.sleep(0)
+        if self.do is None:
+            raise RequestFailed("not sent: this station does no jobs")
+        return self.do(job)
 
     def retry_now(self) -> None:
         self.retried += 1

@@ -20,6 +20,7 @@ from core.events import (
     ProcessGone,
     ProcessSeen,
     ReadFailed,
+    RunChanged,
     SamplesSeen,
     ScoreSeen,
     SurfaceRead,
@@ -116,6 +117,10 @@ class EventLines:
             case OrderEnded():
                 named = self._orders.pop(event.order, "an order")
                 return [f"{named}: {event.state}, {event.message}"]
+            case RunChanged(run=run):
+                said = f": {shown(run.said)}" if run.said else ""
+                word = f"run {shown(run.id)} of {shown(run.task)} is {run.state}{said}"
+                return [word] if self._is_new((run.id, "run"), (run.state, run.said)) else []
             case (
                 MachineNamed()
                 | MachineRead()

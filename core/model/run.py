@@ -1,0 +1,108 @@
+"""A run: one launch, from its spec to what its logs say."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from core.ids import MachineName
+from core.model.task import Metric
+
+
+class RunState(StrEnum):
+    """Where a run stands. Nothing but its logs proves how it ended."""
+
+    PREPARING = "preparing"
+    """Its folder is made, and what it needs is brought there."""
+    QUEUED = "queued"
+    """It waits for its turn: another of the same launch is being started on that machine."""
+    STARTING = "starting"
+    """Its script was sent; no process is known yet."""
+    RUNNING = "running"
+    FINALISING = "finalising"
+    """Its process is gone or parked, and its logs are not read yet."""
+    DONE = "done"
+    """Every log of it says success."""
+    FAILED = "failed"
+    """It never started, or a log says error or cancelled."""
+    LOST = "lost"
+    """Its process is gone and a log never ended, or there is none."""
+
+
+OVER = frozenset({RunState.DONE, RunState.FAILED, RunState.LOST})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLog:
+    """What one log of a run says, read by that machine's own Inspect.
+
+    Attributes:
+        location: Its path there.
+        status: `started`, `success`, `error`, `cancelled`.
+    """
+
+    location: str
+    status: str
+    task: str = ""
+    model: str = ""
+    metrics: tuple[Metric, ...] = ()
+    completed_samples: int | None = None
+    total_samples: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One launch on one machine.
+
+    Attributes:
+        id: Made before the first byte is sent.
+        at: When it was made, Unix seconds at the desk.
+        operator: Who launched it.
+        is_ours: Whether this operator's evalroom did; others are only seen.
+        spec: As `core.launch.spec_text.spec_table` writes it: names of secrets, never values.
+        directory, log_dir: On the machine; `~/` is the home.
+        command_line: The exact command of Inspect.
+        launch: What runs of one matrix share; the run's own id where it is alone.
+        said: Why it failed, was lost, or is not further: one sentence; empty where all is well.
+        pid, start: Its process as the probe names it; None: not known yet.
+        started_at, ended_at: Unix seconds at the desk.
+        logs: What its logs say; empty until they were read.
+        attach: The words that attach to it in a terminal of that machine; empty: nothing does.
+    """
+
+    id: str
+    machine: MachineName
+    at: float
+    operator: str
+    state: RunState
+    task: str
+    model: str
+    engine: str = "detach"
+    is_ours: bool = True
+    spec: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    directory: str = ""
+    log_dir: str = ""
+    command_line: str = ""
+    launch: str = ""
+    said: str = ""
+    pid: int | None = None
+    start: str | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+    logs: tuple[RunLog, ...] = ()
+    attach: tuple[str, ...] = ()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more comes of it."""
+        return self.state in OVER
+
+    @property
+    def status(self) -> str:
+        """What its logs say together: the worst of them; its state's word where none was read."""
+        told = {log.status for log in self.logs}
+        for status in ("started", "error", "cancelled", "success"):
+            if status in told:
+                return status
+        return str(self.state)
