@@ -378,9 +378,9 @@ class Levers:
 
     def renew(self) -> None:
         """Draw what a later look found out, where outcomes are on screen."""
-        top = self._app.screen
-        if isinstance(top, PreviewDialog):
-            top.renew()
+        stack = self._app.screen_stack  # empty while the app ends
+        if stack and isinstance(stack[-1], PreviewDialog):
+            stack[-1].renew()
 
     def offered(self, places: Sequence[Place]) -> Iterable[Entry]:
         """Return every action on a selection, for the palette."""

@@ -16,9 +16,8 @@ from core.ports import Room
 from tests.support.evals import Eval, Evals
 from tests.support.guiding import LATER, Guided, guided
 from tests.support.orders import HERE, Book
-from tests.support.rooms import COLOURS, screen_text
+from tests.support.rooms import COLOURS, answerable, screen_text
 from tui.app import RoomApp
-from tui.dialogs.seen_first import LOOK
 from tui.screens.guide import GuidesScreen
 
 pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
@@ -71,10 +70,10 @@ async def confirmed(pilot: Pilot[None], words: str, *keys: str) -> None:
     await shows(pilot, "your turn")
     await pilot.press("enter")
     await shows(pilot, words)
-    await pilot.pause(LOOK + 0.2)
+    await answerable(pilot)
     await pilot.press(*keys)
     await shows(pilot, "1 done", 30)
-    await pilot.pause(LOOK + 0.2)
+    await answerable(pilot)
     await pilot.press("enter")
 
 
@@ -119,10 +118,10 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         assert not here.acted.sent
         await pilot.press("enter")
         await shows(pilot, "are written to the log")
-        await pilot.pause(LOOK + 0.2)
+        await answerable(pilot)
         await pilot.press("y", "enter")
         await shows(pilot, "no change", 30)
-        await pilot.pause(LOOK + 0.2)
+        await answerable(pilot)
         await pilot.press("enter")
         await confirmed(pilot, "finalising", *str(one.pid), "enter")
         await shows(pilot, "its process is gone; 1 log: 1 cancelled", 60)

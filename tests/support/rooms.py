@@ -45,6 +45,7 @@ from tests.support.fleets import (
     tasks_seen,
 )
 from tui.app import RoomApp
+from tui.dialogs.seen_first import SeenFirst
 
 EU, US = MachineName("a100-eu"), MachineName("a100-us")
 COLOURS = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
@@ -167,6 +168,16 @@ async def shows(pilot: Pilot[None], words: str) -> None:
         if words in screen_text(pilot.app):
             return
     raise AssertionError(f"{words!r} is not on screen:\n{screen_text(pilot.app)}")
+
+
+async def answerable(pilot: Pilot[None], words: str = "") -> None:
+    """Wait until a dialog with these words is on screen and takes an answer."""
+    for _ in range(500):
+        await pilot.pause(0.02)
+        top = pilot.app.screen
+        if words in screen_text(pilot.app) and isinstance(top, SeenFirst) and top.takes_enter:
+            return
+    raise AssertionError(f"no dialog with {words!r} takes an answer:\n{screen_text(pilot.app)}")
 
 
 def busy_fleet() -> Fleet:

@@ -12,11 +12,11 @@ from core.act.preview import Preview, Withheld
 from core.act.refusals import Refusal
 from core.ids import TaskKey
 from tests.support.fleets import H1, H2, named, task_key
-from tests.support.rooms import FakeRoom, app_on, busy_fleet, screen_text, shows
+from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, screen_text, shows
 from tests.support.told_acting import ToldActing
 from tui.app import RoomApp
 from tui.dialogs.preview import PreviewDialog
-from tui.dialogs.seen_first import LOOK, REPEAT
+from tui.dialogs.seen_first import REPEAT
 
 WIDE = (160, 46)
 CTF = task_key("t1", H1, 100)
@@ -31,8 +31,7 @@ def opened() -> tuple[FakeRoom, ToldActing, RoomApp]:
 async def seen(pilot: Pilot[None], *keys: str, words: str = "nothing has been sent") -> None:
     """Press keys, wait for the preview, and let the moment pass in which nothing confirms."""
     await pilot.press(*keys)
-    await shows(pilot, words)
-    await pilot.pause(LOOK + 0.1)
+    await answerable(pilot, words)
 
 
 async def test_a_preview_says_what_it_takes_and_enter_confirms_it() -> None:
@@ -55,6 +54,14 @@ async def test_a_preview_says_what_it_takes_and_enter_confirms_it() -> None:
         assert [step.target for step in plan.sent] == [CTF]
 
 
+async def test_a_last_drawing_while_the_app_ends_does_no_harm() -> None:
+    _, _, app = opened()
+    async with app.run_test(size=WIDE) as pilot:
+        await seen(pilot, "p")
+    assert not app.screen_stack
+    app.renew_orders()
+
+
 async def test_escape_sends_nothing() -> None:
     _, acting, app = opened()
     async with app.run_test(size=WIDE) as pilot:
@@ -71,7 +78,7 @@ async def test_what_is_typed_before_the_preview_was_seen_is_dropped() -> None:
             app.post_message(events.Key(key, None if key == "enter" else key))
         await shows(pilot, "nothing has been sent")
         await pilot.press("enter")
-        await pilot.pause(LOOK + 0.3)
+        await answerable(pilot)
         assert acting.carried == []
         assert isinstance(app.screen, PreviewDialog)
         await pilot.press("enter")
@@ -104,7 +111,7 @@ async def test_somebody_elses_run_takes_a_yes() -> None:
         await pilot.pause(0.1)
         assert acting.carried == []
         await pilot.press("y")
-        await shows(pilot, "your yes is given")
+        await answerable(pilot, "your yes is given")
         await pilot.press("enter")
         await shows(pilot, "1 done")
         assert acting.carried[0][2] is True
@@ -186,7 +193,7 @@ async def test_a_reason_is_typed_and_goes_along() -> None:
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "p")
         await pilot.press("r", *"busy", "space", *"provider", "enter")
-        await shows(pilot, "busy provider")
+        await answerable(pilot, "busy provider")
         assert acting.carried == []
         await pilot.press("enter")
         await shows(pilot, "1 done")
@@ -234,7 +241,7 @@ async def test_what_changed_since_is_previewed_again_and_confirmed_alone() -> No
         app.screen.look_first()
         await pilot.press("enter")  # not seen long enough
         assert len(acting.carried) == 1
-        await pilot.pause(LOOK + 0.2)
+        await answerable(pilot)
         await pilot.press("enter")
         await shows(pilot, "5 done")
         assert [step.target for step in acting.carried[1][0].steps] == [other]
@@ -260,7 +267,7 @@ async def test_the_dialog_is_left_while_orders_are_on_their_way() -> None:
         await shows(pilot, "orders 1 unknown")
         await pilot.press("o")
         await shows(pilot, "no answer in 15 s")
-        await pilot.pause(LOOK + 0.1)
+        await answerable(pilot)
         await pilot.press("D")
         await pilot.pause(0.1)
         assert "orders" not in screen_text(app)
@@ -279,10 +286,10 @@ async def test_of_several_plans_each_outcome_stays_until_it_is_dismissed() -> No
         await shows(pilot, "Resume cybench")
         await pilot.press("o")
         await shows(pilot, "Pause gdm_intercode_ctf")
-        await pilot.pause(LOOK + 0.1)
+        await answerable(pilot)
         await pilot.press("D")
         await shows(pilot, "Resume cybench")
-        await pilot.pause(LOOK + 0.1)
+        await answerable(pilot)
         await pilot.press("enter")
         await pilot.pause(0.1)
         assert not isinstance(app.screen, PreviewDialog)

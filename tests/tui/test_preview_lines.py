@@ -2,10 +2,9 @@
 
 from textual.pilot import Pilot
 
-from tests.support.rooms import FakeRoom, app_on, busy_fleet, screen_text, shows
+from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, screen_text, shows
 from tests.support.told_acting import ToldActing
 from tui.app import RoomApp
-from tui.dialogs.seen_first import LOOK
 
 WIDE = (160, 46)
 
@@ -19,8 +18,7 @@ def opened() -> tuple[FakeRoom, ToldActing, RoomApp]:
 async def seen(pilot: Pilot[None], *keys: str, words: str = "nothing has been sent") -> None:
     """Press keys, wait for the preview, and let the moment pass in which nothing confirms."""
     await pilot.press(*keys)
-    await shows(pilot, words)
-    await pilot.pause(LOOK + 0.1)
+    await answerable(pilot, words)
 
 
 def frame_text(app: RoomApp) -> str:
@@ -41,7 +39,7 @@ async def test_a_reason_is_seen_while_it_is_typed_and_takes_no_key_unseen() -> N
         assert app.focused is not None
         assert app.focused.display
         await pilot.press("enter")
-        await shows(pilot, "ask again")
+        await answerable(pilot, "ask again")
         assert not app.screen.query_one("#reason").display
         await pilot.press("enter")
         await shows(pilot, "1 done")
