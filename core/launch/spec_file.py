@@ -82,11 +82,11 @@ _NEEDED = {
     "model": 'which model, like model = "mockllm/model"',
     "machine": 'where it runs: a machine\'s name, a tag, or machine = "any"',
 }
-_WITHHELD = frozenset(
+WITHHELD = frozenset(
     {"env", "secrets", "code", "base_url", "model_args", "model_roles", "options", "metadata"}
     | {"args", "packages", "log_dir"}
 )
-"""Keys whose wrong values may hold a secret, and are not shown."""
+"""Keys whose wrong values may hold a secret, and are neither shown nor kept."""
 
 
 def read_spec(source: str, *, stdin: TextIO | None = None, sets: Sequence[str] = ()) -> Spec:
@@ -202,11 +202,32 @@ def _wrong(where: str, line: int | None, what: str, advice: str) -> SpecWrong:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Problem:
+class Problem:
+    """Something wrong in a spec.
+
+    Attributes:
+        at: The keys down to it; empty where it is of none.
+        what, advice: What is wrong, and what is allowed; harmless to show.
+        kind: The error that says it.
+    """
+
     at: KeyPath
     what: str
     advice: str
     kind: type[SpecWrong] = SpecWrong
+
+
+def check_table(table: Mapping[str, Any]) -> tuple[Spec | None, tuple[Problem, ...]]:
+    """Check a spec that is a table already, as `check_spec` does its text.
+
+    Returns:
+        The spec, None where it is wrong; and all that is wrong, in no order.
+    """
+    reading = _Reading("the spec", {})
+    try:
+        return reading.spec(table), reading.problems
+    except RecursionError:
+        return None, (Problem(at=(), what="it is nested too deeply", advice=""),)
 
 
 class _Reading:
@@ -216,7 +237,11 @@ class _Reading:
         self._where = where
         self._lines = lines
         self._set: list[KeyPath] = []
-        self._problems: list[_Problem] = []
+        self._problems: list[Problem] = []
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(self._problems)
 
     def wrong(self) -> tuple[SpecWrong, ...]:
         placed = [(self._line(each.at) or 0, each) for each in self._problems]
@@ -251,9 +276,9 @@ class _Reading:
                 inner: Any = held.get(part)
                 held[part] = dict(cast("dict[str, Any]", inner)) if isinstance(inner, dict) else {}
                 held = held[part]
-            held[path[-1]] = _set_value(value)
+            held[path[-1]] = typed_value(value)
 
-    def spec(self, table: dict[str, Any]) -> Spec | None:
+    def spec(self, table: Mapping[str, Any]) -> Spec | None:
         values: dict[str, Any] = {}
         for key, value in table.items():
             if key not in _RULES:
@@ -266,7 +291,7 @@ class _Reading:
         if table.get("on_error", "") == "":
             what = '"on_error" is missing: what happens on an error is asked for, never assumed'
             advice = "write on_error = one of these:\n  " + "\n  ".join(ON_ERROR_CHOICES)
-            problem = _Problem(at=("on_error",), what=what, advice=advice, kind=OnErrorMissing)
+            problem = Problem(at=("on_error",), what=what, advice=advice, kind=OnErrorMissing)
             self._problems.append(problem)
         self._together(values)
         return None if self._problems else Spec(**values)
@@ -278,7 +303,7 @@ class _Reading:
             self._unknown((key, *wrong.within), wrong.keys)
         except NotAllowed as wrong:
             at = (key, *wrong.within)
-            said = "" if key in _WITHHELD else f": {_said(_at(value, wrong.within))}"
+            said = "" if key in WITHHELD else f": {_said(_at(value, wrong.within))}"
             self._problem(at, f'"{_dotted(at)}" is wrong{said}', f"allowed: {wrong.allowed}")
 
     def _together(self, values: Mapping[str, Any]) -> None:
@@ -316,11 +341,11 @@ class _Reading:
         self._problem(at, f'unknown key "{shown(key)}"{holder}', advice)
 
     def _problem(self, at: KeyPath, what: str, advice: str) -> None:
-        self._problems.append(_Problem(at=at, what=what, advice=advice))
+        self._problems.append(Problem(at=at, what=what, advice=advice))
 
 
-def _set_value(text: str) -> Any:
-    """Return what a value of `--set` means: TOML's, and else the text itself."""
+def typed_value(text: str) -> Any:
+    """Return what a value means that was typed alone, as of `--set`: TOML's, else the text."""
     try:
         table = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):

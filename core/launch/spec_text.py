@@ -23,7 +23,16 @@ def spec_text(spec: Spec) -> str:
     Raises:
         ValueError: It holds a null, which TOML has not: `spec_file` knows what to do.
     """
-    return "".join(f"{key} = {_toml(value)}\n" for key, value in spec_table(spec).items())
+    return table_text(spec_table(spec))
+
+
+def table_text(table: Mapping[str, Any]) -> str:
+    """Return a table as `spec_text` does a spec: TOML, a line for each key.
+
+    Raises:
+        ValueError: It holds what TOML has not.
+    """
+    return "".join(f"{_key(key)} = {value_text(value)}\n" for key, value in table.items())
 
 
 def spec_table(spec: Spec) -> dict[str, Any]:
@@ -59,7 +68,12 @@ def _holds_null(value: Any) -> bool:
     return value is None
 
 
-def _toml(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Return one value as TOML has it.
+
+    Raises:
+        ValueError: TOML has no such value.
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -68,10 +82,10 @@ def _toml(value: Any) -> str:
         return repr(value)
     if isinstance(value, Mapping):
         held = cast("Mapping[str, Any]", value)
-        pairs = ", ".join(f"{_key(key)} = {_toml(each)}" for key, each in held.items())
+        pairs = ", ".join(f"{_key(key)} = {value_text(each)}" for key, each in held.items())
         return f"{{ {pairs} }}" if pairs else "{}"
-    if isinstance(value, list):
-        return f"[{', '.join(_toml(each) for each in cast('Sequence[Any]', value))}]"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(value_text(each) for each in cast('Sequence[Any]', value))}]"
     raise ValueError("TOML has no null")
 
 

@@ -17,16 +17,23 @@ def warnings_of(launch: Launch, *, python: str | None) -> tuple[str, ...]:
         launch: What is asked for.
         python: The interpreter that is given; None: uv gets Inspect.
     """
+    return tuple(said for _, said in warnings_by_key(launch, python=python))
+
+
+def warnings_by_key(launch: Launch, *, python: str | None) -> tuple[tuple[str, str], ...]:
+    """Return the same sentences, each behind the key of the spec that it is about."""
     spec = launch.spec
-    return (
-        *_machines(launch),
-        *_task(spec),
-        *_errors(spec),
-        *_model(spec),
-        *_packages(spec, python),
-        *_options(spec),
-        *_places(launch),
+    found = (
+        ("machine", _machines(launch)),
+        ("task", _task(spec)),
+        ("retry_attempts", _errors(spec)),
+        ("model", _model(spec)),
+        ("packages", _packages(spec, python)),
+        ("options", _options(spec)),
+        ("log_dir", _log_dir(launch)),
+        ("code", _code(spec)),
     )
+    return tuple((key, said) for key, sentences in found for said in sentences)
 
 
 def _machines(launch: Launch) -> list[str]:
@@ -108,11 +115,13 @@ def _options(spec: Spec) -> list[str]:
     return said
 
 
-def _places(launch: Launch) -> list[str]:
-    spec = launch.spec
-    said: list[str] = []
-    if spec.log_dir is not None and launch.of > 1:
-        said.append("each run of the matrix gets a folder of its own in log_dir")
-    if spec.code is not None and spec.code.repository is not None and spec.code.ref is None:
-        said.append("code has no ref: the newest commit of the default branch is taken")
-    return said
+def _log_dir(launch: Launch) -> list[str]:
+    if launch.spec.log_dir is None or launch.of == 1:
+        return []
+    return ["each run of the matrix gets a folder of its own in log_dir"]
+
+
+def _code(spec: Spec) -> list[str]:
+    if spec.code is None or spec.code.repository is None or spec.code.ref is not None:
+        return []
+    return ["code has no ref: the newest commit of the default branch is taken"]
