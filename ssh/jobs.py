@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any, cast
 
-from core.errors import JobFailed, LinkLost, MachineError, RequestFailed
+from core.ctl.decode import parse_object
+from core.errors import AnswerMalformed, JobFailed, LinkLost, MachineError, RequestFailed
 from core.ids import MachineName
 from core.launch.job import Job
 from core.text import shown
@@ -122,16 +123,13 @@ def _understood(
     machine: MachineName, job: Job, answer: bytes, errors: ErrorTail
 ) -> Mapping[str, Any]:
     try:
-        told: Any = json.loads(answer)
-    except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
+        told = parse_object(answer)
+    except AnswerMalformed:
         said = shown(errors.text(), 300) or "it said nothing"
-        raise RequestFailed(f"{job.verb} on {machine} ended without an answer: {said}")
-    known = cast("dict[str, Any]", told)
-    if "failed" in known:
-        raise JobFailed(shown(known["failed"], 600), shown(known.get("advice", ""), 300))
-    return known
+        raise RequestFailed(f"{job.verb} on {machine} ended without an answer: {said}") from None
+    if "failed" in told:
+        raise JobFailed(shown(told["failed"], 600), shown(told.get("advice", ""), 300))
+    return told
 
 
 def _plain(value: Any) -> Any:

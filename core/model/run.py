@@ -68,6 +68,8 @@ class Run:
         pid, start: Its process as the probe names it; None: not known yet.
         started_at, ended_at: Unix seconds at the desk.
         logs: What its logs say; empty until they were read.
+        output_file: What it prints, on the machine; from the run's folder where it is relative.
+        screen: The words that print what is on its screen now; empty: it has none.
         attach: The words that attach to it in a terminal of that machine; empty: nothing does.
     """
 
@@ -91,6 +93,8 @@ class Run:
     started_at: float | None = None
     ended_at: float | None = None
     logs: tuple[RunLog, ...] = ()
+    output_file: str = ""
+    screen: tuple[str, ...] = ()
     attach: tuple[str, ...] = ()
 
     @property

@@ -1,0 +1,145 @@
+"""Finds out how runs stand: by the fleet where their process is watched, else by a look there.
+
+It also finds the runs that others launched on the same account, and those whose evalroom ended
+in the midst of a launch: the run's id says whether it was started.
+"""
+
+import asyncio
+import contextlib
+from collections import defaultdict
+from collections.abc import Sequence
+
+from core.errors import RequestFailed, StorageError
+from core.ids import MachineName
+from core.launch import launcher
+from core.launch.ledger import Ledger
+from core.launch.run_of import run_seen
+from core.launch.standing import (
+    START_PATIENCE,
+    after_fleet,
+    after_logs,
+    after_look,
+    failed,
+    process_of_run,
+)
+from core.launch.starting import Place
+from core.model.machine import LinkState
+from core.model.process import ProcessState
+from core.model.run import Run, RunState
+
+KEPT = 300
+"""Runs that are loaded from the disk."""
+_TURN = 0.5
+_SOON, _OFTEN, _SELDOM = 2.0, 10.0, 60.0
+"""Seconds between two looks: at what starts; at what runs unseen; at logs that can't be read."""
+_OTHERS = 300.0
+"""Seconds between two looks for the runs of others on a machine."""
+_DISK = 5.0
+"""Seconds between two looks at what other evalrooms of this operator wrote."""
+
+
+class Finding:
+    """Looks after the open runs of one room."""
+
+    def __init__(self, desk: Place, ledger: Ledger) -> None:
+        self._desk = desk
+        self._ledger = ledger
+        self._next: dict[str, float] = {}
+        self._others: dict[MachineName, float] = {}
+        self._tries: dict[str, int] = defaultdict(int)
+        self._loaded_at = float("-inf")
+        self._abandoned: frozenset[str] = frozenset()
+
+    async def run(self) -> None:
+        """Look after runs until cancelled."""
+        while True:
+            await self.turn()
+            await asyncio.sleep(_TURN)
+
+    async def turn(self) -> None:
+        """Look once at all that is due."""
+        await self._load()
+        by_machine: dict[MachineName, list[Run]] = defaultdict(list)
+        for run in self._ledger.open():
+            if self._is_up(run.machine):
+                by_machine[run.machine].append(run)
+        up = [name for name in self._desk.fleet.machines if self._is_up(name)]
+        await asyncio.gather(*(self._machine(name, by_machine[name]) for name in up))
+
+    async def _load(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if now - self._loaded_at < _DISK:
+            return
+        self._loaded_at = now
+        with contextlib.suppress(StorageError):
+            await self._ledger.load(KEPT)
+            self._abandoned = await self._ledger.abandoned()
+        await self._ledger.save_again()
+
+    async def _machine(self, machine: MachineName, runs: Sequence[Run]) -> None:
+        unseen: list[Run] = []
+        for run in runs:
+            process = process_of_run(self._desk.fleet, run)
+            if process is not None:
+                known = await self._ledger.change(after_fleet(run, process, self._desk.now()))
+                if known.state is RunState.FINALISING and self._is_due(run):
+                    is_alive = process.state is not ProcessState.GONE
+                    await self._read_logs(known, is_alive=is_alive)
+            elif self._is_due(run):
+                unseen.append(run)
+        try:
+            if unseen:
+                await self._look(machine, unseen)
+            await self._look_for_others(machine)
+        except RequestFailed:
+            return  # the link went: asked again
+
+    def _is_due(self, run: Run) -> bool:
+        return asyncio.get_running_loop().time() >= self._next.get(run.id, 0.0)
+
+    def _later(self, run: Run, seconds: float) -> None:
+        self._next[run.id] = asyncio.get_running_loop().time() + seconds
+
+    async def _look(self, machine: MachineName, runs: Sequence[Run]) -> None:
+        rows = await launcher.look(self._desk, machine, runs)
+        now = self._desk.now()
+        for run in runs:
+            row = rows.get(run.id)
+            if row is None or run.id in self._ledger.held:
+                continue
+            is_abandoned = not run.is_ours or run.id in self._abandoned
+            known = after_look(run, row, now, is_abandoned=is_abandoned)
+            begun = run.started_at or run.at
+            if known.state is RunState.STARTING and now - begun > START_PATIENCE:
+                why = f"no eval was seen within {START_PATIENCE:.0f} s of its start"
+                known = failed(known, why, now)
+            known = await self._ledger.change(known)
+            self._later(run, _SOON if known.state is RunState.STARTING else _OFTEN)
+            if known.state is RunState.FINALISING:
+                await self._read_logs(known, is_alive=row.get("alive") is True)
+
+    async def _read_logs(self, run: Run, *, is_alive: bool) -> None:
+        self._tries[run.id] += 1
+        self._later(run, _SOON if self._tries[run.id] < 5 else _SELDOM)  # noqa: PLR2004
+        try:
+            rows = await launcher.logs(self._desk, run)
+        except RequestFailed:
+            return  # asked again
+        await self._ledger.change(after_logs(run, rows, self._desk.now(), is_alive=is_alive))
+
+    async def _look_for_others(self, machine: MachineName) -> None:
+        now = asyncio.get_running_loop().time()
+        if now < self._others.get(machine, 0.0):
+            return
+        self._others[machine] = now + _OTHERS
+        rows = await launcher.list_runs(self._desk, machine, self._ledger.runs.keys())
+        for row in rows:
+            seen = run_seen(machine, row, self._desk.now())
+            if seen is not None and seen.id not in self._ledger.runs:
+                self._ledger.see(
+                    after_look(seen, row, self._desk.now(), is_abandoned=False)
+                )
+
+    def _is_up(self, machine: MachineName) -> bool:
+        known = self._desk.fleet.machines.get(machine)
+        return known is not None and known.link.state is LinkState.UP

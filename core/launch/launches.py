@@ -1,0 +1,135 @@
+"""The launches of one room (`core.launch.launching.Launching`)."""
+
+import asyncio
+import secrets as chance
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from core.config import MachineConfig
+from core.errors import JobFailed, NotConfirmed
+from core.ids import MachineName
+from core.launch import launcher
+from core.launch.checks import CheckedPlan
+from core.launch.finding import Finding
+from core.launch.launching import Output, Tell
+from core.launch.ledger import Ledger
+from core.launch.matrix import Launch, expand
+from core.launch.plan import RunPlan
+from core.launch.run_of import run_of
+from core.launch.spec import Spec
+from core.launch.starting import Bring, Place, Starting
+from core.model.run import Run
+
+Choose = Callable[[Launch], Awaitable[CheckedPlan]]
+"""Finds the machine that fits a launch, with the preflight of its plan there."""
+Open = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
+"""Returns the values of secrets by their names; raises EvalroomError where one is missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launches:
+    """Checks, starts and finds runs.
+
+    Attributes:
+        desk: Has jobs done, and knows the fleet.
+        ledger: Where runs are told and kept.
+        machines: Of the config.
+        choose: Finds the machine for a launch.
+        bring: Brings what a run needs to its machine.
+        open_secrets: Knows secrets.
+        operator: Who launches.
+        read_only: Whether nothing may be changed from here.
+    """
+
+    desk: Place
+    ledger: Ledger
+    machines: Sequence[MachineConfig]
+    choose: Choose
+    bring: Bring
+    open_secrets: Open
+    operator: str
+    read_only: bool = False
+    _started: set[asyncio.Task[Run]] = field(default_factory=set)
+
+    async def run(self) -> None:
+        """Look after all runs until cancelled."""
+        await Finding(self.desk, self.ledger).run()
+
+    async def check(self, spec: Spec, *, tell: Tell | None = None) -> tuple[CheckedPlan, ...]:
+        """See `core.launch.launching.Launching.check`."""
+        launches = expand(spec, self.machines)
+        done = 0
+
+        async def one(launch: Launch) -> CheckedPlan:
+            nonlocal done
+            checked = await self.choose(launch)
+            done += 1
+            if tell is not None:
+                tell(f"looked at {done} of {len(launches)}")
+            return checked
+
+        return tuple(await asyncio.gather(*(one(each) for each in launches)))
+
+    async def launch(
+        self, checked: Sequence[CheckedPlan], *, tell: Callable[[Run], None] | None = None
+    ) -> tuple[Run, ...]:
+        """See `core.launch.launching.Launching.launch`."""
+        self._refuse(checked)
+        plans = [each.plan for each in checked]
+        values = {plan.run: await self._values(plan) for plan in plans}
+        at, mark = self.desk.now(), chance.token_hex(4)
+        shared = f"{plans[0].run}-{mark}" if len(plans) > 1 else plans[0].run
+        runs = [run_of(plan, at=at, operator=self.operator, launch=shared) for plan in plans]
+        await self.ledger.add(runs)
+        stop = self.ledger.listen(tell, {run.id for run in runs}) if tell is not None else None
+        lanes: dict[MachineName, list[tuple[RunPlan, Run]]] = defaultdict(list)
+        for plan, run in zip(plans, runs, strict=True):
+            self.ledger.held.add(run.id)
+            lanes[plan.machine].append((plan, run))
+        try:
+            await asyncio.gather(*(self._lane(lane, values) for lane in lanes.values()))
+        finally:
+            self.ledger.held.difference_update(run.id for run in runs)
+            if stop is not None:
+                stop()
+        return tuple(self.ledger.runs[run.id] for run in runs)
+
+    def _refuse(self, checked: Sequence[CheckedPlan]) -> None:
+        if not checked:
+            raise NotConfirmed("nothing is launched: there is no run in it")
+        if self.read_only:
+            raise NotConfirmed("nothing is launched: evalroom is read-only")
+        for each in checked:
+            for stop in each.stops:
+                said = f"nothing is launched: {each.plan.machine}: {stop.said}"
+                raise NotConfirmed(said, stop.advice)
+
+    async def _values(self, plan: RunPlan) -> Mapping[str, str]:
+        """Return the secrets of a run, by the names of its variables."""
+        if not plan.secrets:
+            return {}
+        values = await self.open_secrets(tuple(plan.secrets.values()))
+        return {variable: values[name] for variable, name in plan.secrets.items()}
+
+    async def _lane(
+        self, lane: Sequence[tuple[RunPlan, Run]], values: Mapping[str, Mapping[str, str]]
+    ) -> None:
+        """Start the runs of one machine, one after the other."""
+        starting = Starting(desk=self.desk, ledger=self.ledger, bring=self.bring)
+        for plan, run in lane:
+            await starting.start(plan, run, values[run.id])
+
+    async def output(self, run: Run, *, start: int | None = None) -> Output:
+        """See `core.launch.launching.Launching.output`."""
+        if run.screen and not run.output_file:
+            _, out, err = await launcher.words(self.desk, run.machine, run.screen)
+            data = (out or err).encode()
+            return Output(data=data, end=len(data), size=len(data))
+        for file in (run.output_file, "launch.err", "start.err"):
+            try:
+                if file:
+                    return await launcher.read(self.desk, run, file, start)
+            except JobFailed:
+                continue
+        return Output(data=b"", end=0, size=0)

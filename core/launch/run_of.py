@@ -1,0 +1,104 @@
+"""A run's record and its manifest, made from its plan before the first byte is sent."""
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from core.ctl.decode import inner, text, texts
+from core.ids import MachineName
+from core.launch.plan import RunPlan
+from core.launch.spec_text import spec_table
+from core.model.run import Run, RunState
+
+MANIFEST = "run.json"
+"""The file in a run's folder that says what it is, so that every evalroom finds it."""
+_SPEC_MOST = 64 * 1024
+
+
+def run_of(plan: RunPlan, *, at: float, operator: str, launch: str) -> Run:
+    """Return the record of a run that is about to be prepared.
+
+    Args:
+        plan: What is launched.
+        at: Unix seconds at the desk.
+        operator: Who launches it.
+        launch: What the runs of one matrix share.
+    """
+    return Run(
+        id=plan.run,
+        machine=plan.machine,
+        at=at,
+        operator=operator,
+        state=RunState.QUEUED,
+        task=plan.spec.task[0],
+        model=plan.spec.model[0],
+        engine=plan.spec.engine,
+        spec=MappingProxyType(spec_table(plan.spec)),
+        directory=plan.directory,
+        log_dir=plan.log_dir,
+        command_line=plan.command_line,
+        launch=launch,
+    )
+
+
+def inspect_words(plan: RunPlan) -> tuple[str, ...]:
+    """Return the words that run that machine's Inspect, up to its own command."""
+    return plan.command[: plan.command.index("eval-set")]
+
+
+def manifest(plan: RunPlan, run: Run) -> bytes:
+    """Return the content of `MANIFEST`; no secret's value is in it."""
+    return json.dumps(
+        {
+            "v": 1,
+            "run": run.id,
+            "at": run.at,
+            "machine": run.machine,
+            "operator": run.operator,
+            "task": run.task,
+            "model": run.model,
+            "engine": run.engine,
+            "launch": run.launch,
+            "directory": run.directory,
+            "log_dir": run.log_dir,
+            "command_line": run.command_line,
+            "inspect": list(inspect_words(plan)),
+            "attach": list(run.attach),
+            "spec": dict(run.spec),
+        },
+        indent=2,
+    ).encode()
+
+
+def run_seen(machine: MachineName, row: Mapping[str, Any], now: float) -> Run | None:
+    """Return a run that another evalroom launched, as its manifest tells it; None: it has none.
+
+    Args:
+        machine: Where it was seen.
+        row: What the launcher's `list` tells of it.
+        now: Unix seconds at the desk.
+    """
+    told = inner(row, "manifest")
+    run = text(row, "run")
+    if not told or run is None or text(told, "run") != run:
+        return None
+    at = told.get("at")
+    spec = inner(told, "spec")
+    return Run(
+        id=run,
+        machine=machine,
+        at=float(at) if isinstance(at, int | float) else now,
+        operator=(text(told, "operator") or "")[:200],
+        state=RunState.STARTING,
+        task=(text(told, "task") or "")[:500],
+        model=(text(told, "model") or "")[:500],
+        engine=(text(told, "engine") or "")[:50],
+        is_ours=False,
+        spec=spec if len(json.dumps(spec)) <= _SPEC_MOST else MappingProxyType({}),
+        directory=(text(told, "directory") or "")[:1_000],
+        log_dir=(text(told, "log_dir") or "")[:1_000],
+        command_line=(text(told, "command_line") or "")[:20_000],
+        launch=(text(told, "launch") or run)[:100],
+        attach=tuple(each[:500] for each in texts(told, "attach")[:20]),
+    )

@@ -1,0 +1,145 @@
+"""Runs on disk: written before the first byte of them is sent, and whenever they change."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from core.act.order import Instance
+from core.model.run import Run
+from storage.about import column_text
+from storage.database import Database
+from storage.glance import glance
+from storage.instance import is_alive
+from storage.orders import IsAlive
+
+_LISTED = (
+    "SELECT body FROM run WHERE body IS NOT NULL"
+    " ORDER BY ended_at IS NULL DESC, at DESC, rowid DESC LIMIT ?"
+)
+_OPEN = "SELECT id, desk FROM run WHERE body IS NOT NULL AND ended_at IS NULL"
+
+
+class Runs:
+    """`core.launch.run_book.RunBook` over the database.
+
+    Args:
+        database: An open one, or one that opens at its first use.
+        alive: Whether an evalroom runs, seen from another; None: unknown.
+    """
+
+    def __init__(self, database: Database, *, alive: IsAlive = is_alive) -> None:
+        self._database = database
+        self._alive = alive
+
+    async def add(self, runs: Sequence[Run], instance: Instance) -> None:
+        """Write new runs; returns when they are on disk.
+
+        Raises:
+            StorageError: None of them is.
+        """
+        desk = json.dumps(msgspec.to_builtins(instance))
+        rows = [
+            (run.id, run.at, run.machine, column_text(run.operator), _spec(run), _body(run), desk)
+            for run in runs
+        ]
+        await self._database.write(
+            lambda connection: connection.executemany(
+                "INSERT INTO run (id, at, machine, operator, spec, body, desk)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                rows,
+            )
+        )
+
+    async def save(self, run: Run) -> None:
+        """Write how a run stands now.
+
+        Raises:
+            StorageError: It is not on disk.
+        """
+        ended = (run.ended_at or run.at) if run.is_over else None
+        values = (ended, _body(run), run.id)
+        await self._database.write(
+            lambda connection: connection.execute(
+                "UPDATE run SET ended_at = ?, body = ? WHERE id = ?", values
+            )
+        )
+
+    async def recent(self, limit: int) -> Sequence[Run]:
+        """Return all that are not over and the newest of the others, up to `limit`.
+
+        Raises:
+            StorageError: They can't be read.
+        """
+        return tuple(_understood(await self._database.read(_LISTED, (limit,))))
+
+    async def abandoned(self, instance: Instance) -> frozenset[str]:
+        """Return the runs that are not over and that no other living evalroom starts.
+
+        Raises:
+            StorageError: They can't be read.
+        """
+        rows = await self._database.read(_OPEN)
+        return await asyncio.to_thread(self._abandoned, rows, instance)
+
+    def _abandoned(self, rows: Sequence[sqlite3.Row], here: Instance) -> frozenset[str]:
+        found: dict[Instance, bool] = {}
+        out: set[str] = set()
+        for row in rows:
+            desk = _instance(row["desk"])
+            if desk is not None and desk not in found:
+                found[desk] = desk == here or self._alive(desk, here) is False
+            if desk is None or found[desk]:
+                out.add(row["id"])
+        return frozenset(out)
+
+
+def _spec(run: Run) -> str:
+    return json.dumps(msgspec.to_builtins(dict(run.spec), enc_hook=_plain))
+
+
+def _body(run: Run) -> str:
+    return json.dumps(msgspec.to_builtins(run, enc_hook=_plain), separators=(",", ":"))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[object, object]", value))
+    raise TypeError(f"a {type(value).__name__} can't be written")
+
+
+def _instance(text: str | None) -> Instance | None:
+    try:
+        return msgspec.convert(json.loads(text or "null"), Instance)
+    except (msgspec.ValidationError, ValueError):
+        return None
+
+
+def _understood(rows: Sequence[sqlite3.Row]) -> Iterator[Run]:
+    """Yield the runs of these rows; those that a later evalroom wrote are left out."""
+    kind: Any = Run
+    for row in rows:
+        try:
+            yield msgspec.convert(json.loads(row["body"]), kind)
+        except (msgspec.ValidationError, ValueError, RecursionError):
+            continue
+
+
+def read_runs(path: Path, limit: int) -> tuple[Run, ...]:
+    """Return runs of a database without changing anything in it, those not over first.
+
+    Raises:
+        StorageError: It can't be read, or is none of ours; it is left as it is.
+    """
+
+    def listed(connection: sqlite3.Connection) -> tuple[Run, ...]:
+        columns = {row["name"] for row in connection.execute("PRAGMA table_info(run)")}
+        if "body" not in columns:
+            return ()
+        return tuple(_understood(connection.execute(_LISTED, (limit,)).fetchall()))
+
+    return glance(path, "run", listed, ())
