@@ -1,0 +1,28 @@
+"""Which GPUs are free, by what is known of a machine."""
+
+from core.launch.gpus import Reservation, free, lock_name, why_not
+from core.model.machine import Gpu, GpuProcess
+
+A = Gpu(index=0, uuid="GPU-aa")
+B = Gpu(index=1, uuid="GPU-bb", pids=(GpuProcess(pid=41), GpuProcess(pid=42)))
+C = Gpu(index=2, uuid="GPU-cc", lost=True)
+D = Gpu(index=3, uuid="GPU-dd", mig="enabled")
+E = Gpu(index=4, uuid="0xabc")
+
+
+def test_what_is_reserved_used_lost_or_sliced_is_not_free() -> None:
+    gpus = (A, B, C, D, E)
+    assert free(gpus, ()) == (A, E)
+    assert free(gpus, [Reservation(name="GPU-aa.lock")]) == (E,)
+    assert free(gpus, [Reservation(name="index-4.lock"), Reservation(name="GPU-gone.lock")]) == (A,)
+    assert free(gpus, (), held={lock_name(A)}) == (E,)
+
+
+def test_what_keeps_a_gpu_is_told() -> None:
+    held = [Reservation(name="GPU-aa.lock", run="20260101-000000-abcdefgh", operator="a\x1b[1mb")]
+    assert why_not(A, held) == "is reserved by run 20260101-000000-abcdefgh of a␛[1mb"
+    assert why_not(E, [Reservation(name="index-4.lock")]) == "is reserved"
+    assert why_not(B, held) == "is used by pid 41, 42"
+    assert why_not(C, held) == "is lost"
+    assert "MIG" in (why_not(D, held) or "")
+    assert why_not(E, held) is None
