@@ -10,6 +10,7 @@ from core.config import MachineConfig
 from core.errors import SpecWrong
 from core.ids import MachineName
 from core.launch import flags
+from core.launch.engines.registry import engine_named
 from core.launch.matrix import Launch
 from core.launch.script import Start, script
 from core.launch.spec import BUILT_IN, Spec
@@ -20,11 +21,10 @@ from core.quoting import path_word, plain_word
 
 RUNS = "~/.evalroom/runs"
 """The folder of all runs on a machine."""
-SECRETS = "~/.evalroom/secrets"
-"""The folder, 0700, of secrets on their way into a run that has no standard input of ours."""
 UV = "~/.evalroom/bin/uv"
 """What runs Inspect where no interpreter is given."""
 SCRIPT = "start.sh"
+LAUNCH_SCRIPT = "launch.sh"
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 
@@ -43,11 +43,14 @@ class RunPlan:
         directory: Its folder there; `~/` is the home.
         files: What is written, by the path from that folder; each with `FILE_MODE`.
         script: The POSIX shell text that starts it, once; it is among the files too.
+        starts_with: The file that `/bin/sh` runs in the folder to start it: the script's, or
+            that of its engine, which has the script run.
         command: Inspect's exact command; a word of `at_home` begins with the home's `~/`.
         variables: Plain variables that are set, with their values.
         secrets: Variables to the names of the secrets that they hold; the values are nowhere.
         secrets_from: Where the script reads these: `-` is one line of JSON on its standard
             input, else a file that it removes; None: there are none.
+        attach: The words that are going to attach to it in a terminal there; empty: none do.
         python: The interpreter that runs Inspect; None: uv runs it.
         log_dir: As Inspect is told; without a leading `/`, `~/` or scheme from the folder.
         means: What happens on an error, a sentence.
@@ -61,11 +64,13 @@ class RunPlan:
     directory: str
     files: Mapping[str, bytes]
     script: str
+    starts_with: str = SCRIPT
     command: tuple[str, ...]
     at_home: frozenset[int] = frozenset()
     variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     secrets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     secrets_from: str | None = None
+    attach: tuple[str, ...] = ()
     python: str | None = None
     log_dir: str = flags.LOGS
     means: str = ""
@@ -130,15 +135,14 @@ def make_plan(
     log_dir = _log_dir(launch, run)
     made = flags.eval_set(launch, log_dir=log_dir)
     before = _inspect(spec, python, inspect_version)
-    detach = ("--detach",) if spec.engine == "detach" else _display(spec)
-    words = (*before, *made.words, *detach)
+    engine = engine_named(spec.engine)
+    words = (*before, *made.words, *engine.words(spec))
     at_home = frozenset(
         {index + len(before) for index in made.at_home}
         | {index for index, word in enumerate(before) if word.startswith("~/")}
     )
-    secrets_from = None
-    if spec.secrets:
-        secrets_from = "-" if spec.engine == "detach" else f"{SECRETS}/{run}"
+    secrets_from = engine.secrets_from(run) if spec.secrets else None
+    launches = engine.start(run, spec)
     text = script(
         Start(
             run=run,
@@ -152,7 +156,7 @@ def make_plan(
             inherit=spec.inherit,
             data_dir=machine.data_dir,
             python_path=_python_path(spec),
-            has_terminal=spec.engine != "detach",
+            has_terminal=engine.has_terminal,
         )
     )
     spec_name, spec_bytes = spec_file(spec)
@@ -165,6 +169,7 @@ def make_plan(
             {
                 spec_name: spec_bytes,
                 SCRIPT: text.encode(),
+                **({} if launches is None else {LAUNCH_SCRIPT: launches.encode()}),
                 # Inspect reads the nearest .env from here up: this one says nothing.
                 ".env": b"",
                 **made.files,
@@ -172,11 +177,13 @@ def make_plan(
             }
         ),
         script=text,
+        starts_with=SCRIPT if launches is None else LAUNCH_SCRIPT,
         command=words,
         at_home=at_home,
         variables=MappingProxyType({**spec.env, "EVALROOM_RUN": run}),
         secrets=spec.secrets,
         secrets_from=secrets_from,
+        attach=engine.attach(run, spec),
         python=python,
         log_dir=log_dir,
         means=flags.on_error_means(spec),
@@ -211,10 +218,6 @@ def _inspect(spec: Spec, python: str | None, version: str) -> tuple[str, ...]:
     # Not `uv run`: its environment is gone with it, and a detached eval is not.
     pinned = ("--from", f"inspect-ai=={spec.inspect or version}")
     return (UV, "tool", "run", *asked, *pinned, *more, "inspect")
-
-
-def _display(spec: Spec) -> tuple[str, ...]:
-    return ("--display", spec.display or "full")
 
 
 def _log_dir(launch: Launch, run: str) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from core.launch.engines.engine import ALREADY
 from core.launch.starter import STARTER
 from core.quoting import path_word, program_word, quoted
 
-ALREADY = 75
-"""The exit status of a script whose run was started before."""
+__all__ = ["ALREADY", "Start", "script"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,8 @@ def _place(start: Start) -> list[str]:
         "umask 077",
         f"cd {path_word(start.directory)} || exit 73",
         "if ! mkdir started 2>/dev/null; then",
+        # A full disk is no second start.
+        '    [ -d started ] || { echo "evalroom: nothing can be written in $PWD" >&2; exit 73; }',
         f"    echo {quoted(f'evalroom: run {start.run} was started before')} >&2",
         "    cat launch.json 2>/dev/null",
         f"    exit {ALREADY}",

@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-Engine = Literal["detach", "tmux"]
-"""How a run is started on its machine."""
-ENGINES: tuple[Engine, ...] = ("detach", "tmux")
+from core.launch.engines.registry import USUAL
 
 ANY = "any"
 """The machine of a spec that leaves it to the chooser."""
@@ -94,6 +92,7 @@ class Spec:
         inherit: `INSPECT_*` variables of the login that are not cleared.
         keep: Whether the process stays after its end.
         acp: Whether the eval is started with an ACP server.
+        engine: How it is started on its machine, one of `core.launch.engines`.
         display: Inspect's display, where an engine has a terminal.
         log_dir: None: in the run's own folder.
         notes: For people.
@@ -132,7 +131,7 @@ class Spec:
     env: Mapping[str, str] = field(default_factory=_nothing)
     secrets: Mapping[str, str] = field(default_factory=_nothing)
     inherit: tuple[str, ...] = ()
-    engine: Engine = "detach"
+    engine: str = USUAL
     keep: bool = False
     acp: bool = False
     display: str | None = None

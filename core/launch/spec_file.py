@@ -15,6 +15,7 @@ from core.config_rules import NoSuchKey, NotAllowed, Rule, name
 from core.errors import OnErrorMissing, SpecWrong
 from core.launch import spec_rules as rules
 from core.launch import table_rules as tables
+from core.launch.engines.registry import ENGINES, USUAL
 from core.launch.rule_parts import list_of, one_or_many
 from core.launch.spec import BUILT_IN, BUILT_IN_ARGS, Spec
 from core.text import shown
@@ -64,7 +65,7 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "env": rules.variables,
         "secrets": rules.secrets,
         "inherit": list_of(rules.inherited, "variables"),
-        "engine": rules.ENGINE,
+        "engine": rules.engine,
         "keep": rules.FLAG,
         "acp": rules.FLAG,
         "display": rules.DISPLAY,
@@ -328,8 +329,10 @@ class _Reading:
                     advice += ' begin the path with "/" or "~/"'
                     what = f'"task" is a path without its place: {_said(task)}'
                     self._problem(("task", index), what, advice)
-        if values.get("engine", "detach") == "detach" and "display" in values:
-            advice = 'add engine = "tmux", or leave it out'
+        engine = ENGINES.get(values.get("engine", USUAL))
+        if engine is not None and not engine.has_terminal and "display" in values:
+            others = " or ".join(f'"{name}"' for name, e in ENGINES.items() if e.has_terminal)
+            advice = f"add engine = {others}, or leave it out"
             self._problem(("display",), '"display" has no meaning without a terminal', advice)
 
     def _unknown(self, at: KeyPath, known: tuple[str, ...]) -> None:

@@ -6,9 +6,10 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from core.config_rules import NoSuchKey, NotAllowed, Rule, flag, number, one_of, text, whole
+from core.launch.engines.registry import ENGINES
 from core.launch.rule_parts import is_text, list_of, table, text_without_nul, within
 from core.launch.secrecy import is_secret
-from core.launch.spec import BUILT_IN, ENGINES, Code, OnError, Tolerate
+from core.launch.spec import BUILT_IN, Code, OnError, Tolerate
 
 MOST = 1_000_000_000
 _LEAST_ERRORS = 2
@@ -295,10 +296,14 @@ def notes(value: object) -> str:
     return text_without_nul(value)
 
 
+def engine(value: object) -> str:
+    """The name of an engine."""
+    return one_of(*ENGINES)(value)
+
+
 WHOLE = whole(1, MOST)
 COUNT = whole(0, MOST)
 DOLLARS = number(0, 1e9, "dollars")
-ENGINE = one_of(*ENGINES)
 DISPLAY = one_of("full", "conversation", "rich", "plain", "log", "none")
 FLAG = flag
 GPUS = whole(0, 1024)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, cast
 
+from core.launch.engines.registry import USUAL
 from core.launch.spec import Code, Spec, Tolerate
 from core.launch.yaml_words import plain
 
@@ -54,7 +55,7 @@ def spec_table(spec: Spec) -> dict[str, Any]:
 
 def _is_usual(value: Any, key: str) -> bool:
     if key == "engine":
-        return bool(value == "detach")
+        return bool(value == USUAL)
     if key == "gpus":
         return bool(value == 0)
     return value is None or value is False or (isinstance(value, tuple | Mapping) and not value)

@@ -1,0 +1,24 @@
+"""The engines that there are."""
+
+from core.errors import SpecWrong
+from core.launch.engines.detach import Detach
+from core.launch.engines.engine import Engine
+from core.launch.engines.tmux import TmuxEngine
+from core.text import shown
+
+USUAL = Detach.name
+"""The engine of a spec that names none."""
+ENGINES: dict[str, Engine] = {"detach": Detach(), "tmux": TmuxEngine()}
+
+
+def engine_named(name: str) -> Engine:
+    """Return an engine.
+
+    Raises:
+        SpecWrong: There is none of this name.
+    """
+    found = ENGINES.get(name)
+    if found is None:
+        allowed = ", ".join(ENGINES)
+        raise SpecWrong(f'"engine" is wrong: "{shown(name, 60)}"', f"allowed: {allowed}")
+    return found

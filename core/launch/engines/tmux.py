@@ -1,0 +1,156 @@
+"""The engine `tmux`: Inspect's own display in a detached session of a tmux server of ours.
+
+The server is started with a clean environment and reads no configuration: plugins of a login's
+own may end or restore sessions. What is given to a run goes through its script alone.
+"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from core.errors import JobFailed
+from core.launch.engines.engine import ALREADY, SECRETS, ScreenOutput, Started
+from core.launch.engines.failures import failure_of
+from core.launch.engines.tmux_sessions import (
+    TMUX,
+    attach_words,
+    is_session_name,
+    screen_words,
+    session_name,
+)
+from core.quoting import quoted
+
+if TYPE_CHECKING:
+    from core.launch.spec import Spec
+
+WIDTH, HEIGHT = 200, 50
+"""The size of a session that nobody is attached to, characters."""
+LINES_KEPT = 10_000
+NO_TMUX = 69
+"""The exit status where there is no tmux."""
+
+_HINT = " C-b d goes back; the eval runs on "
+
+
+class TmuxEngine:
+    """Starts `inspect eval-set` on a terminal that outlives whoever looks at it.
+
+    The pane stays when the eval ends, so that its last screen can be read; its session is
+    ended by an operator, after a preview.
+    """
+
+    name = "tmux"
+    has_terminal = True
+    is_starting_for = 120.0
+    needs: str | None = "tmux"
+
+    def words(self, spec: "Spec") -> tuple[str, ...]:
+        """See `Engine.words`."""
+        return ("--display", spec.display or "full")
+
+    def secrets_from(self, run: str) -> str:
+        """See `Engine.secrets_from`."""
+        return f"{SECRETS}/{run}"
+
+    def start(self, run: str, spec: "Spec") -> str | None:
+        """See `Engine.start`."""
+        return _START.format(
+            run=run,
+            already=ALREADY,
+            no_tmux=NO_TMUX,
+            tmux=" ".join(TMUX),
+            clean=_CLEAN,
+            own=_OF_A_RUN,
+            name=quoted(session_name(run, spec.task[0])),
+            size=f"-x {WIDTH} -y {HEIGHT}",
+            lines=LINES_KEPT,
+            hint=quoted(_HINT),
+        )
+
+    def attach(self, run: str, spec: "Spec") -> tuple[str, ...]:
+        """See `Engine.attach`."""
+        return attach_words(session_name(run, spec.task[0]))
+
+    def read(self, status: int, out: str, err: str) -> Started:
+        """See `Engine.read`."""
+        session = _session(out)
+        if session is not None:
+            return Started(attach=attach_words(session), output=ScreenOutput(screen_words(session)))
+        if status == ALREADY and not out.strip():
+            return Started()
+        if status == NO_TMUX:
+            raise JobFailed(
+                "the run did not start: there is no tmux", 'install it, or use engine = "detach"'
+            )
+        raise failure_of(f"{out}\n{err}", status)
+
+
+class _Record(msgspec.Struct, frozen=True):
+    """The line that the start prints."""
+
+    session: Annotated[str, msgspec.Meta(max_length=200)]
+
+
+def _session(out: str) -> str | None:
+    try:
+        record = msgspec.json.decode(out.strip(), type=_Record)
+    except msgspec.DecodeError:
+        return None
+    return record.session if is_session_name(record.session) else None
+
+
+_CLEAN = (
+    'HOME="$HOME" PATH="$PATH" LANG="${LANG:-C.UTF-8}" SHELL="${SHELL:-/bin/sh}" '
+    'USER="${USER:-$(id -un)}"'
+)
+_OF_A_RUN = " ".join(
+    (
+        _CLEAN,
+        *(
+            f'${{{name}:+{name}="${name}"}}'
+            for name in ("TMPDIR", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
+        ),
+    )
+)
+"""What a run gets, and the pane's TERM: whoever started the server first does not matter."""
+
+_START = """\
+#!/bin/sh
+# Run {run} of evalroom in tmux. It starts once, however often this is run.
+umask 077
+if ! mkdir launched 2>launch.err; then
+    if [ -d launched ]; then cat launch.json 2>/dev/null; exit {already}; fi
+    cat launch.err >&2
+    exit 73
+fi
+in_tmux() {{
+    env -i TERM="${{TERM:-xterm}}" {clean} ${{TMUX_TMPDIR:+TMUX_TMPDIR="$TMUX_TMPDIR"}} \\
+        {tmux} -f /dev/null "$@"
+}}
+start() {{
+    command -v tmux >/dev/null || return {no_tmux}
+    name={name}
+    session=$name
+    more=1
+    while in_tmux has-session -t "=$session" 2>/dev/null; do
+        more=$((more + 1))
+        session=$name-$more
+    done
+    in_tmux start-server \\; \\
+        set-option -g default-terminal screen-256color \\; \\
+        set-option -g history-limit {lines} \\; \\
+        set-option -g status-left-length 80 \\; \\
+        set-option -g status-right {hint} \\; \\
+        set-window-option -g remain-on-exit on \\; \\
+        new-session -d -s "$session" {size} \\
+        /bin/sh -c 'exec env -i TERM="$TERM" "$@"' sh {own} /bin/sh start.sh \\; \\
+        set-option -t "=$session:" @run {run} >&2 || return
+    printf '{{"session": "%s"}}\\n' "$session"
+}}
+start >launch.json.part 2>launch.err
+status=$?
+mv launch.json.part launch.json
+cat launch.json
+cat launch.err >&2
+exit "$status"
+"""

@@ -1,0 +1,119 @@
+"""The sessions of our tmux server: their names, the commands about them, and their list."""
+
+import re
+from dataclasses import dataclass
+
+TMUX = ("tmux", "-u", "-L", "evalroom")
+"""The server of ours; `-u`: a login over ssh often has no locale, and the displays are UTF-8."""
+LONGEST = 60
+"""Of a session's name, characters."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_OTHER = re.compile(r"[^A-Za-z0-9_]+")
+_FIELDS = (
+    "#{session_created} #{session_attached} #{pane_dead} #{?pane_dead_status,#{pane_dead_status},-}"
+    " #{?@run,#{@run},-} #{session_name}"
+)
+"""One line for each pane, the name last: somebody else's may hold spaces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A session of our server on a machine. Text in it is a host's, and untrusted.
+
+    Attributes:
+        created: Unix seconds, that machine's clock.
+        attached: How many terminals show it now.
+        has_ended: Whether all that ran in it has ended.
+        status: The exit status of what ended; None: it lives, or a signal ended it.
+        run: The run that it was made for; None: somebody made it by hand.
+    """
+
+    name: str
+    created: float
+    attached: int
+    has_ended: bool
+    status: int | None
+    run: str | None
+
+
+def session_name(run: str, task: str) -> str:
+    """Return the name for a run's session: its task's own, and the end of its id.
+
+    tmux takes no `:` and no `.` in a name, and a shell should read nothing into one.
+
+    Args:
+        run: An id, of `run_id`.
+        task: As a spec names it.
+    """
+    own = re.split(r"[/@]", task)[-1].removesuffix(".py")
+    tail = run.rpartition("-")[2]
+    known = _OTHER.sub("-", own)[: LONGEST - len(tail) - 1].strip("-_")
+    return f"{known or 'run'}-{tail}"
+
+
+def is_session_name(name: str) -> bool:
+    """Whether it may be one of ours."""
+    return _NAME.fullmatch(name) is not None
+
+
+def attach_words(name: str) -> tuple[str, ...]:
+    """Return the command that shows a session in a terminal of its machine."""
+    return (*TMUX, "attach-session", "-t", f"={name}")
+
+
+def screen_words(name: str) -> tuple[str, ...]:
+    """Return the command that prints a session's screen, with what scrolled off it."""
+    return (*TMUX, "capture-pane", "-p", "-S", "-", "-t", f"={name}:")
+
+
+def list_words() -> tuple[str, ...]:
+    """Return the command that lists all sessions; it fails where no server runs."""
+    return (*TMUX, "list-panes", "-a", "-F", _FIELDS)
+
+
+def end_words(name: str) -> tuple[str, ...]:
+    """Return the command that ends a session and all that runs in it."""
+    return (*TMUX, "kill-session", "-t", f"={name}")
+
+
+def sessions_of(listed: str) -> tuple[Session, ...]:
+    """Return the sessions that `list_words` printed, oldest first; other lines are passed over."""
+    found: dict[str, Session] = {}
+    for line in listed.splitlines():
+        pane = _pane(line)
+        if pane is None:
+            continue
+        other = found.get(pane.name)
+        if other is None or (other.has_ended and not pane.has_ended):
+            found[pane.name] = pane
+    return tuple(sorted(found.values(), key=lambda each: (each.created, each.name)))
+
+
+def _pane(line: str) -> Session | None:
+    parts = line.split(" ", 5)
+    if len(parts) < 6 or not parts[5]:  # noqa: PLR2004 - the fields above
+        return None
+    created, attached, dead, status, run, name = parts
+    if not (_is_number(created) and _is_number(attached) and dead in {"0", "1"}):
+        return None
+    has_ended = dead == "1"
+    return Session(
+        name=name,
+        created=float(created),
+        attached=int(attached),
+        has_ended=has_ended,
+        status=int(status) if has_ended and _is_number(status) else None,
+        run=None if run == "-" else run,
+    )
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 12  # noqa: PLR2004 - sane
+
+
+def end_means(session: Session) -> str:
+    """Return what ending a session does, a sentence without its end; it is shown before."""
+    if session.has_ended:
+        return "its eval has ended; the last screen goes, the logs stay"
+    return "its eval still runs and is cut off: what is not in its log yet is lost"
