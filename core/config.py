@@ -1,7 +1,7 @@
 """The config as frozen values. `core.config_file` reads it from TOML and says what is wrong."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -108,3 +108,7 @@ class Config:
     storage: StorageConfig = StorageConfig()
     keys: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     read_only: bool = False
+
+    def of_machines(self, names: Collection[str]) -> "Config":
+        """Return the same with these machines alone."""
+        return replace(self, machines=tuple(e for e in self.machines if e.name in names))

@@ -1,38 +1,79 @@
-"""What `evalroom launch` and `evalroom templates` are given: config, tasks, versions."""
+"""What `evalroom launch`, `runs`, `run`, `output` and `templates` are given, and how they run."""
 
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from core.errors import NotConfirmed
 from tui.arguments import Words
 
 if TYPE_CHECKING:
     from core.config import Config
 
 
-def launch_command(config: "Config", words: Words) -> int:
-    """Run `evalroom launch`; return the exit status."""
-    from core.launch.warn import INSPECT  # noqa: PLC0415
-    from ssh.built_in_tasks import built_in_tasks  # noqa: PLC0415
-    from tui.commands.launch import Surroundings, launch  # noqa: PLC0415
+def dry_run(config: "Config", words: Words) -> int:
+    """Run `evalroom launch --dry-run`; return the exit status."""
+    from tui.commands.launch import show_plans  # noqa: PLC0415
+    from tui.making_launches import surroundings_of  # noqa: PLC0415
 
-    try:
-        inspect_version = version("inspect-ai")
-    except PackageNotFoundError:
-        inspect_version = INSPECT
-    around = Surroundings(
-        config=config,
-        built_in=built_in_tasks(),
-        inspect_version=inspect_version,
-        own_python=sys.executable,
-    )
-    return launch(
-        words.given["file"],
-        around,
-        sets=words.given["sets"],
-        dry_run=words.given["dry_run"],
+    given = words.given
+    around = surroundings_of(config)
+    return show_plans(given["file"], around, sets=given["sets"], as_json=words.as_json)
+
+
+async def launch_command(config: "Config", words: Words) -> int:
+    """Run `evalroom launch`; return the exit status."""
+    from core.launch.matrix import expand  # noqa: PLC0415
+    from core.launch.spec_file import read_spec  # noqa: PLC0415
+    from storage.paths import paths  # noqa: PLC0415
+    from tui.commands.launch_now import Asked, launch_now  # noqa: PLC0415
+    from tui.making import desk_of, history_of, running  # noqa: PLC0415
+    from tui.making_launches import launches_of  # noqa: PLC0415
+
+    given = words.given
+    spec = read_spec(given["file"], stdin=sys.stdin, sets=given["sets"])
+    wanted = {name for each in expand(spec, config.machines) for name in each.candidates}
+    if config.read_only:
+        raise NotConfirmed("nothing is launched: evalroom is read-only", "--dry-run shows it")
+    asked = Asked(
+        yes=given["yes"],
+        confirm=given["confirm"],
+        wait=given["wait"],
         as_json=words.as_json,
+        timeout=given["timeout"],
     )
+    near = config.of_machines(wanted)
+    async with history_of(config, paths()) as history:
+        with desk_of(near, words, keeping=history.keeping) as desk:
+            launches = launches_of(desk, near, history)
+            async with running(desk, launches=launches):
+                return await launch_now(desk, launches, spec, asked, near.machines)
+
+
+async def runs_command(config: "Config", words: Words) -> int:
+    """Run `evalroom runs`, `run` or `output`; return the exit status."""
+    from storage.paths import paths  # noqa: PLC0415
+    from tui.commands import runs  # noqa: PLC0415
+    from tui.making import desk_of, history_of, running  # noqa: PLC0415
+    from tui.making_launches import launches_of  # noqa: PLC0415
+
+    given, timeout = words.given, words.given["timeout"]
+    async with history_of(config, paths()) as history:
+        with desk_of(config, words) as desk:
+            launches = launches_of(desk, config, history)
+            async with running(desk):
+                match words.command:
+                    case "runs":
+                        return await runs.runs(
+                            desk, launches, timeout=timeout, as_json=words.as_json
+                        )
+                    case "run":
+                        return await runs.run(
+                            desk, launches, given["name"], timeout=timeout, as_json=words.as_json
+                        )
+                    case _:
+                        return await runs.output(
+                            desk, launches, given["name"], follow=given["follow"], timeout=timeout
+                        )
 
 
 def templates_command(words: Words) -> int:

@@ -72,7 +72,7 @@ def _run(argv: Sequence[str]) -> int:  # noqa: C901, PLR0911 - one case per comm
             return asyncio.run(_room(_read_config(words), words))
         case "act" | "config-set" | "undo":
             return run_loop(_act(words))
-        case "launch" | "templates":
+        case "launch" | "runs" | "run" | "output" | "templates":
             return _launch(words)
         case "guide":
             return _guide_list(words) if words.given["what"] == "list" else run_loop(_guide(words))
@@ -153,11 +153,16 @@ def _print_probe() -> int:
 
 
 def _launch(words: Words) -> int:
-    from tui.launching import launch_command, templates_command  # noqa: PLC0415
+    from tui import launching  # noqa: PLC0415
 
     if words.command == "templates":
-        return templates_command(words)
-    return launch_command(_read_config(words), words)
+        return launching.templates_command(words)
+    config = _read_config(words)
+    if words.command != "launch":
+        return run_loop(launching.runs_command(config, words))
+    if words.given["dry_run"]:
+        return launching.dry_run(config, words)
+    return run_loop(launching.launch_command(config, words))
 
 
 # What is run

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from core.events import Event, MachineNamed
     from core.guide.book import GuideBook
     from core.guide.guiding import Guiding
+    from core.launch.launches import Launches
+    from core.launch.run_book import RunBook
     from core.ports import Ask, Keeping
     from storage.paths import Paths
 
@@ -78,15 +80,20 @@ def desk_of(
 
 @contextlib.asynccontextmanager
 async def running(
-    desk: "Desk", acting: "Acting | None" = None, guiding: "Guiding | None" = None
+    desk: "Desk",
+    acting: "Acting | None" = None,
+    guiding: "Guiding | None" = None,
+    launches: "Launches | None" = None,
 ) -> AsyncGenerator[None, None]:
-    """Let a desk, the hands over it, and its guides, run within the block."""
+    """Let a desk, the hands over it, its guides and its launches run within the block."""
     async with asyncio.TaskGroup() as tasks:
         started = [tasks.create_task(desk.run(), name="desk")]
         if acting is not None:
             started.append(tasks.create_task(acting.run(), name="open orders"))
         if guiding is not None:
             started.append(tasks.create_task(guiding.run(), name="guides"))
+        if launches is not None:
+            started.append(tasks.create_task(launches.run(), name="runs"))
         try:
             yield
         finally:
@@ -125,6 +132,7 @@ class History:
         keeping: Takes events; None: the history can't be opened, and the room is.
         book: Takes orders; None with it: then nothing is ever sent.
         guides: Takes guides; None with it: then none is begun.
+        run_book: Takes runs; None with it: then nothing is launched.
         runs: The ids of the runs that this operator's evalroom launched.
         said: A sentence for the operator; empty where all is well.
     """
@@ -132,6 +140,7 @@ class History:
     keeping: "Keeping | None" = None
     book: "OrderBook | None" = None
     guides: "GuideBook | None" = None
+    run_book: "RunBook | None" = None
     runs: frozenset[str] = frozenset()
     said: str = ""
 
@@ -143,6 +152,7 @@ async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[Histor
     from storage.guides import Guides  # noqa: PLC0415
     from storage.journal import Journal  # noqa: PLC0415
     from storage.orders import OrderJournal  # noqa: PLC0415
+    from storage.runs import Runs  # noqa: PLC0415
     from storage.schema import DatabaseBusy  # noqa: PLC0415
 
     database = Database(places.database)
@@ -167,6 +177,7 @@ async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[Histor
             keeping=Journal(database, limit_mib=config.storage.limit_mib, clock=WallClock()),
             book=book,
             guides=Guides(database),
+            run_book=Runs(database),
             runs=runs,
             said=said,
         )

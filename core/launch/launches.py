@@ -56,6 +56,10 @@ class Launches:
         """Look after all runs until cancelled."""
         await Finding(self.desk, self.ledger).run()
 
+    async def look_once(self) -> None:
+        """Look once after all runs that are due, also for those of others."""
+        await Finding(self.desk, self.ledger).turn()
+
     async def check(self, spec: Spec, *, tell: Tell | None = None) -> tuple[CheckedPlan, ...]:
         """See `core.launch.launching.Launching.check`."""
         launches = expand(spec, self.machines)

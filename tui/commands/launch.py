@@ -1,21 +1,19 @@
-"""`evalroom launch FILE [--dry-run]`: a spec to its plans, printed; and who starts them."""
+"""`evalroom launch FILE --dry-run`: a spec to its plans, printed."""
 
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 from core.config import Config, MachineConfig
-from core.errors import NotConfirmed, UsageWrong
 from core.launch.flags import on_error_words
 from core.launch.matrix import Launch, expand
 from core.launch.plan import FILE_MODE, RunPlan, make_plan, run_id
 from core.launch.spec_file import read_spec
 from core.launch.spec_text import spec_table
 from core.text import shown, shown_lines
-from core.views.format import plural
 from tui.commands.printing import print_json, print_lines
 
 _SCRIPT_LIMIT = 200_000
@@ -37,44 +35,21 @@ class Surroundings:
     own_python: str
 
 
-LaunchNow = Callable[[tuple[RunPlan, ...]], int]
-"""Starts the runs of plans, after their preview; returns the exit status."""
-
-
-def launch_now(plans: tuple[RunPlan, ...]) -> int:
-    """Start the runs of `plans`: not built yet.
-
-    Raises:
-        UsageWrong: Always.
-    """
-    raise UsageWrong(
-        f"{plural(len(plans), 'run')} would start, but starting is not built yet",
-        "--dry-run prints the whole plan; its command works by hand, in the run's folder",
-    )
-
-
-def launch(
+def show_plans(
     file: str,
     around: Surroundings,
     *,
     sets: Sequence[str],
-    dry_run: bool,
     as_json: bool,
-    start: LaunchNow = launch_now,
     stdin: TextIO | None = None,
 ) -> int:
-    """Print the plans of a spec, or start them; return the exit status.
+    """Print the plans of a spec; return the exit status. Nothing is touched.
 
     Raises:
         SpecWrong: The spec is wrong.
-        NotConfirmed: Nothing may be changed.
     """
     spec = read_spec(file, stdin=sys.stdin if stdin is None else stdin, sets=sets)
     plans = plans_of(expand(spec, around.config.machines), around)
-    if not dry_run:
-        if around.config.read_only:
-            raise NotConfirmed("nothing is launched: evalroom is read-only", "--dry-run shows it")
-        return start(plans)
     if as_json:
         print_json({"plans": [plan_json(each) for each in plans]})
     else:

@@ -1,0 +1,95 @@
+"""`evalroom runs`, `evalroom run ID`, `evalroom output ID`: launches, and what became of them."""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+
+from core.errors import UsageWrong
+from core.launch.launches import Launches
+from core.launch.launching import Output
+from core.model.run import Run
+from core.text import shown, shown_lines
+from tui.commands.looking import Looker
+from tui.commands.printing import print_json, print_lines
+from tui.commands.run_rows import run_json, run_line, run_lines
+
+_FOLLOW_EVERY = 1.0
+
+
+async def runs(desk: Looker, launches: Launches, *, timeout: float, as_json: bool) -> int:
+    """Print every run that is known, the newest first; return the exit status."""
+    await _looked(desk, launches, timeout)
+    known = sorted(launches.ledger.runs.values(), key=lambda run: run.at, reverse=True)
+    if as_json:
+        print_json({"as_of": desk.now(), "runs": [run_json(run) for run in known]})
+    else:
+        print_lines([run_line(run) for run in known] or ["nothing was launched yet"])
+    return 0
+
+
+async def run(desk: Looker, launches: Launches, name: str, *, timeout: float, as_json: bool) -> int:
+    """Print all that is known of a run; return the exit status.
+
+    Raises:
+        UsageWrong: There is none, or several.
+    """
+    await _looked(desk, launches, timeout)
+    found = run_named(launches.ledger.runs, name)
+    if as_json:
+        print_json(run_json(found))
+    else:
+        print_lines(list(run_lines(found)))
+    return 0
+
+
+async def output(
+    desk: Looker, launches: Launches, name: str, *, follow: bool, timeout: float
+) -> int:
+    """Print the end of what a run printed, or all that it prints until it is over.
+
+    Raises:
+        UsageWrong: There is none, or several.
+        RequestFailed: It can't be read.
+    """
+    await _looked(desk, launches, timeout)
+    found = run_named(launches.ledger.runs, name)
+    piece = await launches.output(found)
+    _print(piece)
+    while follow:
+        ended = launches.ledger.runs[found.id].is_over
+        piece = await launches.output(launches.ledger.runs[found.id], start=piece.end)
+        _print(piece)
+        if not piece.data:
+            if ended:
+                break
+            await asyncio.sleep(_FOLLOW_EVERY)
+    return 0
+
+
+def _print(piece: Output) -> None:
+    """Print what a host printed, made harmless."""
+    text = shown_lines(piece.data.decode("utf-8", "replace"), len(piece.data) + 1)
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+async def _looked(desk: Looker, launches: Launches, timeout: float) -> None:
+    await desk.first_look(timeout)
+    await launches.look_once()
+
+
+def run_named(known: Mapping[str, Run], name: str) -> Run:
+    """Return the run of this id, or of the only one that has this in it.
+
+    Raises:
+        UsageWrong: There is none, or several.
+    """
+    if name in known:
+        return known[name]
+    found = [run for run in known.values() if name and name in run.id]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        listed = ", ".join(run.id for run in found[:5])
+        raise UsageWrong(f"{shown(name, 60)} fits {len(found)} runs: {listed}", "say more of it")
+    raise UsageWrong(f"there is no run {shown(name, 60)}", "see: evalroom runs")
