@@ -152,6 +152,8 @@ class Keeper:
 
     async def work(self, job: Job, *, deadline: float) -> Mapping[str, Any]:
         """See `core.ports.Station.work`."""
+        if job.changes and self._options.read_only:
+            raise RequestFailed(f"not sent: {self._machine} is read-only")
         link = self._link
         if link is None:
             raise RequestFailed(f"not sent: the link to {self._machine} is down")

@@ -136,9 +136,7 @@ class Finding:
         for row in rows:
             seen = run_seen(machine, row, self._desk.now())
             if seen is not None and seen.id not in self._ledger.runs:
-                self._ledger.see(
-                    after_look(seen, row, self._desk.now(), is_abandoned=False)
-                )
+                self._ledger.see(after_look(seen, row, self._desk.now(), is_abandoned=False))
 
     def _is_up(self, machine: MachineName) -> bool:
         known = self._desk.fleet.machines.get(machine)

@@ -26,7 +26,7 @@ class Reads:
 
 def reads_of(table: Mapping[str, Any]) -> tuple[Reads, ...]:
     """Return the variables that the models of a table read, each once."""
-    env, secrets = _names(table.get("env")), _names(table.get("secrets"))
+    env, secrets = names_of(table, "env"), names_of(table, "secrets")
     out: dict[str, Reads] = {}
     for model in models_of(table):
         provider = provider_of(model)
@@ -50,7 +50,9 @@ def models_of(table: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(each for each in named if isinstance(each, str))
 
 
-def _names(value: object) -> dict[str, str]:
-    if not isinstance(value, Mapping):
+def names_of(table: Mapping[str, Any], key: str) -> dict[str, str]:
+    """Return what `env` or `secrets` of a table holds, by variable."""
+    held: object = table.get(key)
+    if not isinstance(held, dict):
         return {}
-    return {key: str(each) for key, each in cast("Mapping[str, object]", value).items()}
+    return {name: str(each) for name, each in cast("dict[str, object]", held).items()}

@@ -23,13 +23,17 @@ class Job:
     Attributes:
         verb: What that program is to do.
         given: What it needs to know, in JSON's types.
+        changes: Whether it may change something there: none of these goes to a read-only machine.
         secrets: Values that go over its standard input and nowhere else.
+        body: Bytes that follow what it is asked; a program that takes none gets none.
     """
 
     program: JobProgram
     verb: str
     given: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    changes: bool = True
     secrets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    body: bytes = field(default=b"", repr=False)
 
 
 class Worker(Protocol):

@@ -20,6 +20,7 @@ HEADERS = 300.0
 START = 90.0
 """Seconds that a start is waited for; importing a large task takes some. It goes on behind."""
 PIECE = 64 * 1024
+_LOOKS = frozenset({"look", "list", "logs", "read"})
 
 
 async def place(worker: Worker, plan: RunPlan, manifest: bytes) -> None:
@@ -150,6 +151,5 @@ async def _do(
     *,
     deadline: float = SOON,
 ) -> Mapping[str, Any]:
-    return await worker.work(
-        machine, Job(program="launcher", verb=verb, given=given), deadline=deadline
-    )
+    job = Job(program="launcher", verb=verb, given=given, changes=verb not in _LOOKS)
+    return await worker.work(machine, job, deadline=deadline)

@@ -12,7 +12,7 @@ from core.ids import MachineName
 from core.launch import flags
 from core.launch.engines.registry import engine_named
 from core.launch.matrix import Launch
-from core.launch.script import Start, script
+from core.launch.script import GPU_HOLDER, Start, script
 from core.launch.spec import BUILT_IN, Spec
 from core.launch.spec_rules import is_version
 from core.launch.spec_text import spec_file
@@ -52,6 +52,7 @@ class RunPlan:
             input, else a file that it removes; None: there are none.
         attach: The words that are going to attach to it in a terminal there; empty: none do.
         python: The interpreter that runs Inspect; None: uv runs it.
+        data_dir: The XDG_DATA_HOME that the script sets; None: the login's.
         log_dir: As Inspect is told; without a leading `/`, `~/` or scheme from the folder.
         means: What happens on an error, a sentence.
         worst: How many sample runs it may come to.
@@ -72,6 +73,7 @@ class RunPlan:
     secrets_from: str | None = None
     attach: tuple[str, ...] = ()
     python: str | None = None
+    data_dir: str | None = None
     log_dir: str = flags.LOGS
     means: str = ""
     worst: flags.WorstCase
@@ -117,7 +119,8 @@ def make_plan(
         launch: What is asked for.
         machine: One of its candidates.
         run: The id, of `run_id`.
-        built_in: The files of the built-in tasks, by name.
+        built_in: The files of ours that a run may need there, by name: of the built-in tasks,
+            and what holds GPUs.
         inspect_version: The Inspect that uv gets where the spec names none.
         own_python: The interpreter of this evalroom, which has Inspect: it serves on this
             computer where neither spec nor config gives one.
@@ -157,6 +160,8 @@ def make_plan(
             data_dir=machine.data_dir,
             python_path=_python_path(spec),
             has_terminal=engine.has_terminal,
+            gpus=spec.gpus,
+            gpu_locks=machine.gpu_locks,
         )
     )
     spec_name, spec_bytes = spec_file(spec)
@@ -174,6 +179,7 @@ def make_plan(
                 ".env": b"",
                 **made.files,
                 **_task_file(spec, built_in),
+                **({GPU_HOLDER: built_in[GPU_HOLDER]} if spec.gpus else {}),
             }
         ),
         script=text,
@@ -185,6 +191,7 @@ def make_plan(
         secrets_from=secrets_from,
         attach=engine.attach(run, spec),
         python=python,
+        data_dir=machine.data_dir,
         log_dir=log_dir,
         means=flags.on_error_means(spec),
         worst=flags.worst_case(spec),
@@ -217,7 +224,8 @@ def _inspect(spec: Spec, python: str | None, version: str) -> tuple[str, ...]:
     more = tuple(word for each in spec.packages for word in ("--with", each))
     # Not `uv run`: its environment is gone with it, and a detached eval is not.
     pinned = ("--from", f"inspect-ai=={spec.inspect or version}")
-    return (UV, "tool", "run", *asked, *pinned, *more, "inspect")
+    # Offline: all of it is in uv's cache by then, and a start waits for no network.
+    return (UV, "tool", "run", "--offline", *asked, *pinned, *more, "inspect")
 
 
 def _log_dir(launch: Launch, run: str) -> str:

@@ -7,7 +7,10 @@ from core.launch.engines.engine import ALREADY
 from core.launch.starter import STARTER
 from core.quoting import path_word, program_word, quoted
 
-__all__ = ["ALREADY", "Start", "script"]
+__all__ = ["ALREADY", "GPU_HOLDER", "Start", "script"]
+
+GPU_HOLDER = "gpu_holder.py"
+"""The file of a run's folder that reserves its GPUs and starts it on them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +26,8 @@ class Start:
         data_dir: None: the login's, or the usual one.
         python_path: A folder whose modules are the run's; None: there is none.
         has_terminal: Whether output is for a person at a terminal, or is kept in files.
+        gpus: How many are reserved; the holder sets what says which.
+        gpu_locks: The folder of reservations; None: the usual ones.
     """
 
     run: str
@@ -37,6 +42,8 @@ class Start:
     data_dir: str | None
     python_path: str | None
     has_terminal: bool
+    gpus: int = 0
+    gpu_locks: str | None = None
 
 
 def script(start: Start) -> str:
@@ -65,7 +72,9 @@ def _place(start: Start) -> list[str]:
 
 
 def _environment(start: Start) -> list[str]:
-    lines = [f"export EVALROOM_RUN={quoted(start.run)}"]
+    # What holds GPUs is no eval: it gives the eval the run's id, and has it not itself.
+    run = "unset EVALROOM_RUN" if start.gpus else f"export EVALROOM_RUN={quoted(start.run)}"
+    lines = [run]
     if start.data_dir is not None:
         lines.append(f"export XDG_DATA_HOME={path_word(start.data_dir)}")
     else:  # pinned, so that no .env moves it
@@ -85,6 +94,7 @@ def _command(start: Start) -> list[str]:
     stay = (*start.inherit, *start.variables, *start.secrets)
     source = start.secrets_from or ""
     words = [
+        *_holder(start),
         program_word(start.starter),
         "-I",
         "-c",
@@ -109,3 +119,12 @@ def _command(start: Start) -> list[str]:
         "cat launch.err >&2",
         'exit "$status"',
     ]
+
+
+def _holder(start: Start) -> list[str]:
+    if not start.gpus:
+        return []
+    way = "become" if start.has_terminal else "keep"
+    folder = quoted("") if start.gpu_locks is None else path_word(start.gpu_locks)
+    python = program_word(start.starter)
+    return [python, "-I", GPU_HOLDER, str(start.gpus), folder, way, quoted(start.run)]

@@ -134,9 +134,7 @@ def after_logs(run: Run, rows: Sequence[Mapping[str, Any]], now: float, *, is_al
     if "started" in told:
         if is_alive:
             return known
-        return replace(
-            known, state=RunState.LOST, said="its process is gone and a log never ended"
-        )
+        return replace(known, state=RunState.LOST, said="its process is gone and a log never ended")
     if told == {"success"}:
         return replace(known, state=RunState.DONE, said="")
     worst = "error" if "error" in told else "cancelled"

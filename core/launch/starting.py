@@ -76,9 +76,7 @@ class Starting:
         engine = engine_named(plan.spec.engine)
         run = await self.ledger.change(replace(run, state=RunState.PREPARING))
         try:
-            await self._patiently(
-                run, lambda: launcher.place(self.desk, plan, manifest(plan, run))
-            )
+            await self._patiently(run, lambda: launcher.place(self.desk, plan, manifest(plan, run)))
             await self._patiently(run, lambda: self.bring(plan, lambda _: None))
             run = await self.ledger.change(
                 replace(run, state=RunState.STARTING, started_at=self.desk.now(), said="")

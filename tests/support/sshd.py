@@ -32,6 +32,8 @@ SHELLS: Mapping[str, str] = {
     "nosh": "/usr/sbin/nologin",
 }
 FIRST_UID = 61_001
+SUPER = "gina"
+"""Another name of root, with a home of its own: she may read the interpreter of the tests."""
 NOISY_RC = (
     'echo "*** WELCOME TO gpu-07 ***"\nprintf "\\033]0;title\\007"\nstty -a 2>/dev/null\n'
     'printf "no newline at the end"\n'
@@ -258,6 +260,9 @@ def prepare(root: Path) -> Sshd:
             (home / ".bashrc").write_text({"noisy": NOISY_RC, "greedy": GREEDY_RC}.get(user, ""))
             for path in (home, home / ".bashrc"):
                 os.chown(path, uid, uid)
+        (root / "home" / SUPER).mkdir()
+        passwd.write(f"{SUPER}:x:0:0::/home/{SUPER}:/bin/bash\n")
+        shadow.write(f"{SUPER}:*:19000:0:99999:7:::\n")
     (root / "up" / "shadow").chmod(0o600)
     return Sshd(root)
 

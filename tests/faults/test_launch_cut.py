@@ -1,0 +1,123 @@
+"""A launch whose link is cut, or whose evalroom is killed, at each step: it runs exactly once."""
+
+import asyncio
+import os
+import signal
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import RequestFailed
+from core.ids import MachineName
+from core.launch.job import Job
+from core.model.run import RunState
+from tests.launch.test_launches import gpu_host
+from tests.support.commands import Home, machine
+from tests.support.evals import short_folder
+from tests.support.launches import alive, end_all, launching
+from tests.support.reached import trusting
+from tests.support.specs import SMOKE, spec
+from tests.support.sshd import SUPER, Sshd
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cuts"), pytest.mark.timeout(180)]
+Really = Callable[[], Any]
+
+
+@pytest.mark.parametrize("moment", ["before", "during", "after"])
+@pytest.mark.parametrize("verb", ["place", "start"])
+async def test_a_launch_whose_link_is_cut_goes_on_and_runs_once(
+    own_sshd: Sshd, tmp_path: Path, verb: str, moment: str
+) -> None:
+    with short_folder() as folder:
+        known = trusting(own_sshd, tmp_path)
+        async with launching([gpu_host(own_sshd)], folder, known_hosts=known) as here:
+            await here.watched.desk.first_look(20)
+            cut: list[str] = []
+
+            async def spoil(machine: MachineName, job: Job, really: Really) -> Any:
+                if job.verb != verb or cut:
+                    return await really()
+                cut.append(verb)
+                if moment == "before":
+                    own_sshd.signal_sessions(signal.SIGKILL)
+                    return await really()
+                if moment == "after":
+                    await really()
+                    own_sshd.signal_sessions(signal.SIGKILL)
+                    raise RequestFailed(f"the link to {machine} went")
+                asked = asyncio.ensure_future(really())
+                await asyncio.sleep(0.4)
+                own_sshd.signal_sessions(signal.SIGKILL)
+                return await asked
+
+            here.place.spoil = spoil
+            [run] = await here.launches.launch(here.checked(spec("", "machine=gpu")))
+            run = await here.over(run, 90)
+            assert cut
+            assert run.state is RunState.DONE, run.said
+            there = own_sshd.home(SUPER) / ".evalroom" / "runs"
+            assert [each.name for each in there.iterdir()] == [run.id]
+            assert len(list(there.rglob("*.eval"))) == 1
+            assert not alive(run.id)
+
+
+MOMENTS: dict[str, Callable[[Path, str], bool]] = {
+    "written": lambda _, __: True,
+    "placed": lambda folder, run: (folder / run).is_dir(),
+    "started": lambda folder, run: (folder / run / "started").is_dir(),
+    "running": lambda folder, run: (folder / run / "launch.json").exists(),
+}
+
+
+@pytest.mark.parametrize("moment", list(MOMENTS))
+def test_a_run_of_a_killed_evalroom_is_found_by_its_id(moment: str) -> None:
+    with short_folder() as folder:
+        home = Home(folder)
+        home.configure(machine("local"))
+        (folder / "s.toml").write_text(SMOKE)
+        child = home.start("launch", "s.toml", "--yes", "--wait")
+        database = folder / ".local/share/evalroom/history.sqlite3"
+        run = _until(lambda: _run_in(database), "a run is written down")
+        runs = folder / ".evalroom" / "runs"
+        _until(lambda: MOMENTS[moment](runs, run), moment)
+        os.killpg(child.pid, signal.SIGKILL)
+        child.communicate()
+        try:
+            told = _until(lambda: _over(home, run), "it is known what became of it", 60)
+            logs = list(runs.rglob("*.eval"))
+            if (runs / run / "started").is_dir():
+                assert (told["state"], len(logs)) == ("done", 1), told
+                assert told["scores"][0]["value"] == pytest.approx(0.7)
+            else:
+                assert (told["state"], logs) == ("failed", [])
+                assert "its evalroom ended before it was started" in told["said"]
+            assert not alive(run)
+        finally:
+            end_all([run])
+
+
+def _until(found: Callable[[], Any], what: str, seconds: float = 30.0) -> Any:
+    end = time.monotonic() + seconds
+    while not (answer := found()):
+        assert time.monotonic() < end, what
+        time.sleep(0.01)
+    return answer
+
+
+def _run_in(database: Path) -> str | None:
+    try:
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
+            rows = connection.execute("SELECT id FROM run").fetchall()
+    except sqlite3.OperationalError:  # it is just being made
+        return None
+    return str(rows[0][0]) if rows else None
+
+
+def _over(home: Home, run: str) -> Any:
+    told = home.run("run", run, "--json").json
+    return told if told["state"] in {"done", "failed", "lost"} else None

@@ -1,0 +1,143 @@
+"""A launch from its plan to what its logs say, over real links, with a real Inspect."""
+
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.config import MachineConfig
+from core.ids import MachineName
+from core.launch import launcher
+from core.model.run import RunState
+from tests.support.evals import short_folder
+from tests.support.launches import alive, end_all, launching
+from tests.support.reached import machine_of, trusting
+from tests.support.specs import EVALS, spec
+from tests.support.sshd import SUPER, Sshd, running
+
+pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
+
+
+@pytest.fixture(scope="module")
+def sshd() -> Iterator[Sshd]:
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with short_folder() as where:
+        yield where
+
+
+def gpu_host(sshd: Sshd) -> MachineConfig:
+    return machine_of(sshd, SUPER, name=MachineName("gpu"), python=sys.executable)
+
+
+async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
+    sshd: Sshd, folder: Path
+) -> None:
+    machine = gpu_host(sshd)
+    async with launching([machine], folder, known_hosts=trusting(sshd, folder)) as here:
+        await here.watched.desk.first_look(20)
+        checked = here.checked(spec("", "machine=gpu"))
+        told: list[RunState] = []
+        [run] = await here.launches.launch(checked, tell=lambda each: told.append(each.state))
+        assert told[:3] == [RunState.PREPARING, RunState.STARTING, RunState.RUNNING]
+        run = await here.over(run)
+        assert (run.state, run.status, run.said) == (RunState.DONE, "success", "")
+        [log] = run.logs
+        assert [(m.name, m.value) for m in log.metrics] == [("accuracy", pytest.approx(0.7))]
+        assert (log.completed_samples, log.total_samples) == (10, 10)
+        there = sshd.home(SUPER) / run.directory.removeprefix("~/")
+        assert {oct(stat.S_IMODE(f.stat().st_mode) & 0o077) for f in there.rglob("*")} == {"0o0"}
+
+        # A start that is sent again starts nothing again, and prints what it printed.
+        plan = checked[0].plan
+        status, out, _ = await launcher.start(here.place, plan, "start.sh", {})
+        assert status == 75
+        assert f'"pid": {run.pid}' in out
+        assert not alive(run.id)
+
+        # What it printed is read from its end, and from where the last piece ended.
+        piece = await here.launches.output(run)
+        assert b'"event": "done"' in piece.data
+        assert (await here.launches.output(run, start=piece.end)).data == b""
+
+    # The next evalroom knows it from the disk; one of another operator finds it on the machine.
+    async with launching([machine], folder, known_hosts=trusting(sshd, folder)) as here:
+        assert await here.comes_to(run.id, RunState.DONE) == run
+    other = folder / "other"
+    other.mkdir()
+    async with launching([machine], other, known_hosts=trusting(sshd, folder)) as here:
+        seen = await here.comes_to(run.id, RunState.DONE)
+        assert (seen.is_ours, seen.operator, seen.logs) == (False, "Ada", run.logs)
+        assert replace(seen, at=run.at).spec == run.spec
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        (("model=nope/x",), "Inspect knows no provider nope"),
+        (("python=/nowhere/python3",), "/nowhere/python3 can't be started"),
+    ],
+)
+async def test_a_launch_that_fails_says_why_and_leaves_nothing_running(
+    sshd: Sshd, folder: Path, sets: tuple[str, ...], says: str
+) -> None:
+    async with launching([gpu_host(sshd)], folder, known_hosts=trusting(sshd, folder)) as here:
+        await here.watched.desk.first_look(20)
+        [run] = await here.launches.launch(here.checked(spec("", "machine=gpu", *sets)))
+        run = await here.over(run)
+        assert run.state is RunState.FAILED
+        assert says in run.said
+        assert not alive(run.id)
+
+
+LONG = f"""
+task = "turns.py@turns"
+model = "mockllm/model"
+machine = "gpu"
+on_error = "continue"
+code = {{ directory = "{EVALS}" }}
+args = {{ samples = 6, turns = 400, sleep = 0.5 }}
+"""
+
+
+async def test_an_eval_that_is_killed_is_lost_and_never_done(sshd: Sshd, folder: Path) -> None:
+    async with launching([gpu_host(sshd)], folder, known_hosts=trusting(sshd, folder)) as here:
+        await here.watched.desk.first_look(20)
+        [run] = await here.launches.launch(here.checked(spec(text=LONG)))
+        assert run.state is RunState.RUNNING
+        assert run.pid in alive(run.id)
+        end_all([run.id])
+        run = await here.over(run)
+        assert (run.state, run.status) == (RunState.LOST, "started")
+        assert "a log never ended" in run.said
+
+
+@pytest.mark.slow
+async def test_a_matrix_of_tasks_models_and_machines_is_as_many_runs(
+    sshd: Sshd, folder: Path
+) -> None:
+    """2 x 2 x 2: on each machine one after the other, none in the folder of another."""
+    local = MachineConfig(name=MachineName("here"), link="command", python=sys.executable)
+    asked = spec(
+        "", 'machine=["gpu", "here"]', 'task=["evalroom/smoke", "evalroom/arithmetic"]',
+        'model=["mockllm/model", "mockllm/other"]', "args={}",
+    )  # fmt: skip
+    known = trusting(sshd, folder)
+    async with launching([gpu_host(sshd), local], folder, known_hosts=known) as here:
+        await here.watched.desk.first_look(20)
+        checked = here.checked(asked)
+        assert len(checked) == 8
+        runs = await here.launches.launch(checked)
+        over = [await here.over(run, 100) for run in runs]
+        assert {run.state for run in over} == {RunState.DONE}
+        assert len({(run.task, run.model, run.machine) for run in over}) == 8
+        assert len({run.log_dir for run in over}) == 8
+        assert len({run.launch for run in over}) == 1
+        assert [len(run.logs) for run in over] == [1] * 8

@@ -1,0 +1,174 @@
+"""Launches over a real desk: started, found again, and what is left of them."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.config import Config, MachineConfig
+from core.desk import Desk
+from core.ids import MachineName
+from core.launch.checks import CheckedPlan
+from core.launch.job import Job
+from core.launch.launches import Launches
+from core.launch.ledger import Ledger
+from core.launch.matrix import Launch, expand
+from core.launch.plan import RunPlan
+from core.launch.spec import Spec
+from core.model.run import Run, RunState
+from storage.database import Database
+from storage.instance import this_instance
+from storage.runs import Runs
+from tests.support.desk_on_evals import Watched, watching
+from tui.making_launches import plan_on, surroundings_of
+
+Work = Callable[[MachineName, Job, float], Any]
+
+
+@dataclass
+class Place:
+    """A desk whose jobs a test may spoil.
+
+    Attributes:
+        jobs: The verbs that were asked for, in order.
+        spoil: Called instead of the desk's own `work`, with what does it.
+    """
+
+    desk: Desk
+    jobs: list[str]
+    spoil: Callable[[MachineName, Job, Callable[[], Any]], Any] | None = None
+
+    @property
+    def fleet(self) -> Any:
+        return self.desk.fleet
+
+    def now(self) -> float:
+        return self.desk.now()
+
+    async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
+        self.jobs.append(job.verb)
+
+        async def really() -> Mapping[str, Any]:
+            return await self.desk.work(machine, job, deadline=deadline)
+
+        if self.spoil is None:
+            return await really()
+        found: Mapping[str, Any] = await self.spoil(machine, job, really)
+        return found
+
+
+@dataclass
+class Launched:
+    """A room's launches.
+
+    Attributes:
+        watched: The desk that they are over.
+        place: What they ask of it.
+    """
+
+    watched: Watched
+    place: Place
+    launches: Launches
+    config: Config
+
+    def checked(self, spec: Spec) -> tuple[CheckedPlan, ...]:
+        """The plans of a spec, each on its first candidate, unchecked."""
+        return tuple(
+            CheckedPlan(plan=self._plan(each)) for each in expand(spec, self.config.machines)
+        )
+
+    def _plan(self, launch: Launch) -> RunPlan:
+        machine = next(e for e in self.config.machines if e.name == launch.candidates[0])
+        return plan_on(launch, machine, surroundings_of(self.config))
+
+    async def over(self, run: Run, seconds: float = 50.0) -> Run:
+        """Wait until a run is over."""
+        runs = self.launches.ledger.runs
+        await self.watched.until(
+            lambda: runs[run.id].is_over, f"{run.id} is over: {runs[run.id]}", seconds
+        )
+        return runs[run.id]
+
+    async def comes_to(self, run: str, *states: RunState, seconds: float = 50.0) -> Run:
+        """Wait until a run is in one of these states."""
+        runs = self.launches.ledger.runs
+        await self.watched.until(
+            lambda: run in runs and runs[run].state in states, f"{run} is {states}", seconds
+        )
+        return runs[run]
+
+
+@asynccontextmanager
+async def launching(
+    machines: Sequence[MachineConfig],
+    folder: Path,
+    *,
+    known_hosts: Path | None = None,
+    secrets: Mapping[str, str] | None = None,
+) -> AsyncGenerator[Launched, None]:
+    """A room's launches over these machines; its history is kept in `folder`."""
+    config = Config(machines=tuple(machines))
+    async with (
+        watching(
+            machines, known_hosts or folder / "known_hosts", read_only=False
+        ) as watched,
+        Database.at(folder / "history.sqlite3") as database,
+    ):
+        place = Place(watched.desk, [])
+
+        async def bring(plan: RunPlan, tell: Callable[[str], None]) -> None:
+            del plan, tell
+
+        async def open_secrets(names: Sequence[str]) -> Mapping[str, str]:
+            return {name: (secrets or {})[name] for name in names}
+
+        async def choose(launch: Launch) -> CheckedPlan:
+            raise NotImplementedError(launch)
+
+        instance = this_instance()
+        launches = Launches(
+            desk=place,
+            ledger=Ledger(
+                Runs(database),
+                instance=instance,
+                post=watched.desk.post,
+                now=watched.desk.now,
+            ),
+            machines=config.machines,
+            choose=choose,
+            bring=bring,
+            open_secrets=open_secrets,
+            operator="Ada",
+        )
+        looking = asyncio.create_task(launches.run())
+        try:
+            yield Launched(watched, place, launches, config)
+        finally:
+            looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await looking
+
+
+def alive(run: str) -> list[int]:
+    """The pids of a run's processes on this computer."""
+    mark, found = f"EVALROOM_RUN={run}".encode(), []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                environ = (entry / "environ").read_bytes().split(b"\0")
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+                if mark in environ and state not in "ZX":
+                    found.append(int(entry.name))
+    return found
+
+
+def end_all(runs: Sequence[str]) -> None:
+    """End what is left of runs."""
+    for run in runs:
+        for pid in alive(run):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
