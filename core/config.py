@@ -20,6 +20,7 @@ class MachineConfig:
         host, user, port, identity, known_hosts: None: as ~/.ssh/config says for `name`.
         python: The interpreter that runs the probe and Inspect there.
         data_dir: The XDG_DATA_HOME of that machine's evals; None: the login's.
+        gpu_locks: The folder there in which GPUs are reserved; None: the usual one.
         command: For `link = "command"`: what starts a program there; empty: this computer.
     """
 
@@ -32,6 +33,7 @@ class MachineConfig:
     known_hosts: str | None = None
     python: str = "python3"
     data_dir: str | None = None
+    gpu_locks: str | None = None
     command: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     read_only: bool = False

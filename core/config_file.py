@@ -273,6 +273,7 @@ def _machine_rules(folder: Path) -> Mapping[str, rules.Rule]:
         "known_hosts": rules.local_path(folder),
         "python": rules.program,
         "data_dir": rules.remote_path,
+        "gpu_locks": rules.remote_path,
         "command": rules.many(rules.argument, "words"),
         "tags": rules.many(rules.name, "tags"),
         "read_only": rules.flag,

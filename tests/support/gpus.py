@@ -1,0 +1,141 @@
+"""A machine with GPUs, as far as a run can tell: a stand-in for nvidia-smi, and the holder."""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HOLDER = Path(__file__).parents[2] / "ssh" / "shipped" / "gpu_holder.py"
+RUN = "20260101-000000-abcdefgh"
+TWO = "0, GPU-aa, Disabled\n1, GPU-bb, Disabled\n"
+IN_THE_BACKGROUND = """\
+import os, subprocess, sys
+eval_ = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.DEVNULL, start_new_session=True)
+print(eval_.pid, os.environ["CUDA_VISIBLE_DEVICES"], os.environ["EVALROOM_RUN"], flush=True)
+eval_.returncode = 0
+"""
+"""What does to its eval what `inspect ... --detach` does: every descriptor of it is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gpus:
+    """GPUs in a folder: `gpus.csv` and `apps.csv` are what nvidia-smi says."""
+
+    folder: Path
+
+    @property
+    def locks(self) -> Path:
+        """Where they are reserved."""
+        return self.folder / "locks"
+
+    @property
+    def path(self) -> str:
+        """The PATH that finds nvidia-smi."""
+        return f"{self.folder}:{os.environ['PATH']}"
+
+    def are(self, rows: str, apps: str = "") -> "Gpus":
+        """Say which there are, and the processes on them; return these."""
+        tool = self.folder / "nvidia-smi"
+        if not tool.exists():
+            tool.write_text(
+                f'#!/bin/sh\ncase "$1" in *=gpu_uuid*) cat "{self.folder}/apps.csv";;'
+                f' *) cat "{self.folder}/gpus.csv";; esac\n'
+            )
+            tool.chmod(0o755)
+        (self.folder / "gpus.csv").write_text(rows)
+        (self.folder / "apps.csv").write_text(apps)
+        return self
+
+    def words(
+        self,
+        count: int,
+        *,
+        run: str = RUN,
+        way: str = "keep",
+        command: Sequence[str] = (sys.executable, "-c", IN_THE_BACKGROUND),
+        python: str = sys.executable,
+        holder: Path = HOLDER,
+    ) -> list[str]:
+        """Return what starts a command on so many of them."""
+        return [python, "-I", str(holder), str(count), str(self.locks), way, run, *command]
+
+    def start(self, words: Sequence[str], **how: Any) -> subprocess.Popen[str]:
+        """Start such words, as a script in a folder of a run would."""
+        env = {**os.environ, "PATH": self.path}
+        return subprocess.Popen(
+            words, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, **how,
+        )  # fmt: skip
+
+    def ran(self, count: int, **how: Any) -> "Ran":
+        """Start a command on so many of them and wait until its start is over."""
+        return self.end_of(self.start(self.words(count, **how)))
+
+    @staticmethod
+    def end_of(child: subprocess.Popen[str]) -> "Ran":
+        """Return what a start said."""
+        out, err = child.communicate(timeout=40)
+        said = out.split()
+        pid = int(said[0]) if said else None
+        return Ran(status=child.returncode, pid=pid, given=said[1] if said else "", err=err)
+
+    def is_unlocked(self, uuid: str) -> bool:
+        """Whether nobody holds the lock of a GPU now."""
+        with (self.locks / f"{uuid}.lock").open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            return True
+
+    def said(self, uuid: str) -> Mapping[str, Any]:
+        """What a reservation says of itself; nothing where it is empty."""
+        text = (self.locks / f"{uuid}.lock").read_text()
+        said: Mapping[str, Any] = json.loads(text) if text else {}
+        return said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a start said: the eval's pid, the GPUs that it got, errors."""
+
+    status: int
+    pid: int | None
+    given: str
+    err: str
+
+    def end(self) -> None:
+        """Kill the eval."""
+        if self.pid is not None:
+            end(self.pid)
+
+
+def end(pid: int) -> None:
+    """Kill a process; one that is gone is no harm."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def parent_of(pid: int) -> int:
+    """Return the parent of a living process."""
+    return int(_stat(pid)[1])
+
+
+def is_gone(pid: int | None) -> bool:
+    """Whether a process ended, also where nobody reaps it."""
+    return pid is None or not (stat := _stat(pid)) or stat[0] == "Z"
+
+
+def _stat(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
