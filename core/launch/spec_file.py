@@ -88,6 +88,7 @@ WITHHELD = frozenset(
     | {"args", "packages", "log_dir"}
 )
 """Keys whose wrong values may hold a secret, and are neither shown nor kept."""
+_WHICH_GPUS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
 
 
 def read_spec(source: str, *, stdin: TextIO | None = None, sets: Sequence[str] = ()) -> Spec:
@@ -321,6 +322,10 @@ class _Reading:
         for each in twice:
             what = f'"{shown(each)}" is a plain variable and a secret'
             self._problem(("env", each), what, "write it in one of the two")
+        for each in _WHICH_GPUS if values.get("gpus") else ():
+            if each in values.get("env", {}):
+                what = f'"gpus" and the variable "{each}" stand together'
+                self._problem(("env", each), what, "leave one out: gpus says which by itself")
         if "code" not in values:
             for index, task in enumerate(values.get("task", ())):
                 file = rules.task_file(task)

@@ -53,6 +53,7 @@ def test_a_blank_of_a_template_is_missing_too() -> None:
         ("engine = 'slurm'", ('"engine" is wrong: "slurm"', '"detach" or "tmux"')),
         ("display = 'full'", ('"display" has no meaning without a terminal',)),
         ("gpus = -1", ('"gpus" is wrong: -1',)),
+        ("gpus = 1\nenv = { CUDA_VISIBLE_DEVICES = '0' }", ('"gpus" and the variable "CUDA_V',)),
         ("[options]\ntemprature = 1", ('unknown key "temprature" in options', '"temperature"')),
         ("options = { limit = 1 }", ('"options.limit"', 'write the key "limit"')),
         ("options = { fail-on-error = 1 }", ('write the key "on_error"',)),
