@@ -318,14 +318,7 @@ class _Reading:
         for arg in values.get("args", ()) if tasks and all(tasks) else ():
             if arg not in known:  # Inspect would take it in silence
                 self._unknown(("args", arg), tuple(sorted(known)))
-        twice = [each for each in values.get("secrets", ()) if each in values.get("env", {})]
-        for each in twice:
-            what = f'"{shown(each)}" is a plain variable and a secret'
-            self._problem(("env", each), what, "write it in one of the two")
-        for each in _WHICH_GPUS if values.get("gpus") else ():
-            if each in values.get("env", {}):
-                what = f'"gpus" and the variable "{each}" stand together'
-                self._problem(("env", each), what, "leave one out: gpus says which by itself")
+        self._variables(values)
         if "code" not in values:
             for index, task in enumerate(values.get("task", ())):
                 file = rules.task_file(task)
@@ -339,6 +332,15 @@ class _Reading:
             others = " or ".join(f'"{name}"' for name, e in ENGINES.items() if e.has_terminal)
             advice = f"add engine = {others}, or leave it out"
             self._problem(("display",), '"display" has no meaning without a terminal', advice)
+
+    def _variables(self, values: Mapping[str, Any]) -> None:
+        for each in values.get("env", ()):
+            if each in values.get("secrets", ()):
+                what = f'"{shown(each)}" is a plain variable and a secret'
+                self._problem(("env", each), what, "write it in one of the two")
+            if each in _WHICH_GPUS and values.get("gpus"):
+                what = f'"gpus" and the variable "{each}" stand together'
+                self._problem(("env", each), what, "leave one out: gpus says which by itself")
 
     def _unknown(self, at: KeyPath, known: tuple[str, ...]) -> None:
         key = str(at[-1])
