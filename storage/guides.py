@@ -20,7 +20,6 @@ from storage.glance import glance
 from storage.instance import is_alive
 from storage.orders import IsAlive
 
-"""Seconds that a look waits for another program that holds the file."""
 _SELECT = "SELECT id, ended_at, host, boot, desk_pid, desk_start, operator, body FROM guide"
 _LISTED = f"{_SELECT} ORDER BY ended_at IS NULL DESC, at DESC, rowid DESC LIMIT ?"
 _MINE = "host = ? AND boot = ? AND desk_pid = ? AND desk_start = ?"

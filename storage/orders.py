@@ -1,15 +1,12 @@
 """The journal of orders: durable before one leaves, and after; read by whoever asks."""
 
 import asyncio
-import json
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 from core.act.order import Instance, Order, Outcome
 from core.act.wanted import Wanted
-from core.ids import MachineName
 from storage.about import column_text
 from storage.database import Database
 from storage.glance import glance
@@ -25,8 +22,6 @@ from storage.order_rows import (
     selected,
     understood,
 )
-
-"""Seconds that a look waits for another program that holds the file."""
 
 IsAlive = Callable[[Instance, Instance], bool | None]
 
@@ -94,29 +89,6 @@ class OrderJournal:
             StorageError: The journal can't be read.
         """
         return await self._database.look(lambda connection: selected(connection, wanted))
-
-    async def add_run(
-        self,
-        run: str,
-        *,
-        at: float,
-        machine: MachineName,
-        operator: str,
-        spec: Mapping[str, Any],
-    ) -> None:
-        """Write that a run was launched from here; one that is known already stays as it is.
-
-        Raises:
-            StorageError: It is not on disk.
-        """
-        values = (run, at, machine, column_text(operator), json.dumps(spec))
-        await self._database.write(
-            lambda connection: connection.execute(
-                "INSERT OR IGNORE INTO run (id, at, machine, operator, spec)"
-                " VALUES (?, ?, ?, ?, ?)",
-                values,
-            )
-        )
 
     async def run_ids(self) -> frozenset[str]:
         """Return the ids of all runs that this operator's evalroom launched.

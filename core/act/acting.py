@@ -71,7 +71,10 @@ class Acting:
 
     def is_ours(self, process: Process) -> bool:
         """Whether this operator's evalroom launched a process."""
-        return process.run is not None and process.run in self._runs
+        if process.run is None:
+            return False
+        run = self._asker.fleet.runs.get(process.run)
+        return process.run in self._runs or (run is not None and run.is_ours)
 
     async def run(self) -> None:
         """Take up what dead evalrooms left open, then resolve what is open, until cancelled."""

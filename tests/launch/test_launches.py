@@ -50,7 +50,9 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
         run = await here.over(run)
         assert (run.state, run.status, run.said) == (RunState.DONE, "success", "")
         [log] = run.logs
-        assert [(m.name, m.value) for m in log.metrics] == [("accuracy", pytest.approx(0.7))]
+        [metric] = log.metrics
+        assert metric.name == "accuracy"
+        assert metric.value == pytest.approx(0.7)
         assert (log.completed_samples, log.total_samples) == (10, 10)
         there = sshd.home(SUPER) / run.directory.removeprefix("~/")
         assert {oct(stat.S_IMODE(f.stat().st_mode) & 0o077) for f in there.rglob("*")} == {"0o0"}
@@ -121,9 +123,11 @@ async def test_an_eval_that_is_killed_is_lost_and_never_done(sshd: Sshd, folder:
 
 @pytest.mark.slow
 async def test_a_matrix_of_tasks_models_and_machines_is_as_many_runs(
-    sshd: Sshd, folder: Path
+    sshd: Sshd, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """2 x 2 x 2: on each machine one after the other, none in the folder of another."""
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     local = MachineConfig(name=MachineName("here"), link="command", python=sys.executable)
     asked = spec(
         "", 'machine=["gpu", "here"]', 'task=["evalroom/smoke", "evalroom/arithmetic"]',

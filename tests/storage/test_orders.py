@@ -1,6 +1,5 @@
 # ruff: noqa: ASYNC240 - a test may wait for its disk and its children
 import asyncio
-import json
 import sqlite3
 import subprocess
 import sys
@@ -341,18 +340,6 @@ async def test_orders_that_the_disk_does_not_take_are_said_not_to_be_kept(
         with pytest.raises(StorageError, match="full"):
             await journal.intend(too_many)
         assert not await journal.recent(5)
-
-
-async def test_runs_are_known_by_their_ids(path: Path) -> None:
-    async with Database.at(path) as database:
-        journal = book(database)
-        assert await journal.run_ids() == frozenset()
-        for run in ("r1", "r2", "r1"):
-            await journal.add_run(run, at=1.0, machine=M, operator="Ada", spec={"task": "x"})
-    async with Database.at(path) as database:
-        assert await book(database).run_ids() == {"r1", "r2"}
-        [row] = await database.read("SELECT spec FROM run WHERE id = 'r1'")
-        assert json.loads(row["spec"]) == {"task": "x"}
 
 
 def test_orders_are_no_events_of_the_history() -> None:

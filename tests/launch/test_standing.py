@@ -1,0 +1,121 @@
+"""Where a run stands, from what was seen of it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.ids import MachineName
+from core.launch.run_of import run_seen
+from core.launch.standing import after_fleet, after_logs, after_look
+from core.model.process import ProcessState
+from core.model.run import Run, RunState
+from tests.support.fleets import H1, fleet_after, process_gone, process_seen
+
+NOW = 1_000.0
+RUN = Run(
+    id="20260101-000000-aaaaaaaa", machine=H1, at=900.0, operator="Ada",
+    state=RunState.STARTING, task="t", model="m/x", directory="~/r", log_dir="logs",
+)  # fmt: skip
+RECORD = '{"event": "launch", "pid": 7, "log_dir": "/r/logs", "output_file": "/o"}'
+
+
+def look(**row: Any) -> Run:
+    return after_look(RUN, {"run": RUN.id, **row}, NOW, is_abandoned=True)
+
+
+def log(status: str, task_id: str = "a", **more: Any) -> dict[str, Any]:
+    header = {"status": status, "eval": {"task": "t", "model": "m/x", "task_id": task_id}}
+    return {"path": f"/r/{task_id}-{status}.eval", "header": header, "error": None, **more}
+
+
+def test_what_lives_runs_and_its_record_says_where_its_logs_are() -> None:
+    found = look(there=True, started=True, alive=True, pid=7, start="b-1", out=RECORD)
+    assert (found.state, found.pid, found.start) == (RunState.RUNNING, 7, "b-1")
+    assert (found.log_dir, found.output_file) == ("/r/logs", "/o")
+
+
+def test_a_start_that_goes_on_is_starting() -> None:
+    assert look(there=True, started=True, alive=True).state is RunState.STARTING
+
+
+def test_what_no_longer_lives_is_finalising_until_its_logs_are_read() -> None:
+    assert look(there=True, started=True, alive=False, out=RECORD).state is RunState.FINALISING
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"there": False}, "nothing was sent"),
+        ({"there": True, "started": False}, "its folder was made"),
+        (
+            {"there": True, "started": True, "alive": False, "err": "Task named 'x' not found."},
+            "no task x",
+        ),
+        ({"there": True, "started": True, "alive": False}, "nothing says why"),
+    ],
+)
+def test_what_never_ran_failed_and_says_how_far_it_came(row: dict[str, Any], says: str) -> None:
+    found = look(**row)
+    assert found.state is RunState.FAILED
+    assert says in found.said
+
+
+def test_what_another_evalroom_is_about_to_start_is_left_to_it() -> None:
+    queued = replace(RUN, state=RunState.QUEUED)
+    assert after_look(queued, {"there": False}, NOW, is_abandoned=False) == queued
+
+
+def test_a_process_of_the_fleet_is_the_run() -> None:
+    fleet = fleet_after(process_seen(H1, 7, run=RUN.id))
+    [process] = fleet.processes.values()
+    found = after_fleet(RUN, process, NOW)
+    assert (found.state, found.pid) == (RunState.RUNNING, 7)
+    for resting in (replace(process, state=ProcessState.PARKED), None):
+        gone = resting or next(
+            iter(
+                fleet_after(process_seen(H1, 7, run=RUN.id), process_gone(H1, 7)).processes.values()
+            )
+        )
+        assert after_fleet(found, gone, NOW).state is RunState.FINALISING
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_alive", "state", "status"),
+    [
+        ([log("success")], False, RunState.DONE, "success"),
+        ([log("success"), log("error", "b")], False, RunState.FAILED, "error"),
+        ([log("cancelled")], False, RunState.FAILED, "cancelled"),
+        ([log("started")], False, RunState.LOST, "started"),
+        ([log("started")], True, RunState.FINALISING, "started"),
+        # The newest log of a task that was tried again counts.
+        ([log("success"), log("error")], False, RunState.DONE, "success"),
+        ([], False, RunState.LOST, "lost"),
+        ([{"path": "/x", "header": None, "error": "bad\x1b[2J"}], False, RunState.FINALISING,
+         "finalising"),
+        ([{"path": "/x", "header": "junk", "error": None}], False, RunState.LOST, "lost"),
+    ],
+)  # fmt: skip
+def test_only_logs_prove_how_a_run_ended(
+    rows: list[dict[str, Any]], is_alive: bool, state: RunState, status: str
+) -> None:
+    run = replace(RUN, state=RunState.FINALISING)
+    found = after_logs(run, rows, NOW, is_alive=is_alive)
+    assert (found.state, found.status) == (state, status)
+    assert "\x1b" not in found.said
+
+
+def test_a_run_of_another_operator_is_told_by_its_manifest() -> None:
+    told = {"run": RUN.id, "at": 5, "operator": "Bob", "task": "t", "spec": {"task": "t"}}
+    seen = run_seen(H1, {"run": RUN.id, "manifest": told}, NOW)
+    assert seen is not None
+    assert (seen.operator, seen.is_ours, seen.at) == ("Bob", False, 5.0)
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [None, "x", {}, {"run": "other"}, {"run": 7}, {"run": RUN.id, "at": "x", "attach": [1, None]}],
+)
+def test_no_manifest_breaks_the_room(manifest: Any) -> None:
+    seen = run_seen(MachineName("h"), {"run": RUN.id, "manifest": manifest}, NOW)
+    assert seen is None or (seen.at, seen.attach) == (NOW, ())
