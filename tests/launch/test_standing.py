@@ -10,7 +10,7 @@ from core.launch.run_of import run_seen
 from core.launch.standing import after_fleet, after_logs, after_look
 from core.model.process import ProcessState
 from core.model.run import Run, RunState
-from tests.support.fleets import H1, fleet_after, process_gone, process_seen
+from tests.support.fleets import H1, fleet_after, process_seen
 
 NOW = 1_000.0
 RUN = Run(
@@ -71,13 +71,9 @@ def test_a_process_of_the_fleet_is_the_run() -> None:
     [process] = fleet.processes.values()
     found = after_fleet(RUN, process, NOW)
     assert (found.state, found.pid) == (RunState.RUNNING, 7)
-    for resting in (replace(process, state=ProcessState.PARKED), None):
-        gone = resting or next(
-            iter(
-                fleet_after(process_seen(H1, 7, run=RUN.id), process_gone(H1, 7)).processes.values()
-            )
-        )
-        assert after_fleet(found, gone, NOW).state is RunState.FINALISING
+    for state in (ProcessState.PARKED, ProcessState.GONE):
+        resting = replace(process, state=state)
+        assert after_fleet(found, resting, NOW).state is RunState.FINALISING
 
 
 @pytest.mark.parametrize(
