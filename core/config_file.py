@@ -1,7 +1,6 @@
 """The config file: TOML to `core.config.Config`, or what is wrong with it and on which line."""
 
 import difflib
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from core.config_lines import KeyPath, line_of, lines_of
 from core.errors import ConfigWrong
 from core.ids import MachineName
 from core.text import shown
+from core.toml_errors import NO_TOML, said_of
 
 SIZE_LIMIT = 1 << 20
 """The largest config that is read, bytes."""
@@ -63,7 +63,7 @@ def check_config(
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return default_config(), (_syntax(path, str(error)),)
+        return default_config(), (_wrong(path, *said_of(str(error)), NO_TOML),)
     except RecursionError:
         return default_config(), (_wrong(path, None, "it is nested too deeply", ""),)
     except ValueError:  # a TOMLDecodeError says where; a number of too many digits is none
@@ -100,14 +100,6 @@ def _text_of(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise _wrong(path, line, "a byte that is no UTF-8 text", "save it as UTF-8") from None
-
-
-def _syntax(path: Path, message: str) -> ConfigWrong:
-    place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", message)
-    line = int(place[1]) if place and place[1] else None
-    said = message[: place.start()] if place else message
-    where = "at its end: " if place and not place[1] else ""
-    return _wrong(path, line, f"{where}{shown(said)}", "it is no valid TOML (https://toml.io)")
 
 
 def _wrong(path: Path, line: int | None, what: str, advice: str) -> ConfigWrong:

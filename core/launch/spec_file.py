@@ -2,7 +2,6 @@
 
 import difflib
 import json
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from core.launch.engines.registry import ENGINES, USUAL
 from core.launch.rule_parts import list_of, one_or_many
 from core.launch.spec import BUILT_IN, BUILT_IN_ARGS, Spec
 from core.text import shown
+from core.toml_errors import NO_TOML, said_of
 
 SIZE_LIMIT = 1 << 20
 """The largest spec that is read, bytes."""
@@ -160,7 +160,7 @@ def check_spec(
     try:
         table = _json(text) if is_json else tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return None, (_syntax(where, str(error)),)
+        return None, (_wrong(where, *said_of(str(error)), NO_TOML),)
     except json.JSONDecodeError as error:
         return None, (_wrong(where, error.lineno, f"it is no JSON: {error.msg}", ""),)
     except RecursionError:
@@ -188,14 +188,6 @@ def _json(text: str) -> dict[str, Any]:
 
     value = json.loads(text, object_pairs_hook=once)
     return cast("dict[str, Any]", value)
-
-
-def _syntax(where: str, message: str) -> SpecWrong:
-    place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", message)
-    line = int(place[1]) if place and place[1] else None
-    said = message[: place.start()] if place else message
-    at = "at its end: " if place and not place[1] else ""
-    return _wrong(where, line, f"{at}{shown(said)}", "it is no valid TOML (https://toml.io)")
 
 
 def _wrong(where: str, line: int | None, what: str, advice: str) -> SpecWrong:
