@@ -89,8 +89,7 @@ async def _asked(
             arguments=(MARK,),
             errors=errors,
         )
-        asked = {"verb": job.verb, "given": _plain(job.given), "secrets": _plain(job.secrets)}
-        await program.write(json.dumps(asked).encode() + b"\n")
+        await program.write(_question(job))
         answer = await _line(machine, program, begun)
     except LinkLost as error:
         raise RequestFailed(error.message, error.advice) from error
@@ -99,6 +98,13 @@ async def _asked(
         with contextlib.suppress(asyncio.CancelledError):
             await reading
     return _understood(machine, job, answer, errors)
+
+
+def _question(job: Job) -> bytes:
+    asked = {"verb": job.verb, "given": _plain(job.given), "secrets": _plain(job.secrets)}
+    if job.body:
+        asked["body"] = len(job.body)
+    return json.dumps(asked).encode() + b"\n" + job.body
 
 
 async def _keep_errors(program: Program, errors: ErrorTail) -> None:
