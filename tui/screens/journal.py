@@ -1,10 +1,8 @@
 """The journal of orders: every order, newest first, and the one under the cursor in full."""
 
-import asyncio
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 from textual import on
@@ -19,14 +17,13 @@ from core.text import shown
 from core.views.format import plural
 from core.views.order_page import order_page
 from core.views.orders import orders_table
+from tui.asked_file import AskedFile
 from tui.bindings import bindings
-from tui.dialogs.write_file import AskFile, AskReplace
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
 from tui.places import Place, Subject, is_there
 from tui.screens.base import PanesScreen, put
-from tui.writing import replace_file, write_new
 
 _MOST = 2_000
 """Orders that are read from the disk; older ones are `evalroom journal`'s."""
@@ -173,43 +170,9 @@ class JournalScreen(PanesScreen):
         content = "".join(f"{line}\n" for line in lines).encode()
         what = plural(len(orders), "order")
 
-        def named(name: str | None) -> None:
-            if name is not None:
-                self._start_writing(write_new, name, content, what)
-
         moment = time.strftime("%Y%m%dT%H%M%S")
-        self.room_app.push_screen(AskFile(what, f"~/evalroom-orders-{moment}.jsonl"), named)
-
-    def _start_writing(
-        self, write: Callable[[Path, bytes], None], name: str, content: bytes, what: str
-    ) -> None:
-        self.run_worker(
-            self._write(write, name, content, what), name="writing", exit_on_error=False
-        )
-
-    async def _write(
-        self, write: Callable[[Path, bytes], None], name: str, content: bytes, what: str
-    ) -> None:
-        place = shown(name, 400)
-        try:
-            await asyncio.to_thread(_written, write, name, content)
-        except FileExistsError:
-
-            def replace(wants: bool | None) -> None:
-                if wants:
-                    self._start_writing(replace_file, name, content, what)
-
-            self.room_app.push_screen(AskReplace(name), replace)
-        except OSError as error:
-            self.room_app.say(f"{place} can't be written: {error.strerror or error}", "hand")
-        except (RuntimeError, ValueError) as error:
-            self.room_app.say(f"{place} names no file: {error}", "look")
-        else:
-            self.room_app.say(f"{what} written to {place}")
-
-
-def _written(write: Callable[[Path, bytes], None], name: str, content: bytes) -> None:
-    write(Path(name).expanduser(), content)
+        file = AskedFile(self.room_app, self, what, content)
+        file.ask(f"~/evalroom-orders-{moment}.jsonl")
 
 
 def is_known(target: Target, fleet: Fleet) -> bool:
