@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from core.config import Config, MachineConfig
     from core.desk import Desk
+    from core.launch.bringing import Brought
     from core.launch.checks import CheckedPlan
     from core.launch.launches import Launches
     from core.launch.matrix import Launch
@@ -53,8 +54,11 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "Launches
         machine = next(each for each in config.machines if each.name == launch.candidates[0])
         return CheckedPlan(plan=plan_on(launch, machine, around))
 
-    async def bring_it(plan: "RunPlan", tell: "Callable[[str], None]") -> None:
+    async def bring_it(plan: "RunPlan", tell: "Callable[[str], None]") -> "Brought":
+        from core.launch.bringing import Brought  # noqa: PLC0415
+
         del plan, tell
+        return Brought()
 
     async def open_secrets(names: Sequence[str]) -> Mapping[str, str]:
         return {name: os.environ[name] for name in names}

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 from core.errors import EvalroomError, JobFailed, NotThere, RequestFailed
 from core.fleet import Fleet
 from core.launch import launcher
+from core.launch.bringing import Brought
 from core.launch.engines.engine import ALREADY, Engine, Started
 from core.launch.engines.registry import engine_named
 from core.launch.job import Worker
@@ -32,7 +33,7 @@ _IN_SIGHT = 20.0
 """Seconds within which a started process is usually seen by the probe."""
 START_FILE = "launch.sh"
 
-Bring = Callable[[RunPlan, Callable[[str], None]], Awaitable[None]]
+Bring = Callable[[RunPlan, Callable[[str], None]], Awaitable[Brought]]
 """Brings what a run needs to its machine; tells how far it is."""
 T = TypeVar("T")
 
@@ -77,9 +78,17 @@ class Starting:
         run = await self.ledger.change(replace(run, state=RunState.PREPARING))
         try:
             await self._patiently(run, lambda: launcher.place(self.desk, plan, manifest(plan, run)))
-            await self._patiently(run, lambda: self.bring(plan, lambda _: None))
+            brought = await self._patiently(
+                run, lambda: self.bring(plan, lambda said: self._tell(run, said))
+            )
             run = await self.ledger.change(
-                replace(run, state=RunState.STARTING, started_at=self.desk.now(), said="")
+                replace(
+                    run,
+                    state=RunState.STARTING,
+                    started_at=self.desk.now(),
+                    said="",
+                    commit=brought.commit or "",
+                )
             )
             run = await self._started(plan, run, engine, secrets)
         except EvalroomError as error:
@@ -87,6 +96,10 @@ class Starting:
             why = f"{error.message}; {error.advice}" if error.advice else error.message
             return await self.ledger.change(failed(run, why, self.desk.now()))
         return await self._watched(run)
+
+    def _tell(self, run: Run, said: str) -> None:
+        """Tell how far a run is prepared; that is not worth writing down."""
+        self.ledger.see(replace(self.ledger.runs[run.id], said=said))
 
     async def _started(
         self, plan: RunPlan, run: Run, engine: Engine, secrets: Mapping[str, str]

@@ -63,6 +63,7 @@ class Run:
         spec: As `core.launch.spec_text.spec_table` writes it: names of secrets, never values.
         directory, log_dir: On the machine; `~/` is the home.
         command_line: The exact command of Inspect.
+        commit: Of its repository's checkout; empty: there is none, or not yet.
         launch: What runs of one matrix share; the run's own id where it is alone.
         said: Why it failed, was lost, or is not further: one sentence; empty where all is well.
         pid, start: Its process as the probe names it; None: not known yet.
@@ -86,6 +87,7 @@ class Run:
     directory: str = ""
     log_dir: str = ""
     command_line: str = ""
+    commit: str = ""
     launch: str = ""
     said: str = ""
     pid: int | None = None

@@ -12,6 +12,7 @@ from typing import Any
 from core.config import Config, MachineConfig
 from core.desk import Desk
 from core.ids import MachineName
+from core.launch.bringing import Brought
 from core.launch.checks import CheckedPlan
 from core.launch.job import Job
 from core.launch.launches import Launches
@@ -120,8 +121,9 @@ async def launching(
     ):
         place = Place(watched.desk, [])
 
-        async def bring(plan: RunPlan, tell: Callable[[str], None]) -> None:
+        async def bring(plan: RunPlan, tell: Callable[[str], None]) -> Brought:
             del plan, tell
+            return Brought()
 
         async def open_secrets(names: Sequence[str]) -> Mapping[str, str]:
             return {name: (secrets or {})[name] for name in names}

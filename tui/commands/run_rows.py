@@ -28,6 +28,7 @@ def run_json(run: Run) -> dict[str, Any]:
         "started_at": run.started_at,
         "ended_at": run.ended_at,
         "pid": run.pid,
+        "commit": run.commit,
         "directory": run.directory,
         "log_dir": run.log_dir,
         "output_file": run.output_file,
@@ -83,6 +84,7 @@ def run_lines(run: Run) -> Iterator[str]:
     for label, text in (
         ("launched", f"{moment(run.at)} by {shown(run.operator, 100)}"),
         ("engine", run.engine),
+        ("commit", run.commit),
         ("folder", run.directory),
         ("logs", run.log_dir),
         ("output", run.output_file),
