@@ -301,7 +301,7 @@ def settled(made, target, given):
 def from_path(target, given):
     """Copy a uv that is there. A link would break when it goes, or when it is no program."""
     usual = [os.path.join(HOME, d, "uv") for d in (".local/bin", ".cargo/bin")]
-    for path in (shutil.which("uv"), *usual, "/usr/local/bin/uv", "/opt/homebrew/bin/uv"):
+    for path in (shutil.which("uv"), *usual):
         if path is None or not is_binary(path):
             continue
         made = temporary()

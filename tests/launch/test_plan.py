@@ -40,12 +40,13 @@ def test_a_plan_names_all_that_is_written() -> None:
     ("more", "machine", "begins"),
     [
         ("", LOCAL, ("/own/python", "-m", "inspect_ai", "eval-set")),
-        ("", FAR, (UV, "tool", "run", "--from", "inspect-ai==0.3.285", "inspect", "eval-set")),
+        ("", FAR, (UV, "tool", "run", "--offline", "--from", "inspect-ai==0.3.285", "inspect",
+                   "eval-set")),
         ("python = '/v/bin/python'", FAR, ("/v/bin/python", "-m", "inspect_ai", "eval-set")),
         (
             "python = '3.12'\ninspect = '0.3.280'\npackages = ['openai', 'x>=1']",
             FAR,
-            (UV, "tool", "run", "--python", "3.12", "--from", "inspect-ai==0.3.280",
+            (UV, "tool", "run", "--offline", "--python", "3.12", "--from", "inspect-ai==0.3.280",
              "--with", "openai", "--with", "x>=1", "inspect", "eval-set"),
         ),
         (
