@@ -32,6 +32,8 @@ KEPT = 300
 _TURN = 0.5
 _SOON, _OFTEN, _SELDOM = 2.0, 10.0, 60.0
 """Seconds between two looks: at what starts; at what runs unseen; at logs that can't be read."""
+_CALMLY = 5.0
+"""Seconds from a machine's first word to the first look for the runs of others there."""
 _OTHERS = 300.0
 """Seconds between two looks for the runs of others on a machine."""
 _DISK = 5.0
@@ -39,13 +41,20 @@ _DISK = 5.0
 
 
 class Finding:
-    """Looks after the open runs of one room."""
+    """Looks after the open runs of one room.
 
-    def __init__(self, desk: Place, ledger: Ledger) -> None:
+    Args:
+        desk: Has jobs done, and knows the fleet.
+        ledger: The runs.
+        calmly: Whether the runs of others may come a little later: the first rows come first.
+    """
+
+    def __init__(self, desk: Place, ledger: Ledger, *, calmly: bool) -> None:
         self._desk = desk
         self._ledger = ledger
         self._next: dict[str, float] = {}
         self._others: dict[MachineName, float] = {}
+        self._calmly = calmly
         self._tries: dict[str, int] = defaultdict(int)
         self._loaded_at = float("-inf")
         self._abandoned: frozenset[str] = frozenset()
@@ -129,7 +138,7 @@ class Finding:
 
     async def _look_for_others(self, machine: MachineName) -> None:
         now = asyncio.get_running_loop().time()
-        if now < self._others.get(machine, 0.0):
+        if now < self._others.setdefault(machine, now + (_CALMLY if self._calmly else 0.0)):
             return
         self._others[machine] = now + _OTHERS
         rows = await launcher.list_runs(self._desk, machine, self._ledger.runs.keys())

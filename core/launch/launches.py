@@ -54,11 +54,11 @@ class Launches:
 
     async def run(self) -> None:
         """Look after all runs until cancelled."""
-        await Finding(self.desk, self.ledger).run()
+        await Finding(self.desk, self.ledger, calmly=True).run()
 
     async def look_once(self) -> None:
         """Look once after all runs that are due, also for those of others."""
-        await Finding(self.desk, self.ledger).turn()
+        await Finding(self.desk, self.ledger, calmly=False).turn()
 
     async def check(self, spec: Spec, *, tell: Tell | None = None) -> tuple[CheckedPlan, ...]:
         """See `core.launch.launching.Launching.check`."""
