@@ -2,7 +2,6 @@
 
 import stat
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,25 +11,12 @@ from core.config import MachineConfig
 from core.ids import MachineName
 from core.launch import launcher
 from core.model.run import RunState
-from tests.support.evals import short_folder
 from tests.support.launches import alive, end_all, launching
 from tests.support.reached import machine_of, trusting
 from tests.support.specs import EVALS, spec
-from tests.support.sshd import SUPER, Sshd, running
+from tests.support.sshd import SUPER, Sshd
 
 pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
-
-
-@pytest.fixture(scope="module")
-def sshd() -> Iterator[Sshd]:
-    with running() as server:
-        yield server
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with short_folder() as where:
-        yield where
 
 
 def gpu_host(sshd: Sshd) -> MachineConfig:

@@ -1,27 +1,13 @@
-import os
-import subprocess
-from collections.abc import Generator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.small_disk import small_disk_at
+
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Generator[Path, None, None]:
+def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A real file system of 512 KiB, which a test can fill."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = (
-        os.geteuid() == 0
-        and not subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=512k,mode=700", "tmpfs", place],
-            check=False,
-            capture_output=True,
-        ).returncode
-    )
-    if not mounted:
-        pytest.skip("a small file system can be mounted by root alone")
-    try:
+    with small_disk_at(tmp_path / "disk") as place:
         yield place
-    finally:
-        subprocess.run(["umount", "-l", place], check=True)
