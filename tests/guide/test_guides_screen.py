@@ -1,7 +1,6 @@
 """Guides on screen, told with keys, on a real eval."""
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +15,7 @@ from core.ports import Room
 from tests.support.evals import Eval, Evals
 from tests.support.guiding import LATER, Guided, guided
 from tests.support.orders import HERE, Book
-from tests.support.rooms import COLOURS, answerable, screen_text
+from tests.support.rooms import COLOURS, answerable, screen_text, shows
 from tui.app import RoomApp
 from tui.screens.guide import GuidesScreen
 
@@ -35,16 +34,6 @@ class Running:
 
     async def run(self) -> None:
         await asyncio.Event().wait()
-
-
-async def shows(pilot: Pilot[None], words: str, seconds: float = 30) -> None:
-    """Wait until these words are on screen; an eval may take its time."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        await pilot.pause(0.05)
-        if words in screen_text(pilot.app):
-            return
-    raise AssertionError(f"{words!r} is not on screen:\n{screen_text(pilot.app)}")
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +45,7 @@ from tests.support.fleets import (
     task_row,
     tasks_seen,
 )
+from tests.support.rest import LOOKING
 from tui.app import RoomApp
 from tui.dialogs.seen_first import SeenFirst
 
@@ -161,23 +163,23 @@ def screen_text(app: App[Any]) -> str:
     return "\n".join(line.rstrip() for line in screen_lines(app))
 
 
-async def shows(pilot: Pilot[None], words: str) -> None:
+async def shows(pilot: Pilot[None], words: str, seconds: float = 15.0) -> None:
     """Wait until these words are on screen."""
-    for _ in range(300):
-        await pilot.pause(0.02)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        await pilot.pause()
         if words in screen_text(pilot.app):
             return
+        await asyncio.sleep(0.02)
     raise AssertionError(f"{words!r} is not on screen:\n{screen_text(pilot.app)}")
 
 
 async def answerable(pilot: Pilot[None], words: str = "") -> None:
-    """Wait until a dialog with these words is on screen and takes an answer."""
-    for _ in range(500):
-        await pilot.pause(0.02)
-        top = pilot.app.screen
-        if words in screen_text(pilot.app) and isinstance(top, SeenFirst) and top.takes_enter:
-            return
-    raise AssertionError(f"no dialog with {words!r} takes an answer:\n{screen_text(pilot.app)}")
+    """Wait until a dialog with these words is on screen; from then on it takes an answer."""
+    await shows(pilot, words)
+    assert isinstance(pilot.app.screen, SeenFirst), screen_text(pilot.app)
+    LOOKING.go_on()
+    assert pilot.app.screen.takes_enter
 
 
 def busy_fleet() -> Fleet:

@@ -95,9 +95,11 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
         await previewed(pilot, "somebody else launched it")
         assert "ctl task pause" in one_line(app)
         await pilot.press("enter")
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert acted.sent == []
-        await pilot.press("y", "enter")
+        await pilot.press("y")
+        await previewed(pilot, "your yes is given")
+        await pilot.press("enter")
         await shows(pilot, "1 done")
         await previewed(pilot, "dismiss")
         await pilot.press("enter")

@@ -10,7 +10,6 @@ from tests.support.fleets import H1
 from tests.support.rooms import FakeRoom, app_on, busy_fleet
 from tests.support.told_acting import ToldActing
 from tui.app import RoomApp
-from tui.dialogs.seen_first import LOOK
 
 Picture = Callable[[RoomApp], None]
 SMALL, USUAL, LARGE = (80, 24), (120, 40), (200, 50)
@@ -60,9 +59,6 @@ async def test_acting_looks(
     acting, app = acting_room()
     acting.ours = size != LARGE
     async with app.run_test(size=size) as pilot:
-        await pilot.pause(0.2)
-        for key in keys:
-            await pilot.press(key)
-            await pilot.pause(0.05)
-        await pilot.pause(LOOK + 0.2)
+        await pilot.press(*keys)
+        await pilot.pause()
         picture(app)

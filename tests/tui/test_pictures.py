@@ -23,7 +23,7 @@ async def test_a_task(picture: Picture) -> None:
     app = app_on(FakeRoom(busy_fleet()))
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("enter")
-        await pilot.pause(0.3)
+        await pilot.pause()
         picture(app)
 
 
@@ -32,5 +32,5 @@ async def test_a_machine_in_a_light_theme(picture: Picture) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         app.use_theme("light")
         await pilot.press("1", "j", "j", "enter")
-        await pilot.pause(0.3)
+        await pilot.pause()
         picture(app)

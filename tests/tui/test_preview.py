@@ -12,6 +12,7 @@ from core.act.preview import Preview, Withheld
 from core.act.refusals import Refusal
 from core.ids import TaskKey
 from tests.support.fleets import H1, H2, named, task_key
+from tests.support.rest import LOOKING
 from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, screen_text, shows
 from tests.support.told_acting import ToldActing
 from tui.app import RoomApp
@@ -67,7 +68,7 @@ async def test_escape_sends_nothing() -> None:
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "p")
         await pilot.press("escape", "enter")
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert acting.carried == []
 
 
@@ -94,9 +95,9 @@ async def test_a_plan_that_takes_long_says_how_far_it_is_and_can_be_stopped() ->
         await shows(pilot, "asking 3 of 7")
         assert "hurry" in screen_text(app)
         await pilot.press("h", "enter", "escape")
-        await pilot.pause(0.1)
+        await pilot.pause()
         acting.asking.set()
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert not isinstance(app.screen, PreviewDialog)
         assert acting.carried == []
 
@@ -108,7 +109,7 @@ async def test_somebody_elses_run_takes_a_yes() -> None:
         await seen(pilot, "p")
         assert "somebody else launched it" in screen_text(app)
         await pilot.press("enter")
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert acting.carried == []
         await pilot.press("y")
         await answerable(pilot, "your yes is given")
@@ -123,12 +124,12 @@ async def test_a_cancel_takes_the_name_and_another_word_sends_nothing(typed: str
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "x", "s", words="type gdm_intercode_ctf to confirm it")
         await pilot.press(*(" " if each == " " else each for each in typed), "enter")
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert acting.carried == []
         await pilot.press(*"gdm_intercode_ctf".replace("_", "‗"))
         app.screen.query_one("#words").value = ""  # type: ignore[attr-defined]
-        for each in "gdm_intercode_ctf":
-            await pilot.press("underscore" if each == "_" else each)
+        await pilot.press(*"gdm_intercode_ctf")
+        await answerable(pilot)
         await pilot.press("enter")
         await shows(pilot, "1 done")
         assert acting.carried[0][1] == "gdm_intercode_ctf"
@@ -184,7 +185,7 @@ async def test_free_text_is_withheld_until_it_is_asked_for() -> None:
         await pilot.press("exclamation_mark")
         await shows(pilot, "the ␛[31mflag")
         await pilot.press("exclamation_mark")
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert "flag" not in screen_text(app)
 
 
@@ -222,7 +223,7 @@ async def test_a_plan_with_nothing_to_send_takes_escape_alone() -> None:
         assert "nothing will be sent" in text
         assert "task already paused" in text
         await pilot.press("enter", "y", "enter")
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert acting.carried == []
 
 
@@ -269,7 +270,7 @@ async def test_the_dialog_is_left_while_orders_are_on_their_way() -> None:
         await shows(pilot, "no answer in 15 s")
         await answerable(pilot)
         await pilot.press("D")
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert "orders" not in screen_text(app)
 
 
@@ -291,7 +292,7 @@ async def test_of_several_plans_each_outcome_stays_until_it_is_dismissed() -> No
         await shows(pilot, "Resume cybench")
         await answerable(pilot)
         await pilot.press("enter")
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert not isinstance(app.screen, PreviewDialog)
         assert len(acting.carried) == 2
 
@@ -324,7 +325,7 @@ async def test_the_action_bar_stands_behind_the_panes_and_is_pressed() -> None:
         await pilot.press("4", "j", "tab")
         assert getattr(app.focused, "id", "") == "action-bar"
         await pilot.press("tab", "enter")
-        await pilot.pause(0.1)
+        await pilot.pause()
         await pilot.press("escape", "escape")
         assert getattr(app.focused, "id", "") == "findings"
         await pilot.press("1", "j", "j", "shift+tab")
@@ -379,10 +380,10 @@ async def test_an_enter_that_is_held_down_confirms_nothing_until_it_was_let_go()
         await pilot.press("p")
         for _ in range(30):
             await pilot.press("enter")
-            await pilot.pause(0.03)
+            LOOKING.go_on(0.03)
         assert acting.carried == []
         assert isinstance(app.screen, PreviewDialog)
-        await pilot.pause(REPEAT + 0.1)
+        LOOKING.go_on(REPEAT)
         await pilot.press("enter")
         await shows(pilot, "1 done")
         assert len(acting.carried) == 1

@@ -68,7 +68,7 @@ async def test_what_was_typed_wrong_is_told() -> None:
         await pilot.press(*"gdm", "enter")
         await shows(pilot, "gdm is something else")
         await pilot.press("enter")
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert screen_text(app).count("to confirm it") == 1
         assert acting.carried == []
 

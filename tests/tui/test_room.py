@@ -196,7 +196,7 @@ async def test_a_refresh_leaves_a_filter_being_typed_alone() -> None:
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("slash", "c", "y")
         room.happen(named(MachineName("new")))
-        await pilot.pause(0.2)
+        await pilot.pause()
         await pilot.press("b")
         await pilot.pause()
         assert table(app, "tasks").arrangement.filter == "cyb"
@@ -251,7 +251,7 @@ async def test_a_row_keeps_its_cursor_mark_and_place_through_refreshes() -> None
         room.happen(
             tasks_seen(*(worse if row.task_id == "t5" else row for row in rows), at=NOW + 1)
         )
-        await pilot.pause(0.3)
+        await pilot.pause()
         assert tasks.rows[0].key == task_key("t5")
         assert (tasks.cursor_key, tasks.marks, tasks.cursor - tasks.top) == (key, marks, line)
 
@@ -309,7 +309,7 @@ async def test_a_process_that_is_gone_is_dismissed() -> None:
     app = app_on(room)
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("D")
-        await pilot.pause(0.2)
+        await pilot.pause()
         (posted,) = [each for name, each in room.asked if name == "post"]
         assert isinstance(posted, Dismissed)
         assert not table(app, "tasks").rows
@@ -386,7 +386,7 @@ async def test_the_last_view_is_found_again() -> None:
     second = app_on(FakeRoom(busy_fleet()), store=store)
     async with second.run_test(size=WIDE, notifications=True) as pilot:
         second.room.happen()  # type: ignore[attr-defined]
-        await pilot.pause(0.3)
+        await pilot.pause()
         assert front(second).place == place
         await pilot.press("escape")
         await pilot.pause()
@@ -415,7 +415,7 @@ async def test_a_desk_that_fails_is_said_and_the_room_lives() -> None:
 
     app = app_on(room, keep_crash=keep)
     async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await pilot.pause(0.2)
+        await pilot.pause()
         await pilot.press("j")
         room.happen(named(MachineName("new")))
         await shows(pilot, "the desk stopped")
@@ -434,7 +434,7 @@ async def test_a_question_of_a_machine_is_answered_or_given_up() -> None:
         await pilot.press("enter")
         assert await asking.wait() == "secret"
         asking = pilot.app.run_worker(app.ask("Password", False))
-        await pilot.pause(0.1)
+        await pilot.pause()
         await pilot.press("escape")
         assert await asking.wait() is None
 
@@ -457,10 +457,10 @@ async def test_a_gone_row_gives_its_cursor_to_the_next() -> None:
                 room.fleet, tasks={k: v for k, v in room.fleet.tasks.items() if k.task_id != "t2"}
             )
         )
-        await pilot.pause(0.3)
+        await pilot.pause()
         assert tasks.cursor_key == task_key("t3")
         room.become(Fleet())
-        await pilot.pause(0.3)
+        await pilot.pause()
         assert not tasks.chosen_keys
 
 

@@ -88,7 +88,7 @@ def revealed(room: FakeRoom) -> list[ContentRevealed]:
 async def test_nothing_is_read_before_a_sample_is_opened() -> None:
     room, app = opened()
     async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.pause(0.2)
+        await pilot.pause()
         assert reads(room) == []
 
 

@@ -1,0 +1,62 @@
+"""When the app has come to rest: nothing is ready to run, and nothing waits to be drawn.
+
+Textual's pilot guesses it from the time of the processor, for 40 ms and more after every key; on a
+loaded machine it takes a process that gets no processor for one that has nothing to do.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from textual import app, pilot
+from textual._context import active_app
+
+from tui.dialogs import seen_first
+
+_LONGEST = 2.0
+"""Seconds to wait at most: beside a desk on real evals there is always something to do."""
+
+
+async def rest(*_: float) -> None:
+    """Wait until the app could only be moved by a timer, by another thread or from outside."""
+    ready: Any = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
+    end = time.monotonic() + _LONGEST
+    while time.monotonic() < end:
+        await asyncio.sleep(0)
+        if ready:
+            continue
+        room = active_app.get()
+        if room.screen_stack:
+            room.screen._on_timer_update()  # pyright: ignore[reportPrivateUsage] - it draws
+        if not ready:
+            return
+
+
+class HeldClock:
+    """The clock of dialogs that are to be seen first: it goes on only as a test says."""
+
+    def __init__(self) -> None:
+        self._now = 1_000.0
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def go_on(self, seconds: float = 1.0) -> None:
+        """Let so much time pass at once."""
+        self._now += seconds
+
+
+LOOKING = HeldClock()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def keys_wait_for_rest() -> Iterator[None]:
+    """A pilot's keys and pauses wait for the app's rest, and dialogs live by `LOOKING`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app, "wait_for_idle", rest)
+        patch.setattr(pilot, "wait_for_idle", rest)
+        patch.setattr(seen_first, "time", LOOKING)
+        patch.setattr("tui.app._EASE", 0.0)  # what happened is drawn at once
+        yield
