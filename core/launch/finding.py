@@ -9,7 +9,9 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Sequence
 
-from core.errors import RequestFailed, StorageError
+from core.ctl.decode import inner, parse_object
+from core.ctl.routes import PROCESS_CONFIG
+from core.errors import AnswerMalformed, RequestFailed, StorageError
 from core.ids import MachineName
 from core.launch import launcher
 from core.launch.ledger import Ledger
@@ -24,9 +26,10 @@ from core.launch.standing import (
 )
 from core.launch.starting import Place
 from core.model.machine import LinkState
-from core.model.process import ProcessState
+from core.model.process import Process, ProcessState
 from core.model.run import Run, RunState
 
+_READ = 15.0
 KEPT = 300
 """Runs that are loaded from the disk."""
 _TURN = 0.5
@@ -92,8 +95,7 @@ class Finding:
             if process is not None:
                 known = await self._ledger.change(after_fleet(run, process, self._desk.now()))
                 if known.state is RunState.FINALISING and self._is_due(run):
-                    is_alive = process.state is not ProcessState.GONE
-                    await self._read_logs(known, is_alive=is_alive)
+                    await self._read_logs(known, is_alive=await self._may_go_on(process))
             elif self._is_due(run):
                 unseen.append(run)
         try:
@@ -102,6 +104,21 @@ class Finding:
             await self._look_for_others(machine)
         except RequestFailed:
             return  # the link went: asked again
+
+    async def _may_go_on(self, process: Process) -> bool:
+        """Whether a process may still do something: an eval-set rests between two attempts too.
+
+        Of one that is kept alive and is through, Inspect tells no scheduling of tasks any more.
+        """
+        if process.state is ProcessState.GONE:
+            return False
+        try:
+            reply = await self._desk.read(process.key, PROCESS_CONFIG, deadline=_READ)
+            if reply.error is not None:
+                return True
+            return inner(parse_object(reply.body), "max_tasks").get("limit") is not None
+        except (RequestFailed, AnswerMalformed):
+            return True
 
     def _is_due(self, run: Run) -> bool:
         return asyncio.get_running_loop().time() >= self._next.get(run.id, 0.0)

@@ -121,7 +121,8 @@ def after_logs(run: Run, rows: Sequence[Mapping[str, Any]], now: float, *, is_al
         run: As it was known.
         rows: What the launcher's `logs` tells, the newest first.
         now: Unix seconds at the desk.
-        is_alive: Whether a process of it lives: then a log that never ended may still end.
+        is_alive: Whether a process of it may still do something: then a log that never ended
+            may end, and a task that failed may be tried again.
     """
     logs = newest_of_each(rows)
     known = replace(run, logs=logs or run.logs, ended_at=run.ended_at or now)
@@ -131,9 +132,9 @@ def after_logs(run: Run, rows: Sequence[Mapping[str, Any]], now: float, *, is_al
             return replace(known, said=f"its log can't be read: {telling_line(plain_text(unread))}")
         return replace(known, state=RunState.LOST, said="its process is gone and left no log")
     told = {log.status for log in logs}
+    if is_alive and told != {"success"}:
+        return replace(known, said="its process lives: a task may be tried again")
     if "started" in told:
-        if is_alive:
-            return known
         return replace(known, state=RunState.LOST, said="its process is gone and a log never ended")
     if told == {"success"}:
         return replace(known, state=RunState.DONE, said="")

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 from core.errors import EvalroomError, JobFailed, NotThere, RequestFailed
 from core.fleet import Fleet
+from core.ids import ProcessKey
 from core.launch import launcher
 from core.launch.bringing import Brought
 from core.launch.engines.engine import ALREADY, Engine, Started
@@ -24,6 +25,7 @@ from core.launch.standing import after_fleet, failed, process_of_run, with_start
 from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.run import Run, RunState
+from core.ports import Reply
 
 PATIENCE = 900.0
 """Seconds that a lost link is waited for in the midst of a launch."""
@@ -48,6 +50,10 @@ class Place(Worker, Protocol):
 
     def now(self) -> float:
         """Unix seconds at the desk."""
+        ...
+
+    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+        """GET; raises RequestFailed."""
         ...
 
 

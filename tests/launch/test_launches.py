@@ -131,3 +131,34 @@ async def test_a_matrix_of_tasks_models_and_machines_is_as_many_runs(
         assert len({run.log_dir for run in over}) == 8
         assert len({run.launch for run in over}) == 1
         assert [len(run.logs) for run in over] == [1] * 8
+
+
+FAILS = f"""
+task = "echo.py@failing"
+model = "mockllm/model"
+machine = "gpu"
+on_error = "continue"
+code = {{ directory = "{EVALS}" }}
+args = {{ samples = 2, failing = 1 }}
+retry_attempts = 1
+keep = true
+options = {{ retry_wait = 3 }}
+"""
+
+
+@pytest.mark.slow
+async def test_a_run_that_rests_between_attempts_is_not_over_and_one_that_is_kept_is(
+    sshd: Sshd, folder: Path
+) -> None:
+    async with launching([gpu_host(sshd)], folder, known_hosts=trusting(sshd, folder)) as here:
+        await here.watched.desk.first_look(20)
+        [run] = await here.launches.launch(here.checked(spec(text=FAILS)))
+        try:
+            run = await here.over(run, 100)
+            assert (run.state, run.status) == (RunState.FAILED, "error")
+            assert run.pid in alive(run.id)
+            [process] = here.watched.fleet.processes.values()
+            task = here.watched.fleet.tasks[process.tasks[-1]]
+            assert task.row.attempts == 2
+        finally:
+            end_all([run.id])

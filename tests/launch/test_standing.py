@@ -81,6 +81,7 @@ def test_a_process_of_the_fleet_is_the_run() -> None:
     [
         ([log("success")], False, RunState.DONE, "success"),
         ([log("success"), log("error", "b")], False, RunState.FAILED, "error"),
+        ([log("error")], True, RunState.FINALISING, "error"),
         ([log("cancelled")], False, RunState.FAILED, "cancelled"),
         ([log("started")], False, RunState.LOST, "started"),
         ([log("started")], True, RunState.FINALISING, "started"),

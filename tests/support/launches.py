@@ -11,7 +11,7 @@ from typing import Any
 
 from core.config import Config, MachineConfig
 from core.desk import Desk
-from core.ids import MachineName
+from core.ids import MachineName, ProcessKey
 from core.launch.bringing import Brought
 from core.launch.checks import CheckedPlan
 from core.launch.job import Job
@@ -21,6 +21,7 @@ from core.launch.matrix import Launch, expand
 from core.launch.plan import RunPlan
 from core.launch.spec import Spec
 from core.model.run import Run, RunState
+from core.ports import Reply
 from storage.database import Database
 from storage.instance import this_instance
 from storage.runs import Runs
@@ -49,6 +50,9 @@ class Place:
 
     def now(self) -> float:
         return self.desk.now()
+
+    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+        return await self.desk.read(process, path, deadline=deadline)
 
     async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
         self.jobs.append(job.verb)
