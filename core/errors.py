@@ -4,6 +4,7 @@ EvalroomError                 what happened, where, what to do next
 ├── ConfigWrong               the config file, with its line
 ├── SpecWrong                 a launch spec, with its field (and line)
 │   └── OnErrorMissing        what happens on an error is asked for, never assumed
+├── SecretMissing             a secret that is needed is not kept here
 ├── UsageWrong                a command's words are off (exit 2)
 │   ├── NothingToDo           an action finds nothing that it is for (exit 0: it is so already)
 │   └── TargetUnclear         a TARGET that fits none, or several
@@ -27,6 +28,7 @@ EvalroomError                 what happened, where, what to do next
 """
 
 from core.ids import MachineName
+from core.text import shown
 
 
 class EvalroomError(Exception):
@@ -59,6 +61,22 @@ class SpecWrong(EvalroomError):
 
 class OnErrorMissing(SpecWrong):
     """A spec does not say what happens when a sample fails."""
+
+
+class SecretMissing(EvalroomError):
+    """No value is kept for a secret.
+
+    Attributes:
+        names: Which.
+    """
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        listed = ", ".join(shown(name) for name in names)
+        super().__init__(
+            f"no secret is kept here as {listed}",
+            f"enter it: evalroom secrets set {shown(names[0])}" if names else "",
+        )
+        self.names = names
 
 
 class UsageWrong(EvalroomError):

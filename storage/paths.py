@@ -50,6 +50,11 @@ class Paths:
         return self.data / "known_hosts"
 
     @property
+    def secrets(self) -> Path:
+        """Names of secrets, and the values that no keyring has."""
+        return self.data / "secrets.json"
+
+    @property
     def view_state(self) -> Path:
         """The last view."""
         return self.state / "view.json"

@@ -10,6 +10,7 @@ from core.errors import UsageWrong
 from tui.act_arguments import add_commands
 from tui.guide_arguments import add_guide
 from tui.launch_arguments import add_launch
+from tui.secret_arguments import add_secrets
 
 _ABOUT = "The control room for Inspect AI evaluations on machines reached over SSH."
 _AFTER = (
@@ -163,6 +164,7 @@ def _acts(commands: _Commands) -> None:
     add_commands(lambda name, says: _command(commands, name, says))
     add_guide(lambda name, says: _command(commands, name, says))
     add_launch(lambda name, says: _command(commands, name, says))
+    add_secrets(lambda name, says: _command(commands, name, says))
 
 
 def _others(commands: _Commands) -> None:

@@ -74,6 +74,8 @@ def _run(argv: Sequence[str]) -> int:  # noqa: C901, PLR0911 - one case per comm
             return run_loop(_act(words))
         case "launch" | "runs" | "run" | "output" | "templates":
             return _launch(words)
+        case "secrets":
+            return _secrets(words)
         case "guide":
             return _guide_list(words) if words.given["what"] == "list" else run_loop(_guide(words))
         case _:
@@ -163,6 +165,16 @@ def _launch(words: Words) -> int:
     if words.given["dry_run"]:
         return launching.dry_run(config, words)
     return run_loop(launching.launch_command(config, words))
+
+
+def _secrets(words: Words) -> int:
+    from storage.paths import paths  # noqa: PLC0415
+    from storage.secrets import Secrets  # noqa: PLC0415
+    from tui.commands.secrets import secrets, secrets_asked  # noqa: PLC0415
+
+    file = paths().secrets
+    asked = secrets_asked(**words.given, as_json=words.as_json)
+    return run_loop(secrets(Secrets(file), file, asked))
 
 
 # What is run

@@ -18,7 +18,6 @@ _TASK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.
 _TASK_FILE = re.compile(r"(?P<path>[^\0\n\r]*[^/\0\n\r]\.(?:py|ipynb))@(?P<name>[^@\0\n\r\s]+)")
 _MODEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*/[!-+.-~-]{1,500}|none")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
-_SECRET = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,127}")
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+){1,3}(?:(?:a|b|rc|\.dev|\.post)[0-9]+)?")
 _PYTHON_VERSION = re.compile(r"3\.[0-9]{1,2}(?:\.[0-9]{1,2})?")
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._ -]+\])?[^\0\n\r]*")
@@ -183,7 +182,7 @@ def secrets(value: object) -> Mapping[str, str]:
 
 def secret_name(value: object) -> str:
     """The name of a secret."""
-    if isinstance(value, str) and _SECRET.fullmatch(value):
+    if isinstance(value, str) and _VARIABLE.fullmatch(value):
         return value
     raise NotAllowed("the name of a secret, as evalroom secrets list shows it; never its value")
 
