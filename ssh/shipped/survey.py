@@ -11,6 +11,7 @@ task: that imports it, as the eval would.
 
 import errno
 import hashlib
+import importlib.util
 import json
 import os
 import platform
@@ -277,8 +278,6 @@ def user_of(uid):
 
 
 def has_module(name):
-    import importlib.util
-
     try:
         return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):

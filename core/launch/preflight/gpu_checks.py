@@ -1,0 +1,101 @@
+"""Whether enough GPUs are free: by what runs on them, and by reservations."""
+
+from collections.abc import Iterator, Sequence
+
+from core.fleet import Fleet
+from core.ids import MachineName
+from core.launch.checks import Check
+from core.launch.gpus import OWN, SHARED, Reservation, free, lock_name, why_not
+from core.launch.preflight.case import Case
+from core.launch.preflight.facts import Facts, Part
+from core.launch.preflight.words import error_of, fine, listed, mind, size, stop
+from core.model.machine import Gpu, ToolState
+
+_IN_USE = 1024**3
+"""Bytes in use on a GPU without a process that make it suspicious: 1 GiB."""
+
+
+def gpus_of(facts: Facts, fleet: Fleet, machine: MachineName) -> Part[tuple[Gpu, ...]]:
+    """Return a machine's GPUs: as surveyed, and those of AMD as the probe last read them."""
+    known = fleet.machines.get(machine)
+    read = None if known is None else known.facts
+    if facts.gpus.state is ToolState.ABSENT and read is not None and read.gpu_tool == "rocm-smi":
+        state = read.gpu_state
+        value = read.gpus if state is ToolState.OK else None
+        return Part(state=state, value=value, error=read.gpu_error or "")
+    return facts.gpus
+
+
+def free_gpus(case: Case) -> tuple[Gpu, ...]:
+    """Return the GPUs that the run could get now."""
+    gpus = gpus_of(case.facts, case.fleet, case.plan.machine).value or ()
+    return free(gpus, _held(case.facts), case.held)
+
+
+def _held(facts: Facts) -> tuple[Reservation, ...]:
+    told = facts.reservations.value
+    return () if told is None else told.held
+
+
+def gpu_checks(case: Case) -> Iterator[Check]:
+    """Yield whether as many are free as are asked for."""
+    wanted = case.spec.gpus
+    if not wanted:
+        return
+    part = gpus_of(case.facts, case.fleet, case.plan.machine)
+    if part.value is None:
+        yield _unread(part, wanted)
+        return
+    reserved = case.facts.reservations
+    if reserved.state is ToolState.FAILED:
+        yield stop("GPUs", f"GPUs can't be reserved: {error_of(reserved.error)}")
+    elif reserved.value is None:
+        said = "it is not known which GPUs are reserved"
+        yield mind("GPUs", f"{said}: {error_of(reserved.error)}" if reserved.error else said)
+    elif reserved.value.folder == OWN:
+        said = f"reservations are not shared between accounts: {SHARED} can't be used"
+        yield mind("GPUs", said, f"have {SHARED} made there with mode 1777, or name gpu_locks")
+    yield _enough(case, part.value, wanted)
+
+
+def _unread(part: Part[tuple[Gpu, ...]], wanted: int) -> Check:
+    asked = f"gpus = {wanted}"
+    match part.state:
+        case ToolState.ABSENT:
+            return stop("GPUs", f"{asked}, and there is no nvidia-smi", "take another machine")
+        case ToolState.FAILED:
+            return stop("GPUs", f"{asked}, and nvidia-smi fails: {error_of(part.error)}")
+        case ToolState.STUCK:
+            said = f"{asked}, and nvidia-smi hangs: nobody knows which are free"
+            return stop("GPUs", said, "look at the driver there")
+        case _:
+            return mind("GPUs", f"{asked}, and it is not known which are free")
+
+
+def _enough(case: Case, gpus: Sequence[Gpu], wanted: int) -> Check:
+    able = free_gpus(case)
+    others = [each for each in gpus if each not in able]
+    asked = f"gpus = {wanted}"
+    if len(gpus) < wanted:
+        return stop("GPUs", f"{asked}, and there are {len(gpus)}", "ask for fewer")
+    if len(able) < wanted:
+        why = listed([f"GPU {each.index} {_why(case, each)}" for each in others])
+        advice = f"wait, or write gpus = {len(able)}" if able else "wait, or take another machine"
+        return stop("GPUs", f"{asked}, and {len(able)} of {len(gpus)} are free: {why}", advice)
+    used = [each for each in able[:wanted] if (each.memory_used or 0) > _IN_USE]
+    if used:
+        told = listed([f"GPU {each.index}: {size(each.memory_used or 0)}" for each in used])
+        said = f"{len(able)} of {len(gpus)} are free, yet memory of some is in use ({told})"
+        return mind("GPUs", said, "somebody may use them whose processes can't be seen")
+    names = listed([f"{each.index}" for each in able])
+    return fine("GPUs", f"{len(able)} of {len(gpus)} are free: {names} ({_kind(able)})")
+
+
+def _why(case: Case, gpu: Gpu) -> str:
+    if lock_name(gpu) in case.held:
+        return "goes to another run of this launch"
+    return why_not(gpu, _held(case.facts)) or "is not free"
+
+
+def _kind(gpus: Sequence[Gpu]) -> str:
+    return listed(list(dict.fromkeys(each.name or "of an unknown kind" for each in gpus)))

@@ -1,0 +1,191 @@
+"""Room on disks, and the log folder: writable, nobody else's, and no other eval in it."""
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from core.launch.checks import Check
+from core.launch.plan import RUNS
+from core.launch.preflight.case import Case
+from core.launch.preflight.facts import Facts, Folder
+from core.launch.preflight.needs import named_log_folder
+from core.launch.preflight.words import error_of, fine, mind, size, stop
+from core.model.machine import ToolState
+from core.model.process import ProcessState
+
+FULL = 100 * 1024**2
+"""Bytes free under which nothing is started."""
+LITTLE = 2 * 1024**3
+"""Bytes free under which there is a warning."""
+MEMORY = 1024**3
+"""Bytes of memory free under which there is a warning: Inspect alone takes half of it."""
+
+_DIRTY = "log-dir-allow-dirty"
+_RESTING = frozenset({ProcessState.GONE, ProcessState.PARKED})
+
+
+def disk_checks(facts: Facts) -> Iterator[Check]:
+    """Yield whether there is room for runs, and for logs where they are kept elsewhere."""
+    found = {"home": facts.places.get("~"), "runs": facts.places.get(RUNS)}
+    found.update({f"logs ({path})": each for path, each in facts.logs.items()})
+    told: list[str] = []
+    seen: set[tuple[int | None, int | None]] = set()
+    bad = False
+    for what, part in found.items():
+        folder = None if part is None else part.value
+        if folder is None or (folder.total, folder.free) in seen:
+            continue
+        seen.add((folder.total, folder.free))
+        trouble = _room(what, folder)
+        if trouble is not None:
+            bad = True
+            yield trouble
+        elif folder.free is not None:
+            told.append(f"{size(folder.free)} free for {what}")
+    if told and not bad:
+        yield fine("disk", ", ".join(told))
+
+
+def _room(what: str, folder: Folder) -> Check | None:
+    if what in {"home", "runs"} and folder.read_only:
+        return stop("disk", f"the disk of {what} there can only be read")
+    if not folder.has_files_left:
+        return stop("disk", f"the disk of {what} there takes no further file", "make room there")
+    if folder.free is None:
+        return None
+    if folder.free < FULL:
+        said = f"the disk of {what} there is full: {size(folder.free)} are free"
+        return stop("disk", said, "make room there")
+    if folder.free < LITTLE:
+        return mind("disk", f"only {size(folder.free)} are free for {what}", "make room there")
+    return None
+
+
+def memory_checks(facts: Facts) -> Iterator[Check]:
+    """Yield whether the machine is short of memory, or busy."""
+    host = facts.host.value
+    if host is None:
+        return
+    free = host.memory.available
+    if free is not None and free < MEMORY:
+        said = f"only {size(free)} of memory are free, and Inspect alone takes half a GiB"
+        yield mind("memory", said)
+    load = host.load[0] if host.load else 0.0
+    if host.cpus and load > 2 * host.cpus:
+        yield mind("load", f"{load:.0f} programs want to run on {host.cpus} processors")
+
+
+def run_checks(case: Case) -> Iterator[Check]:
+    """Yield whether the run's own folder can be made, and was not used before."""
+    part = case.facts.runs.get(case.plan.directory)
+    if part is not None and part.value is not None and part.value.is_started:
+        yield stop("run", f"{case.plan.run} was started there before", "a launch makes a new one")
+    place = case.facts.places.get(RUNS)
+    folder = None if place is None else place.value
+    if folder is not None and not (folder.is_writable and folder.is_folder):
+        yield stop("run", f"{folder.near} can't be written there, and runs are kept in {RUNS}")
+
+
+def log_checks(case: Case) -> Iterator[Check]:
+    """Yield whether logs can go where the spec has them go."""
+    yield from _clashes(case)
+    path = named_log_folder(case.plan)
+    if path is None:
+        return
+    part = case.facts.logs.get(path)
+    if part is None or part.value is None:
+        why = "" if part is None else part.error
+        hangs = part is not None and part.state is ToolState.STUCK
+        said = f"{path} does not answer" if hangs else f"nothing is known of {path}"
+        yield mind("log folder", f"{said}: {error_of(why)}" if why else said)
+        return
+    yield from _usable(path, part.value)
+    yield from _content(case, path, part.value)
+
+
+def _usable(path: str, folder: Folder) -> Iterator[Check]:
+    if folder.read_only:
+        yield stop("log folder", f"the disk of {path} can only be read", "name another log_dir")
+    elif not folder.is_folder:
+        yield stop("log folder", f"{folder.near} is no folder", "name another log_dir")
+    elif not folder.is_writable:
+        what = path if folder.exists else folder.near
+        yield stop("log folder", f"{what} can't be written there", "name another log_dir")
+    elif not folder.exists:
+        yield fine("log folder", f"{path} is made there")
+    elif not folder.logs and folder.eval_set is None:
+        yield fine("log folder", f"{path} holds no logs yet")
+
+
+def _content(case: Case, path: str, folder: Folder) -> Iterator[Check]:
+    """Yield what is in the folder already: Inspect goes on with the same eval-set alone."""
+    if folder.eval_set is None and not folder.logs:
+        return
+    allowed = bool(case.spec.options.get(_DIRTY))
+    count = f"{folder.logs} log{'s' if folder.logs != 1 else ''}"
+    if folder.eval_set is None:
+        what = f"{path} holds {count} of no eval-set"
+    elif folder.tasks and all(_is_ours(case, name, model) for name, model in folder.tasks):
+        said = f"{path} holds an eval-set of the same task and model ({count})"
+        advice = "Inspect goes on with it: what succeeded is not run again; else name another"
+        yield mind("log folder", said, advice)
+        return
+    else:
+        tasks = ", ".join(f"{name} with {model}" for name, model in folder.tasks[:3])
+        of = f" of {tasks}" if tasks else ""
+        what = f"{path} holds another eval-set{of} ({count})"
+    advice = f"name another log_dir, or options = {{ {_DIRTY.replace('-', '_')} = true }}"
+    yield mind("log folder", what) if allowed else stop("log folder", what, advice)
+
+
+def _is_ours(case: Case, name: str, model: str) -> bool:
+    task = case.spec.task[0]
+    names = {task, task.rpartition("@")[2], task.rpartition("/")[2]}
+    return model == case.spec.model[0] and (name in names or name.rpartition("/")[2] in names)
+
+
+def _clashes(case: Case) -> Iterator[Check]:
+    """Yield evals that run and log into the same folder: Inspect's logs would mix."""
+    folder = case.plan.log_dir
+    if not folder.startswith(("/", "~/")) and "://" not in folder:
+        return
+    part = case.facts.logs.get(folder)
+    full = folder if part is None or part.value is None else part.value.full
+    users = (*_surveyed(case, full), *_runs(case, folder), *_watched(case, full))
+    if users:
+        said = f"{users[0]} logs into {folder} now"
+        yield stop("log folder", said, "wait for its end, or name another log_dir")
+
+
+def _surveyed(case: Case, full: str) -> Iterator[str]:
+    """Yield evals that the survey found."""
+    for each in case.facts.running.value or ():
+        is_own = each.run == case.plan.run
+        if not is_own and each.log_dir is not None and _same(each.log_dir, full):
+            of = f" of {each.user}" if each.user else ""
+            run = f" (run {each.run})" if each.run else ""
+            yield f"the eval {each.pid}{of}{run}"
+
+
+def _runs(case: Case, folder: str) -> Iterator[str]:
+    """Yield runs that are not over; a place with a scheme is one for all machines."""
+    for run in case.fleet.runs.values():
+        is_here = "://" in folder or run.machine == case.plan.machine
+        if is_here and not run.is_over and run.id != case.plan.run and _same(run.log_dir, folder):
+            yield f"the run {run.id} on {run.machine}"
+
+
+def _watched(case: Case, full: str) -> Iterator[str]:
+    """Yield evals that are watched, on this machine or, with a scheme, on any."""
+    for key, task in case.fleet.tasks.items():
+        process = case.fleet.processes.get(key.process)
+        if process is None or process.state in _RESTING or process.run == case.plan.run:
+            continue
+        is_here = "://" in full or key.machine == case.plan.machine
+        if is_here and _same(task.row.log_location.rpartition("/")[0], full):
+            yield f"the eval {key.process.pid} on {key.machine}"
+
+
+def _same(one: str, other: str) -> bool:
+    if "://" in one or "://" in other:
+        return one.rstrip("/") == other.rstrip("/")
+    return PurePosixPath(one) == PurePosixPath(other)

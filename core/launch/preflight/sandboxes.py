@@ -1,0 +1,75 @@
+"""Whether the samples of a run have containers of Docker, how many at once, and of what size."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from core.launch.flags import worst_case
+from core.launch.preflight.facts import TaskTold
+from core.launch.spec import BUILT_IN, Spec
+
+MEMORY = 1024**3
+"""Bytes that one sample's containers are taken to need where nothing says it: 1 GiB."""
+PER_CPU = 2
+"""Sandboxes at once for each processor, where `max_sandboxes` is not given: Inspect's rule."""
+
+_TASKS = (
+    "agent_bench_os", "agentdojo", "apps", "assistant_bench_web_browser", "bigcodebench",
+    "browse_comp", "class_eval", "compute_eval", "core_bench", "cti_realm_25", "cti_realm_50",
+    "cve_bench", "cybench", "cybergym", "cyse2_interpreter_abuse", "cyse2_vulnerability_exploit",
+    "ds1000", "frontier_cs", "frontier_cs_algorithmic", "frontier_cs_research", "gaia",
+    "gaia_level1", "gaia_level2", "gaia_level3", "gdm_in_house_ctf", "gdm_intercode_ctf",
+    "gdpval", "humaneval", "ifevalcode", "ipi_coding_agent", "kernelbench", "livecodebench_pro",
+    "mbpp", "mind2web_sc", "mle_bench", "mle_bench_full", "mle_bench_lite", "mlrc_bench",
+    "osworld", "osworld_small", "paperbench", "scbench", "scicode", "swe_bench",
+    "swe_bench_verified_mini", "swe_lancer", "theagentcompany", "threecb", "usaco",
+    "vimgolf_single_turn",
+)  # fmt: skip
+"""Tasks of inspect_evals whose samples have containers."""
+_PREFIXES = ("gdm_self_reasoning_", "gdm_sp", "gdm_stealth_")
+
+
+def needs_docker(spec: Spec, told: TaskTold | None) -> bool:
+    """Whether the samples of a run have containers of Docker.
+
+    What the spec names goes before what the task is known for, and that before what its code
+    names.
+
+    Args:
+        spec: Of the run.
+        told: What the machine's Inspect says of the task; None: nothing.
+    """
+    if spec.task[0] in BUILT_IN:
+        return sandbox_named(spec) == "docker"
+    named = sandbox_named(spec)
+    if named is not None:
+        return named == "docker"
+    return _is_known(spec.task[0]) or (told is not None and told.sandbox == "docker")
+
+
+def sandbox_named(spec: Spec) -> str | None:
+    """Return the sandbox that the spec itself names; None: it names none."""
+    arguments = (spec.args.get(name) for name in ("sandbox", "sandbox_type"))
+    for value in (spec.options.get("sandbox"), *arguments):
+        first: Any = value
+        if isinstance(value, list | tuple) and value:
+            first = cast("Sequence[Any]", value)[0]
+        if isinstance(first, str) and first:
+            return first.partition(":")[0]
+    return None
+
+
+def _is_known(task: str) -> bool:
+    package, _, name = task.partition("/")
+    return package == "inspect_evals" and (name in _TASKS or name.startswith(_PREFIXES))
+
+
+def at_once(spec: Spec, cpus: int | None) -> int | None:
+    """Return how many samples have their containers at the same time; None: unknown.
+
+    Args:
+        spec: Of the run.
+        cpus: Of the machine; None: unknown.
+    """
+    usual = None if cpus is None else PER_CPU * cpus
+    known = (spec.max_sandboxes or usual, spec.max_samples, worst_case(spec).samples)
+    return min((each for each in known if each is not None), default=None)

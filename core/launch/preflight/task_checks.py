@@ -1,0 +1,144 @@
+"""Whether the task can be imported there, and which packages it and the model lack."""
+
+from collections.abc import Iterator
+
+from core.launch.checks import Check
+from core.launch.preflight import needs
+from core.launch.preflight.case import Case
+from core.launch.preflight.facts import TaskTold
+from core.launch.preflight.words import error_of, fine, listed, mind, packages_line, stop
+from core.launch.spec import BUILT_IN
+from core.launch.warn import bare
+from core.model.machine import ToolState
+
+_UNCERTAIN = frozenset({"KeyError", "ValueError", "OSError", "PrerequisiteError"})
+"""What code raises where a variable is missing that only the run has."""
+
+
+def task_checks(case: Case) -> Iterator[Check]:
+    """Yield what that machine's own Inspect says of the task; what it lacks is told once."""
+    name = case.spec.task[0]
+    if name in BUILT_IN:
+        yield fine("task", f"{name} comes with evalroom")
+        return
+    if name.startswith(needs.FETCHED):
+        yield fine("task", f"{name} is fetched from Hugging Face when the run starts")
+        return
+    told = case.task
+    if told is None:
+        yield from _not_told(case, name)
+        return
+    match told.state:
+        case "ok":
+            yield from _found(case, name, told)
+        case "no file":
+            yield _no_file(case, told)
+        case "no task":
+            advice = f"there is {listed(told.near)}" if told.near else ""
+            yield stop("task", f"there is no task {name}", advice)
+        case "fails" if not _missing_module(told):
+            yield _fails(case, name, told)
+        case "fails" | "no package":
+            pass
+        case _:
+            said = f"that Inspect can't be asked for {name}: {error_of(told.error)}"
+            yield mind("task", said, "it is seen when the run starts")
+
+
+def _missing_module(told: TaskTold) -> str | None:
+    """Return the module that importing a task did not find."""
+    is_missing = told.kind == "ModuleNotFoundError" and told.module
+    return told.module.partition(".")[0] if is_missing and told.module else None
+
+
+def _not_told(case: Case, name: str) -> Iterator[Check]:
+    inspect = case.inspect
+    if inspect is None:
+        if case.plan.python is None:
+            said = f"{name} is not looked at: Inspect has to be fetched before"
+            yield mind("task", said, "it is seen when the run starts, or once it is prepared")
+    elif inspect.imported:
+        said = f"it is not known whether {name} can be imported: {error_of(inspect.error)}"
+        yield mind("task", said, "it may be slow to import, or hang")
+
+
+def _found(case: Case, name: str, told: TaskTold) -> Iterator[Check]:
+    taken = told.arguments
+    unknown = [] if taken is None else [each for each in case.spec.args if each not in taken]
+    if unknown:
+        said = f"{name} takes no argument {listed(unknown)}: Inspect passes over it in silence"
+        yield mind("task", said, f"it takes {listed(taken or ()) or 'none'}")
+    else:
+        yield fine("task", f"{name} can be imported")
+
+
+def _no_file(case: Case, told: TaskTold) -> Check:
+    if needs.has_own_code(case.spec):
+        return fine("task", "its code is fetched with the launch, and looked at then")
+    return stop("task", f"there is no file {told.error}", "mind its path, and code in the spec")
+
+
+def _fails(case: Case, name: str, told: TaskTold) -> Check:
+    place = f" ({told.place})" if told.place else ""
+    said = f"{name} can't be imported: {error_of(told.error)}{place}"
+    if case.spec.secrets and told.kind in _UNCERTAIN:
+        return mind("task", said, "it may need a secret that only the run has")
+    return stop("task", said)
+
+
+def _python(case: Case) -> str:
+    return case.plan.python or "what uv made"
+
+
+def packages_checks(case: Case) -> Iterator[Check]:
+    """Yield the packages that are lacking, with the line for the spec that asks for them."""
+    lacks = list(_lacks(case))
+    if lacks:
+        wanted = list(dict.fromkeys(package for _, package in lacks))
+        needers = list(dict.fromkeys(needer for needer, _ in lacks))
+        verb = "needs" if len(needers) == 1 else "need"
+        said = f"{_python(case)} lacks {listed(wanted)}, which {listed(needers)} {verb}"
+        yield stop("packages", said, _offer(case, wanted))
+    elif case.inspect is None and case.plan.python is None:
+        yield from _unseen(case)
+
+
+def _lacks(case: Case) -> Iterator[tuple[str, str]]:
+    """Yield what needs a package, and the package as pip names it."""
+    told, inspect = case.task, case.inspect
+    if told is not None and told.state == "no package" and told.module:
+        yield case.spec.task[0], told.module.replace("_", "-")
+    module = None if told is None else _missing_module(told)
+    if module is not None:
+        yield case.spec.task[0], module.replace("_", "-")
+    if inspect is None or inspect.inspect is None:
+        return
+    for model, provider in needs.providers_of(case.spec):
+        for package in provider.packages:
+            if inspect.packages.get(bare(package), "") is None:
+                yield model, package
+
+
+def _offer(case: Case, wanted: list[str]) -> str:
+    line = packages_line((*case.spec.packages, *wanted))
+    own = ""
+    if case.task is not None and _missing_module(case.task) and case.spec.code is not None:
+        own = "; what is your own is looked for in code"
+    if case.plan.python is None:
+        return f"write {line}{own}"
+    there = f"{case.plan.python} -m pip install {' '.join(wanted)}"
+    return f"write {line}: uv then runs it; or there: {there}{own}"
+
+
+def _unseen(case: Case) -> Iterator[Check]:
+    """Yield what uv is not told to bring, by the names alone: nothing could be looked at."""
+    wanted = {bare(each) for each in case.spec.packages}
+    lacks: list[str] = []
+    if needs.may_fetch_data(case.spec):
+        lacks.append(case.spec.task[0].partition("/")[0].replace("_", "-"))
+    for _, provider in needs.providers_of(case.spec):
+        lacks += provider.packages
+    lacks = [each for each in dict.fromkeys(lacks) if bare(each) not in wanted]
+    if lacks and case.facts.inspect.state is not ToolState.OK:
+        line = packages_line((*case.spec.packages, *lacks))
+        yield mind("packages", f"nothing in packages is called {listed(lacks)}", f"write {line}")
