@@ -27,12 +27,14 @@ class Hands:
         home: The account's home.
         env: Further variables of the login; None: the variable is not set.
         python: What runs the program.
+        has_network: Whether what is done reaches anything; root alone can take that away.
         jobs: What was done.
     """
 
     home: Path
     env: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     python: str = sys.executable
+    has_network: bool = True
     jobs: list[Job] = field(default_factory=list[Job])
 
     async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
@@ -40,7 +42,8 @@ class Hands:
         env: dict[str, str | None] = {"HOME": str(self.home), "UV_CACHE_DIR": None, **self.env}
         words = [word for name, value in env.items() if value is None for word in ("-u", name)]
         words += [f"{name}={value}" for name, value in env.items() if value is not None]
-        link = CommandLink(machine, ("env", *words))
+        cut_off = () if self.has_network else ("unshare", "-n")
+        link = CommandLink(machine, (*cut_off, "env", *words))
         try:
             return await do_job(machine, link, job, python=self.python, deadline=deadline)
         finally:
