@@ -3,20 +3,20 @@
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from tui.commands.launch import Surroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from core.config import Config, MachineConfig
     from core.desk import Desk
     from core.launch.bringing import Brought
     from core.launch.checks import CheckedPlan
     from core.launch.launches import Launches
+    from core.launch.launching import Tell
     from core.launch.matrix import Launch
     from core.launch.plan import RunPlan
     from tui.making import History
@@ -44,32 +44,41 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "Launches
     from core.launch.launches import Launches  # noqa: PLC0415
     from core.launch.ledger import Ledger  # noqa: PLC0415
     from storage.instance import this_instance  # noqa: PLC0415
+    from storage.paths import paths  # noqa: PLC0415
+    from storage.secrets import Secrets  # noqa: PLC0415
 
     around = surroundings_of(config)
+    secrets = Secrets(paths().secrets)
     instance = this_instance()
 
-    async def choose_one(launch: "Launch") -> "CheckedPlan":
-        from core.launch.checks import CheckedPlan  # noqa: PLC0415
+    async def choose_all(
+        launches: "Sequence[Launch]", tell: "Tell | None"
+    ) -> "tuple[CheckedPlan, ...]":
+        from core.launch.preflight.choose import choose  # noqa: PLC0415
 
-        machine = next(each for each in config.machines if each.name == launch.candidates[0])
-        return CheckedPlan(plan=plan_on(launch, machine, around))
+        machines = {each.name: each for each in config.machines}
+        plans = [
+            [plan_on(each, machines[name], around) for name in each.candidates]
+            for each in launches
+        ]
+        names = await secrets.names()
+        return await choose(desk, plans, machines, lambda: desk.fleet, secrets=names, tell=tell)
 
     async def bring_it(plan: "RunPlan", tell: "Callable[[str], None]") -> "Brought":
-        from core.launch.bringing import Brought  # noqa: PLC0415
+        from core.launch.bringing import bring  # noqa: PLC0415
+        from ssh.own_uv import own_uv  # noqa: PLC0415
 
-        del plan, tell
-        return Brought()
-
-    async def open_secrets(names: Sequence[str]) -> Mapping[str, str]:
-        return {name: os.environ[name] for name in names}
+        name = plan.spec.code.token if plan.spec.code is not None else None
+        token = (await secrets.open([name]))[name] if name is not None else None
+        return await bring(desk, plan, token=token, uv=own_uv, tell=tell)
 
     return Launches(
         desk=desk,
         ledger=Ledger(history.run_book, instance=instance, post=desk.post, now=desk.now),
         machines=config.machines,
-        choose=choose_one,
+        choose=choose_all,
         bring=bring_it,
-        open_secrets=open_secrets,
+        open_secrets=secrets.open,
         operator=instance.operator,
         read_only=config.read_only,
     )

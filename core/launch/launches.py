@@ -21,8 +21,8 @@ from core.launch.spec import Spec
 from core.launch.starting import Bring, Place, Starting
 from core.model.run import Run
 
-Choose = Callable[[Launch], Awaitable[CheckedPlan]]
-"""Finds the machine that fits a launch, with the preflight of its plan there."""
+Choose = Callable[[Sequence[Launch], Tell | None], Awaitable[tuple[CheckedPlan, ...]]]
+"""Finds the machine that fits each launch, with the preflight of its plan there."""
 Open = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 """Returns the values of secrets by their names; raises EvalroomError where one is missing."""
 
@@ -35,7 +35,7 @@ class Launches:
         desk: Has jobs done, and knows the fleet.
         ledger: Where runs are told and kept.
         machines: Of the config.
-        choose: Finds the machine for a launch.
+        choose: Finds the machines for launches.
         bring: Brings what a run needs to its machine.
         open_secrets: Knows secrets.
         operator: Who launches.
@@ -62,18 +62,7 @@ class Launches:
 
     async def check(self, spec: Spec, *, tell: Tell | None = None) -> tuple[CheckedPlan, ...]:
         """See `core.launch.launching.Launching.check`."""
-        launches = expand(spec, self.machines)
-        done = 0
-
-        async def one(launch: Launch) -> CheckedPlan:
-            nonlocal done
-            checked = await self.choose(launch)
-            done += 1
-            if tell is not None:
-                tell(f"looked at {done} of {len(launches)}")
-            return checked
-
-        return tuple(await asyncio.gather(*(one(each) for each in launches)))
+        return await self.choose(expand(spec, self.machines), tell)
 
     async def launch(
         self, checked: Sequence[CheckedPlan], *, tell: Callable[[Run], None] | None = None

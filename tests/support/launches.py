@@ -16,6 +16,7 @@ from core.launch.bringing import Brought
 from core.launch.checks import CheckedPlan
 from core.launch.job import Job
 from core.launch.launches import Launches
+from core.launch.launching import Tell
 from core.launch.ledger import Ledger
 from core.launch.matrix import Launch, expand
 from core.launch.plan import RunPlan
@@ -132,8 +133,10 @@ async def launching(
         async def open_secrets(names: Sequence[str]) -> Mapping[str, str]:
             return {name: (secrets or {})[name] for name in names}
 
-        async def choose(launch: Launch) -> CheckedPlan:
-            raise NotImplementedError(launch)
+        async def choose(
+            launches: Sequence[Launch], tell: Tell | None
+        ) -> tuple[CheckedPlan, ...]:
+            raise NotImplementedError(launches, tell)
 
         instance = this_instance()
         launches = Launches(

@@ -65,9 +65,10 @@ async def launch_now(
         raise NotConfirmed("nothing is launched", "do what the checks that say STOP ask for")
     words = words_for(checked, machines)
     await _consent(words, len(checked), asked)
-    runs = await launches.launch(checked, tell=None if asked.as_json else _say)
+    say = None if asked.as_json else _Saying()
+    runs = await launches.launch(checked, tell=say)
     if asked.wait:
-        runs = await _over(desk, launches, runs, quiet=asked.as_json)
+        runs = await _over(desk, launches, runs, say)
     if asked.as_json:
         print_json(_answer(runs))
     else:
@@ -132,13 +133,21 @@ async def _consent(words: str, count: int, asked: Asked) -> None:
         raise NotConfirmed("not confirmed: nothing is launched")
 
 
-def _say(run: Run) -> None:
-    said = f": {shown(run.said, 300)}" if run.said else ""
-    print_note(f"{run.id} is {run.state}{said}")
+class _Saying:
+    """Says how runs stand, each change once."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, str] = {}
+
+    def __call__(self, run: Run) -> None:
+        more = f": {shown(run.said, 300)}" if run.said else ""
+        if self._said.get(run.id) != f"{run.state}{more}":
+            self._said[run.id] = f"{run.state}{more}"
+            print_note(f"{run.id} is {run.state}{more}")
 
 
 async def _over(
-    desk: Looker, launches: Launches, runs: Sequence[Run], *, quiet: bool
+    desk: Looker, launches: Launches, runs: Sequence[Run], say: "_Saying | None"
 ) -> tuple[Run, ...]:
     """Wait until every run is over; return them as they stand then."""
     ids = [run.id for run in runs]
@@ -147,8 +156,8 @@ async def _over(
     def hear(event: Event) -> None:
         if isinstance(event, RunChanged) and event.run.id in ids:
             heard.set()
-            if not quiet:
-                _say(event.run)
+            if say is not None:
+                say(event.run)
 
     end = desk.listen(hear)
     try:
