@@ -17,7 +17,7 @@ REAL = frozenset(
 """Backends that are a keyring of the system; others keep nothing, or keep it in the open."""
 
 
-class Backend(Protocol):
+class _Backend(Protocol):
     """What a keyring does."""
 
     def get_password(self, service: str, username: str) -> str | None: ...
@@ -25,7 +25,7 @@ class Backend(Protocol):
     def delete_password(self, service: str, username: str) -> None: ...
 
 
-def os_keyring() -> Backend | None:
+def os_keyring() -> _Backend | None:
     """Return the keyring of this system; None: there is none, or the operator wants none."""
     from keyring import get_keyring  # noqa: PLC0415 - in this process alone
     from keyring.backends.chainer import ChainerBackend  # noqa: PLC0415
@@ -33,7 +33,7 @@ def os_keyring() -> Backend | None:
     found = get_keyring()
     several = found.backends if isinstance(found, ChainerBackend) else [found]
     real = (each for each in several if type(each).__module__ in REAL)
-    return cast("Backend | None", next(real, None))
+    return cast("_Backend | None", next(real, None))
 
 
 def answer_to(asked: dict[str, Any]) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def answer_to(asked: dict[str, Any]) -> dict[str, Any]:
     return told
 
 
-def delete(backend: Backend, name: str) -> None:
+def delete(backend: _Backend, name: str) -> None:
     """Delete one; that it was not there is no harm."""
     from keyring.errors import PasswordDeleteError  # noqa: PLC0415
 

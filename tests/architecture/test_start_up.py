@@ -6,7 +6,7 @@ from importlib.metadata import packages_distributions
 
 import pytest
 
-HEAVY = ("textual", "asyncssh", "inspect_ai")
+HEAVY = ("textual", "asyncssh", "inspect_ai", "keyring")
 
 
 def _loaded_after(code: str) -> set[str]:
@@ -38,8 +38,8 @@ def test_a_local_status_loads_nothing_heavy(
     assert not _loaded_after(_main("status", "--json")) & set(HEAVY)
 
 
-def test_the_app_loads_no_inspect() -> None:
-    assert "inspect_ai" not in _loaded_after("import tui.app")
+def test_the_app_loads_no_inspect_and_no_keyring() -> None:
+    assert not _loaded_after("import tui.app, storage.secrets") & {"inspect_ai", "keyring"}
 
 
 def test_an_ssh_machine_alone_loads_asyncssh() -> None:

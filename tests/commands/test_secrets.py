@@ -1,0 +1,88 @@
+"""`evalroom secrets`: values come in by standard input or the keyboard, and never go out."""
+
+import stat
+import subprocess
+from pathlib import Path
+
+from tests.support.commands import EVALROOM, Home, Ran
+from tests.support.terminal import Terminal
+
+VALUE = "sk-never-to-be-seen-again"
+
+
+def _set(home: Home, name: str, value: bytes, *more: str) -> Ran:
+    done = subprocess.run(
+        [*EVALROOM, "secrets", "set", name, *more], env=home.env, cwd=home.folder, input=value,
+        capture_output=True, check=False, timeout=50,
+    )  # fmt: skip
+    return Ran(status=done.returncode, out=done.stdout.decode(), err=done.stderr.decode())
+
+
+def _kept(home: Home) -> Path:
+    return home.folder / ".local" / "share" / "evalroom" / "secrets.json"
+
+
+def test_a_secret_is_piped_in_listed_by_its_name_and_deleted(home: Home) -> None:
+    assert "no secret is kept" in home.run("secrets", "list").out
+    told = _set(home, "A_KEY", f"{VALUE}\n".encode())
+    assert told.status == 0, told.err
+    assert told.out == f"A_KEY is kept in {_kept(home)} (0600)\n"
+    told = _set(home, "B_KEY", b"one\ntwo\r\n", "--json")
+    assert told.json == {"name": "B_KEY", "kept_in": "file"}
+    assert stat.S_IMODE(_kept(home).stat().st_mode) == 0o600
+    assert f'"A_KEY":"{VALUE}","B_KEY":"one\\ntwo"' in _kept(home).read_text()
+
+    assert home.run("secrets", "list").out.split()[::3] == ["A_KEY", "B_KEY"]
+    listed = home.run("secrets", "list", "--json")
+    assert listed.json["secrets"][0] == {"name": "A_KEY", "kept_in": "file"}
+    assert VALUE not in listed.out
+
+    asked = home.run("secrets", "delete", "A_KEY")
+    assert (asked.status, "add --yes" in asked.err) == (4, True)
+    assert home.run("secrets", "delete", "A_KEY", "--yes").out == "A_KEY is deleted\n"
+    gone = home.run("secrets", "delete", "A_KEY", "--yes", "--json")
+    assert (gone.status, gone.json["error"]["kind"]) == (1, "secret_missing")
+
+
+def test_a_value_is_never_an_argument_and_not_repeated_where_it_was_one(home: Home) -> None:
+    for words in (
+        ("set", "A_KEY", VALUE), ("set", f"A_KEY={VALUE}"), ("set", "A_KEY", "--value", VALUE),
+        ("set", "A_KEY", f"--value={VALUE}"), ("set", VALUE), (VALUE,),
+    ):  # fmt: skip
+        told = home.run("secrets", *words)
+        assert told.status == 2
+        assert VALUE not in told.out + told.err
+    assert not _kept(home).exists()
+
+
+def test_what_no_variable_can_hold_is_refused(home: Home) -> None:
+    for value, why in ((b"", "is empty"), (b"\xff", "no UTF-8"), (b"a\0b", "NUL"),
+                       (b"x" * 70_000, "longer than 64 KiB")):  # fmt: skip
+        told = _set(home, "A_KEY", value)
+        assert (told.status, why in told.err) == (2, True), told.err
+
+
+def test_at_a_terminal_it_is_asked_for_and_not_shown(home: Home) -> None:
+    terminal = Terminal((*EVALROOM, "secrets", "set", "A_KEY"), env=home.env, cwd=home.folder)
+    try:
+        terminal.until("value of A_KEY: ")
+        terminal.type(f"{VALUE}\r")
+        terminal.until("A_KEY is kept in")
+        assert VALUE.encode() not in terminal.output
+        assert terminal.process.wait(20) == 0
+    finally:
+        terminal.close()
+    assert VALUE in _kept(home).read_text()
+
+
+def test_ctrl_c_at_the_question_keeps_nothing_and_the_terminal_shows_again(home: Home) -> None:
+    terminal = Terminal((*EVALROOM, "secrets", "set", "A_KEY"), env=home.env, cwd=home.folder)
+    try:
+        terminal.until("value of A_KEY: ")
+        assert not terminal.echoes()
+        terminal.type("\x03")
+        assert terminal.process.wait(20) == 130
+        assert terminal.echoes()
+    finally:
+        terminal.close()
+    assert not _kept(home).exists()
