@@ -142,6 +142,13 @@ def _looks(commands: _Commands) -> None:
     )
 
     machines = _command(commands, "machines", "each machine's link, tools, clock, and advice")
+    machines.epilog = (
+        "machines check NAME says whether runs can be launched there; with a SPEC, whether that"
+        " one can: exit status 1 where a check says stop, 3 where it can't be reached."
+    )
+    machines.add_argument("what", metavar="check", nargs="?", choices=("check",))
+    machines.add_argument("name", metavar="NAME", nargs="?", help="of the machine to look at")
+    machines.add_argument("spec", metavar="SPEC", nargs="?", help="what would be launched there")
     _timeout(machines)
     _journal(commands)
 

@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ended_by(cause_of(error), words)
 
 
-def _run(argv: Sequence[str]) -> int:  # noqa: C901, PLR0911 - one case per command
+def _run(argv: Sequence[str]) -> int:  # noqa: C901, PLR0911, PLR0912 - one case per command
     words = parsed(argv)
     if words.given.pop("version", False):
         print(f"evalroom {version()}", flush=True)  # noqa: T201
@@ -76,6 +76,8 @@ def _run(argv: Sequence[str]) -> int:  # noqa: C901, PLR0911 - one case per comm
             return _launch(words)
         case "secrets":
             return _secrets(words)
+        case "machines" if words.given["what"] is not None:
+            return _check_machine(words)
         case "guide":
             return _guide_list(words) if words.given["what"] == "list" else run_loop(_guide(words))
         case _:
@@ -175,6 +177,12 @@ def _secrets(words: Words) -> int:
     file = paths().secrets
     asked = secrets_asked(**words.given, as_json=words.as_json)
     return run_loop(secrets(Secrets(file), file, asked))
+
+
+def _check_machine(words: Words) -> int:
+    from tui.checking import check_machine  # noqa: PLC0415
+
+    return run_loop(check_machine(_read_config(words), words))
 
 
 # What is run

@@ -211,6 +211,16 @@ def given_python(spec: Spec, machine: MachineConfig, own: str | None) -> str | N
         return None
     if spec.python is not None:
         return None if is_version(spec.python) else spec.python
+    return machine_python(machine, own)
+
+
+def machine_python(machine: MachineConfig, own: str | None) -> str | None:
+    """Return the interpreter with Inspect that a machine has for any run; None: uv gets it.
+
+    Args:
+        machine: As the config names it.
+        own: As `make_plan`'s `own_python`.
+    """
     if machine.python != _USUAL_PYTHON:
         return machine.python
     is_here = machine.link == "command" and not machine.command

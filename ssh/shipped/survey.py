@@ -597,6 +597,7 @@ def read_place(path):
         "exists": os.path.exists(full),
         "is_folder": os.path.isdir(near),
         "is_writable": os.access(near, os.W_OK | os.X_OK),
+        "disk": os.stat(near).st_dev,
         "total": found.f_blocks * found.f_frsize,
         "free": found.f_bavail * found.f_frsize,
         "has_files_left": found.f_files == 0 or found.f_favail > 0,

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from core.config import MachineConfig
 from core.errors import NotConfirmed
 from core.events import Event, RunChanged
-from core.launch.checks import CheckedPlan, Level
+from core.launch.checks import CheckedPlan
 from core.launch.launches import Launches
 from core.launch.spec import Spec
 from core.model.run import Run, RunState
 from core.text import shown
 from core.views.format import plural
 from tui.commands.asking import answered
+from tui.commands.check_rows import check_rows, checks_json
 from tui.commands.looking import Looker
 from tui.commands.printing import print_json, print_lines, print_note
 from tui.commands.run_rows import run_json, run_line
 
 FAILED = 1
-_MARKS = {Level.OK: "ok  ", Level.WARNING: "mind", Level.STOP: "STOP"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,9 +100,7 @@ def check_lines(checked: CheckedPlan) -> Iterator[str]:
         *(("warning", each) for each in plan.warnings),
     ):
         yield f"  {title:<9}{shown(text, 20_000)}"
-    for check in checked.checks:
-        advice = f"; {check.advice}" if check.advice else ""
-        yield f"  {_MARKS[check.level]}  {check.name}: {shown(check.said + advice, 600)}"
+    yield from (f"  {line}" for line in check_rows(checked.checks))
 
 
 def _checked_json(checked: CheckedPlan) -> dict[str, object]:
@@ -112,10 +110,7 @@ def _checked_json(checked: CheckedPlan) -> dict[str, object]:
         "task": checked.plan.spec.task[0],
         "model": checked.plan.spec.model[0],
         "passed_over": [{"machine": m, "why": why} for m, why in checked.passed_over],
-        "checks": [
-            {"name": c.name, "level": str(c.level), "said": c.said, "advice": c.advice}
-            for c in checked.checks
-        ],
+        "checks": checks_json(checked.checks),
     }
 
 

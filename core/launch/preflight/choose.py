@@ -35,6 +35,7 @@ async def survey(
     machine: MachineConfig,
     fleet: Fleet,
     *,
+    python: str | None = None,
     deadline: float = DEADLINE,
 ) -> Facts | Check:
     """Look at a machine once, for all of these plans; a stop where it can't be looked at.
@@ -44,10 +45,11 @@ async def survey(
         plans: Of one spec, on this machine; none: what any run needs.
         machine: Where.
         fleet: Its link, and what the probe last read.
+        python: As `request` takes it.
         deadline: Seconds.
     """
     known = fleet.machines.get(machine.name)
-    job = request(plans, machine, None if known is None else known.facts)
+    job = request(plans, machine, None if known is None else known.facts, python=python)
     try:
         return read_facts(await worker.work(machine.name, job, deadline=deadline))
     except RequestFailed as error:
@@ -82,10 +84,23 @@ async def preflight(
 
 
 async def look(
-    worker: Worker, machine: MachineConfig, fleet: Fleet, *, deadline: float = DEADLINE
+    worker: Worker,
+    machine: MachineConfig,
+    fleet: Fleet,
+    *,
+    python: str | None = None,
+    deadline: float = DEADLINE,
 ) -> tuple[Check, ...]:
-    """Return what a look at a machine says of any run."""
-    told = await survey(worker, (), machine, fleet, deadline=deadline)
+    """Return what a look at a machine says of any run.
+
+    Args:
+        worker: Has it looked at.
+        machine: Where.
+        fleet: All that is watched.
+        python: The interpreter that runs there get; None: the machine's, or uv gets Inspect.
+        deadline: Seconds.
+    """
+    told = await survey(worker, (), machine, fleet, python=python, deadline=deadline)
     return (told,) if isinstance(told, Check) else judge_machine(told, fleet, machine.name)
 
 

@@ -155,6 +155,7 @@ class Folder:
         near: The nearest that is there.
         exists: Whether it is there itself.
         is_folder: Whether the nearest is a folder.
+        disk: What tells its disk from others.
         total, free: Of its disk, bytes.
         has_files_left: Whether a further file can be made on it.
         eval_set: The id of the eval-set in it; None: there is none.
@@ -167,6 +168,7 @@ class Folder:
     exists: bool = False
     is_folder: bool = True
     is_writable: bool = True
+    disk: int | None = None
     total: int | None = None
     free: int | None = None
     has_files_left: bool = True

@@ -17,6 +17,7 @@ from core.launch.preflight.inspect_checks import (
     inspect_checks,
     python_checks,
 )
+from core.launch.preflight.needs import named_log_folder
 from core.launch.preflight.other_checks import engine_checks, network_checks, variable_checks
 from core.launch.preflight.place_checks import (
     disk_checks,
@@ -55,7 +56,7 @@ def judge(
         *docker_checks(case),
         *gpu_checks(case),
         *memory_checks(facts),
-        *disk_checks(facts),
+        *disk_checks(facts, named_log_folder(plan)),
         *run_checks(case),
         *log_checks(case),
         *variable_checks(case),
@@ -89,7 +90,7 @@ def _inspect(facts: Facts) -> Iterator[Check]:
     if told is None:
         yield mind("Inspect", f"its python tells nothing: {error_of(facts.inspect.error)}")
     elif told.inspect is None:
-        yield fine("Inspect", "its python has no Inspect: uv gets it for each run")
+        yield fine("Inspect", "its python has none: uv gets it for each run")
     elif told.broken or not told.imported:
         why = error_of(told.broken or told.error)
         yield mind("Inspect", f"Inspect {told.inspect} can't be imported: {why}")

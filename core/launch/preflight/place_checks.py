@@ -23,34 +23,41 @@ _DIRTY = "log-dir-allow-dirty"
 _RESTING = frozenset({ProcessState.GONE, ProcessState.PARKED})
 
 
-def disk_checks(facts: Facts) -> Iterator[Check]:
-    """Yield whether there is room for runs, and for logs where they are kept elsewhere."""
-    found = {"home": facts.places.get("~"), "runs": facts.places.get(RUNS)}
-    found.update({f"logs ({path})": each for path, each in facts.logs.items()})
+def disk_checks(facts: Facts, logs: str | None = None) -> Iterator[Check]:
+    """Yield whether there is room for runs, and for logs where they are kept elsewhere.
+
+    Args:
+        facts: Of the machine.
+        logs: The folder that is named for logs; None: the run's own.
+    """
+    found = {"the home": facts.places.get("~"), "runs": facts.places.get(RUNS)}
+    if logs is not None:
+        found["logs"] = facts.logs.get(logs)
     told: list[str] = []
-    seen: set[tuple[int | None, int | None]] = set()
+    seen: set[int] = set()
     bad = False
     for what, part in found.items():
         folder = None if part is None else part.value
-        if folder is None or (folder.total, folder.free) in seen:
+        if folder is None or folder.disk in seen:
             continue
-        seen.add((folder.total, folder.free))
+        if folder.disk is not None:
+            seen.add(folder.disk)
         trouble = _room(what, folder)
         if trouble is not None:
             bad = True
             yield trouble
-        elif folder.free is not None:
+        elif folder.total and folder.free is not None:
             told.append(f"{size(folder.free)} free for {what}")
     if told and not bad:
         yield fine("disk", ", ".join(told))
 
 
 def _room(what: str, folder: Folder) -> Check | None:
-    if what in {"home", "runs"} and folder.read_only:
+    if what != "logs" and folder.read_only:
         return stop("disk", f"the disk of {what} there can only be read")
     if not folder.has_files_left:
         return stop("disk", f"the disk of {what} there takes no further file", "make room there")
-    if folder.free is None:
+    if not folder.total or folder.free is None:
         return None
     if folder.free < FULL:
         said = f"the disk of {what} there is full: {size(folder.free)} are free"

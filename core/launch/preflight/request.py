@@ -18,7 +18,11 @@ _PLACES = ("~", RUNS)
 
 
 def request(
-    plans: Sequence[RunPlan], machine: MachineConfig, known: MachineFacts | None = None
+    plans: Sequence[RunPlan],
+    machine: MachineConfig,
+    known: MachineFacts | None = None,
+    *,
+    python: str | None = None,
 ) -> Job:
     """Return the job that asks for all that these plans need; without a plan, what any needs.
 
@@ -26,6 +30,8 @@ def request(
         plans: Of one spec, on this machine.
         machine: Where.
         known: What the probe last read there: a tool that hangs is not started once more.
+        python: The interpreter with Inspect that is asked about without a plan; None: the
+            machine's.
     """
     given: dict[str, Any] = {
         "uv": UV,
@@ -33,7 +39,7 @@ def request(
         "places": list(_PLACES),
         "programs": ["tmux"],
         "reservations": list(needs.lock_folders(machine.gpu_locks)),
-        "interpreter": [machine.python],
+        "interpreter": [python or machine.python],
         "skip": _stuck(known),
     }
     if plans:
