@@ -11,17 +11,17 @@ from collections.abc import Sequence
 
 from core.ctl.decode import inner, parse_object
 from core.ctl.routes import PROCESS_CONFIG
-from core.errors import AnswerMalformed, RequestFailed, StorageError
+from core.errors import AnswerMalformed, RequestFailed, SpecWrong, StorageError
 from core.ids import MachineName
 from core.launch import launcher
+from core.launch.engines.registry import engine_named
 from core.launch.ledger import Ledger
 from core.launch.run_of import run_seen
 from core.launch.standing import (
-    START_PATIENCE,
     after_fleet,
     after_logs,
     after_look,
-    failed,
+    after_screen,
     process_of_run,
 )
 from core.launch.starting import Place
@@ -135,11 +135,9 @@ class Finding:
                 continue
             is_abandoned = not run.is_ours or run.id in self._abandoned
             known = after_look(run, row, now, is_abandoned=is_abandoned)
-            begun = run.started_at or run.at
-            if known.state is RunState.STARTING and now - begun > START_PATIENCE:
-                why = f"no eval was seen within {START_PATIENCE:.0f} s of its start"
-                known = failed(known, why, now)
-            known = await self._ledger.change(known)
+            known = await self._told(known)
+            if known.state is RunState.FAILED:
+                await self._sweep(known)
             self._later(run, _SOON if known.state is RunState.STARTING else _OFTEN)
             if known.state is RunState.FINALISING:
                 await self._read_logs(known, is_alive=row.get("alive") is True)
@@ -151,7 +149,22 @@ class Finding:
             rows = await launcher.logs(self._desk, run)
         except RequestFailed:
             return  # asked again
-        await self._ledger.change(after_logs(run, rows, self._desk.now(), is_alive=is_alive))
+        await self._told(after_logs(run, rows, self._desk.now(), is_alive=is_alive))
+
+    async def _told(self, run: Run) -> Run:
+        """Tell of a run; of one that left no log, with what stands on its screen."""
+        if run.state in {RunState.FAILED, RunState.LOST} and run.screen and not run.logs:
+            with contextlib.suppress(RequestFailed):
+                _, out, _ = await launcher.words(self._desk, run.machine, run.screen)
+                run = after_screen(run, out, self._desk.now())
+        return await self._ledger.change(run)
+
+    async def _sweep(self, run: Run) -> None:
+        """Remove what a run's script has not read of its secrets: it never will."""
+        with contextlib.suppress(RequestFailed, SpecWrong):
+            path = engine_named(run.engine).secrets_from(run.id)
+            if run.is_ours and run.spec.get("secrets") and path != "-":
+                await launcher.sweep(self._desk, run.machine, path)
 
     async def _look_for_others(self, machine: MachineName) -> None:
         now = asyncio.get_running_loop().time()

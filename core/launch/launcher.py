@@ -39,7 +39,7 @@ async def place(worker: Worker, plan: RunPlan, manifest: bytes) -> None:
 
 
 async def start(
-    worker: Worker, plan: RunPlan, script: str, secrets: Mapping[str, str]
+    worker: Worker, plan: RunPlan, secrets: Mapping[str, str]
 ) -> tuple[int | None, str, str]:
     """Start a run's script and return its exit status, its output and its errors.
 
@@ -48,7 +48,6 @@ async def start(
     Args:
         worker: Has jobs done.
         plan: Of the run; it is placed.
-        script: The file of its folder that is run.
         secrets: Variables to values.
 
     Raises:
@@ -57,7 +56,7 @@ async def start(
     """
     given = {
         "directory": plan.directory,
-        "script": script,
+        "script": plan.starts_with,
         "secrets_from": plan.secrets_from,
         "wait": START,
     }
@@ -66,14 +65,13 @@ async def start(
     return count(answer, "status"), text(answer, "out") or "", text(answer, "err") or ""
 
 
-async def sweep(worker: Worker, plan: RunPlan) -> None:
-    """Remove the file of secrets of a run that did not start, where there is one.
+async def sweep(worker: Worker, machine: MachineName, path: str) -> None:
+    """Remove the file of secrets of a run that did not start; one that is gone does no harm.
 
     Raises:
         RequestFailed: It may still be there.
     """
-    if plan.secrets_from not in {None, "-"}:
-        await _do(worker, plan.machine, "sweep", {"path": plan.secrets_from})
+    await _do(worker, machine, "sweep", {"path": path})
 
 
 async def look(

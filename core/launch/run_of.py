@@ -39,6 +39,7 @@ def run_of(plan: RunPlan, *, at: float, operator: str, launch: str) -> Run:
         log_dir=plan.log_dir,
         command_line=plan.command_line,
         launch=launch,
+        attach=plan.attach,
     )
 
 

@@ -9,14 +9,12 @@ from core.ctl.envelopes import header_metrics
 from core.errors import JobFailed, SpecWrong
 from core.fleet import Fleet
 from core.launch.engines.engine import FileOutput, ScreenOutput, Started
-from core.launch.engines.failures import plain_text, telling_line
+from core.launch.engines.failures import failure_of, plain_text, telling_line
 from core.launch.engines.registry import engine_named
 from core.model.process import Process, ProcessState
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
 
-START_PATIENCE = 120.0
-"""Seconds after which a run whose process was never seen has failed."""
 _RESTING = frozenset({ProcessState.PARKED, ProcessState.GONE})
 
 
@@ -63,6 +61,8 @@ def after_look(run: Run, row: Mapping[str, Any], now: float, *, is_abandoned: bo
             return replace(begun, state=RunState.STARTING)
         return replace(begun, state=RunState.RUNNING, pid=pid, start=start, said="")
     if run.state in {RunState.PREPARING, RunState.STARTING, RunState.QUEUED} and _never_ran(row):
+        if _is_on_its_way(begun, row, now):
+            return replace(begun, state=RunState.STARTING)
         return failed(begun, _why(run, row), now)
     return replace(begun, state=RunState.FINALISING, ended_at=run.ended_at or now)
 
@@ -75,6 +75,16 @@ def _not_started(run: Run, row: Mapping[str, Any], now: float) -> Run:
 def _never_ran(row: Mapping[str, Any]) -> bool:
     """Whether nothing says that an eval ever began."""
     return '"event"' not in (text(row, "out") or "") and not objects(row, "logs")
+
+
+def _is_on_its_way(run: Run, row: Mapping[str, Any], now: float) -> bool:
+    """Whether its start went well, and its process may not be there yet."""
+    try:
+        engine = engine_named(run.engine)
+        engine.read(0, text(row, "out") or "", text(row, "err") or "")
+    except (JobFailed, SpecWrong):
+        return False
+    return now - (run.started_at or now) < engine.is_starting_for
 
 
 def _as_its_start_says(run: Run, row: Mapping[str, Any]) -> Run:
@@ -107,6 +117,12 @@ def _why(run: Run, row: Mapping[str, Any]) -> str:
     except (JobFailed, SpecWrong) as error:
         return f"{error.message}; {error.advice}" if error.advice else error.message
     return "its script ended, and no eval was seen"
+
+
+def after_screen(run: Run, screen: str, now: float) -> Run:
+    """Return a run that left no log, as the last that stands on its screen tells."""
+    error = failure_of(screen)
+    return failed(run, f"{error.message}; {error.advice}" if error.advice else error.message, now)
 
 
 def failed(run: Run, why: str, now: float) -> Run:

@@ -6,6 +6,7 @@ step is done again; nothing is ever guessed.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
@@ -19,7 +20,7 @@ from core.launch.engines.engine import ALREADY, Engine, Started
 from core.launch.engines.registry import engine_named
 from core.launch.job import Worker
 from core.launch.ledger import Ledger
-from core.launch.plan import SCRIPT, RunPlan
+from core.launch.plan import RunPlan
 from core.launch.run_of import manifest
 from core.launch.standing import after_fleet, failed, process_of_run, with_started
 from core.model.machine import LinkState
@@ -33,7 +34,6 @@ _AGAIN = 1.0
 """Seconds between two tries of a step."""
 _IN_SIGHT = 20.0
 """Seconds within which a started process is usually seen by the probe."""
-START_FILE = "launch.sh"
 
 Bring = Callable[[RunPlan, Callable[[str], None]], Awaitable[Brought]]
 """Brings what a run needs to its machine; tells how far it is."""
@@ -110,9 +110,8 @@ class Starting:
     async def _started(
         self, plan: RunPlan, run: Run, engine: Engine, secrets: Mapping[str, str]
     ) -> Run:
-        script = SCRIPT if engine.start(plan.run, plan.spec) is None else START_FILE
         status, out, err = await self._patiently(
-            run, lambda: launcher.start(self.desk, plan, script, secrets)
+            run, lambda: launcher.start(self.desk, plan, secrets)
         )
         if status is None or (status == ALREADY and not out.strip()):
             return run  # it goes on: a look at its folder will tell
@@ -157,10 +156,9 @@ class Starting:
         return run
 
     async def _swept(self, plan: RunPlan) -> None:
-        try:
-            await launcher.sweep(self.desk, plan)
-        except RequestFailed:
-            return
+        if plan.secrets_from not in {None, "-"}:
+            with contextlib.suppress(RequestFailed):
+                await launcher.sweep(self.desk, plan.machine, plan.secrets_from)
 
 
 def _with(run: Run, started: Started) -> Run:

@@ -1,6 +1,7 @@
 """A launch from its plan to what its logs say, over real links, with a real Inspect."""
 
 import stat
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -45,7 +46,7 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
 
         # A start that is sent again starts nothing again, and prints what it printed.
         plan = checked[0].plan
-        status, out, _ = await launcher.start(here.place, plan, "start.sh", {})
+        status, out, _ = await launcher.start(here.place, plan, {})
         assert status == 75
         assert f'"pid": {run.pid}' in out
         assert not alive(run.id)
@@ -162,3 +163,27 @@ async def test_a_run_that_rests_between_attempts_is_not_over_and_one_that_is_kep
             assert task.row.attempts == 2
         finally:
             end_all([run.id])
+
+
+async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_failed(
+    sshd: Sshd, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMUX_TMPDIR", str(folder))
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    local = MachineConfig(name=MachineName("gpu"), link="command", python=sys.executable)
+    async with launching([local], folder, secrets={"S": "sk-canary"}) as here:
+        await here.watched.desk.first_look(20)
+        try:
+            good = spec("secrets = ['S']", "machine=gpu", "engine=tmux")
+            bad = spec("", "machine=gpu", "engine=tmux", "model=nope/x")
+            checked = (*here.checked(good), *here.checked(bad))
+            runs = await here.launches.launch(checked)
+            done, failed = [await here.over(run, 60) for run in runs]
+            assert (done.state, done.attach[:2]) == (RunState.DONE, ("tmux", "-u"))
+            assert failed.state is RunState.FAILED
+            assert "Inspect knows no provider nope" in failed.said
+            assert b"nope" in (await here.launches.output(failed)).data
+            assert not list((folder / ".evalroom" / "secrets").iterdir())
+        finally:
+            subprocess.run(["tmux", "-L", "evalroom", "kill-server"], check=False)
