@@ -1,5 +1,6 @@
 """Specs and plans for tests."""
 
+import json
 import os
 import shutil
 import signal
@@ -85,13 +86,21 @@ class Home:
             file.chmod(0o600)
         return folder
 
+    def hide(self, plan: RunPlan, secrets: Mapping[str, str]) -> Path:
+        """Write the file that a plan's script reads its secrets from; return it."""
+        file = self.folder / (plan.secrets_from or "").removeprefix("~/")
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.write_text(json.dumps(dict(secrets)) + "\n")
+        file.chmod(0o600)
+        return file
+
     def start(
         self, plan: RunPlan, *, stdin: str = "", env: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Start a plan's script as hands would; SIGINT is ignored, as behind `nohup ... &`."""
+        """Start a plan's run as hands would; SIGINT is ignored, as behind `nohup ... &`."""
         folder = self.write(plan)
         return subprocess.run(
-            [shutil.which("dash") or "/bin/sh", str(folder / "start.sh")],
+            [shutil.which("dash") or "/bin/sh", plan.starts_with], cwd=folder,
             env=self.env(env or {}), input=stdin, capture_output=True, text=True, timeout=50,
             check=False, start_new_session=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),

@@ -11,8 +11,8 @@ LONGEST = 60
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _OTHER = re.compile(r"[^A-Za-z0-9_]+")
 _FIELDS = (
-    "#{session_created} #{session_attached} #{pane_dead} #{?pane_dead_status,#{pane_dead_status},-}"
-    " #{?@run,#{@run},-} #{session_name}"
+    "#{session_created} #{session_attached} #{pane_dead} =#{pane_dead_status} =#{@run} "
+    "#{session_name}"
 )
 """One line for each pane, the name last: somebody else's may hold spaces."""
 
@@ -98,13 +98,14 @@ def _pane(line: str) -> Session | None:
     if not (_is_number(created) and _is_number(attached) and dead in {"0", "1"}):
         return None
     has_ended = dead == "1"
+    status, run = status.removeprefix("="), run.removeprefix("=")
     return Session(
         name=name,
         created=float(created),
         attached=int(attached),
         has_ended=has_ended,
         status=int(status) if has_ended and _is_number(status) else None,
-        run=None if run == "-" else run,
+        run=run or None,
     )
 
 
@@ -117,3 +118,20 @@ def end_means(session: Session) -> str:
     if session.has_ended:
         return "its eval has ended; the last screen goes, the logs stay"
     return "its eval still runs and is cut off: what is not in its log yet is lost"
+
+
+def switch_words(attach: tuple[str, ...], tmux: str) -> tuple[str, ...] | None:
+    """Return what shows the session of attach words to a client of the server it is in.
+
+    Args:
+        attach: The words of a run.
+        tmux: The variable TMUX of the client: its server's socket, with more behind commas.
+
+    Returns:
+        None: the session is in another server, or is none of tmux.
+    """
+    *command, target = attach or ("",)
+    server = tmux.partition(",")[0].rpartition("/")[2]
+    if tuple(command) != attach_words("")[:-1] or server != TMUX[-1]:
+        return None
+    return ("tmux", "switch-client", "-t", target)
