@@ -45,5 +45,15 @@ def add_launch(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
         parser.add_argument(
             "--timeout", type=float, default=15.0, metavar="SECONDS", help="for machines (15)"
         )
+    sessions = command("sessions", "the terminals that launches left; with end NAME, end one")
+    sessions.add_argument("what", choices=("list", "end"), nargs="?", default="list")
+    sessions.add_argument("name", metavar="NAME", nargs="?", default="")
+    sessions.add_argument("--yes", action="store_true", help="end one whose eval has ended")
+    sessions.add_argument(
+        "--confirm", default="", metavar="NAME", help="end one whose eval still runs"
+    )
+    sessions.add_argument(
+        "--timeout", type=float, default=15.0, metavar="SECONDS", help="for machines (15)"
+    )
     templates = command("templates", "specs to begin with; with a name, that one as TOML")
     templates.add_argument("name", metavar="NAME", nargs="?")

@@ -8,6 +8,8 @@ from tui.arguments import Words
 
 if TYPE_CHECKING:
     from core.config import Config
+    from core.desk import Desk
+    from core.launch.launches import Launches
 
 
 def dry_run(config: "Config", words: Words) -> int:
@@ -50,30 +52,42 @@ async def launch_command(config: "Config", words: Words) -> int:
 
 
 async def runs_command(config: "Config", words: Words) -> int:
-    """Run `evalroom runs`, `run` or `output`; return the exit status."""
+    """Run a command that tells of launches; return the exit status."""
     from storage.paths import paths  # noqa: PLC0415
-    from tui.commands import runs  # noqa: PLC0415
     from tui.making import desk_of, history_of, running  # noqa: PLC0415
     from tui.making_launches import launches_of  # noqa: PLC0415
 
-    given, timeout = words.given, words.given["timeout"]
     async with history_of(config, paths()) as history:
         with desk_of(config, words) as desk:
             launches = launches_of(desk, config, history)
             async with running(desk):
-                match words.command:
-                    case "runs":
-                        return await runs.runs(
-                            desk, launches, timeout=timeout, as_json=words.as_json
-                        )
-                    case "run":
-                        return await runs.run(
-                            desk, launches, given["name"], timeout=timeout, as_json=words.as_json
-                        )
-                    case _:
-                        return await runs.output(
-                            desk, launches, given["name"], follow=given["follow"], timeout=timeout
-                        )
+                return await _told(desk, launches, words)
+
+
+async def _told(desk: "Desk", launches: "Launches", words: Words) -> int:
+    from tui.commands import runs, sessions  # noqa: PLC0415
+
+    given, timeout, as_json = words.given, words.given["timeout"], words.as_json
+    match words.command, given.get("what"):
+        case "runs", _:
+            return await runs.runs(desk, launches, timeout=timeout, as_json=as_json)
+        case "run", _:
+            return await runs.run(desk, launches, given["name"], timeout=timeout, as_json=as_json)
+        case "output", _:
+            return await runs.output(
+                desk, launches, given["name"], follow=given["follow"], timeout=timeout
+            )
+        case _, "end":
+            return await sessions.end_session(
+                desk,
+                desk,
+                given["name"],
+                yes=given["yes"],
+                confirm=given["confirm"],
+                timeout=timeout,
+            )
+        case _:
+            return await sessions.sessions(desk, desk, timeout=timeout, as_json=as_json)
 
 
 def templates_command(words: Words) -> int:

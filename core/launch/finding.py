@@ -155,7 +155,7 @@ class Finding:
         """Tell of a run; of one that left no log, with what stands on its screen."""
         if run.state in {RunState.FAILED, RunState.LOST} and run.screen and not run.logs:
             with contextlib.suppress(RequestFailed):
-                _, out, _ = await launcher.words(self._desk, run.machine, run.screen)
+                _, out, _ = await launcher.words(self._desk, run.machine, run.screen, changes=False)
                 run = after_screen(run, out, self._desk.now())
         return await self._ledger.change(run)
 

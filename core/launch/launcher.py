@@ -129,15 +129,23 @@ async def read(worker: Worker, run: Run, file: str, start: int | None) -> Output
 
 
 async def words(
-    worker: Worker, machine: MachineName, command: tuple[str, ...]
+    worker: Worker, machine: MachineName, command: tuple[str, ...], *, changes: bool = True
 ) -> tuple[int | None, str, str]:
     """Run a short command of an engine there; return its exit status, output and errors.
+
+    Args:
+        worker: Has jobs done.
+        machine: Where.
+        command: Its words.
+        changes: Whether it may change something: such a one goes to no read-only machine.
 
     Raises:
         JobFailed: It can't be run.
         RequestFailed: It may have been run.
     """
-    answer = await _do(worker, machine, "words", {"words": list(command)})
+    given = {"words": list(command)}
+    job = Job(program="launcher", verb="words", given=given, changes=changes)
+    answer = await worker.work(machine, job, deadline=SOON)
     return count(answer, "status"), text(answer, "out") or "", text(answer, "err") or ""
 
 

@@ -116,7 +116,7 @@ class Launches:
     async def output(self, run: Run, *, start: int | None = None) -> Output:
         """See `core.launch.launching.Launching.output`."""
         if run.screen and not run.output_file:
-            _, out, err = await launcher.words(self.desk, run.machine, run.screen)
+            _, out, err = await launcher.words(self.desk, run.machine, run.screen, changes=False)
             data = (out or err).encode()
             return Output(data=data, end=len(data), size=len(data))
         for file in (run.output_file, "launch.err", "start.err"):

@@ -1,7 +1,6 @@
 """A launch from its plan to what its logs say, over real links, with a real Inspect."""
 
 import stat
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from core.config import MachineConfig
 from core.ids import MachineName
 from core.launch import launcher
+from core.launch.sessions import end, sessions
 from core.model.run import RunState
 from tests.support.launches import alive, end_all, launching
 from tests.support.reached import machine_of, trusting
@@ -166,24 +166,27 @@ async def test_a_run_that_rests_between_attempts_is_not_over_and_one_that_is_kep
 
 
 async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_failed(
-    sshd: Sshd, folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmux_server: None
 ) -> None:
-    monkeypatch.setenv("TMUX_TMPDIR", str(folder))
+    del tmux_server
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     local = MachineConfig(name=MachineName("gpu"), link="command", python=sys.executable)
     async with launching([local], folder, secrets={"S": "sk-canary"}) as here:
         await here.watched.desk.first_look(20)
-        try:
-            good = spec("secrets = ['S']", "machine=gpu", "engine=tmux")
-            bad = spec("", "machine=gpu", "engine=tmux", "model=nope/x")
-            checked = (*here.checked(good), *here.checked(bad))
-            runs = await here.launches.launch(checked)
-            done, failed = [await here.over(run, 60) for run in runs]
-            assert (done.state, done.attach[:2]) == (RunState.DONE, ("tmux", "-u"))
-            assert failed.state is RunState.FAILED
-            assert "Inspect knows no provider nope" in failed.said
-            assert b"nope" in (await here.launches.output(failed)).data
-            assert not list((folder / ".evalroom" / "secrets").iterdir())
-        finally:
-            subprocess.run(["tmux", "-L", "evalroom", "kill-server"], check=False)
+        good = spec("secrets = ['S']", "machine=gpu", "engine=tmux")
+        bad = spec("", "machine=gpu", "engine=tmux", "model=nope/x")
+        checked = (*here.checked(good), *here.checked(bad))
+        runs = await here.launches.launch(checked)
+        done, failed = [await here.over(run, 60) for run in runs]
+        assert (done.state, done.attach[:2]) == (RunState.DONE, ("tmux", "-u"))
+        assert failed.state is RunState.FAILED
+        assert "Inspect knows no provider nope" in failed.said
+        assert b"nope" in (await here.launches.output(failed)).data
+        found = await sessions(here.place, [local.name])
+        assert [each.session.run for each in found] == [each.id for each in runs]
+        for each in found:
+            await end(here.place, each)
+            await end(here.place, each)  # it is gone already
+        assert await sessions(here.place, [local.name]) == ()
+        assert not list((folder / ".evalroom" / "secrets").iterdir())
