@@ -56,6 +56,12 @@ def short(text):
     return " ".join(text.split())[-SAID:]
 
 
+def raised(text):
+    """What a program of Python ended with: its exception, without where that was."""
+    rest = text[text.rfind("\n  File ") + 1 :].splitlines()
+    return short("\n".join(line for line in rest if not line.startswith(" "))) or short(text)
+
+
 def without_secrets(value):
     """An answer as it may leave: what a program said could hold what it was given."""
     if isinstance(value, dict):
@@ -734,11 +740,6 @@ def task(given):
     """Make a task as Inspect would at its start: that fetches its data; tells its sandboxes."""
     folder, until = at_home(given["directory"]), until_of(given)
     make_private(folder)
-    for name, text in given["files"].items():
-        path = os.path.join(folder, name)
-        make_private(os.path.dirname(path))
-        with told_of(path), open(path, "w", encoding="utf-8") as file:
-            file.write(text)
     more = {"INSPECT_EVAL_MODEL": "mockllm/model"}
     if given.get("python_path"):
         more["PYTHONPATH"] = os.path.join(folder, at_home(given["python_path"]))
@@ -751,7 +752,7 @@ def task(given):
     found = [line for line in told.out.splitlines() if line.startswith(MARK)]
     if told.status != 0 or not found:
         raise CannotDo(
-            "the task can't be made there: %s" % short(told.err or told.out),
+            "the task can't be made there: %s" % raised(told.err or told.out),
             "look at `task`, `args`, `packages` and `secrets` of the spec",
         )
     return json.loads(found[-1][len(MARK) :])
@@ -805,7 +806,7 @@ def tokenizer(given):
     words = [at_home(word) for word in given["python"]]
     told = run([*words, "-c", TOKENIZER], until_of(given), eval_env(given), HOME)
     if told.status != 0:
-        raise CannotDo("the tokenizer's file can't be fetched: %s" % short(told.err))
+        raise CannotDo("the tokenizer's file can't be fetched: %s" % raised(told.err))
     return json.loads(told.out.splitlines()[-1])
 
 

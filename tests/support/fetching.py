@@ -52,7 +52,7 @@ class Hands:
 
 def path_without(folder: Path, *programs: str) -> str:
     """Return a PATH on which these programs are not."""
-    shadow = folder / "path"
+    shadow = folder / f"path-without-{'-'.join(programs)}"
     shadow.mkdir(exist_ok=True)
     for each in os.environ["PATH"].split(":"):
         if Path(each).is_dir():
