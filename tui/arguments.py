@@ -145,10 +145,22 @@ def _looks(commands: _Commands) -> None:
     machines.epilog = (
         "machines check NAME says whether runs can be launched there; with a SPEC, whether that"
         " one can: exit status 1 where a check says stop, 3 where it can't be reached."
+        " machines prepare NAME SPEC fetches there what that one needs, for when there is no"
+        " network: uv and packages, data of the task, images, tokenizer; 1 where some failed."
     )
-    machines.add_argument("what", metavar="check", nargs="?", choices=("check",))
+    machines.add_argument("what", metavar="check|prepare", nargs="?", choices=("check", "prepare"))
     machines.add_argument("name", metavar="NAME", nargs="?", help="of the machine to look at")
     machines.add_argument("spec", metavar="SPEC", nargs="?", help="what would be launched there")
+    machines.add_argument(
+        "--set",
+        dest="sets",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="prepare: above the spec's, as in evalroom launch",
+    )
+    machines.add_argument("--dry-run", action="store_true", help="prepare: only what is fetched")
+    machines.add_argument("--yes", action="store_true", help="prepare: without asking")
     _timeout(machines)
     _journal(commands)
 

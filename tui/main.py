@@ -77,7 +77,7 @@ def _run(argv: Sequence[str]) -> int:  # noqa: C901, PLR0911, PLR0912 - one case
         case "secrets":
             return _secrets(words)
         case "machines" if words.given["what"] is not None:
-            return _check_machine(words)
+            return _one_machine(words)
         case "guide":
             return _guide_list(words) if words.given["what"] == "list" else run_loop(_guide(words))
         case _:
@@ -179,10 +179,10 @@ def _secrets(words: Words) -> int:
     return run_loop(secrets(Secrets(file), file, asked))
 
 
-def _check_machine(words: Words) -> int:
-    from tui.checking import check_machine  # noqa: PLC0415
+def _one_machine(words: Words) -> int:
+    from tui.preparing import one_machine  # noqa: PLC0415
 
-    return run_loop(check_machine(_read_config(words), words))
+    return run_loop(one_machine(_read_config(words), words))
 
 
 # What is run
