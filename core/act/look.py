@@ -102,7 +102,9 @@ class Looks:
         rows = await self._read_rows(process, pace)
         seen = Seen(rows=rows, surface=await self.surface(process, pace))
         if action.verb is Verb.CONFIG:
-            seen = replace(seen, config=await self._config(target, pace))
+            known = self._asker.fleet.processes.get(process)
+            argv = known.argv if known is not None else ()
+            seen = replace(seen, config=await self._config(target, pace), argv=argv)
         if isinstance(target, SampleKey):
             seen = await self._with_sample(seen, target, pace)
         return seen

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from core.act.action import Action, Verb, scope_of
 from core.act.basis import name_of, value_of
+from core.act.launched import launched_with
 from core.act.order import Value
 from core.act.seen import Seen
 from core.ctl.decode import JsonObject, count, inner, number, text
@@ -267,10 +268,9 @@ def config_preview(action: Action, body: bytes, answer: JsonObject, seen: Seen) 
 
 
 def _launch(knob: str, seen: Seen) -> Value:
-    config = seen.config
-    if config is None or knob != "max_tasks" or config.max_tasks is None:
-        return None
-    return config.max_tasks.launch
+    tasks = seen.config.max_tasks if seen.config is not None else None
+    told = tasks.launch if knob == "max_tasks" and tasks is not None else None
+    return launched_with(seen.argv, knob) if told is None else told
 
 
 def _requested(value: object) -> object:

@@ -18,6 +18,7 @@ class Seen:
         surface: Its routes; None where it did not tell them.
         sample: The addressed sample; None where none is addressed, or it has not started.
         config: The knobs, for `config`; also the log buffer, for signals.
+        argv: The words that started its process; empty: unknown.
         answers: Whether the channel answered at all.
     """
 
@@ -25,6 +26,7 @@ class Seen:
     surface: Surface | None = None
     sample: Sample | None = None
     config: ConfigView | None = None
+    argv: tuple[str, ...] = ()
     answers: bool = True
 
     def row(self, target: Target) -> TaskRow | None:

@@ -1,10 +1,11 @@
 """The knobs that a process reports, as rows to change: scope, value now, at launch, in use."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from core.act.action import CLEARABLE, Change
 from core.act.basis import value_of
+from core.act.launched import launched_with
 from core.act.order import Value
 from core.model.knobs import ConfigView, LimitView
 from core.text import Shown, shown
@@ -89,10 +90,19 @@ def parsed_value(knob: Knob, typed: str) -> int | Shown | None:
     return value
 
 
-def knobs_of(config: ConfigView, *, of_task: bool) -> tuple[Knob, ...]:
-    """Return every knob that a config view reports, a task's own first."""
+def knobs_of(config: ConfigView, *, of_task: bool, argv: Sequence[str] = ()) -> tuple[Knob, ...]:
+    """Return every knob that a config view reports, a task's own first.
+
+    Args:
+        config: What the process reports.
+        of_task: Whether it is of a task, which has knobs of its own.
+        argv: The words that started the process: they tell values at launch.
+    """
     own = _of_task(config) if of_task else ()
-    return (*own, *_of_process(config))
+    return tuple(
+        replace(knob, launch=launched_with(argv, knob.change.knob)) if knob.launch is None else knob
+        for knob in (*own, *_of_process(config))
+    )
 
 
 def _of_task(config: ConfigView) -> Iterator[Knob]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import string
 from collections.abc import AsyncGenerator, Callable
@@ -119,6 +120,8 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
         # A knob is read, edited, previewed and set, with the reason in the log.
         await pilot.press("c")
         await shows(pilot, "max samples")
+        # The value now, and the one that it was launched with.
+        assert re.search(r"max samples +task +2 +2 ", screen_text(app))
         await pilot.press("enter")
         await shows(pilot, "take it")
         await pilot.press("backspace", "0", "enter")

@@ -94,8 +94,11 @@ class ConfigDialog(SheetDialog):
             path = routes.task_config(target.task_id)
         try:
             reply = await self._room.read(process_of(target), path)
+            known = self._room.fleet.processes.get(process_of(target))
             knobs = knobs_of(
-                config_view(good_body(reply, "its knobs", "task config")), of_task=of_task
+                config_view(good_body(reply, "its knobs", "task config")),
+                of_task=of_task,
+                argv=() if known is None else known.argv,
             )
         except EvalroomError as error:
             self._state = shown(f"its knobs can't be read: {error.message}", 400)
