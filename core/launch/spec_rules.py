@@ -207,6 +207,11 @@ def code(value: object) -> Code:
         raise NotAllowed("a repository, or a directory on the machine: one of the two")
     if "directory" in out and len(out) > 1:
         raise NotAllowed('a directory alone: "ref" and "token" go with a repository')
+    if "token" in out and not out["repository"].startswith("https://"):
+        raise NotAllowed(
+            'a token with an https:// address alone: elsewhere a key of the account there opens it',
+            ("token",),
+        )
     return Code(**out)
 
 

@@ -80,6 +80,7 @@ def test_a_blank_of_a_template_is_missing_too() -> None:
         ("code = { ref = 'main' }", ('"code" is wrong', "one of the two")),
         ("code = { repository = 'https://h/r', dir = '/x' }", ('unknown key "dir" in code',)),
         ("code = { directory = 'rel' }", ('"code.directory"', 'begins with "/" or "~/"')),
+        ("code = { repository = 'git@h:o/r', token = 'a' }", ('"code.token"', "https:// address")),
         ("log_dir = 'logs'", ('"log_dir" is wrong', "s3://")),
         ("model_roles = { grader = { temperature = 1 } }", ('the key "model"',)),
         ("base_url = 'localhost:8000'", ('"base_url" is wrong', "a URL")),
@@ -175,7 +176,7 @@ base_url = "http://localhost:8000/v1"
 model_args = { x = 1 }
 model_roles = { grader = "openai/gpt-4o", others = ["a/b", { model = "c/d" }] }
 gpus = 2
-code = { repository = "git@host:o/r", ref = "main", token = "deploy" }
+code = { repository = "https://host/o/r", ref = "main", token = "deploy" }
 packages = ["inspect-evals[cybench]>=0.3"]
 inspect = "0.3.285"
 python = "3.12"
@@ -193,7 +194,7 @@ notes = "two\\nlines"
 """
     )
     assert read.limit == (10, 20)
-    assert read.code == Code(repository="git@host:o/r", ref="main", token="deploy")
+    assert read.code == Code(repository="https://host/o/r", ref="main", token="deploy")
     assert read.env["N"] == "1"
     assert {"sample_ids"} == set(KEYS) - {
         line.split(" =")[0] for line in (SMOKE + _every()).splitlines()

@@ -1,0 +1,80 @@
+import pytest
+
+from tests.support.commands import Home, machine
+from tests.support.specs import SMOKE
+from tests.support.uv import uv_env
+
+
+@pytest.fixture
+def far(home: Home) -> Home:
+    """An operator with one machine that can be reached, and one that can't."""
+    home.configure(machine("far", command=["env"]) + machine("gone", command=["false"]))
+    (home.folder / "s.toml").write_text(SMOKE + 'inspect = "0.3.285"\n')
+    return home
+
+
+def test_a_preview_tells_what_is_fetched_and_touches_nothing(far: Home) -> None:
+    before = sorted(far.folder.rglob("*"))
+    ran = far.run("machines", "prepare", "far", "s.toml", "--dry-run")
+    assert ran.status == 0, ran.err
+    lines = [" ".join(line.split()) for line in ran.out.splitlines()]
+    assert lines == [
+        "fetched to far: 2 things",
+        "uv 0.8.0 or newer to ~/.evalroom/bin/uv"
+        + " from here if the platform is the same, else by pip there",
+        "packages inspect-ai==0.3.285 to uv's cache there by uv",
+    ]  # fmt: skip
+    sets = ("--set", "task=inspect_evals/gpqa_diamond", "--set", "args={}")
+    told = far.run("machines", "prepare", "far", "s.toml", "--dry-run", "--json", *sets).json
+    assert (told["machine"], told["dry_run"]) == ("far", True)
+    assert [each["what"] for each in told["items"]] == [
+        "uv", "packages", "data", "tokenizer", "images",
+    ]  # fmt: skip
+    assert sorted(far.folder.rglob("*")) == before
+
+
+def test_nothing_is_fetched_without_a_yes_or_where_nothing_may_be_changed(far: Home) -> None:
+    ran = far.run("machines", "prepare", "far", "s.toml")
+    assert (ran.status, "add --yes" in ran.err) == (4, True)
+    ran = far.run("--read-only", "machines", "prepare", "far", "s.toml", "--yes", "--json")
+    assert (ran.status, ran.json["error"]["kind"]) == (4, "not_confirmed")
+    assert not (far.folder / ".evalroom").exists()
+
+
+def test_a_machine_that_is_not_reached_a_secret_that_is_not_kept_and_wrong_words_are_told(
+    far: Home,
+) -> None:
+    prepare = ("machines", "prepare")
+    ran = far.run(*prepare, "gone", "s.toml", "--yes", "--timeout", "3", "--json")
+    assert (ran.status, ran.json["machine"]) == (3, "gone")
+    assert ran.json["why"]
+    (far.folder / "t.toml").write_text(
+        SMOKE + 'code = { repository = "https://x/y", token = "forge" }\n'
+    )
+    ran = far.run(*prepare, "far", "t.toml", "--yes")
+    assert (ran.status, "forge" in ran.err) == (1, True)
+    assert far.run(*prepare, "far").status == 2
+    assert far.run(*prepare, "none", "s.toml").status == 2
+
+
+def test_with_a_given_interpreter_nothing_is_to_be_fetched(far: Home) -> None:
+    (far.folder / "s.toml").write_text(SMOKE)
+    ran = far.run("machines", "prepare", "far", "s.toml", "--yes")
+    assert ran.status == 0
+    assert ran.out == "nothing is to be fetched to far: what the spec needs is given\n"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_each_thing_is_answered_and_a_second_time_all_is_there(far: Home) -> None:
+    words = ("machines", "prepare", "far", "s.toml", "--yes")
+    ran = far.run(*words, env=uv_env(), timeout=250)
+    assert ran.status == 0, ran.err
+    assert ran.out.count("\nuv 0.8.0 or newer: done, ") == 1
+    assert "packages inspect-ai==0.3.285: " in ran.out
+    told = far.run(*words, "--json", env=uv_env()).json
+    assert {each["state"] for each in told["items"]} == {"there"}
+    ran = far.run(*words, "--set", "inspect=0.3.99999", "--json", env=uv_env())
+    rows = {each["what"]: each for each in ran.json["items"]}
+    assert (ran.status, rows["packages"]["state"]) == (1, "failed")
+    assert "there is no version of inspect-ai==0.3.99999" in rows["packages"]["said"]
