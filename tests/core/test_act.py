@@ -330,11 +330,7 @@ def flying(number: int) -> TaskRow:
     return replace(row, samples=replace(row.samples, in_flight=number))
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["", " ", "\u3000", " spaced ", "\u202e", "\x00", "ä" * 5_000],
-    ids=lambda name: ascii(name)[:12],
-)
+@pytest.mark.parametrize("name", ["", " ", "\u3000", " spaced ", "\u202e", "\x00", "ä" * 5_000])
 def test_a_destructive_plan_is_never_confirmed_by_nothing_and_always_by_its_words(
     name: str,
 ) -> None:
