@@ -14,5 +14,5 @@ def pytest_make_parametrize_id(config: object, val: object, argname: str) -> str
     """Keep the names of tests short: values of a megabyte are tried too."""
     del config, argname
     if isinstance(val, str | bytes) and len(val) > _LONGEST_ID:
-        return f"{ascii(val[:20])}, {len(val)} long"
+        return f"{val[:20]!a}, {len(val)} long"
     return None
