@@ -209,7 +209,7 @@ def code(value: object) -> Code:
         raise NotAllowed('a directory alone: "ref" and "token" go with a repository')
     if "token" in out and not out["repository"].startswith("https://"):
         raise NotAllowed(
-            'a token with an https:// address alone: elsewhere a key of the account there opens it',
+            "a token with an https:// address alone: elsewhere a key of the account there opens it",
             ("token",),
         )
     return Code(**out)
