@@ -69,11 +69,16 @@ class Home:
         out = done.stdout.decode("utf-8", "surrogateescape")
         return Ran(status=done.returncode, out=out, err=done.stderr.decode("utf-8", "replace"))
 
-    def start(self, *words: str, err: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    def start(
+        self,
+        *words: str,
+        err: int = subprocess.DEVNULL,
+        env: Mapping[str, str] | None = None,
+    ) -> subprocess.Popen[bytes]:
         """Start evalroom, in a session of its own; its output is a pipe."""
         return subprocess.Popen(
-            [*EVALROOM, *words], env=self.env, cwd=self.folder, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=err, start_new_session=True,
+            [*EVALROOM, *words], env={**self.env, **(env or {})}, cwd=self.folder,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=err, start_new_session=True,
         )  # fmt: skip
 
 

@@ -24,10 +24,27 @@ eval_.returncode = 0
 """
 """What does to its eval what `inspect ... --detach` does: every descriptor of it is closed."""
 
+_NVIDIA_SMI = """\
+#!/bin/sh
+case "$1" in
+--query-gpu=*) exec awk -F ', ' -v asked="${1#*=}" '
+    BEGIN { count = split(asked, fields, ","); known["name"] = "NVIDIA H100 80GB HBM3" }
+    {
+        known["index"] = $1; known["uuid"] = $2; known["mig.mode.current"] = $3
+        for (i = 1; i <= count; i++)
+            printf "%s%s", (fields[i] in known) ? known[fields[i]] : "0", i < count ? ", " : "\\n"
+    }' FOLDER/gpus.csv ;;
+*) exec cat FOLDER/apps.csv ;;
+esac
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Gpus:
-    """GPUs in a folder: `gpus.csv` and `apps.csv` are what nvidia-smi says."""
+    """GPUs in a folder, as nvidia-smi tells them there.
+
+    `gpus.csv` has a row for each (index, UUID, MIG mode), `apps.csv` one for each process.
+    """
 
     folder: Path
 
@@ -45,10 +62,7 @@ class Gpus:
         """Say which there are, and the processes on them; return these."""
         tool = self.folder / "nvidia-smi"
         if not tool.exists():
-            tool.write_text(
-                f'#!/bin/sh\ncase "$1" in *=gpu_uuid*) cat "{self.folder}/apps.csv";;'
-                f' *) cat "{self.folder}/gpus.csv";; esac\n'
-            )
+            tool.write_text(_NVIDIA_SMI.replace("FOLDER", str(self.folder)))
             tool.chmod(0o755)
         (self.folder / "gpus.csv").write_text(rows)
         (self.folder / "apps.csv").write_text(apps)
