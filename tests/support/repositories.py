@@ -137,12 +137,17 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         return b"".join(parts)
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of clients that were cut."""
+
+
 @contextmanager
 def serving(root: Path, password: str | None = None) -> Generator[GitServer]:
     """Serve the repositories of a folder."""
     told = GitServer(root, password)
     handler = type("Handler", (_Handler,), {"told": told})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = _Server(("127.0.0.1", 0), handler)
     told.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
