@@ -11,7 +11,7 @@ from core.model.machine import LinkState, Machine
 from core.model.process import ProcessState
 from tui.copies import copy_text
 from tui.dialogs.ask import AcceptKey
-from tui.places import JournalOfOrders, ListOfGuides, Place
+from tui.places import JournalOfOrders, ListOfGuides, ListOfRuns, Place
 from tui.signing_in import retry_or_sign_in
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def machine_of(place: Place) -> MachineName | None:
             return place.task.machine
         case ProcessKey() | TaskKey():
             return place.machine
-        case JournalOfOrders() | ListOfGuides():
+        case JournalOfOrders() | ListOfGuides() | ListOfRuns():
             return None
         case _:
             return place

@@ -16,12 +16,12 @@ from core.ports import Room
 from core.text import Shown
 from core.views.ages import only_older
 from core.views.totals import title
-from tui.acting_app import ActingApp
 from tui.acts import Acts
 from tui.bindings import bindings
 from tui.dialogs.ask import AskSecret, Leave
 from tui.key_labels import labels
 from tui.keys import BY_NAME, Key, remapped
+from tui.launching_app import LaunchingApp
 from tui.places import JOURNAL, Place, Way, is_there
 from tui.remembered import Remembered, remembered_of
 from tui.screens.base import PanesScreen
@@ -60,7 +60,7 @@ class ViewStore(Protocol):
         ...
 
 
-class RoomApp(ActingApp, inherit_bindings=False):
+class RoomApp(LaunchingApp, inherit_bindings=False):
     """The control room on screen."""
 
     CSS_PATH = "room.tcss"

@@ -74,5 +74,5 @@ class AskedFile:
     def _written(self, write: Write, name: str) -> None:
         path = Path(name).expanduser()
         if path.parent == self._makes:
-            self._makes.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
+            path.parent.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
         write(path, self._content)

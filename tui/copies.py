@@ -6,7 +6,7 @@ from core.ctl import commands
 from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey, TaskKey
 from core.text import Shown, shown
-from tui.places import JournalOfOrders, ListOfGuides, Place
+from tui.places import JournalOfOrders, ListOfGuides, ListOfRuns, Place
 
 _LONGEST = 4_000
 
@@ -37,7 +37,7 @@ def copy_text(fleet: Fleet, place: Place) -> Copied | None:
         case ProcessKey():
             process = fleet.processes.get(place)
             return Copied(shown(commands.task_list(process), _LONGEST), "command")
-        case None | JournalOfOrders() | ListOfGuides():
+        case None | JournalOfOrders() | ListOfGuides() | ListOfRuns():
             return None
         case _:
             machine = fleet.machines.get(place)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Where = Literal["everywhere", "panes", "list", "table", "sample", "journal", "guides"]
+Where = Literal["everywhere", "panes", "list", "table", "sample", "journal", "guides", "runs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

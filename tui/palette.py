@@ -24,7 +24,8 @@ def commands_of(app: "RoomApp", fleet: Fleet, able: frozenset[str]) -> tuple[Com
     levers = tuple(_levers(app))
     known = {each.name for each in levers}
     actions = (each for each in _actions(app, able) if each.name not in known)
-    return (*actions, *levers, *_guides(app), *_themes(app), *_places(app, fleet))
+    begun = (*_guides(app), *_launches(app))
+    return (*actions, *levers, *begun, *_themes(app), *_places(app, fleet))
 
 
 def _levers(app: "RoomApp") -> Iterator[Command]:
@@ -41,6 +42,13 @@ def _guides(app: "RoomApp") -> Iterator[Command]:
     if guides is None or front is None:
         return
     for name, title, begin in guides.offered(front.targets()):
+        yield Command(name=name, title=title, key="", run=begin)
+
+
+def _launches(app: "RoomApp") -> Iterator[Command]:
+    """Yield a launch of each template."""
+    launches = app.launches
+    for name, title, begin in launches.offered() if launches is not None else ():
         yield Command(name=name, title=title, key="", run=begin)
 
 

@@ -21,10 +21,18 @@ class ListOfGuides:
 
 GUIDES = ListOfGuides()
 
+
+@dataclass(frozen=True, slots=True)
+class ListOfRuns:
+    """The place of the runs."""
+
+
+RUNS = ListOfRuns()
+
 Subject = MachineName | ProcessKey | TaskKey | SampleKey
 """A thing of the fleet that has a screen."""
 
-Place = Subject | JournalOfOrders | ListOfGuides | None
+Place = Subject | JournalOfOrders | ListOfGuides | ListOfRuns | None
 """What a screen is about; None is the room itself."""
 
 _LONGEST = 100
@@ -66,7 +74,7 @@ class Way:
 def is_there(fleet: Fleet, place: Place) -> bool:
     """Return whether the fleet knows a place."""
     match place:
-        case None | JournalOfOrders() | ListOfGuides():
+        case None | JournalOfOrders() | ListOfGuides() | ListOfRuns():
             return True
         case SampleKey():
             task = fleet.tasks.get(place.task)

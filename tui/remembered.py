@@ -6,7 +6,9 @@ from typing import Any, cast
 
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from tui.panes.arrangement import Arrangement, arrangement_of
-from tui.places import GUIDES, JOURNAL, JournalOfOrders, ListOfGuides, Place
+from tui.places import GUIDES, JOURNAL, RUNS, JournalOfOrders, ListOfGuides, ListOfRuns, Place
+
+_LISTS: Mapping[str, Place] = {"journal": JOURNAL, "guides": GUIDES, "runs": RUNS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +60,8 @@ def _place_to_json(place: Place) -> list[Any] | None:
     match place:
         case None:
             return None
-        case JournalOfOrders() | ListOfGuides():
-            return ["journal" if place == JOURNAL else "guides"]
+        case JournalOfOrders() | ListOfGuides() | ListOfRuns():
+            return [next(name for name, each in _LISTS.items() if each == place)]
         case ProcessKey():
             return ["process", place.machine, place.pid, place.start]
         case TaskKey():
@@ -75,8 +77,8 @@ def _place_to_json(place: Place) -> list[Any] | None:
 
 def _place_of(kept: object) -> Place:
     match cast("list[object]", kept) if isinstance(kept, list) else []:
-        case ["journal" | "guides" as name]:
-            return JOURNAL if name == "journal" else GUIDES
+        case [str(name)]:
+            return _LISTS.get(name)
         case ["machine", str(machine)]:
             return MachineName(machine)
         case ["process", str(machine), int(pid), str(start)]:

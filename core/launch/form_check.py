@@ -64,11 +64,13 @@ def check(form: Form, machines: Sequence[MachineConfig]) -> Checked:
         if key not in wrong:
             wrong[key] = _wrong(problem)
     launches: tuple[Launch, ...] = ()
-    if not wrong and spec is not None:
-        try:
+    try:
+        _places(table, wrong, machines)
+        if not wrong and spec is not None:
             launches = expand(spec, machines)
-        except SpecWrong as error:
-            wrong["machine"] = Wrong(what=error.message, advice=error.advice)
+    except SpecWrong as error:
+        what = error.message.removeprefix('"machine" is wrong: ')
+        wrong["machine"] = Wrong(what=what, advice=error.advice)
     return Checked(
         table=MappingProxyType(table),
         spec=spec,
@@ -76,6 +78,21 @@ def check(form: Form, machines: Sequence[MachineConfig]) -> Checked:
         warnings=MappingProxyType(_warnings(launches)),
         launches=launches,
     )
+
+
+def _places(
+    table: Mapping[str, Any], wrong: Mapping[str, Wrong], machines: Sequence[MachineConfig]
+) -> None:
+    """Look at the machines before the rest is right.
+
+    Raises:
+        SpecWrong: One of them is none, or nothing may be changed there.
+    """
+    asked = table.get("machine")
+    if asked is not None and "machine" not in wrong:
+        names = tuple(asked) if isinstance(asked, list) else (asked,)
+        some = Spec(task=("-",), model=("-",), machine=names, on_error="stop")
+        expand(some, machines)
 
 
 def _read(form: Form) -> tuple[dict[str, Any], dict[str, Wrong]]:

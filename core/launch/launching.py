@@ -30,6 +30,10 @@ class Output:
 class Launching(Protocol):
     """The launches of one room."""
 
+    async def run(self) -> None:
+        """Look after all runs until cancelled."""
+        ...
+
     async def check(self, spec: Spec, *, tell: Tell | None = None) -> tuple[CheckedPlan, ...]:
         """Return the runs of a spec, each on the machine that fits, with its preflight.
 

@@ -13,6 +13,7 @@ from core.views.cells import Span, Tone
 from core.views.findings import is_open
 from core.views.format import plural, said
 from core.views.lines import task_lines
+from core.views.run_totals import run_totals
 
 Spans = tuple[Span, ...]
 
@@ -34,6 +35,7 @@ def header_totals(fleet: Fleet, now: float) -> tuple[Spans, ...]:
     return (
         _machines(fleet),
         *_findings(fleet),
+        *_runs(fleet, now),
         *_tasks(fleet, now),
     )
 
@@ -120,6 +122,11 @@ def _findings(fleet: Fleet) -> tuple[Spans, ...]:
         return ()
     tone: Tone = "hand" if tones["hand"] else "look" if tones["look"] else "plain"
     return ((Span(shown(plural(number, "finding")), tone),),)
+
+
+def _runs(fleet: Fleet, now: float) -> tuple[Spans, ...]:
+    spans = run_totals(fleet, now)
+    return (spans,) if spans else ()
 
 
 def title(fleet: Fleet) -> Shown:

@@ -129,7 +129,7 @@ class ChooseMany(ModalScreen[frozenset[str] | None], inherit_bindings=False):
 def _table(title: Shown, choices: Sequence[Choice], footer: str) -> Table[str]:
     columns = (
         Column(name="chosen", title=Shown(""), width=1),
-        Column(name="title", title=Shown("")),
+        Column(name="title", title=Shown(""), grow=1),
     )
     rows = tuple(
         _row(

@@ -25,7 +25,7 @@ from tui.panes.bars import Header, KeyBar, PaneBar
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
 from tui.panes.too_small import TooSmall
-from tui.places import JournalOfOrders, ListOfGuides, Place
+from tui.places import JournalOfOrders, ListOfGuides, ListOfRuns, Place
 from tui.screens.acting import ActingScreen
 
 if TYPE_CHECKING:
@@ -335,6 +335,8 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
         targets = self.targets()
         if targets and self.room_app.can_act:
             yield from self.levers.able(targets)
+        if self.room_app.can_launch:
+            yield "launch"
         yield from self.commands()
 
     def action_retry(self) -> None:
@@ -359,9 +361,9 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
         if isinstance(pane, TablePane) and pane.marks:
             return tuple(cast("expand.Place", key) for key in pane.chosen_keys)
         place = self.selected()
-        return (
-            () if place is None or isinstance(place, JournalOfOrders | ListOfGuides) else (place,)
-        )
+        if place is None or isinstance(place, JournalOfOrders | ListOfGuides | ListOfRuns):
+            return ()
+        return (place,)
 
 
 def put(pane: Pane, x: int, y: int, width: int, height: int) -> None:

@@ -1,11 +1,11 @@
 """Which screen shows which place."""
 
 from core.ids import ProcessKey, SampleKey, TaskKey
-from tui.places import JournalOfOrders, ListOfGuides, Place
+from tui.places import JournalOfOrders, ListOfGuides, ListOfRuns, Place
 from tui.screens.base import PanesScreen
 
 
-def screen_for(place: Place) -> PanesScreen:
+def screen_for(place: Place) -> PanesScreen:  # noqa: PLR0911 - one case per kind of place
     """Return a new screen for a place within the room; its module is loaded with the first."""
     # The room is drawn sooner without them.
     match place:
@@ -29,6 +29,10 @@ def screen_for(place: Place) -> PanesScreen:
             from tui.screens.guide import GuidesScreen  # noqa: PLC0415
 
             return GuidesScreen(place)
+        case ListOfRuns():
+            from tui.screens.runs import RunsScreen  # noqa: PLC0415
+
+            return RunsScreen(place)
         case None:
             raise ValueError("the room has its one screen")
         case _:

@@ -1,0 +1,310 @@
+"""The plan of a launch: its preflight, its confirmation, and its runs as they come up.
+
+Nothing confirms before the plan has been on screen for a moment, and nothing but Enter starts it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+from textual.worker import Worker
+
+from core.errors import EvalroomError
+from core.launch.checks import CheckedPlan
+from core.launch.form import Form
+from core.launch.spec import Spec
+from core.model.run import Run
+from core.text import Shown, shown
+from core.views.cells import Span
+from core.views.format import plural, said
+from core.views.launch_plan import (
+    body_lines,
+    can_be_told_apart,
+    foot_lines,
+    head_lines,
+    launched_lines,
+    launched_summary,
+    stopped,
+    title_of,
+    words_of,
+)
+from tui.dialogs.seen_first import SeenFirst
+from tui.panes.lines import TextLine
+
+if TYPE_CHECKING:
+    from tui.app import RoomApp
+    from tui.launches import LaunchLevers
+    from tui.starting import Starting
+
+Phase = Literal["checking", "failed", "plan", "launching"]
+
+
+class LaunchPlan(SeenFirst):
+    """A launch from its preflight to its runs.
+
+    Args:
+        levers: Checks and starts.
+        app: The room.
+        spec: What is launched.
+        form: What it was typed in; None: it was not typed.
+
+    Attributes:
+        began: Whether anything was started.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "confirm", show=False),
+        Binding("x", "leave_out", show=False),
+        Binding("d", "details", show=False),
+        Binding("g", "check_again", show=False),
+        Binding("tab,shift+tab", "turn", show=False),
+    ]
+
+    def __init__(
+        self, levers: "LaunchLevers", app: "RoomApp", spec: Spec, *, form: Form | None
+    ) -> None:
+        super().__init__()
+        self._levers = levers
+        self._room = app.room
+        self._spec = spec
+        self._form = form
+        self.began = False
+        self._phase: Phase = "checking"
+        self._checked: tuple[CheckedPlan, ...] = ()
+        self._starting: Starting | None = None
+        self._checking: Worker[None] | None = None
+        self._progress = self._failed = self._said = Shown("")
+        self._details = False
+        self._unlisten: Callable[[], None] = lambda: None
+        self._words = self.line("words", "")
+
+    def compose(self) -> ComposeResult:
+        """Lay out the sheet with its line to type in."""
+        yield from self.composed(self._words)
+
+    def on_mount(self) -> None:
+        """Check."""
+        self._check()
+
+    def on_unmount(self) -> None:
+        """What is being started goes on without it."""
+        self._unlisten()
+
+    # The preflight
+
+    def _check(self) -> None:
+        self._phase, self._checked = "checking", ()
+        self._progress = self._said = Shown("")
+        self.set_focus(None)
+        self.draw(from_top=True)
+        self._checking = self.run_worker(self._look(), exit_on_error=False, exclusive=True)
+
+    async def _look(self) -> None:
+        try:
+            checked = await self._levers.launching.check(self._spec, tell=self._heard_progress)
+        except EvalroomError as error:
+            self._fail(shown(f"{error.message}{'. ' * bool(error.advice)}{error.advice}", 1_000))
+            return
+        if checked:
+            self._offer(checked)
+        else:
+            self._fail(Shown("it comes to no run"))
+
+    def _fail(self, why: Shown) -> None:
+        self._phase, self._failed = "failed", why
+        self.set_focus(None)
+        self.draw(from_top=True)
+
+    def _heard_progress(self, sentence: str) -> None:
+        self._progress = shown(sentence, 300)
+        self.draw()
+
+    def _offer(self, checked: Sequence[CheckedPlan]) -> None:
+        """Show a plan to be confirmed."""
+        self._phase, self._checked, self._said = "plan", tuple(checked), Shown("")
+        self._words.value = ""
+        self.look_first()
+        self.draw(from_top=True)
+        self._rest_focus()
+
+    def _rest_focus(self) -> None:
+        self.set_focus(self._words if self._words.display else None)
+
+    # Drawing
+
+    def title_text(self) -> Shown:
+        """Return what stands in the frame."""
+        match self._phase:
+            case "checking" | "plan":
+                return Shown("Plan · nothing has been started")
+            case "failed":
+                return Shown("Plan · nothing was started")
+            case "launching":
+                is_running = self._starting is not None and self._starting.is_running
+                return Shown("Launch · on its way" if is_running else "Launch · what became of it")
+
+    def head(self) -> Iterable[TextLine]:
+        """Return what is launched, and how the checks went."""
+        if self._phase == "plan":
+            return (*head_lines(self._checked, self._room.fleet), ())
+        if self._starting is not None:
+            told = launched_summary(self._runs, len(self._checked))
+            return ((Span(title_of(self._checked), "strong"),), told, ())
+        task, model = ", ".join(self._spec.task), ", ".join(self._spec.model)
+        return (
+            (Span(shown(f"Launch {task}", 200), "strong"), Span(shown(f"  {model}", 200), "dim")),
+            (),
+        )
+
+    def body(self) -> Iterator[TextLine]:
+        """Return what scrolls."""
+        if self._phase == "checking":
+            on = ", ".join(self._spec.machine)
+            yield (Span(self._progress or shown(f"looking at {on} ..."), "dim"),)
+        elif self._phase == "failed":
+            yield (Span(self._failed, "look"),)
+        elif self._phase == "plan":
+            yield from body_lines(self._checked, self._room.fleet, details=self._details)
+        elif self._starting is not None:
+            yield from launched_lines(self._runs, self._checked)
+            if self._starting.failed is not None:
+                yield ()
+                yield (Span(self._starting.failed, "hand"),)
+
+    def foot(self) -> Iterator[TextLine]:
+        """Return what it takes to start it."""
+        if self._phase == "plan":
+            yield from foot_lines(self._checked, self._room.fleet)
+        elif self._starting is not None and self._starting.is_running:
+            yield (said("each goes on by itself; Esc goes to the list of runs at once", "dim"),)
+        if self._said:
+            yield (Span(self._said, "look"),)
+
+    def keys(self) -> Iterator[tuple[str, str]]:
+        """Return the keys that do something now."""
+        if self._starting is not None:
+            yield "Enter Esc", "to the runs"
+            return
+        back = "back to the form" if self._form is not None else "leave it"
+        if self._phase == "plan" and not stopped(self._checked):
+            count = len(self._checked)
+            yield "Enter", "launch it" if count == 1 else f"launch {count}"
+        if self.is_typing(self._words):
+            yield from [("Tab", "other keys"), ("Esc", back)]
+            return
+        if self._phase == "plan":
+            stops = stopped(self._checked)
+            if stops and len(stops) < len(self._checked):
+                yield "x", f"leave out {len(stops)}"
+            if can_be_told_apart(self._checked):
+                yield "d", "in short" if self._details else "in full"
+        if self._phase in {"plan", "failed"}:
+            yield "g", "check again"
+        yield "Esc", back
+
+    def draw(self, *, from_top: bool = False) -> None:
+        """Draw what stands now."""
+        wanted = ""
+        if self._phase == "plan" and not stopped(self._checked):
+            wanted = words_of(self._checked, self._room.fleet)
+        self._words.display = bool(wanted)
+        self._words.placeholder = wanted
+        super().draw(from_top=from_top)
+
+    # Keys
+
+    def action_confirm(self) -> None:
+        """Start what is on screen; once it is on its way, go to the list of runs."""
+        if self._starting is not None:
+            if self.was_seen:
+                self.action_leave()
+            return
+        if self._phase != "plan" or not self.was_seen:
+            return
+        stops = stopped(self._checked)
+        if stops:
+            name = stops[0].stops[0].name
+            self._say(f"nothing is started: {name} says stop")
+            return
+        wanted, typed = words_of(self._checked, self._room.fleet), self._words.value.strip()
+        if wanted and typed != wanted:
+            self._words.value = ""
+            self._say(f"{shown(typed, 60)} is something else" if typed else "")
+            return
+        self._follow(self._levers.start(self._checked, self._form))
+
+    def _say(self, sentence: str) -> None:
+        self._said = shown(sentence, 300)
+        self.draw()
+
+    @on(Input.Submitted, "#words")
+    def _words_typed(self) -> None:
+        self.action_confirm()
+
+    def on_descendant_focus(self) -> None:
+        """Other keys work while a line is typed in."""
+        self.draw()
+
+    def action_turn(self) -> None:
+        """From the words that confirm to the other keys, and back."""
+        if self.is_typing(self._words):
+            self.set_focus(None)
+            self.draw()
+        else:
+            self._rest_focus()
+
+    def action_leave_out(self) -> None:
+        """Go on with the runs that no check stops."""
+        stops = stopped(self._checked)
+        if self._phase == "plan" and stops and len(stops) < len(self._checked):
+            self._offer([each for each in self._checked if not each.stops])
+            self._say(f"{plural(len(stops), 'run')} left out")
+
+    def action_details(self) -> None:
+        """Tell each run in full, or in short again."""
+        self._details = not self._details
+        self.draw()
+
+    def action_check_again(self) -> None:
+        """Look at the machines anew."""
+        if self._phase in {"plan", "failed"} and self._starting is None:
+            self._check()
+
+    def action_leave(self) -> None:
+        """Leave it; what is on its way goes on."""
+        if self._checking is not None:
+            self._checking.cancel()
+        self.dismiss(None)
+
+    # On its way
+
+    @property
+    def _runs(self) -> tuple[Run, ...]:
+        """The runs as the room knows them now, else as they were told."""
+        known = self._room.fleet.runs
+        told = self._starting.runs if self._starting is not None else ()
+        return tuple(known.get(run.id, run) for run in told)
+
+    def _follow(self, starting: "Starting") -> None:
+        self._starting, self._phase, self._said = starting, "launching", Shown("")
+        self.began = True
+        self._unlisten = starting.listen(self._heard)
+        self.set_interval(1.0, self.draw)
+        self.set_focus(None)
+        self.look_first()
+        self.draw(from_top=True)
+        self._heard()
+
+    def _heard(self) -> None:
+        starting = self._starting
+        if starting is None or not self.is_mounted:
+            return
+        if starting.failed is not None and not starting.runs:
+            # Nothing was written down, so nothing runs: what is to be mended is in the form.
+            self.began, self._starting = False, None
+            self._fail(starting.failed)
+            return
+        self.draw()

@@ -1,0 +1,214 @@
+"""The frame of a form: its fields, what is told of the current one, and what it all makes.
+
+One line to type in lies over the value of the current field, so that whatever is typed goes
+there, and only keys that no text holds do anything else.
+"""
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from core.views.launch_form import FormRow
+from core.views.totals import header_totals
+from tui.of_app import app_of
+from tui.panes.bars import Header, KeyBar
+from tui.panes.form import FormPane
+from tui.panes.lines import LinesPane
+from tui.panes.too_small import TooSmall
+from tui.screens.base import LEAST_HEIGHT, LEAST_WIDTH, LOW, NARROW, put
+
+if TYPE_CHECKING:
+    from tui.app import RoomApp
+
+_BELOW, _BELOW_LOW = 7, 5
+"""Lines below the fields that tell of the current one, where there is room and where not."""
+_SIDE_LEAST, _SIDE_MOST = 40, 88
+_TOLD = 12
+
+
+class FormFrame(ModalScreen[None], inherit_bindings=False):
+    """A screen of fields to fill in; the room's own keys do nothing here."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,tab", "move(1)", show=False),
+        Binding("up,shift+tab", "move(-1)", show=False),
+        Binding("pagedown", "section(1)", show=False),
+        Binding("pageup", "section(-1)", show=False),
+        Binding("ctrl+down", "scroll(1)", show=False),
+        Binding("ctrl+up", "scroll(-1)", show=False),
+        Binding("enter", "enter", show=False),
+        Binding("escape", "leave", show=False),
+    ]
+    AUTO_FOCUS = ""
+    ALLOW_SELECT = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._header, self._too_small = Header(), TooSmall()
+        self.key_bar = KeyBar()
+        self.fields = FormPane()
+        self.told = LinesPane("", id="form-told")
+        self.made = LinesPane("", id="form-made")
+        self.line = Input(id="form-line", select_on_focus=False)
+        self.line.cursor_blink = False
+        for pane in (self.told, self.made):
+            pane.can_focus = False
+        self._body = Container(self.fields, self.told, self.made, self.line, id="form-body")
+
+    # For the form that derives
+
+    def begin(self) -> None:
+        """Go to where the form begins; it is drawn."""
+
+    def draw(self) -> None:
+        """Draw the fields as they stand, what is told of the current one, and the keys."""
+        raise NotImplementedError
+
+    def tell(self) -> None:
+        """Draw what is told of the current field, and the keys."""
+        raise NotImplementedError
+
+    def text_of(self, row: FormRow) -> str:
+        """Return what is typed in a field."""
+        raise NotImplementedError
+
+    def take(self, row: FormRow, text: str) -> None:
+        """Hold another text in a field."""
+        raise NotImplementedError
+
+    def action_enter(self) -> None:
+        """Do what Enter does on the current field."""
+        raise NotImplementedError
+
+    def action_leave(self) -> None:
+        """Leave the form."""
+        raise NotImplementedError
+
+    # What all have
+
+    @property
+    def room_app(self) -> "RoomApp":
+        """The app, by its own type."""
+        return cast("RoomApp", app_of(self))
+
+    def compose(self) -> ComposeResult:
+        """Lay out header, panes and keys."""
+        yield self._header
+        yield self._body
+        yield self.key_bar
+        yield self._too_small
+
+    def on_mount(self) -> None:
+        """Take the keys."""
+        self.fields.make_current(True)
+        self._say_time()
+        self.set_interval(1.0, self._say_time)
+        self.draw()
+        self.lay_out()
+        self.begin()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lay out for the new size."""
+        del event
+        self.call_after_refresh(self.lay_out)
+
+    def _say_time(self) -> None:
+        room = self.room_app.room
+        now = room.now()
+        self._header.show([group for group in header_totals(room.fleet, now) if group], now)
+
+    def lay_out(self) -> None:
+        """Place the panes for the size there is."""
+        if not self.is_mounted:
+            return
+        width, height = self.size
+        small = width < LEAST_WIDTH or height < LEAST_HEIGHT
+        self._too_small.display = small
+        self._body.display = self.key_bar.display = not small
+        height -= 2
+        self.made.display = width >= NARROW
+        if width >= NARROW:
+            side = min(max(width * 2 // 5, _SIDE_LEAST), _SIDE_MOST)
+            told = min(_TOLD, height // 2)
+            put(self.fields, 0, 0, width - side, height)
+            put(self.told, width - side, 0, side, told)
+            put(self.made, width - side, told, side, height - told)
+        else:
+            below = _BELOW if height + 2 >= LOW else _BELOW_LOW
+            put(self.fields, 0, 0, width, height - below)
+            put(self.told, 0, height - below, width, below)
+        self.draw()
+        self.show_line()
+
+    # The line to type in
+
+    def show_line(self) -> None:
+        """Let the line hold the current field, and take the keys."""
+        if not self.is_mounted or app_of(self).screen is not self:
+            return
+        row, line = self.fields.row, self.line
+        text = self.text_of(row) if row.is_typed else ""
+        with line.prevent(Input.Changed):
+            line.value = text
+        line.cursor_position = len(text)
+        line.placeholder = row.value.text if row.is_typed and not text.strip() else ""
+        # At once, not with the next message: a key typed right behind belongs to this field.
+        self.set_focus(line if row.is_typed else None, scroll_visible=False)
+        self.place_line()
+
+    def place_line(self) -> None:
+        """Lay the line over the value of the current field."""
+        line = self.line
+        line.display = self.fields.row.is_typed
+        x, y, width = self.fields.value_at
+        line.styles.offset = (x, y)
+        line.styles.width = width
+
+    @on(Input.Changed, "#form-line")
+    def _typed(self) -> None:
+        row = self.fields.row
+        if row.is_typed:
+            self.take(row, self.line.value)
+
+    @on(Input.Submitted, "#form-line")
+    def _submitted(self) -> None:
+        self.action_enter()
+
+    @on(FormPane.Moved)
+    def _moved(self) -> None:
+        self.tell()
+
+    @on(FormPane.Placed)
+    def _placed(self) -> None:
+        self.show_line()
+
+    # Moving
+
+    def go(self, name: str) -> bool:
+        """To the field of this name; False where there is none."""
+        found = self.fields.move_to(name)
+        self.show_line()
+        return found
+
+    def action_move(self, by: int) -> None:
+        """To the next field, or the one before."""
+        self.fields.move(by)
+        self.show_line()
+
+    def action_section(self, by: int) -> None:
+        """To the next heading, or the one before."""
+        self.fields.move_section(by)
+        self.show_line()
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll what it makes or, where there is no room for it, what is told of the field."""
+        pane = self.made if self.made.display else self.told
+        if lines > 0:
+            pane.action_down()
+        else:
+            pane.action_up()

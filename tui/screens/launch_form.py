@@ -1,0 +1,267 @@
+"""The launch form: a spec filled in field by field, checked with every key."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from core.launch.form import Form
+from core.launch.form_check import may_hold_a_secret
+from core.launch.form_reads import Reads, names_of, reads_of
+from core.text import Shown, shown
+from core.views.launch_choices import Offer, offers_for, title_of
+from core.views.launch_form import (
+    PLAN,
+    READS,
+    FormRow,
+    explained,
+    form_rows,
+    spec_lines,
+    status,
+    template_text,
+    to_mend,
+)
+from tui.asked_file import AskedFile
+from tui.dialogs.choose import Choice, Choose
+from tui.screens.form_frame import FormFrame
+
+if TYPE_CHECKING:
+    from tui.launches import LaunchLevers
+
+_KEEP_AFTER = 1.0
+"""Seconds after something was typed until the draft is kept."""
+
+
+class LaunchForm(FormFrame):
+    """A spec while it is filled in; nothing is started from here but through its plan.
+
+    Args:
+        levers: Checks it, and opens its plan.
+        form: What it begins as.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+r", "plan", show=False),
+        Binding("ctrl+s", "write", show=False),
+        Binding("ctrl+t", "other", show=False),
+    ]
+
+    def __init__(self, levers: "LaunchLevers", form: Form) -> None:
+        super().__init__()
+        self._levers = levers
+        self._form = self._begun = form
+        self._around = levers.around(form.template)
+        self._checked = levers.check(form)
+        self._is_saving = False
+        self._arrived = ("", "")
+        """The current field, and what it held when the cursor came to it."""
+
+    def begin(self) -> None:
+        """Begin at the first field that is to be filled in."""
+        self._levers.look_for_secrets(self._know_more)
+        first = to_mend(self._form, self._checked)
+        if not first or not self.go(first[0]):
+            self.go(PLAN)
+
+    def on_unmount(self) -> None:
+        """Keep what was typed."""
+        self._keep_draft()
+
+    def on_screen_resume(self) -> None:
+        """Go on where a dialog was opened."""
+        self._know_more()
+        self.show_line()
+
+    def _know_more(self) -> None:
+        if self.is_mounted:
+            self._around = self._levers.around(self._form.template)
+            self.draw()
+            self.place_line()
+
+    # Drawing
+
+    def draw(self) -> None:
+        """Draw the form as it stands."""
+        form, checked = self._form, self._checked
+        rows = form_rows(form, checked, self._around)
+        self.fields.show(shown(f"Launch · {form.source}", 100), rows, status(checked))
+        self.made.show(Shown("Spec"), spec_lines(checked))
+        self.tell()
+
+    def tell(self) -> None:
+        """Draw what is told of the current field, and the keys."""
+        lines = explained(self._form, self._checked, self._around, self.fields.row.name)
+        self.told.show(Shown("This field"), lines)
+        self.key_bar.show(self._keys())
+
+    def _keys(self) -> Iterator[tuple[str, str]]:
+        yield "Enter", self._enter_word(self.fields.row)
+        yield "^r", "plan" if self._checked.is_ready else "next to mend"
+        yield "Esc", "leave, draft kept" if self._form != self._begun else "leave"
+        yield "Tab", "next"
+        yield "PgDn", "section"
+        yield "^s", "write a template"
+        yield "^t", "another"
+
+    def _enter_word(self, row: FormRow) -> str:
+        if row.name == PLAN:
+            return "plan" if self._checked.is_ready else "mend"
+        if row.name.startswith(READS):
+            read = self._read(row.name.removeprefix(READS))
+            return "give it" if read is not None and read.given is None else "go to it"
+        return "choose" if self._offers(row.name) else "next"
+
+    def text_of(self, row: FormRow) -> str:
+        """Return what is typed in a field."""
+        if row.name != self._arrived[0]:
+            self._arrived = (row.name, self._form.text(row.name))
+        return self._form.texts.get(row.name, "")
+
+    def take(self, row: FormRow, text: str) -> None:
+        """Hold another text in a field, and check everything anew."""
+        self._take(row.name, text)
+
+    def _take(self, key: str, text: str) -> None:
+        if self._form.texts.get(key, "") == text:
+            return
+        self._form = self._form.typed(key, text)
+        self._checked = self._levers.check(self._form)
+        self.draw()
+        self.place_line()
+        if not self._is_saving:
+            self._is_saving = True
+            self.set_timer(_KEEP_AFTER, self._keep_draft)
+
+    # Enter
+
+    def action_enter(self) -> None:
+        """Choose what the field can be, give a variable, or go on."""
+        name = self.fields.row.name
+        if name == PLAN:
+            self.action_plan()
+        elif name.startswith(READS):
+            self._give(name.removeprefix(READS))
+        elif name == "secrets" and self._ask_for_next():
+            return
+        elif offers := self._offers(name):
+            self._choose(name, offers)
+        else:
+            self.action_move(1)
+
+    def _offers(self, key: str) -> tuple[Offer, ...]:
+        """Return what a field can be; nothing where something was just typed: that is meant."""
+        text = self._form.text(key)
+        if text != self._arrived[1] and key == self._arrived[0]:
+            return ()
+        room = self.room_app.room
+        offers = offers_for(key, room.fleet, room.now())
+        if not offers or not text or any(each.typed == text for each in offers):
+            return offers
+        return (Offer(typed=text, title=shown(f"{text}  (as it is)", 200)), *offers)
+
+    def _choose(self, key: str, offers: tuple[Offer, ...]) -> None:
+        now = self._form.text(key) or (self._around.last_on_error if key == "on_error" else "")
+        choices = [
+            Choice(str(at), each.title, is_chosen=each.typed == now)
+            for at, each in enumerate(offers)
+        ]
+
+        def chosen(at: str | None) -> None:
+            if at is None:
+                return
+            offer = offers[int(at)]
+            self._take(key, offer.typed)
+            self._arrived = (key, offer.typed)
+            if offer.goes_on:
+                self.fields.move(1)
+            self.show_line()
+
+        chooser = Choose(title_of(key), choices)
+        chooser.add_class("wide")
+        self.room_app.push_screen(chooser, chosen)
+
+    def _give(self, variable: str) -> None:
+        read = self._read(variable)
+        if read is not None and read.secret is not None:
+            if not self._levers.ask_for_secret(read.secret, self._know_more):
+                self.go("secrets")
+            return
+        if read is None or read.given is not None:
+            self.go(read.given if read is not None and read.given is not None else "env")
+            return
+        key = "secrets" if read.variable.is_secret else "env"
+        before = self._form.text(key)
+        added = variable if key == "secrets" else f"{variable} = "
+        self._take(key, f"{before}, {added}" if before else added)
+        if key == "env":
+            self.go(key)
+        else:
+            self._levers.ask_for_secret(variable, self._know_more)
+            self.action_move(1)
+
+    def _read(self, variable: str) -> Reads | None:
+        found = (each for each in reads_of(self._checked.table) if each.variable.name == variable)
+        return next(found, None)
+
+    def _ask_for_next(self) -> bool:
+        """Ask for the first secret of the spec that is not kept yet, if there is one."""
+        named = names_of(self._checked.table, "secrets").values()
+        return any(self._levers.ask_for_secret(each, self._know_more) for each in named)
+
+    # The plan, a file, and leaving
+
+    def action_plan(self) -> None:
+        """Go on to the plan; while something is to be mended, to that."""
+        spec = self._checked.spec
+        if self._checked.is_ready and spec is not None:
+            self._keep_draft()
+            self._levers.plan(spec, form=self._form)
+            return
+        wrong = to_mend(self._form, self._checked)
+        here = self.fields.row.name
+        after = wrong[wrong.index(here) + 1 :] if here in wrong else wrong
+        wanted = (after or wrong)[0]
+        if wanted == here or not self.fields.move_to(wanted):
+            self.room_app.say(f"{wanted or 'the spec'}: {self._checked.wrong[wanted].what}", "look")
+        self.show_line()
+
+    def action_write(self) -> None:
+        """Write the spec as a template."""
+        form = self._form
+        text, left_out = template_text(self._checked, f"As {form.source}")
+        folder = self.room_app.templates
+        name = f"my-{form.template}" if form.template else f"run-{form.source[-8:]}"
+        place = Path("~") if folder is None else folder
+        what = "the spec" if not left_out else f"the spec without {', '.join(left_out)}"
+        file = AskedFile(self.room_app, self, shown(what, 100), text.encode(), makes=folder)
+        file.ask(str(place / f"{name}.toml"))
+
+    def action_other(self) -> None:
+        """Begin with something else."""
+        self.action_leave()
+        self._levers.begin()
+
+    def action_leave(self) -> None:
+        """Leave the form; what was typed is kept as a draft."""
+        if self._form != self._begun:
+            left_out = sorted(may_hold_a_secret(self._form, self._checked))
+            but = f" but for {', '.join(left_out)}, which may hold a secret" if left_out else ""
+            if self._keep_draft():
+                self.room_app.say(shown(f"draft kept{but}: n goes on with it", 300))
+            else:
+                self.room_app.say("the draft can't be kept: is the disk full?", "hand")
+            self._begun = self._form
+        self.dismiss(None)
+
+    def put_away(self) -> None:
+        """Close the form: what it held was launched."""
+        self._begun = self._form
+        self.dismiss(None)
+
+    def _keep_draft(self) -> bool:
+        self._is_saving = False
+        if self._form == self._begun:
+            return True
+        left_out = may_hold_a_secret(self._form, self._checked)
+        return self._levers.memory.keep_draft(self._form, left_out, self.room_app.room.now())

@@ -1,0 +1,263 @@
+"""The runs: every launch, newest first, and the one under the cursor with what it printed."""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+from textual import on
+
+from core.act import expand
+from core.errors import EvalroomError
+from core.fleet import Fleet
+from core.launch.launching import Output
+from core.model.run import Run
+from core.text import Shown, shown, shown_lines
+from core.views import format as fmt
+from core.views.cells import Span, Tone
+from core.views.run_page import (
+    inspect_command,
+    launch_command,
+    output_lines,
+    run_page,
+)
+from core.views.runs import process_of, runs_table, way_to_tasks
+from tui.bindings import bindings
+from tui.panes.lines import LinesPane, TextLine
+from tui.panes.page import PagePane
+from tui.panes.pane import Pane
+from tui.panes.table import TablePane
+from tui.places import Place
+from tui.screens.base import PanesScreen, put
+
+_REST = 0.4
+"""Seconds that the cursor rests on a run until what it printed is fetched."""
+_EVERY = 3.0
+"""Seconds between two looks at what a run prints that goes on."""
+_COMMAND = 20_000
+_SPEC = 100_000
+_PAGE_SHARE = 0.5
+_NOTHING = Shown("")
+
+
+class RunsScreen(PanesScreen):
+    """All runs that are known: this operator's, and those of others."""
+
+    BINDINGS = bindings("runs")
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self._wake = asyncio.Event()
+        self._of: str | None = None
+        """The id of the run whose output is shown."""
+        self._output: Output | None = None
+        self._unread = Shown("")
+        self._shown: str | None = None
+        """The id of the run that the output pane is about."""
+
+    def make_panes(self) -> tuple[Pane, ...]:
+        """Return the list, the page and the output."""
+        self.table = TablePane("1", id="runs")
+        self.page = PagePane("2", id="run-page", name_in_bar="Run")
+        self.output = LinesPane("3", id="run-output", follows_end=True, has_filter=True)
+        return (self.table, self.page, self.output)
+
+    def fill(self, fleet: Fleet, now: float) -> None:
+        """Draw the runs as they stand."""
+        self.table.show(runs_table(fleet, now))
+        launches = self.room_app.launches
+        newest = launches.newest if launches is not None else None
+        if launches is not None and newest is not None and self.table.move_to(newest):
+            launches.newest = None
+        self._fill_page(fleet, now)
+        self.room_app.room.focus(None)
+
+    def _fill_page(self, fleet: Fleet, now: float) -> None:
+        run = self.run_here
+        self.page.show_page(run_page(fleet, run, now))
+        if (run.id if run is not None else None) != self._shown:
+            self._fill_output()
+
+    def place_panes(self, width: int, height: int) -> None:
+        """The list above; below it the page, and beside that the output."""
+        upper = min(self.table.wanted_height, max(height * 2 // 5, 6))
+        left = int(width * _PAGE_SHARE)
+        put(self.table, 0, 0, width, upper)
+        put(self.page, 0, upper, left, height - upper)
+        put(self.output, left, upper, width - left, height - upper)
+
+    # What it printed
+
+    def on_mount(self) -> None:
+        """Draw what is known, then read what the run under the cursor printed."""
+        super().on_mount()
+        self.run_worker(self._reading(), name="reading what runs print", exit_on_error=False)
+
+    def enter(self, index: int) -> None:
+        """Read at once what the pane that was entered needs."""
+        super().enter(index)
+        self._wake.set()
+
+    @property
+    def _is_output_shown(self) -> bool:
+        return self.output.display and self.room_app.screen is self
+
+    async def _reading(self) -> None:
+        while True:
+            self._wake.clear()
+            run, launching = self.run_here, self.room_app.launching
+            wait: float | None = None
+            if run is not None and launching is not None and self._is_output_shown:
+                try:
+                    output = await launching.output(run)
+                except EvalroomError as error:
+                    self._take_output(run, None, shown(error.message, 400))
+                else:
+                    self._take_output(run, output)
+                wait = None if run.is_over else _EVERY
+            try:
+                await asyncio.wait_for(self._wake.wait(), wait)
+            except TimeoutError:
+                continue
+            await asyncio.sleep(_REST)  # the cursor may be on its way to another
+
+    def _take_output(self, run: Run, output: Output | None, unread: Shown = _NOTHING) -> None:
+        here = self.run_here
+        if here is not None and here.id == run.id:
+            if self._of != run.id:
+                self.output.top = 0
+            self._of, self._output, self._unread = run.id, output, unread
+            self._fill_output()
+
+    def _fill_output(self) -> None:
+        run, footer = self.run_here, ""
+        lines: tuple[TextLine, ...]
+        self._shown = run.id if run is not None else None
+        if run is None:
+            lines = (_said("no run is selected"),)
+        elif self.room_app.launching is None:
+            lines = (_said("what it printed can't be fetched from here"),)
+        elif self._of != run.id:
+            lines = (_said("reading ..."),)
+        elif self._output is None:
+            lines = (_said(self._unread, "look"),)
+        else:
+            output = self._output
+            is_cut = len(output.data) < output.end
+            lines = output_lines(output.data, is_cut=is_cut) or (_said("it printed nothing"),)
+            footer = f"{'the end of ' * is_cut}{fmt.size(output.size)}"
+        self.output.show(Shown("Output"), lines, footer=(fmt.said(footer, "dim"),) * bool(footer))
+
+    @on(TablePane.Moved)
+    def _run_moved(self) -> None:
+        room = self.room_app.room
+        self._fill_page(room.fleet, room.now())
+        self._wake.set()
+
+    def on_screen_resume(self) -> None:
+        """Read on; what came in is drawn as on any screen."""
+        self._wake.set()
+
+    # What is selected
+
+    @property
+    def run_here(self) -> Run | None:
+        """The run under the cursor."""
+        return self.room_app.room.fleet.runs.get(cast("str", self.table.cursor_key))
+
+    def selected(self) -> Place:
+        """Return the process that the run under the cursor became."""
+        run = self.run_here
+        process = process_of(self.room_app.room.fleet, run) if run is not None else None
+        return process.key if process is not None else None
+
+    def targets(self) -> tuple[expand.Place, ...]:
+        """Return the processes of the marked runs, else of the one under the cursor."""
+        return tuple(self._processes(self.table.chosen_keys))
+
+    def rows_shown(self) -> tuple[expand.Place, ...]:
+        """Return the processes of all runs that are shown."""
+        return tuple(self._processes(row.key for row in self.table.rows))
+
+    def _processes(self, keys: Iterable[object]) -> Iterator[expand.Place]:
+        fleet = self.room_app.room.fleet
+        for key in keys:
+            run = fleet.runs.get(cast("str", key))
+            process = process_of(fleet, run) if run is not None else None
+            if process is not None:
+                yield process.key
+
+    # Keys
+
+    def commands(self) -> Iterator[str]:
+        """Return the names of the keys that do something to the run under the cursor."""
+        run = self.run_here
+        if run is None:
+            return
+        if run.spec and self.room_app.can_launch:
+            yield from ("duplicate", "run_again")
+        if run.attach and not run.is_over:
+            yield "attach"
+        if run.command_line:
+            yield "copy"
+        if run.spec:
+            yield "copy_launch"
+
+    def open(self, pane: TablePane, key: object) -> None:
+        """Go to the tasks of a run; where there are none, to its page."""
+        del pane
+        fleet = self.room_app.room.fleet
+        run = fleet.runs.get(cast("str", key))
+        way = way_to_tasks(fleet, run) if run is not None else None
+        if way is not None:
+            self.room_app.go(way)
+        else:
+            self.enter(self.panes.index(self.page))
+
+    def action_duplicate(self) -> None:
+        """Edit the spec of the run under the cursor."""
+        launches, run = self.room_app.launches, self.run_here
+        if launches is None:
+            self.room_app.say_no_launch()
+        elif run is not None:
+            launches.duplicate(run)
+
+    def action_run_again(self) -> None:
+        """Go to the plan of the run under the cursor, as it was."""
+        launches, run = self.room_app.launches, self.run_here
+        if launches is None:
+            self.room_app.say_no_launch()
+        elif run is not None:
+            launches.again(run)
+
+    def action_copy(self) -> None:
+        """Send the exact command of Inspect to the clipboard."""
+        run = self.run_here
+        if run is None or not run.command_line:
+            self.room_app.say("there is nothing to copy here", "look")
+        else:
+            self._copy(shown(inspect_command(run), _COMMAND), "command", run)
+
+    def action_copy_launch(self) -> None:
+        """Send the command that launches the same spec to the clipboard."""
+        run = self.run_here
+        if run is None or not run.spec:
+            self.room_app.say("its spec is not known here", "look")
+        else:
+            self._copy(shown_lines(launch_command(run), _SPEC), "launch command", run)
+
+    def _copy(self, text: Shown, what: str, run: Run) -> None:
+        self.room_app.send_to_clipboard(text, what)
+        if not run.is_ours:
+            self.room_app.say("somebody else wrote it: read it before you run it", "look")
+
+    def action_attach(self) -> None:
+        """Attach to the display of the run under the cursor."""
+        run = self.run_here
+        if run is None or not run.attach:
+            self.room_app.say("it has no display of its own: its engine is none of tmux", "look")
+        else:
+            self.room_app.attach(run)
+
+
+def _said(words: str, tone: Tone = "dim") -> TextLine:
+    return (Span(shown(words, 400), tone),)
