@@ -154,6 +154,7 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
         self.call_after_refresh(self._run_room)
 
     def _run_room(self) -> None:
+        self.say_title(title(self.room.fleet))
         self.run_worker(self.room.run(), name="the room", exit_on_error=False, exclusive=False)
         self.run_levers()
 

@@ -9,7 +9,7 @@ import pytest
 import tui.main
 from core.errors import LinkRefused, UsageWrong
 from core.ids import MachineName
-from tests.support.commands import EVALROOM, Home, machine
+from tests.support.commands import EVALROOM, Home
 from tests.support.evals import wait_until
 from tui.endings import cause_of
 from tui.main import main
@@ -81,7 +81,7 @@ def test_an_error_inside_groups_is_the_one_that_is_told(
 def test_a_signal_ends_a_watch_at_once_and_leaves_nothing(
     home: Home, number: signal.Signals, status: int
 ) -> None:
-    home.configure(machine("here"))
+    home.watch_here(home.folder / "d")
     child = home.start("watch", "--json", err=subprocess.PIPE)
     assert child.stdout is not None
     assert child.stderr is not None
@@ -103,7 +103,7 @@ def children_of(pid: int) -> list[int]:
 
 @pytest.mark.parametrize("words", ["status", "status --json", "config show", "probe", "--version"])
 def test_a_pipe_whose_reader_went_away_is_no_error(home: Home, words: str) -> None:
-    home.configure(machine("here"))
+    home.watch_here(home.folder / "d")
     reader, writer = os.pipe()
     os.close(reader)
     try:
@@ -118,7 +118,7 @@ def test_a_pipe_whose_reader_went_away_is_no_error(home: Home, words: str) -> No
 
 
 def test_a_watch_ends_when_its_reader_goes_away(home: Home) -> None:
-    home.configure(machine("here"))
+    home.watch_here(home.folder / "d")
     child = home.start("watch", "--json", err=subprocess.PIPE)
     assert child.stdout is not None
     assert child.stderr is not None

@@ -150,7 +150,7 @@ def test_hostile_text_of_an_eval_reaches_the_output_harmless(
 
 
 def test_a_machine_that_is_down_says_so_and_the_rest_is_shown(home: Home) -> None:
-    home.configure(machine("here") + machine("broken", command=["false"]))
+    home.configure(machine("here", home.folder / "d") + machine("broken", command=["false"]))
     ran = home.run("status", "--json", "--timeout", "20")
     assert ran.status == 0
     here, broken = ran.json["machines"]
@@ -176,7 +176,7 @@ def test_no_machine_that_answers_is_exit_3(home: Home) -> None:
 
 
 def test_machines_tell_their_tools(home: Home) -> None:
-    home.configure(machine("here"))
+    home.watch_here(home.folder / "d")
     [row] = home.run("machines", "--json").json["machines"]
     assert row["probe"]["pid"] > 0
     assert row["facts"]["cpus"] == os.cpu_count()
@@ -187,7 +187,7 @@ def test_machines_tell_their_tools(home: Home) -> None:
 
 
 def test_a_watch_tells_an_eval_from_its_start_to_its_end(home: Home, evals: Evals) -> None:
-    one = evals.start("turns", args={"samples": 2, "turns": 12, "sleep": 0.5})
+    one = evals.start("turns", args={"samples": 2, "turns": 12, "sleep": 0.3})
     home.watch_here(one.data_dir)
     child = home.start("watch", "--json", "--for", "55")
     assert child.stdout is not None

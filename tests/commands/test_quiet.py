@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.support.commands import Home, machine
+from tests.support.commands import Home
 from tests.support.terminal import Terminal
 
 NOISY = """
@@ -42,7 +42,7 @@ COMMAND = [sys.executable, "-c", NOISY]
 
 @pytest.mark.timeout(90)
 def test_nothing_that_a_library_logs_is_written_to_the_terminal(home: Home) -> None:
-    home.configure(machine("here"))
+    home.watch_here(home.folder / "d")
     terminal = Terminal(COMMAND, env=home.env, cwd=home.folder)
     try:
         terminal.until("here")
@@ -60,7 +60,7 @@ def test_nothing_that_a_library_logs_is_written_to_the_terminal(home: Home) -> N
 
 
 def test_nothing_that_a_library_logs_is_among_what_a_command_prints(home: Home) -> None:
-    home.configure(machine("here"))
+    home.watch_here(home.folder / "d")
     ran = subprocess.run(
         [*COMMAND, "status", "--json"],
         env={**os.environ, **home.env},

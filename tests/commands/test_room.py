@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.replay import write_recording
-from tests.support.commands import EVALROOM, Home, machine
+from tests.support.commands import EVALROOM, Home
 from tests.support.evals import wait_until
 from tests.support.fleets import link, named, process_seen, task_row, tasks_seen
 from tests.support.terminal import Terminal
@@ -43,7 +43,7 @@ def kept(history: sqlite3.Connection) -> bool:
 
 @pytest.mark.timeout(90)
 def test_the_room_keeps_its_history_and_its_view_for_the_operator_alone(home: Home) -> None:
-    home.configure(machine("here"))
+    home.watch_here(home.folder / "d")
     share = home.folder / ".local" / "share" / "evalroom"
     for _ in range(2):
         with opened(home) as terminal:
@@ -64,7 +64,7 @@ def test_the_room_keeps_its_history_and_its_view_for_the_operator_alone(home: Ho
 
 @pytest.mark.timeout(90)
 def test_the_room_opens_although_its_history_is_of_a_newer_evalroom(home: Home) -> None:
-    home.configure(machine("here"))
+    home.watch_here(home.folder / "d")
     file = home.folder / ".local" / "share" / "evalroom" / "history.sqlite3"
     file.parent.mkdir(mode=0o700, parents=True)
     with sqlite3.connect(file) as raw:
@@ -80,7 +80,7 @@ def test_the_room_opens_although_its_history_is_of_a_newer_evalroom(home: Home) 
 
 @pytest.mark.timeout(90)
 def test_the_room_opens_at_once_although_another_program_holds_its_history(home: Home) -> None:
-    home.configure(machine("here"))
+    home.watch_here(home.folder / "d")
     file = home.folder / ".local" / "share" / "evalroom" / "history.sqlite3"
     file.parent.mkdir(mode=0o700, parents=True)
     with closing(sqlite3.connect(file, isolation_level=None)) as raw:
@@ -100,7 +100,7 @@ def test_the_room_says_that_an_unusable_history_was_moved_aside(home: Home) -> N
     file = home.folder / ".local" / "share" / "evalroom" / "history.sqlite3"
     file.parent.mkdir(mode=0o700, parents=True)
     file.write_bytes(b"garbage" * 1_000)
-    home.configure(machine("here"))
+    home.watch_here(home.folder / "d")
     with opened(home) as terminal:
         terminal.until("unusable", 30)
         assert leave(terminal) == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.rooms import home_env
-from tests.support.evals import Evals, short_folder
+from tests.support.evals import Eval, Evals, short_folder
 from tests.support.tmux import Tmux, in_tmux
 
 EVALROOM = (sys.executable, "-m", "tui")
@@ -27,42 +27,49 @@ def _env(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize(("columns", "lines"), [(200, 50), (80, 24)])
-def test_an_operator_finds_a_sample_and_leaves(evals: Evals, columns: int, lines: int) -> None:
+def test_an_operator_finds_a_sample_and_leaves_on_a_large_terminal_and_a_small_one(
+    evals: Evals,
+) -> None:
     one = evals.start("turns", args={"samples": 8, "turns": 200, "sleep": 0.5})
-    with short_folder() as folder:
-        command = [*EVALROOM, "--config", str(_config(folder, one.data_dir))]
-        with in_tmux(folder, command, columns=columns, lines=lines, env=_env(folder)) as tmux:
-            tmux.until("Machines")
-            one.wait_ready()
-            tmux.keys("2")
-            _filter_to(tmux, one.folder.parent.name, "turns")  # other evals may run here too
-            tmux.keys("Enter")
-            tmux.until("Progress")
-            tmux.keys("1")
-            tmux.until("mock/talker")
-            tmux.keys("Escape")
-            tmux.until("Findings")
-            tmux.keys("3")
-            tmux.until("s001")
-            _filter_to(tmux, "s003", "s003")
-            tmux.until(lambda screen: "s001" not in screen)
-            tmux.keys("Enter")
-            tmux.until("s003 epoch 1")
-            tmux.keys("?")
-            tmux.until("One row down")
-            tmux.keys("Escape")
-            tmux.until("s003 epoch 1")
-            tmux.keys("Escape")
-            tmux.until("Findings")
-            assert "running" in tmux.title()
-            one.kill()
-            tmux.keys("4")
-            tmux.until(lambda screen: "ended" in screen or "gone" in screen)
-            tmux.keys("q")
-            _leave(tmux)
-            tmux.until_gone()
-    assert _probes_of(folder) == []
+    for columns, lines in ((200, 50), (80, 24)):
+        with short_folder() as folder:
+            command = [*EVALROOM, "--config", str(_config(folder, one.data_dir))]
+            with in_tmux(folder, command, columns=columns, lines=lines, env=_env(folder)) as tmux:
+                _finds_a_sample(tmux, one)
+                if lines == 24:
+                    one.kill()
+                    tmux.keys("4")
+                    tmux.until(lambda screen: "ended" in screen or "gone" in screen)
+                tmux.keys("q")
+                _leave(tmux)
+                tmux.until_gone()
+        assert _probes_of(folder) == []
+
+
+def _finds_a_sample(tmux: Tmux, one: Eval) -> None:
+    tmux.until("Machines")
+    one.wait_ready()
+    tmux.keys("2")
+    _filter_to(tmux, one.folder.parent.name, "turns")
+    tmux.keys("Enter")
+    tmux.until("Progress")
+    tmux.keys("1")
+    tmux.until("mock/talker")
+    tmux.keys("Escape")
+    tmux.until("Findings")
+    tmux.keys("3")
+    tmux.until("s001")
+    _filter_to(tmux, "s003", "s003")
+    tmux.until(lambda screen: "s001" not in screen)
+    tmux.keys("Enter")
+    tmux.until("s003 epoch 1")
+    tmux.keys("?")
+    tmux.until("One row down")
+    tmux.keys("Escape")
+    tmux.until("s003 epoch 1")
+    tmux.keys("Escape")
+    tmux.until("Findings")
+    assert "running" in tmux.title()
 
 
 def _filter_to(tmux: Tmux, text: str, shown: str) -> None:
@@ -99,8 +106,7 @@ def test_the_embedded_default_opens_the_room_and_cleans_up() -> None:
         env = {**_env(folder), "TMPDIR": str(folder)}
         command = [*EVALROOM, "demo", "--seconds", "60"]
         with in_tmux(folder, command, columns=120, lines=40, env=env) as tmux:
-            tmux.until("evalroom/archive", 60)
-            tmux.until("Samples of evalroom")
+            tmux.until("Samples of evalroom/sums", 60)
             demos = list(folder.glob("evalroom-demo-*"))
             assert demos, "the demo keeps its files in a folder of its own"
             tmux.keys("q")

@@ -1,4 +1,4 @@
-"""A clock that a test sets."""
+"""Clocks that a test sets."""
 
 import time
 from dataclasses import dataclass
@@ -21,3 +21,21 @@ class RealClock:
 
     def now(self) -> float:
         return time.time()
+
+
+class HeldClock:
+    """The clock of dialogs that are to be seen first: it goes on only as a test says."""
+
+    def __init__(self) -> None:
+        self._now = 1_000.0
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def go_on(self, seconds: float = 1.0) -> None:
+        """Let so much time pass at once."""
+        self._now += seconds
+
+
+LOOKING = HeldClock()
+"""Held in place of the real one: `tests.support.rest`."""

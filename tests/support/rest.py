@@ -13,6 +13,7 @@ import pytest
 from textual import app, pilot
 from textual._context import active_app
 
+from tests.support.clocks import LOOKING
 from tui.dialogs import seen_first
 
 _LONGEST = 2.0
@@ -32,23 +33,6 @@ async def rest(*_: float) -> None:
             room.screen._on_timer_update()  # pyright: ignore[reportPrivateUsage] - it draws
         if not ready:
             return
-
-
-class HeldClock:
-    """The clock of dialogs that are to be seen first: it goes on only as a test says."""
-
-    def __init__(self) -> None:
-        self._now = 1_000.0
-
-    def monotonic(self) -> float:
-        return self._now
-
-    def go_on(self, seconds: float = 1.0) -> None:
-        """Let so much time pass at once."""
-        self._now += seconds
-
-
-LOOKING = HeldClock()
 
 
 @pytest.fixture(scope="session", autouse=True)

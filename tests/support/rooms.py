@@ -28,6 +28,7 @@ from core.model.machine import LinkState
 from core.model.sample import Activity, Sample, SampleCounts, ToolCall
 from core.model.task import ProgressPoint
 from core.ports import Reply, Show, SignIn
+from tests.support.clocks import LOOKING
 from tests.support.fleets import (
     H1,
     H2,
@@ -45,7 +46,6 @@ from tests.support.fleets import (
     task_row,
     tasks_seen,
 )
-from tests.support.rest import LOOKING
 from tui.app import RoomApp
 from tui.dialogs.seen_first import SeenFirst
 

@@ -87,10 +87,14 @@ class Terminal:
         sought = wanted.encode() if isinstance(wanted, str) else wanted
         began = time.monotonic()
         while sought not in self.output:
-            if time.monotonic() - began > seconds:
+            if time.monotonic() - began > seconds or self.has_ended():
                 raise TimeoutError(f"{wanted!r} was not written; last: {self.output[-2000:]!r}")
             self.read(0.05)
         return time.monotonic() - began
+
+    def has_ended(self) -> bool:
+        """Whether the program ended, with all it wrote read."""
+        return self.process.poll() is not None and not self.read(0.05)
 
     def drain(self, seconds: float) -> int:
         """Read everything for `seconds`; return how many bytes came."""

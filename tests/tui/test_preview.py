@@ -11,8 +11,8 @@ from core.act.order import OrderState, Outcome
 from core.act.preview import Preview, Withheld
 from core.act.refusals import Refusal
 from core.ids import TaskKey
+from tests.support.clocks import LOOKING
 from tests.support.fleets import H1, H2, named, task_key
-from tests.support.rest import LOOKING
 from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, screen_text, shows
 from tests.support.told_acting import ToldActing
 from tui.app import RoomApp

@@ -88,7 +88,7 @@ def test_hostile_text_of_every_field_reaches_the_terminal_harmless() -> None:
             "\r",
         ):
             terminal.type(key)
-            terminal.settle()
+            terminal.settle(0.1)
         wait_for_end(terminal, 10)
         output = bytes(terminal.output)
     assert b"EVILTITLE" in output, "the text itself is shown"
