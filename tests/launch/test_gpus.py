@@ -1,7 +1,11 @@
 """Which GPUs are free, by what is known of a machine."""
 
+import subprocess
+from dataclasses import replace
+
 from core.launch.gpus import Reservation, free, lock_name, why_not
 from core.model.machine import Gpu, GpuProcess
+from tests.support.specs import LOCAL, plan, spec
 
 A = Gpu(index=0, uuid="GPU-aa")
 B = Gpu(index=1, uuid="GPU-bb", pids=(GpuProcess(pid=41), GpuProcess(pid=42)))
@@ -26,3 +30,20 @@ def test_what_keeps_a_gpu_is_told() -> None:
     assert why_not(C, held) == "is lost"
     assert "MIG" in (why_not(D, held) or "")
     assert why_not(E, held) is None
+
+
+def test_a_run_with_gpus_is_started_by_what_holds_them() -> None:
+    machine = replace(LOCAL, gpu_locks="~/it's $(x)", python="echo")
+    one = plan(spec("gpus = 2"), machine=machine)
+    assert "gpu_holder.py" in one.files
+    assert "gpu_holder.py" not in plan(spec()).files
+    line = one.script[one.script.index("'echo' -I") : one.script.index(" >launch.json.part")]
+    said = subprocess.run(
+        ["sh", "-c", line], env={"HOME": "/home/ada", "PATH": "/usr/bin:/bin"},
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert said.startswith(
+        f"-I gpu_holder.py 2 /home/ada/it's $(x) keep {one.run} echo -I -c import json"
+    )
+    assert "export EVALROOM_RUN" not in one.script
+    assert one.variables["EVALROOM_RUN"] == one.run

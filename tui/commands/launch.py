@@ -17,6 +17,7 @@ from core.text import shown, shown_lines
 from tui.commands.printing import print_json, print_lines
 
 _SCRIPT_LIMIT = 200_000
+_WHICH = ", reserved when it starts: CUDA_VISIBLE_DEVICES says which"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +88,7 @@ def plan_lines(plan: RunPlan) -> list[str]:
         ("at worst", plan.worst.says),
         ("python", shown(plan.python) if plan.python else "uv gets Inspect, and what it needs"),
         ("engine", spec.engine),
-        ("gpus", str(spec.gpus)),
+        ("gpus", f"{spec.gpus}{_WHICH if spec.gpus else ''}"),
         *([("code", _code(plan))] if spec.code else []),
         ("folder", plan.directory),
         ("logs", shown(plan.log_dir)),
