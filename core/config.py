@@ -10,6 +10,8 @@ from core.model.machine import LinkKind
 
 Phase = Literal["spin-up", "ramping", "steady", "near the end", "trouble", "focused"]
 """Where a task stands, for how often it is looked at."""
+AttachWay = Literal["window", "switch"]
+"""Inside tmux, what is attached to gets a window of its own, or takes the client's place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +81,17 @@ class WatchConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenConfig:
-    """The `[screen]` table."""
+    """The `[screen]` table.
+
+    Attributes:
+        attach: Inside tmux, how a run of this computer is attached to.
+    """
 
     theme: Literal["dark", "light"] = "dark"
     ascii: bool = False
     mouse: bool = False
     clipboard_limit: int = 74_994
+    attach: AttachWay = "window"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

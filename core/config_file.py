@@ -284,6 +284,7 @@ _SCREEN: Mapping[str, rules.Rule] = {
     "ascii": rules.flag,
     "mouse": rules.flag,
     "clipboard_limit": rules.whole(0, 10_000_000),
+    "attach": rules.one_of("window", "switch"),
 }
 _STORAGE: Mapping[str, rules.Rule] = {"limit_mib": rules.whole(8, 1_048_576)}
 

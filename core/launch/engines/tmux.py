@@ -29,7 +29,7 @@ LINES_KEPT = 10_000
 NO_TMUX = 69
 """The exit status where there is no tmux."""
 
-_HINT = " C-b d goes back; the eval runs on "
+_HINT = " C-b d goes back (within a tmux: C-b C-b d); the eval runs on "
 
 
 class TmuxEngine:
@@ -140,6 +140,7 @@ start() {{
         set-option -g default-terminal screen-256color \\; \\
         set-option -g history-limit {lines} \\; \\
         set-option -g status-left-length 80 \\; \\
+        set-option -g status-right-length 80 \\; \\
         set-option -g status-right {hint} \\; \\
         set-window-option -g remain-on-exit on \\; \\
         new-session -d -s "$session" {size} \\

@@ -1,0 +1,76 @@
+"""How a terminal is opened, by what the room runs in; the stories do it in a real tmux."""
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from core.config import AttachWay, MachineConfig
+from core.ids import MachineName
+from core.launch.engines.tmux_sessions import attach_words
+from tests.support.attaching_room import RUN, BeatingRoom
+from tests.support.rooms import app_on, shows
+from tui.attaching import Attaching, Opening, opening
+
+HERE = MachineConfig(name=MachineName("here"), link="command")
+FAR = MachineConfig(name=MachineName("far"))
+WORDS = attach_words("smoke-x")
+INSIDE = {"TMUX": "/tmp/it's/default,12,3", "TMUX_TMPDIR": "/tmp/it's"}
+
+
+def _opening(
+    machine: MachineConfig, environ: Mapping[str, str], way: AttachWay = "window"
+) -> Opening:
+    return opening(
+        machine, WORDS, title="a 'run'; #{x}", leave="C-b d", environ=environ, way=way
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["window", "switch"])
+def test_without_tmux_the_terminal_is_lent(way: AttachWay) -> None:
+    assert _opening(HERE, {}, way) == Opening(words=WORDS, is_lent=True, note="C-b d")
+    assert _opening(FAR, {"TMUX": ""}, way).words[:3] == ("ssh", "-t", "far")
+
+
+@pytest.mark.parametrize("machine", [HERE, FAR])
+def test_a_window_has_a_plain_name_and_no_tmux_around_it(machine: MachineConfig) -> None:
+    found = _opening(machine, INSIDE)
+    assert found.words[:4] == ("tmux", "new-window", "-n", "a--run-----x-")
+    assert found.words[4:6] == ("/bin/sh", "-c")
+    assert not found.words[6].endswith(";")  # a tmux would begin its next command there
+    assert "press C-b twice" in found.note
+    told = replace(found, words=_run(found.words[6])).words
+    assert told[:2] == ("unset", "/tmp/it's")
+    assert told[2:] in {WORDS, ("ssh", "-t", "far", told[-1])}
+
+
+def _run(script: str) -> tuple[str, ...]:
+    """Return what the shell in a new window runs: TMUX, its folder, and the words."""
+    told = 'printf "%s\\n" "${TMUX-unset}" "$TMUX_TMPDIR"; printf "%s\\n"'
+    for program in ("tmux", "ssh"):
+        script = script.replace(f"'{program}' ", f"{told} '{program}' ", 1)
+    done = subprocess.run(
+        ["/bin/sh", "-c", script], env={"TMUX": "x"}, capture_output=True, text=True, check=True
+    )
+    return tuple(done.stdout.splitlines())
+
+
+def test_only_what_is_here_takes_the_place_of_the_rooms_tmux() -> None:
+    found = _opening(HERE, INSIDE, "switch")
+    assert found.words[:3] == ("tmux", "detach-client", "-E")
+    assert found.words[3].endswith("'-S' '/tmp/it'\\''s/default' 'attach-session' '-t' '$3'")
+    assert _opening(FAR, INSIDE, "switch").words[1] == "new-window"
+
+
+async def test_what_can_not_be_opened_is_said() -> None:
+    app = app_on(BeatingRoom(None))
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        attaching = Attaching(app, [HERE], way="window", environ={})
+        for machine, words, said in (
+            (FAR, WORDS, "names no machine of this run"),
+            (HERE, (), "nothing to attach to"),
+            (HERE, ("a\0b",), "NUL character"),
+        ):
+            attaching.open(machine.name, words, title=RUN, leave="")
+            await shows(pilot, said)
