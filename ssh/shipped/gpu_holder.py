@@ -197,22 +197,29 @@ def orphans():
 def lock_folder(given):
     """The folder of the reservations, made where it is not there."""
     for folder in (given,) if given else (SHARED, OWN):
-        folder, before = os.path.expanduser(folder), os.umask(0)
+        folder, is_own = os.path.expanduser(folder), folder == OWN
         try:
-            if folder == os.path.expanduser(OWN):
-                os.makedirs(folder, mode=0o700, exist_ok=True)
+            if is_own:
+                os.makedirs(folder, 0o700, exist_ok=True)
             else:
-                os.mkdir(folder, 0o1777)
+                for_all(os.mkdir, folder, 0o1777)
         except OSError as error:
             if error.errno != errno.EEXIST and given:
                 raise Refused("%s can't be made: %s" % (folder, error.strerror)) from None
-        finally:
-            os.umask(before)
         # A link in a folder of everybody leads anywhere; one that the config names is meant.
         is_folder = os.path.isdir(folder) and (given or not os.path.islink(folder))
         if is_folder and os.access(folder, os.W_OK | os.X_OK):
             return folder
     raise Refused("GPUs can't be reserved: %s is no folder that can be written" % folder)
+
+
+def for_all(make, *given):
+    """Make something with the mode that is given, whatever the umask."""
+    before = os.umask(0)
+    try:
+        return make(*given)
+    finally:
+        os.umask(before)
 
 
 def opened(path):
@@ -223,13 +230,10 @@ def opened(path):
             # Not O_CREAT at once: Linux refuses that for another's file in a folder of everybody.
             fd = os.open(path, flags)
         except FileNotFoundError:
-            before = os.umask(0)
             try:
-                fd = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666)
+                fd = for_all(os.open, path, flags | os.O_CREAT | os.O_EXCL, 0o666)
             except FileExistsError:
                 continue
-            finally:
-                os.umask(before)
         if stat.S_ISREG(os.fstat(fd).st_mode):
             return fd
         os.close(fd)

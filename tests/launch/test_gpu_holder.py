@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 
-from core.launch.gpus import NO_GPUS
+from core.launch.gpus import NO_GPUS, OWN, SHARED
 from core.launch.script import GPU_HOLDER
 from tests.support.evals import short_folder, wait_until
 from tests.support.gpus import (
@@ -247,6 +247,32 @@ def test_a_folder_that_can_not_be_used_is_told(gpus: Gpus) -> None:
     refused = gpus.ran(1)
     assert refused.status == NO_GPUS
     assert refused.err.startswith("evalroom: GPUs can't be reserved: ")
+
+
+def test_where_the_shared_folder_is_none_the_accounts_own_is_used(
+    gpus: Gpus, ended: list[Ran]
+) -> None:
+    usual, own = gpus.folder / "usual.py", gpus.folder / "home" / "gpus"
+    usual.write_text(
+        HOLDER.read_text()
+        .replace(f'SHARED = "{SHARED}"', f'SHARED = "{gpus.locks}"')
+        .replace(f'OWN = "{OWN}"', f'OWN = "{own}"')
+    )
+
+    def ran() -> Ran:
+        words = gpus.words(1, holder=usual)
+        words[words.index(str(gpus.locks))] = ""
+        ended.append(one := gpus.end_of(gpus.start(words)))
+        return one
+
+    assert ran().given == "GPU-aa"
+    assert stat.S_IMODE(gpus.locks.stat().st_mode) == 0o1777
+    assert not own.exists()
+    gpus.locks.rename(gpus.folder / "elsewhere")
+    gpus.locks.symlink_to(gpus.folder / "elsewhere")  # whoever laid it there
+    assert ran().given == "GPU-aa"
+    assert stat.S_IMODE(own.stat().st_mode) == 0o700
+    assert not stat.S_IMODE(own.parent.stat().st_mode) & 0o022
 
 
 def test_accounts_share_the_folder_and_never_a_gpu(gpus: Gpus, ended: list[Ran]) -> None:
