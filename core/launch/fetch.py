@@ -118,6 +118,8 @@ async def _send(
         at = count(answer, "wants")
         if at is None:
             return answer
+        if not 0 <= at <= file.size:
+            raise RequestFailed(f"{machine} wants uv from a place that it has not")
         tell(f"uv goes to {machine}: {size(min(at, file.size))} of {size(file.size)}")
         body = await asyncio.to_thread(_piece, file, at)
         given = {"least": LEAST_UV, "offer": _offer(file), "at": at}
@@ -170,6 +172,7 @@ async def checkout(
         "directory": directory or plan.directory,
         "repository": code.repository,
         "ref": code.ref,
+        **environment(plan),
     }
     secrets = {} if token is None else {"token": token}
     answer = await do(worker, plan.machine, "checkout", given, seconds=CODE, secrets=secrets)

@@ -514,6 +514,7 @@ class Checkout:
     def __init__(self, part, given, until, lock):
         self.part, self.until, self.lock = part, until, lock
         self.url, self.ref = given["repository"], given.get("ref")
+        self.given_env = given.get("env", {})
         self.token = secrets.get("token")
         self.git = shutil.which("git")
         if self.git is None:
@@ -606,7 +607,10 @@ class Checkout:
             return 0
         words = ["submodule", "--quiet", "update", "--init", "--recursive"]
         if self.ran(*words, "--depth=1").status != 0:  # not every server gives one commit alone
-            self.must(*words)
+            told = self.ran(*words)
+            if told.status != 0:
+                what = "%s, or one within it" % self.url
+                raise why_no_code(what, told.err, self.token is not None)
         told = self.must("submodule", "status", "--recursive")
         return len(told.out.splitlines())
 
@@ -646,13 +650,16 @@ class Checkout:
         return [word for each in settings for word in ("-c", each)]
 
     def env(self):
-        keep = ("GIT_SSL_CAINFO", "GIT_SSL_CAPATH")
+        certificates = ("GIT_SSL_CAINFO", "GIT_SSL_CAPATH")
         drop = ("DISPLAY", "WAYLAND_DISPLAY", "SSH_ASKPASS", "BASH_ENV", "ENV")
         env = {
             name: value
             for name, value in os.environ.items()
-            if name in keep or not (name.startswith("GIT_") or name in drop)
+            if name in certificates or not (name.startswith("GIT_") or name in drop)
         }
+        for name, value in self.given_env.items():
+            if name in certificates or name.lower().endswith("_proxy"):
+                env[name] = value
         ssh = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15"
         env.update(
             GIT_CONFIG_NOSYSTEM="1",
@@ -679,7 +686,8 @@ class Checkout:
 
 def why_no_code(url, said, has_token):
     """What git's words mean, as a sentence."""
-    last = short(re.sub(r"(?m)^(?:remote: )?\s*$", "", said))
+    first = re.search(r"(?im)^(?:remote: )?(?:fatal|error|ssh)\b.*", said)
+    cause = short(first.group(0) if first else said)
 
     def is_said(*texts):
         return any(re.search(text, said) for text in texts)
@@ -692,7 +700,7 @@ def why_no_code(url, said, has_token):
             "have its owner give it to you, or name it as a directory: code = ...",
         )
     if is_said("transport '.*' not allowed", "protocol '.*' is not supported"):
-        return CannotDo("%s is reached by a protocol that is not allowed: %s" % (url, last))
+        return CannotDo("%s is reached by a protocol that is not allowed: %s" % (url, cause))
     if is_said("cannot run ssh", "ssh: (command )?not found"):
         return CannotDo("there is no ssh on that machine, by which %s is reached" % url)
     if is_said("Host key verification failed"):
@@ -721,16 +729,16 @@ def why_no_code(url, said, has_token):
         "not found", "does not exist", "does not appear to be a git repo", "returned error: 404",
         "No such file or directory",
     ):  # fmt: skip
-        return CannotDo("there is no repository at %s: %s" % (url, last), "look at `code`")
+        return CannotDo("there is no repository at %s: %s" % (url, cause), "look at `code`")
     if is_said(
         "Could not resolve", "Connection (refused|reset|timed out|closed)", "Failed to connect",
         "Could not connect", "Couldn't connect", "unreachable", "No route to host", "too slow",
         "timed out", "early EOF", "hung up", "RPC failed", "(SSL|TLS)", "certificate",
     ):  # fmt: skip
         return CannotDo(
-            "that machine can't reach %s: %s" % (url, last), "look at its network, then try again"
+            "that machine can't reach %s: %s" % (url, cause), "look at its network, then try again"
         )
-    return CannotDo("git did not fetch %s: %s" % (url, last or "it says nothing"))
+    return CannotDo("git did not fetch %s: %s" % (url, cause or "it says nothing"))
 
 
 # -- what a task needs while there is a network
@@ -926,9 +934,11 @@ def main():
         answer = {"failed": "%s: %s" % (asked["verb"], error)}
     except Exception as error:  # its text could hold anything, a secret too
         answer = {"failed": "%s did not work: %s" % (asked["verb"], type(error).__name__)}
-    sys.stdout.write(json.dumps(without_secrets(answer)) + "\n")
-    sys.stdout.flush()
-    os._exit(0)  # the thread that waits for the end of the input does not hold us up
+    try:
+        sys.stdout.write(json.dumps(without_secrets(answer)) + "\n")
+        sys.stdout.flush()
+    finally:
+        os._exit(0)  # the thread that waits for the end of the input does not hold us up
 
 
 if __name__ == "__main__":

@@ -102,6 +102,9 @@ async def test_repositories_within_come_too_and_large_files_are_told(
     with serving(folder / "served") as server:
         asked = planned(server.url("code"))
         got = await fetch.checkout(hands, asked, token=None)
+        (folder / "served" / "within").rename(folder / "gone")
+        said = await refused(hands, planned(server.url("code")))
+        assert f"{server.url('code')}, or one within it: fatal: repository" in said
     assert (code_of(hands, asked) / "sub" / "inner.py").read_text() == "Y = 2\n"
     assert "Git LFS" in got.note
 
