@@ -55,6 +55,11 @@ class Paths:
         return self.data / "secrets.json"
 
     @property
+    def launch_drafts(self) -> Path:
+        """What was typed into the launch form and not launched yet."""
+        return self.state / "launches.json"
+
+    @property
     def view_state(self) -> Path:
         """The last view."""
         return self.state / "view.json"

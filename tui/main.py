@@ -72,7 +72,7 @@ def _run(argv: Sequence[str]) -> int:  # noqa: C901, PLR0911, PLR0912 - one case
             return asyncio.run(_room(_read_config(words), words))
         case "act" | "config-set" | "undo":
             return run_loop(_act(words))
-        case "launch" | "runs" | "run" | "output" | "templates":
+        case "launch" | "runs" | "run" | "output" | "sessions" | "templates":
             return _launch(words)
         case "secrets":
             return _secrets(words)
@@ -315,6 +315,7 @@ async def _room(config: "Config", words: Words) -> int:
                 desk.begin()
                 await _load_screens()
             from tui import app as screens  # noqa: PLC0415
+            from tui.fitting import fit  # noqa: PLC0415
 
             app = screens.RoomApp(
                 desk,
@@ -325,7 +326,7 @@ async def _room(config: "Config", words: Words) -> int:
                 leaving=words.leaving or screens.LEAVING,
                 acting=lambda: acting_of(desk, history),
             )
-            app.make_guiding = lambda acting: guiding_of(desk, acting, history)
+            fit(app, desk, config, history, places)
             apps.append(app)
             if history.keeping is None:
                 app.notice = shown("nothing is kept")  # for as long as the room is open

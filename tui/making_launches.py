@@ -58,8 +58,7 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "Launches
 
         machines = {each.name: each for each in config.machines}
         plans = [
-            [plan_on(each, machines[name], around) for name in each.candidates]
-            for each in launches
+            [plan_on(each, machines[name], around) for name in each.candidates] for each in launches
         ]
         names = await secrets.names()
         return await choose(desk, plans, machines, lambda: desk.fleet, secrets=names, tell=tell)
