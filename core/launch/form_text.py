@@ -6,6 +6,7 @@ quotes on its way back, so that a spec comes through the form as it was.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -65,7 +66,7 @@ def _parts(typed: str) -> Iterator[str]:
             is_end = char == quote and not is_escaped
             is_escaped = char == "\\" and quote == '"' and not is_escaped
             quote = "" if is_end else quote
-        elif char in _QUOTES and before in ",=[{":
+        elif char in _QUOTES and before in ",=[{:":
             quote = char
         elif char in _OPENS:
             depth += 1
@@ -98,7 +99,12 @@ def _word_text(value: Any) -> str:
 def _item_text(value: Any) -> str:
     """Return a word as one of several."""
     text = _word_text(value)
-    return text if text.startswith('"') or items_of(text) == [text] else value_text(text)
+    return text if text.startswith('"') or _stands_among_others(text) else value_text(text)
+
+
+def _stands_among_others(text: str) -> bool:
+    """Whether text is one of several without quotes, whatever stands beside it."""
+    return text[:1] not in _OPENS and items_of(f"x, {text}, x") == ["x", text, "x"]
 
 
 def _value(typed: str) -> Any:
@@ -117,7 +123,7 @@ def _value_text(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
-        is_plain = _value(value) == value and items_of(value) == [value]
+        is_plain = _value(value) == value and _stands_among_others(value)
         return value if is_plain and value.isprintable() and "=" not in value else value_text(value)
     try:
         return value_text(value)
@@ -157,18 +163,27 @@ def _within(typed: str, pair: str) -> str:
     return typed[1:-1] if has_pair else typed
 
 
+_PAIR = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^=]*?)\s*=(.*)', re.DOTALL)
+
+
+def _pair(item: str) -> tuple[str, bool, str]:
+    """Return what stands before the first `=` that is in no quotes, if there is one, and after."""
+    found = _PAIR.fullmatch(item)
+    return (item, False, "") if found is None else (found[1], True, found[2].strip())
+
+
 def _table(of: Callable[[str], Any]) -> Callable[[str], dict[str, Any]]:
     def read(typed: str) -> dict[str, Any]:
         out: dict[str, Any] = {}
         for item in items_of(_within(typed, "{}")):
-            key, is_pair, value = item.partition("=")
-            name = _word(key.strip())
+            key, is_pair, value = _pair(item)
+            name = _word(key)
             if not is_pair or not name:
                 # Not what was typed: it may be the value of a secret.
                 raise Unreadable("a part of it is no name = value", "name = value, other = value")
             if name in out:
                 raise Unreadable(f"{shown(name, 60)} stands there twice", "each name once")
-            out[name] = of(value.strip())
+            out[name] = of(value)
         return out
 
     return read
@@ -196,9 +211,9 @@ def _named(typed: str) -> Any:
     """Secrets: variables, or `VARIABLE = name of its secret`."""
     out: dict[str, Any] = {}
     for item in items_of(_within(typed, "[]")):
-        key, is_pair, value = item.partition("=")
-        variable = _word(key.strip())
-        out[variable] = _word(value.strip()) if is_pair else variable
+        key, is_pair, value = _pair(item)
+        variable = _word(key)
+        out[variable] = _word(value) if is_pair else variable
     return out
 
 
