@@ -81,3 +81,11 @@ def test_a_run_that_is_none_is_told(here: Home) -> None:
     ran = here.run("run", "nope")
     assert ran.status == 2
     assert "there is no run nope" in ran.err
+
+
+def test_what_stops_a_launch_is_json_too(here: Home) -> None:
+    ran = here.run("launch", "s.toml", "--set", "gpus=1", "--yes", "--json")
+    assert ran.status == 4
+    assert ran.json["error"]["kind"] == "not_confirmed"
+    [plan] = ran.json["plans"]
+    assert [each["name"] for each in plan["checks"] if each["level"] == "stop"] == ["GPUs"]

@@ -20,7 +20,7 @@ from tui.commands.looking import Looker
 from tui.commands.printing import print_json, print_lines, print_note
 from tui.commands.run_rows import run_json, run_line
 
-FAILED = 1
+FAILED, NOT_CONFIRMED = 1, 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +60,20 @@ async def launch_now(
     if not asked.as_json:
         print_lines([line for each in checked for line in (*check_lines(each), "")][:-1])
     if any(each.stops for each in checked):
-        if asked.as_json:
-            print_json({"launched": False, "plans": [_checked_json(each) for each in checked]})
-        raise NotConfirmed("nothing is launched", "do what the checks that say STOP ask for")
+        refused = NotConfirmed("nothing is launched", "do what the checks that say stop ask for")
+        if not asked.as_json:
+            raise refused
+        print_json(
+            {
+                "error": {
+                    "kind": refused.kind,
+                    "message": refused.message,
+                    "advice": refused.advice,
+                },
+                "plans": [_checked_json(each) for each in checked],
+            }
+        )
+        return NOT_CONFIRMED
     words = words_for(checked, machines)
     await _consent(words, len(checked), asked)
     say = None if asked.as_json else _Saying()
