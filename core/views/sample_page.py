@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from core.ctl.steering import can_be_steered, steering_line
 from core.fleet import Fleet
 from core.ids import SampleKey
 from core.views import format as fmt
@@ -12,6 +13,7 @@ from core.views.page import Fact, Page, fact, page, section, words
 from core.views.samples import doing, idle, limits, scores, status_word, time_taken
 
 _SHOWN_CALLS = 20
+_COMMAND = 1_000
 
 
 def sample_page(fleet: Fleet, key: SampleKey, now: float) -> Page:
@@ -26,8 +28,18 @@ def sample_page(fleet: Fleet, key: SampleKey, now: float) -> Page:
     line = SampleLine.of(task, sample)
     return page(
         heading,
-        (section("Sample", _facts(line)), section("Tool calls", _calls(line))),
+        (
+            section("Sample", (*_facts(line), *_steering(fleet, key, name))),
+            section("Tool calls", _calls(line)),
+        ),
     )
+
+
+def _steering(fleet: Fleet, key: SampleKey, task: str) -> Iterator[Fact]:
+    """Yield the command that steers it, where its eval was started so."""
+    process = fleet.processes.get(key.task.process)
+    if process is not None and process.ended_at is None and can_be_steered(process):
+        yield words("steer", steering_line(process, key, task), "key", _COMMAND)
 
 
 def _facts(line: SampleLine) -> Iterator[Fact]:

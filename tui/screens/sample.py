@@ -9,13 +9,15 @@ from typing import cast
 
 from core.ctl.following import Following
 from core.ctl.reads import follow_events, read_messages, read_sample, read_store
+from core.ctl.steering import can_be_steered, steering_line, steering_words
 from core.errors import NotThere
 from core.events import ContentRevealed
 from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey
 from core.model.detail import Messages, SampleDetail, Store
+from core.model.process import Process
 from core.model.sample import SampleStatus
-from core.text import Shown
+from core.text import Shown, shown
 from core.views import format as fmt
 from core.views.cells import Span
 from core.views.sample_page import sample_page
@@ -28,6 +30,9 @@ from tui.readings import error_lines, event_lines, message_lines, store_lines
 from tui.screens.reading import ReadingScreen
 
 _ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANCELLED})
+_LEAVE = "Ctrl+X leaves it; the eval goes on"
+_NOT_STEERED = "this eval has no ACP server: acp = true in a spec starts it with one"
+_COMMAND = 4_000
 _SUMMARY, _EVENTS, _MESSAGES, _STORE = range(4)
 
 
@@ -73,8 +78,11 @@ class SampleScreen(ReadingScreen):
         return True
 
     def commands(self) -> Iterable[str]:
-        """Content can be revealed until it is."""
-        return () if self._content else ("reveal",)
+        """Content can be revealed until it is; a sample is steered where its eval allows it."""
+        if not self._content:
+            yield "reveal"
+        if self._steered() is not None:
+            yield from ("steer", "copy_steer")
 
     def fill(self, fleet: Fleet, now: float) -> None:
         """Draw what the list says of the sample, and its errors as they were read."""
@@ -94,6 +102,35 @@ class SampleScreen(ReadingScreen):
             self.read_soon()
             self.say_keys()
             self.room_app.say("what the agent wrote is shown until you leave this sample", "look")
+
+    def _steered(self) -> tuple[Process, str] | None:
+        """Return the process of the sample and its task's name; None: it can't be steered."""
+        fleet = self.room_app.room.fleet
+        process, task = fleet.processes.get(self.read_from), fleet.tasks.get(self.key.task)
+        if process is None or task is None or process.ended_at is not None:
+            return None
+        return (process, task.row.task) if can_be_steered(process) else None
+
+    def action_steer(self) -> None:
+        """Open Inspect's own client on this sample."""
+        steered = self._steered()
+        if steered is None:
+            self.room_app.say(_NOT_STEERED, "look")
+        elif self.room_app.attaching is None:
+            self.action_copy_steer()
+        else:
+            words = steering_words(steered[0], self.key, steered[1])
+            title = f"acp-{self.key.sample_id}"
+            self.room_app.attaching.open(self.key.task.machine, words, title=title, leave=_LEAVE)
+
+    def action_copy_steer(self) -> None:
+        """Send the command that steers this sample to the clipboard."""
+        steered = self._steered()
+        if steered is None:
+            self.room_app.say(_NOT_STEERED, "look")
+        else:
+            line = shown(steering_line(steered[0], self.key, steered[1]), _COMMAND)
+            self.room_app.send_to_clipboard(line, "command")
 
     def _tell_the_journal(self) -> None:
         """Leave behind who asked for the content of which sample, and when; never what it was."""
