@@ -41,6 +41,7 @@ SHORT = 300
 FILES_MOST = 5000
 FOLDER_SECONDS = 4.0
 HOST_SECONDS = 4.0
+USUAL_SECONDS = 30.0
 MORE_SECONDS = 3.0
 """For each further task that one Inspect is asked for."""
 WHOLE = re.compile(r"[0-9]{1,18}\Z")
@@ -222,11 +223,16 @@ def _gather(child, held, seconds, most):
     return None
 
 
+def killed(ran):
+    """What a program that had to be killed is told as."""
+    return (Failed if "bytes of output" in ran.why else Stuck)(ran.why)
+
+
 def answer_of(argv, seconds=TOOL_SECONDS):
     """Return what a program printed; it raises Failed or Stuck where that is no answer."""
     ran = run(argv, seconds)
     if ran.code is None:
-        raise (Failed if "bytes" in ran.why else Stuck)(ran.why)
+        raise killed(ran)
     if ran.code:
         raise Failed(ran.said())
     return ran.out.decode("utf-8", "replace")
@@ -347,8 +353,8 @@ def field(text, scale=1):
 def csv_of(found, what, names):
     query = "--query-%s=%s" % (what, ",".join(names))
     ran = run([found, query, "--format=csv,noheader,nounits"])
-    if ran.code is None and "bytes" not in ran.why:
-        raise Stuck(ran.why)
+    if ran.code is None and isinstance(killed(ran), Stuck):
+        raise killed(ran)
     lines = ran.out.decode("utf-8", "replace").splitlines()
     return ran, [[cell.strip() for cell in line.split(",")] for line in lines]
 
@@ -529,7 +535,7 @@ def read_docker():
     found = tool("docker")
     ran = run([found, "info", "--format", "{{json .}}"])
     if ran.code is None:
-        raise (Failed if "bytes" in ran.why else Stuck)(ran.why)
+        raise killed(ran)
     try:
         info = json.loads(ran.out.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -853,7 +859,7 @@ except BaseException as error:
     tell(options=None)
 tell(imported=True)
 
-import difflib, inspect, re, traceback
+import ast, difflib, inspect, re, signal, time, traceback
 from pathlib import Path
 sys.dont_write_bytecode = True  # nothing is left beside a task's file
 try:
@@ -864,8 +870,7 @@ except ImportError as error:
         tell(task=each, state="unknown", error=said(error))
     os._exit(0)
 
-def near(name):  # tasks of other names that it may be
-    package = name.rpartition("/")[0]
+def near(name, package):  # tasks of other names that it may be
     try:
         found = registry_find(lambda info: info.type == "task")
         names = sorted(registry_info(each).name for each in found)
@@ -885,6 +890,7 @@ def failure(error):
 
 def load(name):
     path, at, short = name.rpartition("@")
+    package = "" if at else name.partition("/")[0]
     if at and path.endswith((".py", ".ipynb")):
         path = os.path.expanduser(path)
         if not os.path.isabs(path):
@@ -894,16 +900,17 @@ def load(name):
         load_file_tasks(Path(path).absolute())
         name = short
     else:
-        package = name.partition("/")[0]
         points = [p for p in entry_points(group="inspect_ai") if p.name == package]
         if not points:
             return {"state": "no package", "module": package}
         for point in points:
             point.load()
     found = registry_lookup("task", name)
-    if found is None:
-        return {"state": "no task", "near": near(name)}
-    return about(found)
+    if found is not None:
+        return about(found)
+    if at and path.endswith(".py"):  # Inspect passes over a file that it can't parse
+        ast.parse(Path(path).read_bytes(), path)
+    return {"state": "no task", "near": near(name, package)}
 
 COMPOSE = ("compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml")
 LIMIT = re.compile(
@@ -935,12 +942,31 @@ def about(task):
         pass
     return told
 
+def look(name):  # in a process of its own: what one imports is not there for the next
+    pid = os.fork()
+    if pid == 0:
+        try:
+            told = load(name)
+        except BaseException as error:
+            told = failure(error)
+        tell(task=name, **told)
+        os._exit(0)
+    end = time.monotonic() + asked["seconds"]
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        if time.monotonic() > end:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            error = "importing it was not done in %d s" % asked["seconds"]
+            return tell(task=name, state="slow", error=error)
+        time.sleep(0.01)
+    if status:
+        tell(task=name, state="fails", error="importing it ends the interpreter (%d)" % status)
+
 for each in asked["tasks"]:
-    try:
-        told = load(each)
-    except BaseException as error:
-        told = failure(error)
-    tell(task=each, **told)
+    look(each)
 os._exit(0)
 """
 
@@ -951,6 +977,7 @@ def read_inspect(given):
         "packages": given.get("packages") or [],
         "tasks": given.get("tasks") or [],
         "folder": at_home(given.get("directory") or "~"),
+        "seconds": float(given.get("seconds") or USUAL_SECONDS) * 0.7,
     }
     words = [at_home(given["interpreter"][0]), *given["interpreter"][1:]]
     program = shutil.which(words[0])
@@ -972,9 +999,7 @@ def read_inspect(given):
         elif isinstance(row, dict):
             told.update(row)
     if "python" not in told:
-        if ran.code is None:
-            raise Stuck(ran.why)
-        raise Failed(ran.said())
+        raise killed(ran) if ran.code is None else Failed(ran.said())
     if ran.code != 0:
         told["error"] = ran.why or last_words(ran.err) or "exit %s" % ran.code
     return told
@@ -987,7 +1012,7 @@ def last_words(data):
 
 def inspect_seconds(given):
     further = max(0, len(given.get("tasks") or []) - 1)
-    return float(given.get("seconds") or 30.0) + min(30.0, further * MORE_SECONDS)
+    return float(given.get("seconds") or USUAL_SECONDS) + min(30.0, further * MORE_SECONDS)
 
 
 def env_of_run(given):

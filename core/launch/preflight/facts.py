@@ -64,7 +64,8 @@ class TaskTold:
     """What the machine's own Inspect says of a task.
 
     Attributes:
-        state: `ok`; `no file`, `no task`, `no package`; `fails`: importing it does; `unknown`.
+        state: `ok`; `no file`, `no task`, `no package`; `fails`: importing it does; `slow`:
+            that was not done in its time; `unknown`.
         kind: Of the error that importing it raised.
         module: What that error misses.
         place: Where it was raised: file and line.

@@ -100,11 +100,13 @@ def inspect_checks(case: Case) -> Iterator[Check]:
     refused = list(_unknown_options(case, told, version))
     yield from refused
     cannot = features_missing(version)
+    if refused:
+        return
     if cannot:
         said = f"Inspect {version} is too old to {listed(cannot)}"
         newest = max((each.since for each in NEEDED.values()), key=_numbers)
         yield mind("Inspect", said, _newer(case.plan, newest))
-    elif not refused:
+    else:
         yield fine("Inspect", f"Inspect {version}")
 
 

@@ -15,6 +15,9 @@ _UNCERTAIN = frozenset({"KeyError", "ValueError", "OSError", "PrerequisiteError"
 """What code raises where a variable is missing that only the run has."""
 
 
+_SLOW = "it may be slow to import, or hang"
+
+
 def task_checks(case: Case) -> Iterator[Check]:
     """Yield what that machine's own Inspect says of the task; what it lacks is told once."""
     name = case.spec.task[0]
@@ -40,6 +43,9 @@ def task_checks(case: Case) -> Iterator[Check]:
             yield _fails(case, name, told)
         case "fails" | "no package":
             pass
+        case "slow":
+            said = f"it is not known whether {name} can be imported: {error_of(told.error)}"
+            yield mind("task", said, _SLOW)
         case _:
             said = f"that Inspect can't be asked for {name}: {error_of(told.error)}"
             yield mind("task", said, "it is seen when the run starts")
@@ -59,7 +65,7 @@ def _not_told(case: Case, name: str) -> Iterator[Check]:
             yield mind("task", said, "it is seen when the run starts, or once it is prepared")
     elif inspect.imported:
         said = f"it is not known whether {name} can be imported: {error_of(inspect.error)}"
-        yield mind("task", said, "it may be slow to import, or hang")
+        yield mind("task", said, _SLOW)
 
 
 def _found(case: Case, name: str, told: TaskTold) -> Iterator[Check]:

@@ -1,0 +1,85 @@
+"""A login where tools are what a test says: shell scripts that stand in for docker and others."""
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.fetching import Hands
+
+
+@dataclass
+class Login:
+    """An account on this computer.
+
+    Attributes:
+        folder: Its home and its tools lie in it.
+        env: Its further variables; None: one is not set.
+    """
+
+    folder: Path
+    env: dict[str, str | None] = field(default_factory=dict[str, str | None])
+
+    @property
+    def home(self) -> Path:
+        """Its home."""
+        return self.folder / "home"
+
+    @property
+    def tools(self) -> Path:
+        """Where its tools are."""
+        return self.folder / "tools"
+
+    def tool(self, name: str, script: str) -> Path:
+        """Put a shell script in the place of a tool; return it."""
+        self.tools.mkdir(exist_ok=True)
+        path = self.tools / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return path
+
+    def quick_python(self) -> str:
+        """The line of a spec that names an interpreter whose Inspect is told at once, and works."""
+        told: dict[str, Any] = {
+            "python": "3.11.0",
+            "inspect": "0.3.285",
+            "packages": {},
+            "imported": True,
+        }
+        python = self.tool("python-well", f"echo '{json.dumps(told)}'")
+        return f'python = "{python}"\n'
+
+    def hands(self) -> Hands:
+        """What does jobs there, over a real link."""
+        self.home.mkdir(exist_ok=True)
+        path = f"{self.tools}:{os.environ['PATH']}"
+        return Hands(self.home, env={"PATH": path, "HF_HUB_OFFLINE": None, **self.env})
+
+
+DOCKER = r"""
+case "$1" in
+  info) echo '{"ServerVersion":"27.1.1","ContainersRunning":2,"MemTotal":67109998592,"DockerRootDir":"/x"}';;
+  compose) echo 2.29.1;;
+  stats) printf '12.5MiB / 1GiB\n1GiB / 4GiB\n';;
+esac
+"""  # noqa: E501 - as the tool gives it
+"""A Docker that answers."""
+NO_DAEMON = r"""
+echo '{"ServerErrors":["permission denied while trying to connect to the Docker daemon socket"]}'
+exit 1
+"""
+
+
+def running_from(folder: Path) -> list[str]:
+    """The command lines of what runs from this folder."""
+    found: list[str] = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if str(folder) in words and int(entry.name) != os.getpid():
+                found.append(words)
+    return found

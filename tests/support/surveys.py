@@ -1,0 +1,133 @@
+"""Facts of a machine where all is well, and what changes them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from core.fleet import Fleet
+from core.launch.checks import Check, Level
+from core.launch.plan import RUNS
+from core.launch.preflight.facts import (
+    Caches,
+    DockerTold,
+    Facts,
+    Folder,
+    Host,
+    InspectTold,
+    Part,
+    Reserved,
+    TaskTold,
+    Uv,
+)
+from core.launch.preflight.judge import judge
+from core.launch.spec import Spec
+from core.model.machine import Gpu, Memory, ToolState
+from tests.support.specs import plan, spec
+
+T = TypeVar("T")
+GIB = 1024**3
+PYTHON = "/v/bin/python"
+GIVEN = f'python = "{PYTHON}"\n'
+"""What has a run's interpreter be given: uv gets nothing then."""
+
+
+def of(task: str, model: str = "mockllm/model") -> str:
+    """The text of a spec of this task and model."""
+    return f'task = "{task}"\nmodel = "{model}"\nmachine = "local"\non_error = "stop"\n'
+
+
+def found(value: T) -> Part[T]:
+    """A part that could be read."""
+    return Part(state=ToolState.OK, value=value)
+
+
+def failed(state: ToolState, error: str = "") -> Part[Any]:
+    """A part that could not."""
+    return Part(state=state, error=error)
+
+
+def task_told(facts: Facts, task: str, told: TaskTold) -> Facts:
+    """The same machine, whose Inspect says this of a task."""
+    assert facts.inspect.value is not None
+    return replace(facts, inspect=found(replace(facts.inspect.value, tasks={task: told})))
+
+
+def inspect_told(facts: Facts, **changes: Any) -> Facts:
+    """The same machine, whose interpreter says this of itself."""
+    assert facts.inspect.value is not None
+    return replace(facts, inspect=found(replace(facts.inspect.value, **changes)))
+
+
+def folder(**changes: Any) -> Folder:
+    """A folder on a disk with much room."""
+    usual: dict[str, Any] = {"full": "/x", "near": "/x", "exists": True, "disk": 1}
+    usual |= {"total": 900 * GIB, "free": 500 * GIB, **changes}
+    return Folder(**usual)
+
+
+def gpus(count: int) -> tuple[Gpu, ...]:
+    """So many free GPUs."""
+    return tuple(Gpu(index=i, uuid=f"GPU-{i}", name="NVIDIA H100") for i in range(count))
+
+
+WELL = Facts(
+    host=found(
+        Host(
+            python="3.11.4",
+            platform="Linux 6.1 x86_64",
+            host="gpu-07",
+            user="alice",
+            home="/home/alice",
+            cpus=8,
+            load=(1.0, 1.0, 1.0),
+            memory=Memory(total=64 * GIB, available=32 * GIB),
+            pip=True,
+            has_route=True,
+        )
+    ),
+    inspect=found(InspectTold(python="3.11.4", inspect="0.3.285", imported=True)),
+    uv=found(Uv(path="/home/alice/.evalroom/bin/uv", version="uv 0.9.1")),
+    docker=found(DockerTold(version="27.1.1", compose="2.29.1", running=0, used=0)),
+    gpus=found(gpus(8)),
+    reservations=found(Reserved(folder="/var/lock/evalroom")),
+    running=found(()),
+    caches=found(Caches(hub="/home/alice/hub", tokenizer=True)),
+    variables=found(()),
+    places={"~": found(folder()), RUNS: found(folder())},
+    programs={"tmux": found("tmux 3.4")},
+    hosts={"huggingface.co:443": found("direct")},
+)
+"""A machine where all is well."""
+
+
+def judged(
+    spec: Spec, facts: Facts = WELL, fleet: Fleet | None = None, **how: Any
+) -> tuple[Check, ...]:
+    """What the preflight of a spec says of a machine."""
+    return judge(plan(spec), facts, Fleet() if fleet is None else fleet, **how)
+
+
+def said(checks: Sequence[Check], *levels: Level) -> list[str]:
+    """Checks of these levels (none: all that are not ok) as texts: `STOP docker: ...; advice`."""
+    wanted = levels or (Level.WARNING, Level.STOP)
+    return [
+        f"{each.level} {each.name}: {each.said}; {each.advice}"
+        for each in checks
+        if each.level in wanted
+    ]
+
+
+OWN = "/evals/t.py@mine"
+"""A task of one's own."""
+OWN_SPEC = of(OWN)
+
+
+def mine(more: str = "") -> Spec:
+    """The spec of that task, run by an interpreter that is given."""
+    return spec(GIVEN + more, text=OWN_SPEC)
+
+
+def with_task(**told: Any) -> Facts:
+    """A machine where all is well, whose Inspect says this of that task."""
+    row: dict[str, Any] = {"state": "ok", **told}
+    return task_told(WELL, OWN, TaskTold(**row))
