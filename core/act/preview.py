@@ -12,7 +12,7 @@ from core.act.order import Value
 from core.act.seen import Seen
 from core.ctl.decode import JsonObject, count, inner, number, text
 from core.ctl.knobs import config_view
-from core.ids import ModelKey, ProcessKey, SampleKey, Target
+from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.text import Untrusted, shown
 from core.views.format import duration, plural
 
@@ -190,11 +190,13 @@ def _paused(action: Action, target: Target, answer: JsonObject, seen: Seen) -> s
 
 
 def _resumed(target: Target, seen: Seen) -> str:
-    row = seen.row(target)
-    own = scope_of(target)
-    others = [each for each in (row.paused if row is not None else ()) if each != own]
-    still = f"; the pause of its {' and '.join(others)} still holds it" if others else ""
-    held = sum(each.held or 0 for each in seen.rows) if row is None else row.held
+    rows = seen.running_of(target)
+    other = [each for each in _LATCHES if each != scope_of(target)]
+    kept = [row for row in rows if not set(other).isdisjoint(row.paused)]
+    others = [each for each in other if any(each in row.paused for row in kept)]
+    what = "it" if isinstance(target, TaskKey) else plural(len(kept), "task")
+    still = f"; the pause of its {' and '.join(others)} still holds {what}" if kept else ""
+    held = sum(row.held or 0 for row in rows)
     gone_on = f"{plural(held, 'held sample')} go on, " if held else ""
     return f"{gone_on}queued samples start again{still}"
 

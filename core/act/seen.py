@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from core.ctl.versions import Surface
-from core.ids import ModelKey, SampleKey, Target, TaskKey
+from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.model.knobs import ConfigView
 from core.model.sample import Sample, SampleStatus
 from core.model.task import TaskRow
@@ -42,6 +42,16 @@ class Seen:
                 found = list(self.rows)
         running = [row for row in found if row.status != "completed"]
         return next(iter((*running, *found)), None)
+
+    def running_of(self, target: Target) -> tuple[TaskRow, ...]:
+        """Return the rows of a target's tasks that are not over."""
+        match target:
+            case TaskKey() | SampleKey():
+                return tuple(row for row in self.running if row is self.row(target))
+            case ModelKey():
+                return tuple(row for row in self.running if row.model == target.model)
+            case ProcessKey():
+                return self.running
 
     @property
     def running(self) -> tuple[TaskRow, ...]:

@@ -241,7 +241,7 @@ async def test_three_latches_hold_a_task_each_by_itself(long_eval: Eval) -> None
 
         [step] = (await acted.plan(_RESUME, task.process)).steps
         assert step.preview is not None
-        assert "still holds it" in step.preview.sentence
+        assert "the pause of its task and model still holds 1 task" in step.preview.sentence
         for target, left in (
             (task.process, ["model", "task"]), (task, ["model"]), (model, []),
         ):  # fmt: skip

@@ -13,7 +13,7 @@ from core.act.basis import IN_FLIGHT, basis_of, changed
 from core.act.commands import equivalent
 from core.act.order import Basis, Instance, Order, OrderState
 from core.act.plan import Plan, Step, unmet
-from core.act.preview import apart_text
+from core.act.preview import apart_text, preview_of
 from core.act.refusals import against_end, against_signal
 from core.act.requests import Request, apart, request_of
 from core.act.seen import Seen
@@ -346,3 +346,24 @@ def test_a_destructive_plan_is_never_confirmed_by_nothing_and_always_by_its_word
         assert unmet(plan, words=words, yes=True) is not None
     assert unmet(plan, words=f" {plan.words} ", yes=False) is None
     assert (unmet(plan, words="drein 3", yes=True) or "").startswith("drein 3 is something else")
+
+
+@pytest.mark.parametrize(
+    ("target", "held", "others"),
+    [
+        (PROCESS, 5, "task and model still holds 2 tasks"),
+        (TASK, 2, "process and model still holds it"),
+        (ModelKey(PROCESS, "other"), 3, "task and process still holds 1 task"),
+    ],
+)
+def test_a_resume_says_what_else_holds_any_of_its_tasks(
+    target: Target, held: int, others: str
+) -> None:
+    first = replace(task_row("T"), held=2, paused=("task", "process", "model"))
+    other = replace(task_row("U", model="other"), held=3, paused=("task", "process"))
+    free = replace(task_row("V"), held=0, paused=("process",))
+    over = replace(task_row("W", status="completed"), held=7, paused=("task",))
+    seen = Seen(rows=(over, free, first, other))
+    preview = preview_of(Action(verb=Verb.RESUME), target, {"changed": True}, seen)
+    goes_on = f"{held} held samples go on, queued samples start again"
+    assert preview.sentence == f"{goes_on}; the pause of its {others}"
