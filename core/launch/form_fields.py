@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from core.launch.engines.registry import ENGINES, USUAL
 from core.launch.form_text import Kind
 
 
@@ -94,10 +95,9 @@ _SECTIONS = {
         _field(
             "engine",
             "words",
-            "how it is started there: in the background, or with its display in tmux",
-            "detach",
-            "tmux",
-            unset="detach",
+            "how it is started there: in the background, or with a display to attach to",
+            *ENGINES,
+            unset=USUAL,
         ),
     ),
     "On error": (
@@ -174,7 +174,7 @@ _SECTIONS = {
         _field(
             "display",
             "words",
-            "Inspect's display, for the engine tmux",
+            "Inspect's display, for an engine with a terminal",
             "full", "conversation", "rich", "plain", "log", "none",
             unset="full",
         ),

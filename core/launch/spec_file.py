@@ -14,7 +14,7 @@ from core.config_rules import NoSuchKey, NotAllowed, Rule, name
 from core.errors import OnErrorMissing, SpecWrong
 from core.launch import spec_rules as rules
 from core.launch import table_rules as tables
-from core.launch.engines.registry import ENGINES, USUAL
+from core.launch.engines.registry import ENGINES, USUAL, with_terminal
 from core.launch.rule_parts import list_of, one_or_many
 from core.launch.spec import BUILT_IN, BUILT_IN_ARGS, Spec
 from core.text import shown
@@ -321,8 +321,7 @@ class _Reading:
                     self._problem(("task", index), what, advice)
         engine = ENGINES.get(values.get("engine", USUAL))
         if engine is not None and not engine.has_terminal and "display" in values:
-            others = " or ".join(f'"{name}"' for name, e in ENGINES.items() if e.has_terminal)
-            advice = f"add engine = {others}, or leave it out"
+            advice = f"add {with_terminal()}, or leave it out"
             self._problem(("display",), '"display" has no meaning without a terminal', advice)
 
     def _variables(self, values: Mapping[str, Any]) -> None:

@@ -22,3 +22,18 @@ def engine_named(name: str) -> Engine:
         allowed = ", ".join(ENGINES)
         raise SpecWrong(f'"engine" is wrong: "{shown(name, 60)}"', f"allowed: {allowed}")
     return found
+
+
+def needed_programs() -> dict[str, tuple[str, ...]]:
+    """Return the programs that engines need on a machine, with the names of these engines."""
+    found: dict[str, tuple[str, ...]] = {}
+    for engine in ENGINES.values():
+        if engine.needs is not None:
+            found[engine.needs] = (*found.get(engine.needs, ()), engine.name)
+    return found
+
+
+def with_terminal() -> str:
+    """Return how a spec asks for an engine whose Inspect has a terminal: `engine = "tmux"`."""
+    names = (f'"{each.name}"' for each in ENGINES.values() if each.has_terminal)
+    return f"engine = {' or '.join(names)}"

@@ -7,6 +7,15 @@ from core.launch.engines.tmux_sessions import (
     is_session_name,
     list_words,
     sessions_of,
+    switch_words,
 )
 
-__all__ = ["Session", "end_means", "end_words", "is_session_name", "list_words", "sessions_of"]
+__all__ = [
+    "Session",
+    "end_means",
+    "end_words",
+    "is_session_name",
+    "list_words",
+    "sessions_of",
+    "switch_words",
+]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from core.ctl.versions import NEEDED, upgrade_command
 from core.launch.checks import Check
+from core.launch.engines.registry import with_terminal
 from core.launch.plan import RunPlan
 from core.launch.preflight.case import Case
 from core.launch.preflight.facts import Facts, InspectTold
@@ -141,7 +142,7 @@ def _unknown_options(case: Case, told: InspectTold | None, version: str) -> Iter
     if missing:
         advice = _newer(case.plan, DETACHES if "--detach" in missing else None)
         if missing == ["--detach"]:
-            advice += '; or engine = "tmux"'
+            advice += f"; or {with_terminal()}"
         yield stop("Inspect", f"Inspect {version} has no {listed(missing)}", advice)
 
 

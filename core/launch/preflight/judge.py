@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.checks import Check
+from core.launch.engines.registry import needed_programs
 from core.launch.gpus import free
 from core.launch.plan import RunPlan
 from core.launch.preflight.case import Case
@@ -81,7 +82,7 @@ def judge_machine(facts: Facts, fleet: Fleet, machine: MachineName) -> tuple[Che
         *_gpus(facts, fleet, machine),
         *_memory(facts),
         *disk_checks(facts),
-        *_tmux(facts),
+        *_engines(facts),
     )
 
 
@@ -145,9 +146,11 @@ def _memory(facts: Facts) -> Iterator[Check]:
         yield fine("memory", f"{size(host.memory.available)} free{cpus}")
 
 
-def _tmux(facts: Facts) -> Iterator[Check]:
-    part = facts.programs.get("tmux")
-    if part is not None and part.state is ToolState.OK:
-        yield fine("tmux", part.value or "tmux is there")
-    elif part is not None and part.state is ToolState.ABSENT:
-        yield fine("tmux", 'there is none: engine = "tmux" can\'t be used')
+def _engines(facts: Facts) -> Iterator[Check]:
+    for program, names in needed_programs().items():
+        part = facts.programs.get(program)
+        if part is not None and part.state is ToolState.OK:
+            yield fine(program, part.value or f"{program} is there")
+        elif part is not None and part.state is ToolState.ABSENT:
+            engines = " or ".join(f'engine = "{name}"' for name in names)
+            yield fine(program, f"there is none: {engines} can't be used")
