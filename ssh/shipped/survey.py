@@ -304,22 +304,19 @@ def read_memory():
 
 
 def has_route():
-    """Whether there is any way into a network: a default route, or a proxy; None: unknown."""
+    """Whether there is any way into a network: a route, or a proxy; None: unknown."""
     if proxy_of("https") or proxy_of("http"):
         return True
     try:
         with open("/proc/net/route", "rb") as file:
-            for line in file.read(MIB).decode("ascii", "replace").splitlines()[1:]:
-                if line.split()[1:2] == ["00000000"]:
-                    return True
+            rows = file.read(MIB).decode("ascii", "replace").splitlines()[1:]
         with open("/proc/net/ipv6_route", "rb") as file:
-            for line in file.read(MIB).decode("ascii", "replace").splitlines():
-                cells = line.split()
-                if cells[:2] == ["0" * 32, "00"] and cells[-1] != "lo":
-                    return True
-    except (OSError, IndexError):
-        return None
-    return False
+            sixes = file.read(MIB).decode("ascii", "replace").splitlines()
+    except OSError:
+        return None  # this is no Linux, or it has no IPv6
+    return any(row.split()[:1] not in ([], ["lo"]) for row in rows) or any(
+        row.split()[-1:] not in ([], ["lo"]) and not row.startswith("fe80") for row in sixes
+    )
 
 
 def proxy_of(scheme):
@@ -834,6 +831,7 @@ def said(error):
 tell(python="%d.%d.%d" % tuple(sys.version_info[:3]), path=sys.executable)
 try:
     from importlib.metadata import PackageNotFoundError, entry_points, version
+    from importlib.util import find_spec
 except ImportError as error:
     tell(broken=said(error))
     os._exit(0)
@@ -844,7 +842,14 @@ def version_of(name):
     except PackageNotFoundError:
         return None
 
-tell(inspect=version_of("inspect_ai"), packages={n: version_of(n) for n in asked["packages"]})
+def package(name):  # what was installed by other means than pip has no version
+    try:
+        has_module = find_spec(name.replace("-", "_")) is not None
+    except (ImportError, ValueError):
+        has_module = False
+    return version_of(name) or ("?" if has_module else None)
+
+tell(inspect=version_of("inspect_ai"), packages={n: package(n) for n in asked["packages"]})
 if version_of("inspect_ai") is None:
     os._exit(0)
 try:

@@ -50,11 +50,8 @@ def test_a_spec_is_judged_and_a_stop_is_the_exit_status(home: Home) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
-        (("away",), 3, "STOP  link: away can't be reached: "),
         (("away", "s.toml"), 3, "STOP  link: away can't be reached: "),
         (("nope",), 2, "there is no machine nope"),
-        ((), 2, "which machine?"),
-        (("here", "none.toml"), 1, "there is no spec none.toml"),
     ],
 )
 def test_what_can_not_be_looked_at_is_told(

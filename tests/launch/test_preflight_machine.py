@@ -73,6 +73,7 @@ def test_a_docker_that_will_not_do_is_told_to_those_who_need_it(docker: Any, say
         ('options = { sandbox = "docker:compose.yaml" }', {}, True),
         ('options = { sandbox = "local" }', {"sandbox": "docker"}, False),
         ('args = { sandbox_type = "k8s" }', {"sandbox": "docker"}, False),
+        ("args = { sandbox_config = { a = 1 } }", {"sandbox": "docker"}, False),
     ],
 )
 def test_whether_docker_is_needed_is_said_by_the_spec_and_else_by_the_task(

@@ -24,7 +24,9 @@ from tests.support.surveys import (
     WELL,
     failed,
     found,
+    inspect_told,
     judged,
+    of,
     said,
     task_told,
 )
@@ -68,6 +70,21 @@ def test_roles_need_their_variables_too() -> None:
 
 
 OFFLINE = Caches(offline=("HF_HUB_OFFLINE",), hub="/h")
+
+
+def test_a_server_that_is_there_needs_neither_package_nor_weights() -> None:
+    facts = inspect_told(WELL, packages={"openai": "1", "vllm": None})
+    asked = spec(GIVEN, text=of("evalroom/smoke", "vllm/org/m"))
+    assert "lacks vllm, which vllm/org/m needs" in said(judged(asked, facts))[0]
+    there = replace(facts, variables=found(("VLLM_BASE_URL",)))
+    assert said(judged(asked, there)) == []
+    named = spec(GIVEN + 'base_url = "http://h:1/v1"', text=of("evalroom/smoke", "vllm/org/m"))
+    assert said(judged(named, facts)) == []
+    role = 'model_roles = { grader = { model = "openai-api/acme/x", base_url = "http://h/" } }'
+    [told] = said(judged(spec(GIVEN + role)))
+    assert "ACME_API_KEY" in told
+
+
 CUT_OFF = failed(ToolState.FAILED, "its name is not known there")
 
 

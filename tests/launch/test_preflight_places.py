@@ -51,6 +51,8 @@ def with_logs(**changes: Any) -> Facts:
          f"stop log folder: {LOGS} holds another eval-set of gpqa with openai/x (3 logs); name"),
         (with_logs(eval_set="abc", tasks=(("evalroom/smoke", "mockllm/model"),), logs=1),
          "warning log folder: /data/logs holds an eval-set of the same task and model (1 log);"),
+        (with_logs(eval_set="abc", logs=1),
+         f"warning log folder: {LOGS} holds an eval-set that does not say of what (1 log);"),
         (with_logs(logs=2), f"stop log folder: {LOGS} holds 2 logs of no eval-set; name another"),
         (replace(WELL, logs={LOGS: failed(ToolState.STUCK, "no answer in 4 s")}),
          f"warning log folder: {LOGS} does not answer: no answer in 4 s"),
@@ -61,6 +63,11 @@ def with_logs(**changes: Any) -> Facts:
 def test_a_log_folder_that_will_not_do_is_told(facts: Facts, says: str) -> None:
     told = said(judged(spec(GIVEN + f'log_dir = "{LOGS}"'), facts))
     assert any(each.startswith(says) for each in told), told
+
+
+def test_an_eval_set_without_a_log_keeps_nobody_out() -> None:
+    asked = spec(GIVEN + f'log_dir = "{LOGS}"')
+    assert said(judged(asked, with_logs(eval_set="abc", tasks=(("x", "y"),)))) == []
 
 
 def test_foreign_logs_are_allowed_where_the_spec_allows_them() -> None:

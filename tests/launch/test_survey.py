@@ -170,12 +170,10 @@ async def test_uv_runs_inspect_as_far_as_its_cache_goes(login: Login) -> None:
         "uv 0.9.9 is there",
         "Inspect 0.3.285 or a package is not in uv's cache: it is fetched first",
     ]
-    uv.write_text(
-        UV + f'while [ "$1" != python ]; do shift; done; shift; exec {sys.executable} "$@"\n'
-    )
+    uv.write_text(UV + f'while [ "$1" != python ]; do shift; done; exec {login.quick_python()}\n')
     [checked] = await looked(login, text)
     assert troubles(checked) == []
-    assert "Inspect 0.3." in next(e.said for e in checked.checks if e.name == "Inspect")
+    assert "Inspect 0.3.285" in next(e.said for e in checked.checks if e.name == "Inspect")
 
 
 NVIDIA = """
@@ -189,7 +187,8 @@ esac
 async def test_tools_that_answer_are_told_in_short(login: Login) -> None:
     login.tool("docker", DOCKER)
     login.tool("nvidia-smi", NVIDIA)
-    checks = {each.name: each for each in await look(login.hands(), HERE, Fleet())}
+    python = str(login.quick_python())
+    checks = {e.name: e for e in await look(login.hands(), HERE, Fleet(), python=python)}
     assert checks["GPUs"].said == "1 of 2 are free (NVIDIA H100)"
     assert checks["Docker"].said == (
         "Docker 27.1.1, Compose 2.29.1; 2 containers run that take 1.0 GiB"
@@ -203,11 +202,10 @@ async def test_tools_that_answer_are_told_in_short(login: Login) -> None:
     [
         ("docker", "sleep 600", "stuck", "no answer"),
         ("docker", "head -c 100000 /dev/urandom", "failed", ""),
-        ("docker", "yes", "failed", "bytes of output"),
         ("docker", NO_DAEMON, "failed", "permission denied"),
         ("docker", "echo '[1]'", "failed", "[1]"),
         ("nvidia-smi", "sleep 600", "stuck", "no answer"),
-        ("nvidia-smi", "head -c 100000 /dev/urandom", "failed", ""),
+        ("nvidia-smi", "yes", "failed", "bytes of output"),
         ("nvidia-smi", "echo NVIDIA-SMI has failed; exit 9", "failed", "NVIDIA-SMI has failed"),
         ("nvidia-smi", "echo No devices were found; exit 6", "ok", ""),
     ],
@@ -264,10 +262,20 @@ async def test_a_log_folder_is_told_with_what_is_in_it(login: Login) -> None:
     assert (away["exists"], away["near"]) == (False, str(login.folder))
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root takes a network away")
+async def test_that_there_is_no_network_at_all_is_a_fact(login: Login) -> None:
+    hands = login.hands()
+    job = Job(program="survey", verb="survey", given={"hosts": ["192.0.2.1:443"]}, changes=False)
+    hands.has_network = False
+    answer = await hands.work(HERE.name, job, deadline=50)
+    assert answer["machine"]["value"]["has_route"] is False
+    assert answer["hosts"]["value"]["192.0.2.1:443"]["state"] == "failed"
+
+
 async def test_a_full_disk_is_told(login: Login) -> None:
     with small_disk_at(login.folder / "disk") as disk:
         (disk / "full").write_bytes(b"x" * 480_000)
-        text = of("evalroom/smoke") + login.quick_python() + f'log_dir = "{disk}/logs"\n'
+        text = login.quick() + f'log_dir = "{disk}/logs"\n'
         [checked] = await looked(login, text)
     assert any(
         each.startswith("stop disk: the disk of logs there is full: 0 MiB are free")
@@ -292,7 +300,7 @@ async def test_an_eval_of_anybody_in_the_same_log_folder_is_found(login: Login) 
     (login.folder / "inspect").write_text("import time\ntime.sleep(600)\n")
     words = [sys.executable, "inspect", "eval-set", "t.py", "--log-dir", "logs", "--json"]
     with going(words, login.folder) as pid:
-        text = of("evalroom/smoke") + login.quick_python() + f'log_dir = "{logs}"\n'
+        text = login.quick() + f'log_dir = "{logs}"\n'
         [checked] = await looked(login, text)
     [line] = troubles(checked)
     assert f"the eval {pid} of " in line
@@ -335,7 +343,7 @@ async def test_what_is_reserved_is_told_and_who_holds_it(login: Login) -> None:
     (locks / "GPU-bb.lock").write_text("")
     (locks / "turn.lock").write_text("")
     machine = replace(HERE, gpu_locks=str(locks))
-    text = of("evalroom/smoke") + login.quick_python() + "gpus = 2\n"
+    text = login.quick() + "gpus = 2\n"
     made = plan(spec(text=text), machine=machine)
     with (locks / "GPU-aa.lock").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)

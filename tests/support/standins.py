@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.fetching import Hands
+from tests.support.surveys import of
 
 
 @dataclass
@@ -39,16 +40,19 @@ class Login:
         path.chmod(0o755)
         return path
 
-    def quick_python(self) -> str:
-        """The line of a spec that names an interpreter whose Inspect is told at once, and works."""
+    def quick_python(self) -> Path:
+        """An interpreter whose Inspect is told at once, and works."""
         told: dict[str, Any] = {
             "python": "3.11.0",
             "inspect": "0.3.285",
             "packages": {},
             "imported": True,
         }
-        python = self.tool("python-well", f"echo '{json.dumps(told)}'")
-        return f'python = "{python}"\n'
+        return self.tool("python-well", f"echo '{json.dumps(told)}'")
+
+    def quick(self, task: str = "evalroom/smoke") -> str:
+        """The text of a spec that this interpreter runs."""
+        return of(task) + f'python = "{self.quick_python()}"\n'
 
     def hands(self) -> Hands:
         """What does jobs there, over a real link."""

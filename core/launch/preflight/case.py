@@ -33,6 +33,11 @@ class Case:
         return self.plan.spec
 
     @property
+    def login(self) -> tuple[str, ...]:
+        """The names of the variables, of those that were asked for, that the login sets."""
+        return self.facts.variables.value or ()
+
+    @property
     def inspect(self) -> InspectTold | None:
         """What the interpreter of the run told; None: nothing."""
         return self.facts.inspect.value

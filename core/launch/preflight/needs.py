@@ -1,6 +1,7 @@
 """What a plan needs of its machine, read from its spec alone."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -20,6 +21,8 @@ TOKENIZER_HOST = "openaipublic.blob.core.windows.net:443"
 """Where the file comes from that the mock model's tokens are counted with."""
 _LOADED_HERE = frozenset({"hf", "vllm", "vllm-completions", "sglang", "transformer_lens", "nnterp"})
 """Providers that load weights by their names on Hugging Face."""
+_SERVERS = frozenset({"vllm", "sglang"})
+"""Packages that serve a model on the machine."""
 
 
 def interpreter_of(plan: RunPlan) -> tuple[str, ...]:
@@ -58,39 +61,68 @@ def has_own_code(spec: Spec) -> bool:
     return spec.code is not None and spec.code.repository is not None
 
 
-def models_of(spec: Spec) -> tuple[str, ...]:
-    """Return the model and those of the roles."""
-    named = (name for role in spec.model_roles.values() for name in _models_in(role))
-    return tuple(dict.fromkeys((spec.model[0], *named)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A model that a spec asks for, itself or for a role.
+
+    Attributes:
+        name: Its model string.
+        provider: What that asks for; None: it is none of Inspect's.
+        has_url: Whether the spec names its server.
+        has_key: Whether its arguments have a stand-in for a key.
+    """
+
+    name: str
+    provider: Provider | None
+    has_url: bool
+    has_key: bool
 
 
-def _models_in(role: Any) -> Iterator[str]:
+def models_of(spec: Spec) -> tuple[Asked, ...]:
+    """Return the model and those of the roles, each once."""
+    main = _asked(spec.model[0], {**spec.model_args, "base_url": spec.base_url})
+    roles = (each for role in spec.model_roles.values() for each in _models_in(role))
+    return tuple({each.name: each for each in (*roles, main)}.values())
+
+
+def _models_in(role: Any) -> Iterator[Asked]:
     if isinstance(role, str):
-        yield role
+        yield _asked(role, {})
     elif isinstance(role, Mapping):
-        yield from _models_in(cast("Mapping[str, Any]", role).get("model"))
+        held = cast("Mapping[str, Any]", role)
+        inner = held.get("args")
+        given = dict(held)
+        if isinstance(inner, Mapping):
+            given.update(cast("Mapping[str, Any]", inner))
+        yield _asked(str(held.get("model")), given)
     elif isinstance(role, list | tuple):
         for each in cast("Sequence[Any]", role):
             yield from _models_in(each)
 
 
-def providers_of(spec: Spec) -> tuple[tuple[str, Provider], ...]:
-    """Return each model with its provider; those that are none of Inspect's are left out."""
-    found = ((name, provider_of(name)) for name in models_of(spec))
-    return tuple((name, provider) for name, provider in found if provider is not None)
+def _asked(name: str, given: Mapping[str, Any]) -> Asked:
+    return Asked(
+        name=name,
+        provider=provider_of(name),
+        has_url=given.get("base_url") is not None or given.get("model_base_url") is not None,
+        has_key=given.get("api_key") is not None,
+    )
 
 
-def lacking(
-    spec: Spec, model: str, provider: Provider, given: frozenset[str]
-) -> tuple[Variable, ...]:
-    """Return the variables that a model needs and that neither `given` nor its arguments have."""
-    is_main = model == spec.model[0]
-    has_key = is_main and "api_key" in spec.model_args
-    has_url = is_main and spec.base_url is not None
+def lacking(spec: Spec, login: Collection[str]) -> tuple[tuple[str, Variable], ...]:
+    """Return the variables that nobody sets, each behind the model that needs it.
+
+    Args:
+        spec: Sets some, and gives some models what stands instead.
+        login: The names of those that the login on the machine sets.
+    """
+    given = frozenset((*spec.env, *spec.secrets, *login))
     return tuple(
-        each
-        for each in missing(provider, given)
-        if not (has_key and each.is_secret) and not (has_url and each.name.endswith("_URL"))
+        (each.name, variable)
+        for each in models_of(spec)
+        for variable in (() if each.provider is None else missing(each.provider, given))
+        if not (each.has_key and variable.is_secret)
+        and not (each.has_url and variable.name.endswith("_URL"))
     )
 
 
@@ -99,25 +131,42 @@ def variables_read(spec: Spec) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(
             name
-            for _, provider in providers_of(spec)
-            for each in provider.variables
+            for asked in models_of(spec)
+            for each in (() if asked.provider is None else asked.provider.variables)
             for name in (each.name, *each.instead)
         )
     )
 
 
-def packages_read(spec: Spec) -> tuple[str, ...]:
-    """Return the packages that its models' providers need, by their bare names."""
-    wanted = (name for _, provider in providers_of(spec) for name in provider.packages)
-    return tuple(dict.fromkeys(bare(name) for name in wanted))
+def packages_of(spec: Spec, login: Collection[str] = ()) -> tuple[tuple[str, str], ...]:
+    """Return the packages that its models' providers need, each behind its model.
+
+    Args:
+        spec: Names models, and perhaps servers: those need no package that serves.
+        login: The names of the variables that the login on the machine sets.
+    """
+    return tuple(
+        (each.name, package)
+        for each in models_of(spec)
+        for package in (() if each.provider is None else each.provider.packages)
+        if not (_is_served(spec, each, login) and bare(package) in _SERVERS)
+    )
 
 
-def weights_of(spec: Spec) -> tuple[str, ...]:
-    """Return the models that the machine itself loads, by their names on Hugging Face."""
-    given = (*spec.env, *spec.secrets)
-    if spec.base_url is not None or any(name.endswith("_BASE_URL") for name in given):
-        return ()
-    found = (name.partition("/") for name in models_of(spec))
+def _is_served(spec: Spec, asked: Asked, login: Collection[str]) -> bool:
+    given = (*spec.env, *spec.secrets, *login)
+    return asked.has_url or any(name.endswith("_BASE_URL") for name in given)
+
+
+def weights_of(spec: Spec, login: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the models that the machine itself loads, by their names on Hugging Face.
+
+    Args:
+        spec: As `packages_of`.
+        login: As `packages_of`.
+    """
+    own = (each for each in models_of(spec) if not _is_served(spec, each, login))
+    found = (each.name.partition("/") for each in own)
     return tuple(rest for name, _, rest in found if name in _LOADED_HERE and rest != "local")
 
 
@@ -135,7 +184,7 @@ def server_of(spec: Spec) -> str | None:
 
 def counts_with_tokenizer(spec: Spec) -> bool:
     """Whether the mock model may have to count tokens: those of the built-in tasks tell theirs."""
-    is_mock = any(provider.name == "mockllm" for _, provider in providers_of(spec))
+    is_mock = any(each.name.startswith("mockllm/") for each in models_of(spec))
     return is_mock and spec.task[0] not in BUILT_IN
 
 

@@ -13,33 +13,28 @@ from core.model.machine import ToolState
 
 def variable_checks(case: Case) -> Iterator[Check]:
     """Yield whether the models' variables are set: by the spec, or by the login there."""
-    spec, login = case.spec, case.facts.variables.value
+    spec = case.spec
     wanted = {*spec.secrets.values()}
     if spec.code is not None and spec.code.token is not None:
         wanted.add(spec.code.token)
     unknown = sorted(wanted - set(case.secrets))
     for name in unknown:
         yield stop("secrets", f"the secret {name} is not kept here", f"evalroom secrets set {name}")
-    given = frozenset((*spec.env, *spec.secrets, *(login or ())))
-    lacks = [
-        (model, each)
-        for model, provider in needs.providers_of(spec)
-        for each in needs.lacking(spec, model, provider, given)
-    ]
+    lacks = needs.lacking(spec, case.login)
     for model, each in lacks:
         others = f" (or {', '.join(each.instead)})" if each.instead else ""
         said = f"{model} needs {each.name}{others}, which neither the spec nor the login there sets"
         how = f'secrets = ["{each.name}"]' if each.is_secret else f'env = {{ {each.name} = "..." }}'
-        if login is None:
+        if case.facts.variables.value is None:
             yield mind("variables", f"{model} needs {each.name}{others}", f"write {how}")
         else:
             yield stop("variables", said, f"write {how}")
-    told = list(_set(case, login or ()))
+    told = list(_set(case))
     if told and not lacks and not unknown:
         yield fine("variables", listed(told))
 
 
-def _set(case: Case, login: tuple[str, ...]) -> Iterator[str]:
+def _set(case: Case) -> Iterator[str]:
     """Yield which variable of the models is set where, by its name."""
     spec = case.spec
     for name in needs.variables_read(spec):
@@ -47,7 +42,7 @@ def _set(case: Case, login: tuple[str, ...]) -> Iterator[str]:
             yield f"{name} from the secrets"
         elif name in spec.env:
             yield f"{name} from env"
-        elif name in login:
+        elif name in case.login:
             yield f"{name} from the login there"
 
 
@@ -68,7 +63,7 @@ def network_checks(case: Case) -> Iterator[Check]:
             "prepare the machine while it has a network, or have the task tell its usage",
         )
     offline = bool(caches.offline)
-    for name in needs.weights_of(spec):
+    for name in needs.weights_of(spec, case.login):
         if not caches.models.get(name, False):
             yield from _weights(facts, name, caches)
     if needs.may_fetch_data(spec):

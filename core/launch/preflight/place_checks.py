@@ -119,27 +119,30 @@ def _usable(path: str, folder: Folder) -> Iterator[Check]:
         yield stop("log folder", f"{what} can't be written there", "name another log_dir")
     elif not folder.exists:
         yield fine("log folder", f"{path} is made there")
-    elif not folder.logs and folder.eval_set is None:
+    elif not folder.logs:
         yield fine("log folder", f"{path} holds no logs yet")
 
 
 def _content(case: Case, path: str, folder: Folder) -> Iterator[Check]:
     """Yield what is in the folder already: Inspect goes on with the same eval-set alone."""
-    if folder.eval_set is None and not folder.logs:
+    if not folder.logs:
         return
     allowed = bool(case.spec.options.get(_DIRTY))
     count = f"{folder.logs} log{'s' if folder.logs != 1 else ''}"
     if folder.eval_set is None:
         what = f"{path} holds {count} of no eval-set"
-    elif folder.tasks and all(_is_ours(case, name, model) for name, model in folder.tasks):
+    elif not folder.tasks:
+        said = f"{path} holds an eval-set that does not say of what ({count})"
+        yield mind("log folder", said, "Inspect refuses it unless it is the same")
+        return
+    elif all(_is_ours(case, name, model) for name, model in folder.tasks):
         said = f"{path} holds an eval-set of the same task and model ({count})"
-        advice = "Inspect goes on with it: what succeeded is not run again; else name another"
-        yield mind("log folder", said, advice)
+        advice = "Inspect goes on with it where the arguments are the same too: what succeeded is"
+        yield mind("log folder", said, f"{advice} not run again; else name another log_dir")
         return
     else:
         tasks = ", ".join(f"{name} with {model}" for name, model in folder.tasks[:3])
-        of = f" of {tasks}" if tasks else ""
-        what = f"{path} holds another eval-set{of} ({count})"
+        what = f"{path} holds another eval-set of {tasks} ({count})"
     advice = f"name another log_dir, or options = {{ {_DIRTY.replace('-', '_')} = true }}"
     yield mind("log folder", what) if allowed else stop("log folder", what, advice)
 

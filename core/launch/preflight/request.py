@@ -1,14 +1,15 @@
 """What a survey is asked for: one of a machine, for all the runs that may start there."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from core.config import MachineConfig
-from core.launch.engines.registry import engine_named
+from core.launch.engines.registry import engine_named, needed_programs
 from core.launch.job import Job
 from core.launch.plan import RUNS, UV, RunPlan
 from core.launch.preflight import needs
+from core.launch.warn import bare
 from core.model.machine import MachineFacts, ToolState
 
 TASK_SECONDS = 30.0
@@ -37,7 +38,7 @@ def request(
         "uv": UV,
         "seconds": TASK_SECONDS,
         "places": list(_PLACES),
-        "programs": ["tmux"],
+        "programs": list(needed_programs()),
         "reservations": list(needs.lock_folders(machine.gpu_locks)),
         "interpreter": [python or machine.python],
         "skip": _stuck(known),
@@ -60,7 +61,7 @@ def _asked(plans: Sequence[RunPlan]) -> Mapping[str, Any]:
         "inherit": list(spec.inherit),
         "python_path": needs.python_path_of(first),
         "tasks": list(dict.fromkeys(each for each in tasks if each is not None))[:_MOST_TASKS],
-        "packages": _of_each(plans, lambda plan: needs.packages_read(plan.spec)),
+        "packages": _of_each(plans, _packages),
         "names": _of_each(plans, lambda plan: needs.variables_read(plan.spec)),
         "models": _of_each(plans, lambda plan: needs.weights_of(plan.spec)),
         "hosts": _of_each(plans, lambda plan: needs.hosts_of(plan.spec)),
@@ -68,6 +69,10 @@ def _asked(plans: Sequence[RunPlan]) -> Mapping[str, Any]:
         "runs": [plan.directory for plan in plans],
         "programs": _of_each(plans, _programs),
     }
+
+
+def _packages(plan: RunPlan) -> Iterator[str]:
+    return (bare(package) for _, package in needs.packages_of(plan.spec))
 
 
 def _programs(plan: RunPlan) -> tuple[str, ...]:

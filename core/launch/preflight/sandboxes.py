@@ -13,16 +13,15 @@ PER_CPU = 2
 """Sandboxes at once for each processor, where `max_sandboxes` is not given: Inspect's rule."""
 
 _TASKS = (
-    "agent_bench_os", "agentdojo", "apps", "assistant_bench_web_browser", "bigcodebench",
-    "browse_comp", "class_eval", "compute_eval", "core_bench", "cti_realm_25", "cti_realm_50",
-    "cve_bench", "cybench", "cybergym", "cyse2_interpreter_abuse", "cyse2_vulnerability_exploit",
-    "ds1000", "frontier_cs", "frontier_cs_algorithmic", "frontier_cs_research", "gaia",
-    "gaia_level1", "gaia_level2", "gaia_level3", "gdm_in_house_ctf", "gdm_intercode_ctf",
-    "gdpval", "humaneval", "ifevalcode", "ipi_coding_agent", "kernelbench", "livecodebench_pro",
-    "mbpp", "mind2web_sc", "mle_bench", "mle_bench_full", "mle_bench_lite", "mlrc_bench",
-    "osworld", "osworld_small", "paperbench", "scbench", "scicode", "swe_bench",
-    "swe_bench_verified_mini", "swe_lancer", "theagentcompany", "threecb", "usaco",
-    "vimgolf_single_turn",
+    "agent_bench_os", "apps", "assistant_bench_web_browser", "bigcodebench", "class_eval",
+    "compute_eval", "core_bench", "cti_realm_25", "cti_realm_50", "cybench", "cybergym",
+    "cyse2_interpreter_abuse", "cyse2_vulnerability_exploit", "ds1000", "frontier_cs",
+    "frontier_cs_algorithmic", "frontier_cs_research", "gaia", "gaia_level1", "gaia_level2",
+    "gaia_level3", "gdm_in_house_ctf", "gdm_intercode_ctf", "gdpval", "humaneval", "ifevalcode",
+    "ipi_coding_agent", "kernelbench", "livecodebench_pro", "mbpp", "mind2web_sc", "mle_bench",
+    "mle_bench_full", "mle_bench_lite", "mlrc_bench", "osworld", "osworld_small", "paperbench",
+    "scbench", "scicode", "swe_bench", "swe_bench_verified_mini", "swe_lancer", "threecb",
+    "usaco", "vimgolf_single_turn",
 )  # fmt: skip
 """Tasks of inspect_evals whose samples have containers."""
 _PREFIXES = ("gdm_self_reasoning_", "gdm_sp", "gdm_stealth_")
@@ -32,30 +31,28 @@ def needs_docker(spec: Spec, told: TaskTold | None) -> bool:
     """Whether the samples of a run have containers of Docker.
 
     What the spec names goes before what the task is known for, and that before what its code
-    names.
+    names. Where the spec has an argument of its own for the sandbox, nothing is guessed.
 
     Args:
         spec: Of the run.
         told: What the machine's Inspect says of the task; None: nothing.
     """
-    if spec.task[0] in BUILT_IN:
-        return sandbox_named(spec) == "docker"
-    named = sandbox_named(spec)
-    if named is not None:
+    named = _named(spec)
+    if named is not None or spec.task[0] in BUILT_IN:
         return named == "docker"
     return _is_known(spec.task[0]) or (told is not None and told.sandbox == "docker")
 
 
-def sandbox_named(spec: Spec) -> str | None:
+def _named(spec: Spec) -> str | None:
     """Return the sandbox that the spec itself names; None: it names none."""
-    arguments = (spec.args.get(name) for name in ("sandbox", "sandbox_type"))
+    arguments = [value for name, value in spec.args.items() if "sandbox" in name]
     for value in (spec.options.get("sandbox"), *arguments):
         first: Any = value
         if isinstance(value, list | tuple) and value:
             first = cast("Sequence[Any]", value)[0]
         if isinstance(first, str) and first:
             return first.partition(":")[0]
-    return None
+    return "" if arguments else None
 
 
 def _is_known(task: str) -> bool:

@@ -119,10 +119,9 @@ def _lacks(case: Case) -> Iterator[tuple[str, str]]:
         yield case.spec.task[0], module.replace("_", "-")
     if inspect is None or inspect.inspect is None:
         return
-    for model, provider in needs.providers_of(case.spec):
-        for package in provider.packages:
-            if inspect.packages.get(bare(package), "") is None:
-                yield model, package
+    for model, package in needs.packages_of(case.spec, case.login):
+        if inspect.packages.get(bare(package), "") is None:
+            yield model, package
 
 
 def _offer(case: Case, wanted: list[str]) -> str:
@@ -142,8 +141,7 @@ def _unseen(case: Case) -> Iterator[Check]:
     lacks: list[str] = []
     if needs.may_fetch_data(case.spec):
         lacks.append(case.spec.task[0].partition("/")[0].replace("_", "-"))
-    for _, provider in needs.providers_of(case.spec):
-        lacks += provider.packages
+    lacks += (package for _, package in needs.packages_of(case.spec, case.login))
     lacks = [each for each in dict.fromkeys(lacks) if bare(each) not in wanted]
     if lacks and case.facts.inspect.state is not ToolState.OK:
         line = packages_line((*case.spec.packages, *lacks))
