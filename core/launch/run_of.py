@@ -63,6 +63,7 @@ def manifest(plan: RunPlan, run: Run) -> bytes:
             "launch": run.launch,
             "directory": run.directory,
             "log_dir": run.log_dir,
+            "data_dir": plan.data_dir,
             "command_line": run.command_line,
             "inspect": list(inspect_words(plan)),
             "attach": list(run.attach),

@@ -340,18 +340,27 @@ def logs_in(folder):
 def logs(given):
     """Have that machine's own Inspect read the headers of a run's logs."""
     folder = at_home(given["directory"])
-    words = [at_home(word) for word in (manifest_of(folder) or {}).get("inspect") or ()]
+    manifest = manifest_of(folder) or {}
+    words = [at_home(word) for word in manifest.get("inspect") or ()]
     if not words:
         raise CannotDo("the folder %s does not say how its Inspect is run" % folder)
     rows = []
     for row in logs_in(os.path.join(folder, at_home(given["log_dir"]))):
-        header, error = header_of(words, folder, row["path"])
+        header, error = header_of(words, environment(manifest), folder, row["path"])
         rows.append({**row, "header": header, "error": error})
     return {"logs": rows}
 
 
-def header_of(words, folder, path):
+def environment(manifest):
+    """Return the variables that a run's Inspect is found with: uv's cache may be named there."""
     env = {n: v for n, v in os.environ.items() if not n.startswith("INSPECT_")}
+    env.update((manifest.get("spec") or {}).get("env") or {})
+    if manifest.get("data_dir"):
+        env["XDG_DATA_HOME"] = at_home(manifest["data_dir"])
+    return env
+
+
+def header_of(words, env, folder, path):
     try:
         done = subprocess.run(
             [*words, "log", "dump", "--header-only", path],
