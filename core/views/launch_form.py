@@ -90,12 +90,8 @@ def _field_row(form: Form, checked: Checked, around: Surroundings, key: str) -> 
         mark = Span(sign("ask" if needed else "failed"), "look" if needed else "hand")
         note = (Span(_short(wrong.what, wrong.advice), "hand"),)
         if needed:
-            is_asked = key == "on_error"
-            last = (
-                f"last time {around.last_on_error}; " if is_asked and around.last_on_error else ""
-            )
-            or_typed = "" if is_asked else ", or type it"
-            note = (Span(shown(f"{last}Enter chooses{or_typed}"), "look"),)
+            or_typed = "" if key == "on_error" else ", or type it"
+            note = (Span(shown(f"Enter chooses{or_typed}"), "look"),)
     elif warnings:
         mark = Span(sign("starved"), "look")
         note = (Span(shown(warnings[0], 300), "look"),)
@@ -103,13 +99,13 @@ def _field_row(form: Form, checked: Checked, around: Surroundings, key: str) -> 
         name=key,
         label=shown(key, 40),
         sign=mark,
-        value=_value(form, key),
+        value=_value(form, around, key),
         note=note,
         is_typed=True,
     )
 
 
-def _value(form: Form, key: str) -> Span:
+def _value(form: Form, around: Surroundings, key: str) -> Span:
     typed = form.texts.get(key, "").strip()
     if typed == LEFT_OUT and key in form.former:
         return said("left out", "dim")
@@ -117,6 +113,8 @@ def _value(form: Form, key: str) -> Span:
         return Span(shown(typed, _LONGEST), "strong")
     if key in form.former:
         return Span(shown(f"{form.former[key]}  (kept)", _LONGEST), "plain")
+    if key == "on_error" and around.last_on_error:
+        return Span(shown(f"needed; last time {around.last_on_error}"), "dim")
     return Span(shown(field_of(key).unset or "needed"), "dim")
 
 

@@ -25,7 +25,7 @@ _LEVELS: Mapping[Level, tuple[Name, Tone]] = {
 _FEW = 2
 """Up to so many runs each is told in full; of more there are a few lines for each."""
 _LABEL = 11
-_LONG = 20_000
+_LONG = 16_000
 _INDENT = Span(Shown("  "))
 
 

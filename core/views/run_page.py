@@ -21,7 +21,7 @@ from core.views.runs import LOOKS, launched_by, process_of, run_sign, scores, to
 
 TextLine = tuple[Span, ...]
 _LONG = 1_000
-_COMMAND = 20_000
+_COMMAND = 16_000
 _SPEC_LINES = 100
 _OUTPUT_LINES = 500
 _OUTPUT_LINE = 2_000

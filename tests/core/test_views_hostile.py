@@ -21,6 +21,8 @@ from core.views.machines import machines_table
 from core.views.page import Page
 from core.views.process_page import process_page
 from core.views.processes import processes_table
+from core.views.run_page import run_page
+from core.views.runs import runs_table
 from core.views.sample_page import sample_page
 from core.views.samples import samples_table
 from core.views.signs import in_ascii
@@ -69,6 +71,9 @@ def _everything(fleet: Fleet, now: float) -> Iterator[Shown]:
     yield from _table(processes_table(fleet, now))
     yield from _table(tasks_table(fleet, now))
     yield from _table(findings_table(fleet, now))
+    yield from _table(runs_table(fleet, now))
+    for run in fleet.runs.values():
+        yield from _page(run_page(fleet, run, now))
     yield from _table(samples_table(fleet, None, now))
     yield from _cells(header_totals(fleet, now))
     yield title(fleet)
@@ -135,4 +140,5 @@ _ORDER = (
     "LogUnreadable",
     "LogRead",
     "ProcessGone",
+    "RunChanged",
 )

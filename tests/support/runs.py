@@ -17,7 +17,8 @@ from tests.support.specs import spec
 EU = MachineName("a100-eu")
 COMMAND = (
     "/opt/venv/bin/python -m inspect_ai eval-set tasks/smoke.py@evalroom/smoke"
-    " --model mockllm/model -T samples=10 -T pass_rate=0.7 --continue-on-fail --log-dir logs --detach"
+    " --model mockllm/model -T samples=10 -T pass_rate=0.7 --continue-on-fail --log-dir logs"
+    " --detach"
 )
 LOG = RunLog(
     location="/home/ada/.evalroom/runs/r1/logs/smoke.eval",

@@ -133,7 +133,7 @@ class FormFrame(ModalScreen[None], inherit_bindings=False):
         height -= 2
         self.made.display = width >= NARROW
         if width >= NARROW:
-            side = min(max(width * 2 // 5, _SIDE_LEAST), _SIDE_MOST)
+            side = min(max(width // 3, _SIDE_LEAST), _SIDE_MOST)
             told = min(_TOLD, height // 2)
             put(self.fields, 0, 0, width - side, height)
             put(self.told, width - side, 0, side, told)

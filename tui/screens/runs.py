@@ -33,7 +33,7 @@ _REST = 0.4
 """Seconds that the cursor rests on a run until what it printed is fetched."""
 _EVERY = 3.0
 """Seconds between two looks at what a run prints that goes on."""
-_COMMAND = 20_000
+_COMMAND = 16_000
 _SPEC = 100_000
 _PAGE_SHARE = 0.5
 _NOTHING = Shown("")

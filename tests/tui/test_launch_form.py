@@ -1,0 +1,404 @@
+"""The launch form told with keys: from a template to a run, and what keeps one from starting."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from textual.pilot import Pilot
+
+from core.errors import NotConfirmed, SpecWrong
+from core.fleet import Fleet
+from core.launch.checks import Check, Level
+from core.launch.spec import Tolerate
+from core.launch.spec_file import read_spec
+from core.model.run import RunState
+from storage.view_state import ViewState
+from tests.support.fleets import H1, H2
+from tests.support.launching import PYTHON, ToldLaunching
+from tests.support.rooms import (
+    FakeRoom,
+    MemoryStore,
+    answerable,
+    app_on,
+    busy_fleet,
+    screen_text,
+    shows,
+)
+from tests.support.runs import every_run, with_runs
+from tui.app import RoomApp
+from tui.dialogs.launch_plan import LaunchPlan
+from tui.screens.launch_form import LaunchForm
+from tui.screens.runs import RunsScreen
+
+SIZE = (120, 40)
+STOP = Check(name="docker", level=Level.STOP, said="it does not answer", advice="start it")
+
+
+def room_to_launch(fleet: Fleet | None = None, **more: Any) -> tuple[ToldLaunching, RoomApp]:
+    room = FakeRoom(fleet or busy_fleet())
+    told = ToldLaunching(room)
+    app = app_on(room)
+    app.make_launching = lambda: told
+    for name, value in more.items():
+        setattr(app, name, value)
+    return told, app
+
+
+async def typed(pilot: Pilot[None], text: str) -> None:
+    """Type in the current field, in place of what stands there."""
+    await pilot.press("end", "ctrl+u", *text)
+
+
+async def smoke(pilot: Pilot[None], *, machine: str = "h100-1") -> None:
+    """Fill the form of the smoke test but for what happens on an error."""
+    await pilot.press("n")
+    await shows(pilot, "Begin a run with")
+    await pilot.press("enter")
+    await shows(pilot, "Launch · smoke")
+    await typed(pilot, machine)
+
+
+async def ready(pilot: Pilot[None], *, machine: str = "h100-1") -> None:
+    """Fill the form of the smoke test; on errors it continues."""
+    await smoke(pilot, machine=machine)
+    await pilot.press("ctrl+r", "enter")
+    await shows(pilot, "What happens when samples fail")
+    await pilot.press("down", "enter")
+    await shows(pilot, 'on_error = "continue"')
+
+
+async def planned(pilot: Pilot[None], *, machine: str = "h100-1") -> None:
+    """Come to the plan of the smoke test."""
+    await ready(pilot, machine=machine)
+    await pilot.press("ctrl+r")
+    await answerable(pilot, "Plan · nothing has been started")
+
+
+async def test_from_a_template_to_a_run_by_keys_alone() -> None:
+    told, app = room_to_launch()
+    async with app.run_test(size=SIZE) as pilot:
+        await planned(pilot)
+        for words in ("✓ python", "up to 11 x 10 sample runs", "--continue-on-fail", "spec.toml"):
+            assert words in screen_text(app)
+        assert told.launched == []
+        await pilot.press("enter")
+        await answerable(pilot, "what became of it")
+        await shows(pilot, "running")
+        await pilot.press("enter")
+        await shows(pilot, "1 Runs")
+        assert isinstance(app.screen, RunsScreen)
+        [[checked]] = told.launched
+        assert (checked.plan.machine, checked.plan.spec.on_error) == (H1, "continue")
+        assert app.screen.run_here is not None
+        assert app.screen.run_here.id == checked.plan.run
+        assert app.screen_stack[1:] == [app.screen]
+
+
+async def test_what_happens_on_errors_is_asked_and_the_last_choice_offered_not_taken() -> None:
+    told, app = room_to_launch(launch_store=MemoryStore())
+    async with app.run_test(size=SIZE) as pilot:
+        await smoke(pilot)
+        await pilot.press("ctrl+r", "ctrl+r")
+        await shows(pilot, "1 field to mend")
+        assert told.asked == []
+        await pilot.press("enter", "down", "enter", "ctrl+r")
+        await answerable(pilot, "Plan")
+        await pilot.press("enter")
+        await answerable(pilot, "what became of it")
+        await pilot.press("enter")
+        await shows(pilot, "1 Runs")
+        await smoke(pilot)
+        await pilot.press("ctrl+r")
+        await shows(pilot, "needed; last time continue")
+        assert isinstance(app.screen, LaunchForm)
+        await pilot.press("enter")
+        await shows(pilot, "What happens when samples fail")
+        await pilot.press("enter", "ctrl+r")
+        await answerable(pilot, "Plan")
+        assert told.asked[-1].on_error == "continue"
+
+
+async def test_a_share_to_tolerate_is_typed_on() -> None:
+    told, app = room_to_launch()
+    async with app.run_test(size=SIZE) as pilot:
+        await smoke(pilot)
+        await pilot.press("ctrl+r", "enter")
+        await shows(pilot, "tolerate 0.1  as stop")
+        await pilot.press("down", "down", "enter")
+        await shows(pilot, "on_error = { tolerate = 0.1 }")
+        await pilot.press("5", "ctrl+r")
+        await answerable(pilot, "Plan")
+        assert told.asked[-1].on_error == Tolerate(0.15)
+
+
+async def test_a_wrong_field_says_so_beside_it_and_keeps_the_plan_away() -> None:
+    told, app = room_to_launch()
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await ready(pilot)
+        await pilot.press("pagedown", *"few")
+        await shows(pilot, '"limit" is wrong: "few"')
+        await pilot.press("ctrl+r")
+        await shows(pilot, "limit:")
+        assert isinstance(app.screen, LaunchForm)
+        assert told.asked == []
+        await typed(pilot, "3-5")
+        await shows(pilot, "up to 11 x 3 sample")
+        await pilot.press("ctrl+r")
+        await answerable(pilot, "Plan")
+        assert told.asked[-1].limit == (3, 5)
+
+
+async def test_what_was_typed_is_meant_and_enter_goes_on() -> None:
+    told, app = room_to_launch()
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await pilot.press("pageup", "pageup", "pageup", "pageup")
+        await shows(pilot, "what runs: package/name")
+        await typed(pilot, "evalroom/arithmetic")
+        await pilot.press("enter", "ctrl+u", "enter", "pagedown")
+        await typed(pilot, "openai-api/acme/x")
+        await shows(pilot, "ACME_BASE_URL")
+        await pilot.press("enter", "enter")
+        await shows(pilot, 'secrets = { ACME_API_KEY = "ACME_API_KEY" }')
+        await pilot.press("enter", *"http://h/v1")
+        await shows(pilot, 'env = { ACME_BASE_URL = "http://h/v1" }')
+        await pilot.press("ctrl+r")
+        await answerable(pilot, "Plan")
+        asked = told.asked[-1]
+        assert asked.task == ("evalroom/arithmetic",)
+        assert asked.model == ("openai-api/acme/x",)
+        assert dict(asked.secrets) == {"ACME_API_KEY": "ACME_API_KEY"}
+        assert dict(asked.env) == {"ACME_BASE_URL": "http://h/v1"}
+
+
+async def test_a_draft_survives_esc_and_a_restart_without_what_may_be_a_secret(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "form.json"
+    told, app = room_to_launch(launch_store=ViewState(file))
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await smoke(pilot, machine="h100-2")
+        await pilot.press("up", *"API_KEY = sk-CANARY-0123456789")
+        await shows(pilot, "no secret: write")
+        await pilot.press("escape")
+        await shows(pilot, "draft kept but for env, which may hold a secret")
+        assert type(app.screen).__name__ == "RoomScreen"
+    assert "CANARY" not in file.read_text()
+    assert file.stat().st_mode & 0o777 == 0o600
+    _, again = room_to_launch(launch_store=ViewState(file))
+    async with again.run_test(size=SIZE) as pilot:
+        await pilot.press("n")
+        await shows(pilot, "go on with  smoke, left 0s ago")
+        await pilot.press("enter")
+        await shows(pilot, 'machine = "h100-2"')
+        await pilot.press("escape", "n")
+        await shows(pilot, "go on with  smoke")
+    assert told.launched == []
+
+
+async def test_a_draft_goes_when_it_was_launched_and_stays_when_nothing_was_started() -> None:
+    store = MemoryStore()
+    told, app = room_to_launch(launch_store=store)
+    told.launch_fails = NotConfirmed("nothing is launched: evalroom is read-only")
+    async with app.run_test(size=SIZE) as pilot:
+        await planned(pilot)
+        await pilot.press("enter")
+        await shows(pilot, "evalroom is read-only")
+        await pilot.press("escape")
+        await shows(pilot, "Launch · smoke")
+        assert store.view["drafts"]
+        told.launch_fails = None
+        await pilot.press("ctrl+r")
+        await answerable(pilot, "Plan")
+        await pilot.press("enter")
+        await answerable(pilot, "what became of it")
+        await pilot.press("escape")
+        await shows(pilot, "1 Runs")
+    assert store.view["drafts"] == []
+    assert store.view["on_error"] == {"smoke": "continue"}
+
+
+async def test_a_check_that_says_stop_keeps_enter_from_launching() -> None:
+    told, app = room_to_launch()
+    told.checks = {H1: (PYTHON, STOP)}
+    async with app.run_test(size=SIZE) as pilot:
+        await planned(pilot)
+        assert "a check stops it: nothing is started" in screen_text(app)
+        await pilot.press("enter")
+        await shows(pilot, "nothing is started: docker says stop")
+        told.checks = {}
+        await pilot.press("g")
+        await answerable(pilot, "✓ disk")
+        assert told.launched == []
+        await pilot.press("enter")
+        await answerable(pilot, "what became of it")
+        assert len(told.launched) == 1
+
+
+async def test_of_a_matrix_what_is_stopped_is_left_out_by_a_key_of_its_own() -> None:
+    told, app = room_to_launch()
+    told.checks = {H2: (STOP,)}
+    async with app.run_test(size=SIZE) as pilot:
+        await planned(pilot, machine="h100-1, h100-2")
+        text = screen_text(app)
+        assert "h100-1 1, h100-2 1 · at worst 220 sample runs" in text
+        await pilot.press("x")
+        await answerable(pilot, "1 run left out")
+        await pilot.press("enter")
+        await answerable(pilot, "what became of it")
+        [[checked]] = told.launched
+        assert checked.plan.machine == H1
+
+
+async def test_a_production_machine_takes_its_name_typed() -> None:
+    fleet = busy_fleet()
+    marked = replace(fleet.machines[H1], production=True)
+    told, app = room_to_launch(replace(fleet, machines={**fleet.machines, H1: marked}))
+    async with app.run_test(size=SIZE) as pilot:
+        await planned(pilot)
+        await pilot.press(*"h100", "enter")
+        await answerable(pilot, "h100 is something else")
+        assert told.launched == []
+        await pilot.press(*"h100-1", "enter")
+        await answerable(pilot, "what became of it")
+        assert len(told.launched) == 1
+
+
+async def test_nothing_is_launched_by_an_enter_before_the_plan_was_seen_or_by_another_key() -> None:
+    told, app = room_to_launch()
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await pilot.press("ctrl+r", "enter", "enter", "enter")
+        await answerable(pilot, "Plan")
+        for key in "abcdefhijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 /:?!":
+            await pilot.press(key)
+        await pilot.press("tab", "shift+tab", "f1", "ctrl+r", "ctrl+s")
+        assert isinstance(app.screen, LaunchPlan)
+        assert told.launched == []
+        await pilot.press("escape")
+        await shows(pilot, "Launch · smoke")
+
+
+async def test_a_plan_that_can_not_be_made_says_why_and_leads_back_to_the_form() -> None:
+    told, app = room_to_launch()
+    told.fails = SpecWrong("the matrix has 2000 runs", "at most 1000")
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await pilot.press("ctrl+r")
+        await shows(pilot, "the matrix has 2000 runs. at most 1000")
+        await pilot.press("enter", "escape")
+        await shows(pilot, "Launch · smoke")
+        assert told.launched == []
+
+
+async def test_the_preflight_is_left_with_esc_while_it_looks() -> None:
+    told, app = room_to_launch()
+    told.gate.clear()
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        await pilot.press("ctrl+r")
+        await shows(pilot, "looked at 0 of 1")
+        await pilot.press("escape")
+        await shows(pilot, "Launch · smoke")
+        told.gate.set()
+        await pilot.pause(0.1)
+        assert isinstance(app.screen, LaunchForm)
+
+
+async def test_a_launch_goes_on_when_its_dialog_is_left() -> None:
+    told, app = room_to_launch()
+    told.starting.clear()
+    async with app.run_test(size=SIZE) as pilot:
+        await planned(pilot)
+        await pilot.press("enter")
+        await shows(pilot, "on its way")
+        await pilot.press("escape")
+        await shows(pilot, "nothing was launched yet")
+        told.starting.set()
+        await shows(pilot, "running")
+        assert [run.state for run in app.room.fleet.runs.values()] == [RunState.RUNNING]
+
+
+async def test_the_spec_is_written_as_a_template_that_the_chooser_offers(tmp_path: Path) -> None:
+    _, app = room_to_launch(templates=tmp_path / "templates")
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await ready(pilot)
+        await pilot.press("ctrl+s")
+        await shows(pilot, "Write the spec")
+        await pilot.press("enter")
+        await shows(pilot, "written to")
+        written = tmp_path / "templates" / "my-smoke.toml"
+        assert read_spec(str(written)).on_error == "continue"
+        assert written.stat().st_mode & 0o777 == 0o600
+        await pilot.press("escape", "n")
+        await shows(pilot, "my-smoke    As smoke  (yours)")
+
+
+class Secrets:
+    """A store of secrets that a test fills."""
+
+    def __init__(self, **kept: str) -> None:
+        self.kept = kept
+
+    async def names(self) -> Mapping[str, Literal["keyring", "file"]]:
+        return dict.fromkeys(self.kept, "file")
+
+    async def set(self, name: str, value: str) -> Literal["keyring", "file"]:
+        self.kept[name] = value
+        return "file"
+
+
+async def test_a_secret_that_is_not_kept_yet_is_asked_for_masked_and_named_alone() -> None:
+    secrets = Secrets()
+    _, app = room_to_launch(secret_store=secrets)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await ready(pilot)
+        await pilot.press("pageup", "pageup", "pageup")
+        await shows(pilot, "Inspect's model strings")
+        await typed(pilot, "openai/gpt-4o")
+        await shows(pilot, "OPENAI_API_KEY")
+        await pilot.press("enter", "enter")
+        await shows(pilot, "The value of OPENAI_API_KEY")
+        await pilot.press(*"CANARY42", "enter")
+        await shows(pilot, "a secret, kept here")
+        assert secrets.kept == {"OPENAI_API_KEY": "CANARY42"}
+        assert "CANARY" not in screen_text(app)
+        assert "secrets = { OPENAI_API_KEY =" in screen_text(app)
+
+
+@pytest.mark.parametrize("why", ["", "evalroom is read-only: nothing is launched"])
+async def test_where_nothing_can_be_launched_the_keys_say_so(why: str) -> None:
+    room = FakeRoom(with_runs(busy_fleet(), every_run()))
+    app = app_on(room)
+    if why:
+        told = ToldLaunching(room)
+        app.make_launching = lambda: told
+        app.why_no_launch = why
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        assert "n new run" not in screen_text(app)
+        await pilot.press("n")
+        await shows(pilot, why or "nothing can be launched from here")
+        await pilot.press("N")
+        await shows(pilot, "7 in all")
+        await pilot.press("d", "R")
+        await pilot.pause()
+        assert isinstance(app.screen, RunsScreen)
+
+
+async def test_in_a_replay_the_key_says_so() -> None:
+    room = FakeRoom(busy_fleet())
+    room.is_replay = True
+    app = app_on(room)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await pilot.press("n")
+        await shows(pilot, "a recording plays: nothing can be launched")
+
+
+async def test_the_palette_begins_with_a_template_by_its_name() -> None:
+    _, app = room_to_launch()
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press(":", *"launch-gpqa", "enter")
+        await shows(pilot, "Launch · gpqa")
+        await shows(pilot, 'packages = ["inspect-evals"]')
