@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from storage.secrets import Secrets
 from storage.view_state import ViewState
 from tui.making import guiding_of
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from tui.app import RoomApp
     from tui.attaching import Attaching
     from tui.making import History
+    from tui.making_launches import DeskSessions
 
 
 def fit(
@@ -33,6 +35,14 @@ def fit(
         app.why_no_launch = "nothing is launched: evalroom is read-only"
     elif history.run_book is None:
         app.why_no_launch = "nothing is launched: runs can't be kept here"
+
+    def make_sessions() -> "DeskSessions":
+        from tui.making_launches import DeskSessions  # noqa: PLC0415
+
+        return DeskSessions(desk)
+
+    app.make_sessions = make_sessions
+    app.secret_store = Secrets(places.secrets)
 
     def make_attaching() -> "Attaching":
         from tui.attaching import Attaching  # noqa: PLC0415

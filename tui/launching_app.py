@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tui.app import RoomApp, ViewStore
     from tui.attaching import Attaching
     from tui.launches import LaunchLevers
+    from tui.sessions import SessionLevers, Sessions
 
 _NOT_HERE = "nothing can be launched from here"
 
@@ -32,6 +33,7 @@ class LaunchingApp(ActingApp, inherit_bindings=False):
         templates: The folder of the operator's own templates; None: there is none.
         secret_store: The secrets that are kept on this computer; None: not known here.
         make_attaching: Makes what opens terminals beside the room; None: nothing does.
+        make_sessions: Makes what lists and ends the terminals that runs left; None: nothing does.
         why_no_launch: Why nothing is launched although runs are looked after; empty: it may be.
     """
 
@@ -51,6 +53,7 @@ class LaunchingApp(ActingApp, inherit_bindings=False):
         self.why_no_launch = ""
         self.make_attaching: Callable[[], Attaching] | None = None
         self._attaching: Attaching | None = None
+        self.make_sessions: Callable[[], Sessions] | None = None
         self._launching: Launching | None = None
         self._launches: LaunchLevers | None = None
 
@@ -82,6 +85,15 @@ class LaunchingApp(ActingApp, inherit_bindings=False):
         launching = self.launching
         if launching is not None:
             self.run_worker(launching.run(), name="the runs", exit_on_error=False)
+
+    @property
+    def sessions(self) -> "SessionLevers | None":
+        """The terminals that runs left, on screen; None: none can be listed here."""
+        if self.make_sessions is None:
+            return None
+        from tui.sessions import SessionLevers  # noqa: PLC0415 - the first frame does without
+
+        return SessionLevers(cast("RoomApp", self), self.make_sessions())
 
     def action_runs(self) -> None:
         """Open the list of runs."""

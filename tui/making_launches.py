@@ -6,6 +6,7 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from core.model.machine import LinkState
 from tui.commands.launch import Surroundings
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from core.launch.launching import Tell
     from core.launch.matrix import Launch
     from core.launch.plan import RunPlan
+    from core.launch.sessions import Found
     from tui.making import History
 
 
@@ -95,3 +97,24 @@ def plan_on(launch: "Launch", machine: "MachineConfig", around: Surroundings) ->
         inspect_version=around.inspect_version,
         own_python=around.own_python,
     )
+
+
+class DeskSessions:
+    """`tui.sessions.Sessions` over the machines of a desk that are reached."""
+
+    def __init__(self, desk: "Desk") -> None:
+        self._desk = desk
+
+    async def list(self) -> "Sequence[Found]":
+        """See `Sessions.list`."""
+        from core.launch.sessions import sessions  # noqa: PLC0415
+
+        machines = self._desk.fleet.machines.values()
+        up = [each.name for each in machines if each.link.state is LinkState.UP]
+        return await sessions(self._desk, up)
+
+    async def end(self, found: "Found") -> None:
+        """See `Sessions.end`."""
+        from core.launch.sessions import end  # noqa: PLC0415
+
+        await end(self._desk, found)

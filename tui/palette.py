@@ -50,6 +50,14 @@ def _launches(app: "RoomApp") -> Iterator[Command]:
     launches = app.launches
     for name, title, begin in launches.offered() if launches is not None else ():
         yield Command(name=name, title=title, key="", run=begin)
+    sessions = app.sessions
+    if sessions is not None:
+        title = Shown("Terminals that runs left: list them, end one")
+        yield Command(name=Shown("sessions"), title=title, key="", run=_later(app, sessions.begin))
+
+
+def _later(app: "RoomApp", begin: Callable[[], object]) -> Callable[[], object]:
+    return lambda: app.call_later(begin)
 
 
 def _takes(app: "RoomApp", entry: Entry) -> Callable[[], object]:

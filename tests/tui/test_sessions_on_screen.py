@@ -1,0 +1,72 @@
+"""The terminals that runs left, on screen: one is ended by typing its name."""
+
+from core.errors import JobFailed
+from core.ids import MachineName
+from core.launch.engines.sessions import Session
+from core.launch.sessions import Found
+from tests.support.fleets import NOW
+from tests.support.rooms import FakeRoom, app_on, busy_fleet, shows
+from tui.app import RoomApp
+
+WIDE = (160, 46)
+
+
+def session(name: str, *, has_ended: bool) -> Found:
+    return Found(
+        MachineName("h100-1"),
+        Session(
+            name=name, created=NOW - 60, attached=0, has_ended=has_ended, status=0, run="r1"
+        ),
+    )  # fmt: skip
+
+
+class Told:
+    """Sessions that a test tells."""
+
+    def __init__(self, *found: Found) -> None:
+        self.found = found
+        self.ended: list[str] = []
+
+    async def list(self) -> tuple[Found, ...]:
+        return self.found
+
+    async def end(self, found: Found) -> None:
+        if self.ended:
+            raise JobFailed("session cybench-2 can't be ended: no right")
+        self.ended.append(found.session.name)
+
+
+def room(*found: Found) -> tuple[Told, RoomApp]:
+    told = Told(*found)
+    app = app_on(FakeRoom(busy_fleet()))
+    app.make_sessions = lambda: told
+    return told, app
+
+
+async def test_a_session_is_ended_by_its_name_alone() -> None:
+    running, over = session("cybench-1", has_ended=False), session("cybench-2", has_ended=True)
+    told, app = room(running, over)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await pilot.press("colon", *"sessions", "enter")
+        await shows(pilot, "cybench-1  running")
+        await pilot.press("enter")
+        await shows(pilot, "its eval still runs and is cut off")
+        await pilot.press(*"cybench", "enter")
+        await shows(pilot, "that is another name")
+        assert told.ended == []
+        await pilot.press(*"cybench", "minus", "1", "enter")
+        await shows(pilot, "cybench-1 is ended")
+        assert told.ended == ["cybench-1"]
+        await pilot.press("colon", *"sessions", "enter")
+        await shows(pilot, "cybench-2  ended")
+        await pilot.press("j", "enter")
+        await shows(pilot, "its eval has ended; the last screen goes")
+        await pilot.press(*"cybench", "minus", "2", "enter")
+        await shows(pilot, "can't be ended: no right")
+
+
+async def test_where_no_run_left_one_that_is_said() -> None:
+    _, app = room()
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await pilot.press("colon", *"sessions", "enter")
+        await shows(pilot, "no run left a terminal")

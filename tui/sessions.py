@@ -1,0 +1,122 @@
+"""The terminals that runs left on machines: listed, and ended once their name was typed."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from core.errors import EvalroomError
+from core.launch.engines.sessions import end_means
+from core.launch.sessions import Found
+from core.text import Shown, shown
+from core.views import format as fmt
+from core.views.cells import Span
+from tui.dialogs.choose import Choice, Choose
+from tui.dialogs.dialog import Dialog
+
+if TYPE_CHECKING:
+    from tui.app import RoomApp
+
+_NAME = 100
+
+
+class Sessions(Protocol):
+    """The sessions of a room's machines."""
+
+    async def list(self) -> Sequence[Found]:
+        """Return those of the machines that are reached now."""
+        ...
+
+    async def end(self, found: Found) -> None:
+        """End one; raises EvalroomError where it may go on."""
+        ...
+
+
+class EndSession(Dialog[bool]):
+    """Say what ending a session means; it is ended by typing its name."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", show=False)]
+
+    def __init__(self, found: Found) -> None:
+        self._name = found.session.name
+        name = shown(self._name, _NAME)
+        super().__init__(
+            Shown("End a session"),
+            [
+                (),
+                (Span(name, "strong"), Span(shown(f"  on {found.machine}"), "dim")),
+                (Span(shown(end_means(found.session)), "look"),),
+                (),
+                (Span(shown(f"Type {name} to end it."), "plain"),),
+            ],
+            [("Enter", "end"), ("Esc", "leave it")],
+            line=Input(select_on_focus=False),
+        )
+
+    @on(Input.Submitted)
+    def _typed(self, message: Input.Submitted) -> None:
+        if message.value.strip() == self._name:
+            self.dismiss(True)
+        else:
+            message.input.value = ""
+            message.input.placeholder = "that is another name"
+
+    def action_give_up(self) -> None:
+        """Leave it as it is."""
+        self.dismiss(False)
+
+
+class SessionLevers:
+    """Lists sessions on screen, and ends one."""
+
+    def __init__(self, app: "RoomApp", sessions: Sessions) -> None:
+        self._app = app
+        self._sessions = sessions
+
+    def begin(self) -> None:
+        """List the sessions beside the keys; Enter on one asks whether to end it."""
+        self._beside(self._listed, "the sessions")
+
+    def _beside(self, work: Callable[[], Awaitable[None]], name: str) -> None:
+        self._app.run_worker(work(), name=name, exit_on_error=False)
+
+    async def _listed(self) -> None:
+        found = await self._sessions.list()
+        if not found:
+            self._app.say("no run left a terminal on the machines that answer", "look")
+            return
+        now = self._app.room.now()
+        choices = [Choice(str(at), _title(each, now)) for at, each in enumerate(found)]
+        chooser = Choose(Shown("Sessions · Enter asks whether to end it"), choices)
+        chooser.add_class("wide")
+
+        def chosen(name: str | None) -> None:
+            if name is not None:
+                self._ask(found[int(name)])
+
+        self._app.push_screen(chooser, chosen)
+
+    def _ask(self, found: Found) -> None:
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._beside(lambda: self._ended(found), "ending a session")
+
+        self._app.push_screen(EndSession(found), answered)
+
+    async def _ended(self, found: Found) -> None:
+        try:
+            await self._sessions.end(found)
+        except EvalroomError as error:
+            self._app.say(f"{error.message}; {error.advice}".rstrip("; "), "look")
+        else:
+            self._app.say(f"{shown(found.session.name, _NAME)} is ended")
+
+
+def _title(found: Found, now: float) -> Shown:
+    session = found.session
+    state = "ended" if session.has_ended else "running"
+    seen = f", attached {session.attached}" if session.attached else ""
+    name = shown(session.name, _NAME)
+    return shown(f"{found.machine}  {name}  {state}{seen}  {fmt.age(now - session.created)}", 200)
