@@ -36,6 +36,7 @@ def add_launch(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
         ("runs", "every launch, and what became of it"),
         ("run", "all that is known of a launch"),
         ("output", "the end of what a launch printed"),
+        ("attach", "a launch's own display, in this terminal"),
     ):
         parser = command(name, says)
         if name != "runs":

@@ -1,6 +1,7 @@
 """What `evalroom launch`, `runs`, `run`, `output` and `templates` are given, and how they run."""
 
 import sys
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from core.errors import NotConfirmed
@@ -51,8 +52,38 @@ async def launch_command(config: "Config", words: Words) -> int:
                 return await launch_now(desk, launches, spec, asked, near.machines)
 
 
-async def runs_command(config: "Config", words: Words) -> int:
+def runs_command(config: "Config", words: Words) -> int:
     """Run a command that tells of launches; return the exit status."""
+    from tui.endings import run_loop  # noqa: PLC0415
+
+    if words.command != "attach":
+        return run_loop(_over_launches(config, lambda desk, of: _told(desk, of, words), words))
+    from storage.paths import paths  # noqa: PLC0415
+    from tui.commands import attach  # noqa: PLC0415
+
+    found: list[attach.Display] = []
+
+    async def find(desk: "Desk", launches: "Launches") -> int:
+        given = words.given
+        found.append(
+            await attach.display_of(
+                desk,
+                launches,
+                given["name"],
+                machines=config.machines,
+                known_hosts=(str(paths().known_hosts),),
+                timeout=given["timeout"],
+            )
+        )
+        return 0
+
+    status = run_loop(_over_launches(config, find, words))
+    return attach.show(found[0], as_json=words.as_json) if found else status
+
+
+async def _over_launches(
+    config: "Config", work: "Callable[[Desk, Launches], Awaitable[int]]", words: Words
+) -> int:
     from storage.paths import paths  # noqa: PLC0415
     from tui.making import desk_of, history_of, running  # noqa: PLC0415
     from tui.making_launches import launches_of  # noqa: PLC0415
@@ -61,7 +92,7 @@ async def runs_command(config: "Config", words: Words) -> int:
         with desk_of(config, words) as desk:
             launches = launches_of(desk, config, history)
             async with running(desk):
-                return await _told(desk, launches, words)
+                return await work(desk, launches)
 
 
 async def _told(desk: "Desk", launches: "Launches", words: Words) -> int:

@@ -72,7 +72,7 @@ def _run(argv: Sequence[str]) -> int:  # noqa: C901, PLR0911, PLR0912 - one case
             return asyncio.run(_room(_read_config(words), words))
         case "act" | "config-set" | "undo":
             return run_loop(_act(words))
-        case "launch" | "runs" | "run" | "output" | "sessions" | "templates":
+        case "launch" | "runs" | "run" | "output" | "attach" | "sessions" | "templates":
             return _launch(words)
         case "secrets":
             return _secrets(words)
@@ -163,7 +163,7 @@ def _launch(words: Words) -> int:
         return launching.templates_command(words)
     config = _read_config(words)
     if words.command != "launch":
-        return run_loop(launching.runs_command(config, words))
+        return launching.runs_command(config, words)
     if words.given["dry_run"]:
         return launching.dry_run(config, words)
     return run_loop(launching.launch_command(config, words))

@@ -33,8 +33,7 @@ async def run(desk: Looker, launches: Launches, name: str, *, timeout: float, as
     Raises:
         UsageWrong: There is none, or several.
     """
-    await _looked(desk, launches, timeout)
-    found = run_named(launches.ledger.runs, name)
+    found = await known_run(desk, launches, name, timeout)
     if as_json:
         print_json(run_json(found))
     else:
@@ -51,8 +50,7 @@ async def output(
         UsageWrong: There is none, or several.
         RequestFailed: It can't be read.
     """
-    await _looked(desk, launches, timeout)
-    found = run_named(launches.ledger.runs, name)
+    found = await known_run(desk, launches, name, timeout)
     piece = await launches.output(found)
     _print(piece)
     while follow:
@@ -64,6 +62,16 @@ async def output(
                 break
             await asyncio.sleep(_FOLLOW_EVERY)
     return 0
+
+
+async def known_run(desk: Looker, launches: Launches, name: str, timeout: float) -> Run:
+    """Look around once, and return the run of this name.
+
+    Raises:
+        UsageWrong: There is none, or several.
+    """
+    await _looked(desk, launches, timeout)
+    return run_named(launches.ledger.runs, name)
 
 
 def _print(piece: Output) -> None:
