@@ -882,7 +882,8 @@ def near(name, package):  # tasks of other names that it may be
     except Exception:
         return []
     names = [each for each in names if each.rpartition("/")[0] == package]
-    return difflib.get_close_matches(name, names, 3, 0.5) or names[:6]
+    longer = [each for each in names if name.rpartition("/")[2] in each]
+    return longer[:3] or difflib.get_close_matches(name, names, 3, 0.5) or names[:6]
 
 def failure(error):
     rows = [f for f in traceback.extract_tb(error.__traceback__) if "<" not in f.filename[:1]]
@@ -947,14 +948,17 @@ def about(task):
         pass
     return told
 
-def look(name):  # in a process of its own: what one imports is not there for the next
+def told_of(name):
+    try:
+        return load(name)
+    except BaseException as error:
+        return failure(error)
+
+def look(names):  # in a process of its own: what one imports is not there for the next
     pid = os.fork()
     if pid == 0:
-        try:
-            told = load(name)
-        except BaseException as error:
-            told = failure(error)
-        tell(task=name, **told)
+        for name in names:
+            tell(task=name, **told_of(name))
         os._exit(0)
     end = time.monotonic() + asked["seconds"]
     while True:
@@ -964,14 +968,21 @@ def look(name):  # in a process of its own: what one imports is not there for th
         if time.monotonic() > end:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-            error = "importing it was not done in %d s" % asked["seconds"]
-            return tell(task=name, state="slow", error=error)
+            break
         time.sleep(0.01)
-    if status:
-        tell(task=name, state="fails", error="importing it ends the interpreter (%d)" % status)
+    if not done:
+        error = "importing it was not done in %d s" % asked["seconds"]
+        tell(tasks=names, state="slow", error=error)
+    elif status:
+        error = "importing it ends the interpreter (%d)" % status
+        tell(tasks=names, state="fails", error=error)
 
-for each in asked["tasks"]:
-    look(each)
+groups = {}
+for each in asked["tasks"]:  # those of one package are imported once
+    key = each if "@" in each else each.partition("/")[0]
+    groups.setdefault(key, []).append(each)
+for names in groups.values():
+    look(names)
 os._exit(0)
 """
 
@@ -999,7 +1010,10 @@ def read_inspect(given):
             row = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(row, dict) and "task" in row:
+        if isinstance(row, dict) and isinstance(row.get("tasks"), list):
+            for name in row.pop("tasks"):
+                told["tasks"].setdefault(str(name), row)
+        elif isinstance(row, dict) and "task" in row:
             told["tasks"][str(row.pop("task"))] = row
         elif isinstance(row, dict):
             told.update(row)

@@ -84,6 +84,12 @@ def write_tasks(folder: Path) -> None:
     (folder / "compose.yaml").write_text(
         "services:\n  default:\n    mem_limit: 512m\n  other:\n    mem_limit: 1.5gb\n"
     )
+    site = folder / "site-packages"  # where Inspect takes a module for one of a package
+    about = site / "own_evals-1.0.dist-info"
+    about.mkdir(parents=True)
+    (site / "own_evals.py").write_text(f"from inspect_ai import Task, task\n{TASKS['good']}\n")
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: own_evals\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[inspect_ai]\nown_evals = own_evals\n")
 
 
 async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_imported(
@@ -95,11 +101,12 @@ async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_import
     write_tasks(folder)
     login.tool("docker", DOCKER)
     names = [*(f"{folder}/{name}.py@{name}" for name in TASKS), f"{folder}/good.py@god"]
-    names += [f"{folder}/gone.py@gone", "quite_absent/task"]
+    names += [f"{folder}/gone.py@gone", "quite_absent/task", "own_evals/good", "own_evals/goo"]
     text = (
         f"task = {json.dumps(names)}\n"
         + of("x").partition("\n")[2]
         + 'args = { zzz = 1 }\nsecrets = ["MINE"]\nmax_sandboxes = 2\n'
+        + f'code = {{ directory = "{folder}/site-packages" }}\n'
     )
     checked = await looked(login, text, secrets=("MINE",))
     found = {each.plan.launch.task.rpartition("/")[2]: troubles(each) for each in checked}
@@ -123,12 +130,17 @@ async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_import
     assert first["dies.py@dies"].startswith("stop task: F/dies.py@dies can't be imported: import")
     assert "lacks quite-absent, which F/module.py@module needs" in first["module.py@module"]
     assert "lacks quite-absent, which quite_absent/task needs" in first["task"]
+    assert first["good"].startswith("warning task: own_evals/good takes no argument zzz")
+    assert first["goo"].startswith(
+        "stop task: there is no task own_evals/goo; there is own_evals/g"
+    )
     assert first["noisy.py@noisy"].startswith("warning task: F/noisy.py@noisy takes no argument")
     boxed = next(each for each in checked if each.plan.launch.task.endswith("boxed"))
     [containers] = [each for each in boxed.checks if each.name == "containers"]
     assert containers.said.startswith("2 x 2.0 GiB = 4.0 GiB of memory at once (its compose file")
     # Nothing is left: no compiled file beside a task, and no process.
     assert not list(folder.rglob("*.pyc"))
+    assert not list(folder.rglob("__pycache__"))
     assert running_from(folder) == []
 
 

@@ -15,6 +15,7 @@ from core.model.machine import ToolState
 DETACHES = "0.3.250"
 """The first Inspect that is known to start an eval in the background."""
 
+_UNCACHED = ("No solution found", "No interpreter found", "offline", "network", "cache")
 _PINNED = re.compile(r"inspect-ai==([0-9A-Za-z.]+)")
 _OPTION = re.compile(r"--?[A-Za-z][A-Za-z0-9-]*")
 
@@ -78,7 +79,7 @@ def _uv(case: Case) -> Iterator[Check]:
 
 
 def _is_uncached(error: str) -> bool:
-    return any(word in error for word in ("No solution found", "offline", "network", "cache"))
+    return any(word in error for word in _UNCACHED)
 
 
 def pinned(plan: RunPlan) -> str | None:

@@ -10,6 +10,8 @@ from core.launch.preflight.facts import Caches, Facts
 from core.launch.preflight.words import error_of, fine, listed, mind, stop
 from core.model.machine import ToolState
 
+_PREPARE = "evalroom machines prepare fetches it while there is a network"
+
 
 def variable_checks(case: Case) -> Iterator[Check]:
     """Yield whether the models' variables are set: by the spec, or by the login there."""
@@ -60,7 +62,7 @@ def network_checks(case: Case) -> Iterator[Check]:
             facts,
             needs.TOKENIZER_HOST,
             "the mock model counts tokens with a file that is not there",
-            "prepare the machine while it has a network, or have the task tell its usage",
+            f"{_PREPARE}; or have the task tell its usage",
         )
     offline = bool(caches.offline)
     for name in needs.weights_of(spec, case.login):
@@ -73,7 +75,7 @@ def network_checks(case: Case) -> Iterator[Check]:
             yield mind("network", f"{said}, and {held}")
         else:
             what = f"the dataset of {spec.task[0]} may have to be fetched"
-            yield from _unreached(facts, needs.HUB, what, "prepare the machine before")
+            yield from _unreached(facts, needs.HUB, what, _PREPARE)
 
 
 def _server(facts: Facts, server: str) -> Iterator[Check]:
@@ -92,8 +94,7 @@ def _weights(facts: Facts, name: str, caches: Caches) -> Iterator[Check]:
     if caches.offline:
         yield stop("network", f"{what}, and {caches.offline[0]} forbids to fetch them")
     else:
-        advice = "prepare the machine while it has a network"
-        yield from _unreached(facts, needs.HUB, what, advice)
+        yield from _unreached(facts, needs.HUB, what, _PREPARE)
 
 
 def _unreached(facts: Facts, host: str, what: str, advice: str) -> Iterator[Check]:
