@@ -148,8 +148,8 @@ def _reads_row(read: Reads, around: Surroundings) -> FormRow:
         kept = around.secrets
         where = "" if kept is None else ", kept here" if read.secret in kept else ", not kept here"
         tone: Tone = "look" if where.endswith("not kept here") else "good"
-        named = "" if read.secret == variable.name else f" {read.secret}"
-        value = Span(shown(f"a secret{named}{where}"), tone)
+        named = "" if read.secret == variable.name else f" ({read.secret})"
+        value = Span(shown(f"set by secrets{named}{where}"), tone)
     elif given is not None:
         value = said(f"set by {given}", "good")
     else:

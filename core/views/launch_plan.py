@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.checks import Check, CheckedPlan, Level
+from core.launch.warn import warnings_by_key
 from core.model.run import Run, RunState
 from core.text import Shown, shown
 from core.views import format as fmt
@@ -106,7 +107,7 @@ def _worst(checked: Sequence[CheckedPlan]) -> str:
 
 def _told(checked: Sequence[CheckedPlan]) -> Iterator[Span]:
     counts = Counter(check.level for each in checked for check in each.checks)
-    warnings = counts[Level.WARNING] + sum(len(each.plan.warnings) for each in checked)
+    warnings = counts[Level.WARNING] + sum(len(_warnings(each)) for each in checked)
     stops = counts[Level.STOP]
     parts: list[Span] = []
     if stops:
@@ -165,7 +166,7 @@ def _in_short(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
     for check in each.checks:
         if check.level is not Level.OK:
             yield from _check(check)
-    for warning in each.plan.warnings:
+    for warning in _warnings(each):
         yield _warning(warning)
 
 
@@ -178,7 +179,7 @@ def _in_full(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
     yield from _passed_over(each)
     for check in each.checks:
         yield from _check(check)
-    for warning in plan.warnings:
+    for warning in _warnings(each):
         yield _warning(warning)
     yield _line("on error", Span(shown(plan.means, 400)))
     yield _line("at worst", Span(shown(plan.worst.says)))
@@ -224,6 +225,14 @@ def _check(check: Check) -> Iterator[TextLine]:
     )
     if check.advice:
         yield (_INDENT, _INDENT, Span(Shown("→ "), "key"), Span(shown(check.advice, 600)))
+
+
+def _warnings(each: CheckedPlan) -> list[str]:
+    """Return the warnings of a plan but for those of its machine: that one is chosen by now."""
+    plan = each.plan
+    found = warnings_by_key(plan.launch, python=plan.python)
+    settled = {said_of_it for key, said_of_it in found if key == "machine"}
+    return [warning for warning in plan.warnings if warning not in settled]
 
 
 def _warning(said_of_it: str) -> TextLine:

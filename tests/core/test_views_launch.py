@@ -180,12 +180,12 @@ def test_a_chosen_error_policy_is_explained_with_the_worst_case() -> None:
 def test_the_variables_of_the_model_stand_below_it_with_where_each_is_set() -> None:
     form = SMOKE.typed("model", "openai-api/acme/x").typed("secrets", "ACME_API_KEY = team")
     rows, checked = rows_of(form, Surroundings(secrets=frozenset({"other"})))
-    assert rows[f"{READS}ACME_API_KEY"].value.text == "a secret team, not kept here"
+    assert rows[f"{READS}ACME_API_KEY"].value.text == "set by secrets (team), not kept here"
     assert rows[f"{READS}ACME_BASE_URL"].value.text == "needed"
     assert words([rows["secrets"].note]) == "not kept here yet: team"
     assert "Enter goes to env" in words(explained(form, checked, HERE, f"{READS}ACME_BASE_URL"))
     kept, _ = rows_of(form, Surroundings(secrets=frozenset({"team"})))
-    assert kept[f"{READS}ACME_API_KEY"].value.text == "a secret team, kept here"
+    assert kept[f"{READS}ACME_API_KEY"].value.text == "set by secrets (team), kept here"
 
 
 def test_the_spec_is_shown_as_its_file_and_written_without_what_is_wrong() -> None:

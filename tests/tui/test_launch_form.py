@@ -362,7 +362,7 @@ async def test_a_secret_that_is_not_kept_yet_is_asked_for_masked_and_named_alone
         await pilot.press("enter", "enter")
         await shows(pilot, "The value of OPENAI_API_KEY")
         await pilot.press(*"CANARY42", "enter")
-        await shows(pilot, "a secret, kept here")
+        await shows(pilot, "set by secrets, kept here")
         assert secrets.kept == {"OPENAI_API_KEY": "CANARY42"}
         assert "CANARY" not in screen_text(app)
         assert "secrets = { OPENAI_API_KEY =" in screen_text(app)

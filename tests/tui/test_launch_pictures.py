@@ -1,0 +1,89 @@
+"""Pictures of launching: the chooser, the form, its plan, the runs."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from textual.pilot import Pilot
+
+from core.launch.checks import Check, Level
+from tests.support.fleets import H1, H2
+from tests.support.launching import PYTHON, ToldLaunching
+from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, shows
+from tests.support.runs import EU, every_run, run, with_runs
+from tui.app import RoomApp
+
+Picture = Callable[[RoomApp], None]
+SMALL, USUAL, LARGE = (80, 24), (120, 40), (200, 50)
+FORM = ("n", "enter", "ctrl+u", *"h100-2")
+ON_ERROR = ("ctrl+r", "enter", "down", "enter")
+MODEL = ("pageup", "pageup", "pageup", "ctrl+u", *"openai-api/acme/x", "down", "enter")
+PRINTED = b"\x1b[1mLoading\x1b[0m tasks ...\nNo inspect tasks were found at the specified paths.\n"
+
+
+def room() -> tuple[ToldLaunching, RoomApp]:
+    fleet = with_runs(busy_fleet(), every_run())
+    marked = replace(fleet.machines[H1], production=True, tags=("gpu",))
+    held = FakeRoom(replace(fleet, machines={**fleet.machines, H1: marked}))
+    told = ToldLaunching(held)
+    stop = Check(
+        name="docker", level=Level.STOP, said="the daemon does not answer: permission denied",
+        advice="add the user to the group docker, then log in anew",
+    )  # fmt: skip
+    memory = Check(
+        name="containers", level=Level.WARNING, said="8 x 4G are asked for, 20G are free",
+        advice="max_samples = 5",
+    )  # fmt: skip
+    told.checks = {EU: (PYTHON, stop, memory)}
+    told.printed = {run(2).id: PRINTED, run(5).id: PRINTED}
+    app = app_on(held)
+    app.make_launching = lambda: told
+    return told, app
+
+
+async def press(pilot: Pilot[None], *keys: str) -> None:
+    for key in keys:
+        await pilot.press(key)
+        await pilot.pause(0.02)
+
+
+@pytest.mark.parametrize("size", [SMALL, USUAL, LARGE], ids=lambda size: str(size[0]))
+async def test_the_form(picture: Picture, size: tuple[int, int]) -> None:
+    _, app = room()
+    async with app.run_test(size=size) as pilot:
+        await press(pilot, *FORM, *ON_ERROR, *MODEL)
+        await shows(pilot, "ACME_BASE_URL")
+        picture(app)
+
+
+async def test_what_happens_on_an_error_is_chosen(picture: Picture) -> None:
+    _, app = room()
+    async with app.run_test(size=SMALL) as pilot:
+        await press(pilot, *FORM, "ctrl+r", "enter")
+        await shows(pilot, "tolerate 0.1  as stop")
+        picture(app)
+
+
+@pytest.mark.parametrize(
+    ("machines", "size"),
+    [("h100-2", SMALL), ("h100-1", USUAL), ("h100-1,h100-2,a100-eu", USUAL), ("any", LARGE)],
+    ids=["small", "production", "matrix", "large"],
+)
+async def test_the_plan(picture: Picture, machines: str, size: tuple[int, int]) -> None:
+    told, app = room()
+    told.passed_over = ((H2, "its link is down"),) if machines == "any" else ()
+    async with app.run_test(size=size) as pilot:
+        await press(pilot, "n", "enter", "end", "ctrl+u", *machines, *ON_ERROR, "ctrl+r")
+        await answerable(pilot, "Plan")
+        picture(app)
+
+
+@pytest.mark.parametrize("size", [SMALL, USUAL, LARGE], ids=lambda size: str(size[0]))
+async def test_the_runs(picture: Picture, size: tuple[int, int]) -> None:
+    _, app = room()
+    async with app.run_test(size=size) as pilot:
+        await press(pilot, "N", "G", "up", "up")
+        await shows(pilot, "3 open · 7 in all")
+        if size != SMALL:
+            await shows(pilot, "No inspect tasks were found")
+        picture(app)

@@ -1,0 +1,248 @@
+"""The list of runs told with keys: the way to tasks, a run's page and output, launched again."""
+
+import pytest
+
+from core.errors import RequestFailed
+from core.events import RunChanged
+from core.model.run import Run, RunState
+from tests.support.fleets import H1, NOW, process_key, task_key
+from tests.support.launching import ToldLaunching
+from tests.support.rooms import (
+    HOSTILE,
+    FakeRoom,
+    MemoryStore,
+    answerable,
+    app_on,
+    busy_fleet,
+    screen_text,
+    shows,
+)
+from tests.support.runs import COMMAND, every_run, run, with_runs
+from tui.app import RoomApp
+from tui.dialogs.launch_plan import LaunchPlan
+from tui.screens.launch_form import LaunchForm
+from tui.screens.runs import RunsScreen
+
+SIZE = (140, 44)
+
+
+def room_of_runs(*runs: Run) -> tuple[ToldLaunching, RoomApp]:
+    room = FakeRoom(with_runs(busy_fleet(), runs or every_run()))
+    told = ToldLaunching(room)
+    app = app_on(room)
+    app.make_launching = lambda: told
+    return told, app
+
+
+def runs(app: RoomApp) -> RunsScreen:
+    assert isinstance(app.screen, RunsScreen)
+    return app.screen
+
+
+async def test_a_key_or_the_palette_opens_it_and_it_is_found_again_after_a_restart() -> None:
+    store = MemoryStore()
+    room = FakeRoom(with_runs(busy_fleet(), every_run()))
+    app = app_on(room, store=store)
+    async with app.run_test(size=SIZE) as pilot:
+        await shows(pilot, "3 runs 1 failed 2 starting")
+        await pilot.press(":", *"runs", "enter")
+        await shows(pilot, "3 open · 7 in all")
+        await pilot.press("escape", "N")
+        await shows(pilot, "3 open · 7 in all")
+        app.save_view()
+    again = app_on(room, store=MemoryStore(store.view))
+    async with again.run_test(size=SIZE) as pilot:
+        room.become(room.fleet)
+        await shows(pilot, "3 open · 7 in all")
+
+
+async def test_enter_goes_to_the_task_of_a_run_and_of_one_without_to_its_page() -> None:
+    _, app = room_of_runs()
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("N", "down", "down", "enter")
+        await pilot.pause()
+        assert app.front is not None
+        assert app.front.place == task_key("t1", H1, 100)
+        await pilot.press("escape")
+        await shows(pilot, "3 open · 7 in all")
+        await pilot.press("g", "enter")
+        await pilot.pause()
+        assert runs(app).current == 1
+
+
+async def test_what_acts_on_a_selection_acts_on_the_process_of_the_run() -> None:
+    _, app = room_of_runs()
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("N", "down", "down")
+        await pilot.pause()
+        assert runs(app).targets() == (process_key(H1, 100),)
+        await pilot.press("g")
+        await pilot.pause()
+        assert runs(app).targets() == ()
+
+
+async def test_it_filters_and_sorts_as_any_table() -> None:
+    _, app = room_of_runs()
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("N", "/", *"failed", "enter")
+        await shows(pilot, "2 of 7")
+        await pilot.press("escape", "s")
+        await shows(pilot, "score, or what it says")
+
+
+async def test_the_output_of_the_run_under_the_cursor_is_fetched_and_harmless() -> None:
+    told, app = room_of_runs()
+    second = run(6).id
+    told.printed = {
+        run(5).id: b"\x1b[32mfirst\x1b[0m words\n",
+        second: HOSTILE.encode("utf-8", "replace"),
+    }
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("N")
+        await shows(pilot, "first words")
+        await pilot.press("down")
+        await shows(pilot, "⟦202E⟧evil")
+        assert "first words" not in screen_text(app)
+        told.fails = RequestFailed("the link to h100-1 is down")
+        await pilot.press("down")
+        await shows(pilot, "the link to h100-1 is down")
+        assert told.read[-1] == run(4).id
+
+
+async def test_what_a_run_prints_is_followed_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.screens.runs._EVERY", 0.05)
+    told, app = room_of_runs(run(4))
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("N")
+        await shows(pilot, "it printed nothing")
+        told.printed = {run(4).id: b"more came\n"}
+        await shows(pilot, "more came")
+
+
+async def test_in_little_room_nothing_is_fetched_until_its_pane_is_opened() -> None:
+    told, app = room_of_runs()
+    told.printed = {run(5).id: b"printed words\n"}
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("N")
+        await shows(pilot, "7 in all")
+        await pilot.pause(0.1)
+        assert told.read == []
+        await pilot.press("3")
+        await shows(pilot, "printed words")
+
+
+async def test_a_run_that_changes_is_seen_at_once_and_the_cursor_stays() -> None:
+    _, app = room_of_runs(run(4), run(5, RunState.STARTING, ago=20))
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("N", "down")
+        room = app.room
+        assert isinstance(room, FakeRoom)
+        changed = run(6, RunState.FAILED, ago=1, said="it went wrong", ended_at=NOW)
+        room.happen(RunChanged(at=NOW, run=changed))
+        await shows(pilot, "it went wrong")
+        assert runs(app).run_here == run(4)
+
+
+async def test_duplicate_keeps_what_is_left_blank_and_the_names_of_secrets() -> None:
+    base = run(4)
+    spec = {**base.spec, "secrets": {"K_KEY": "team"}, "max_samples": 4}
+    told, app = room_of_runs(run(4, spec=spec))
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("N", "d")
+        await shows(pilot, f"Launch · {base.id}")
+        assert isinstance(app.screen, LaunchForm)
+        await shows(pilot, "K_KEY = team")
+        await pilot.press("home", "pageup", "pageup", "pageup", "pageup", "pageup", "pageup")
+        await pilot.press("pageup", "pageup", "down", "end", "ctrl+u")
+        await shows(pilot, "a blank keeps samples = 10")
+        await pilot.press(*"samples = 3", "ctrl+r")
+        await answerable(pilot, "Plan")
+        asked = told.asked[-1]
+        assert dict(asked.args) == {"samples": 3}
+        assert dict(asked.secrets) == {"K_KEY": "team"}
+        assert (asked.max_samples, asked.on_error) == (4, "continue")
+
+
+async def test_run_again_goes_straight_to_the_plan_and_back_to_the_list() -> None:
+    told, app = room_of_runs()
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("N", "down", "down", "R")
+        await answerable(pilot, "Plan")
+        assert isinstance(app.screen, LaunchPlan)
+        assert told.asked[-1].args == {"samples": 10, "pass_rate": 0.7}
+        await pilot.press("escape")
+        assert isinstance(app.screen, RunsScreen)
+        assert told.launched == []
+        await pilot.press("R")
+        await answerable(pilot, "Plan")
+        await pilot.press("enter")
+        await answerable(pilot, "what became of it")
+        await pilot.press("enter")
+        await shows(pilot, "8 in all")
+        [[checked]] = told.launched
+        assert runs(app).run_here is not None
+        assert runs(app).table.cursor_key == checked.plan.run
+
+
+async def test_a_run_whose_spec_is_none_or_unknown_says_so() -> None:
+    _, app = room_of_runs(run(1, spec={}), run(2, ago=400, spec={"task": 3}))
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await pilot.press("N")
+        await shows(pilot, "2 in all")
+        await pilot.press("R")
+        await shows(pilot, "its spec is not known here")
+        await pilot.press("down", "R")
+        await shows(pilot, "its spec is none any more")
+        await pilot.press("d")
+        await shows(pilot, "fields to mend")
+
+
+async def test_commands_are_copied_and_one_of_somebody_else_is_marked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, app = room_of_runs(run(1), run(3, ago=400, operator="bob", is_ours=False))
+    copied: list[tuple[str, str]] = []
+    monkeypatch.setattr(app, "send_to_clipboard", lambda text, what: copied.append((text, what)))
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await pilot.press("N")
+        await shows(pilot, "Y copy launch")
+        await pilot.press("y", "Y")
+        await pilot.pause()
+        command, launch = copied
+        assert command == (f"cd ~/.evalroom/runs/{run(1).id} && {COMMAND}", "command")
+        assert launch[0].startswith("evalroom launch - <<'END'\n")
+        assert launch[0].count("\n") > 5
+        await pilot.press("down", "y")
+        await shows(pilot, "somebody else wrote it")
+
+
+async def test_attaching_is_a_key_of_runs_that_have_a_display() -> None:
+    _, app = room_of_runs()
+    attached: list[str] = []
+
+    class Opens:
+        def attach(self, run: Run) -> None:
+            attached.append(run.id)
+
+    app.make_attaching = Opens  # type: ignore[assignment]
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await pilot.press("N")
+        await shows(pilot, "Y copy launch")
+        assert "t attach" not in screen_text(app)
+        await pilot.press("t")
+        await shows(pilot, "it has no display of its own")
+        await pilot.press("down", "down")
+        await shows(pilot, "t attach")
+        await pilot.press("t")
+        await pilot.pause()
+    assert attached == [run(4).id]
+
+
+async def test_nothing_was_launched_yet() -> None:
+    app = app_on(FakeRoom(busy_fleet()))
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await pilot.press("N")
+        await shows(pilot, "nothing was launched yet: n begins a run")
+        await pilot.press("enter", "y", "Y", "t", "d", "R")
+        await pilot.pause()
+        assert isinstance(app.screen, RunsScreen)
