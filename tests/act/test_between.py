@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,33 +14,11 @@ from core.errors import NotConfirmed
 from core.ids import SampleKey
 from core.model.machine import LinkState
 from tests.support.acting import Acted, acting_on_eval, eventually
-from tests.support.evals import Eval, running_evals
+from tests.support.evals import Eval
 
-pytestmark = pytest.mark.xdist_group("between_eval")
+pytestmark = pytest.mark.xdist_group("busy_eval")
 
 _PAUSE, _RESUME = Action(verb=Verb.PAUSE), Action(verb=Verb.RESUME)
-
-
-@pytest.fixture(scope="module")
-def busy_eval() -> Iterator[Eval]:
-    """200 samples that change all the time, none of which ends soon."""
-    with running_evals() as evals:
-        one = evals.start(
-            "turns", args={"samples": 200, "turns": 400, "sleep": 1.0},
-            options=("--max-samples=12", "--no-fail-on-error"),
-        ).wait_ready()  # fmt: skip
-        one.wait_rows(lambda rows: rows[0]["samples"]["in_flight"] > 9)
-        yield one
-
-
-@pytest.fixture(autouse=True)
-def as_it_was(busy_eval: Eval) -> Iterator[None]:
-    """Leave no pause behind, whatever a test did."""
-    yield
-    os.kill(busy_eval.pid, signal.SIGCONT)
-    busy_eval.post(f"/tasks/{busy_eval.task()['task_id']}/resume")
-    busy_eval.post("/resume")
-    busy_eval.post("/release")
 
 
 async def test_what_changed_since_the_preview_is_previewed_again_and_nothing_is_sent(

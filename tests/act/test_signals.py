@@ -21,15 +21,6 @@ _INTERRUPT, _END = Action(verb=Verb.INTERRUPT), Action(verb=Verb.END)
 _PAUSE, _FLUSH = Action(verb=Verb.PAUSE), Action(verb=Verb.FLUSH)
 
 
-def long_one(evals: Evals) -> Eval:
-    """An eval that goes on until it is ended."""
-    one = evals.start(
-        "turns", args={"samples": 20, "turns": 300}, options=("--max-samples=3",)
-    ).wait_ready()
-    one.wait_rows(lambda rows: rows[0]["samples"]["in_flight"] > 1)
-    return one
-
-
 async def gone(acted: Acted, process: ProcessKey) -> None:
     """Wait until the fleet knows the process's end."""
     await acted.watched.until(
@@ -38,7 +29,10 @@ async def gone(acted: Acted, process: ProcessKey) -> None:
 
 
 async def test_an_interrupt_finalises_the_log_and_a_second_one_is_refused(evals: Evals) -> None:
-    one = long_one(evals)
+    one = evals.start(
+        "turns", args={"samples": 20, "turns": 300}, options=("--max-samples=3",)
+    ).wait_ready()
+    one.wait_rows(lambda rows: rows[0]["samples"]["in_flight"] > 1)
     async with acting_on_eval(one) as acted:
         process = await acted.process(one)
         plan = await acted.plan(_INTERRUPT, process)
@@ -68,29 +62,29 @@ async def test_an_interrupt_finalises_the_log_and_a_second_one_is_refused(evals:
         assert (await acted.one(_END, process))[0] is OrderState.NOOP
 
 
-async def test_nothing_is_interrupted_or_ended_while_samples_are_held(evals: Evals) -> None:
-    one = long_one(evals)
-    async with acting_on_eval(one) as acted:
-        process = await acted.process(one)
-        one.pause(hard=True)
-        await eventually(lambda: one.task()["held"], "samples are held")
+@pytest.mark.xdist_group("busy_eval")
+async def test_nothing_is_interrupted_or_ended_while_samples_are_held(busy_eval: Eval) -> None:
+    async with acting_on_eval(busy_eval) as acted:
+        process = await acted.process(busy_eval)
+        busy_eval.pause(hard=True)
+        await eventually(lambda: busy_eval.task()["held"], "samples are held")
         for action in (_INTERRUPT, _END):
             state, message = await acted.one(action, process)
             assert state is OrderState.REFUSED
             assert "held" in message
         assert not acted.sent
-        assert one.popen.poll() is None
+        assert busy_eval.popen.poll() is None
 
 
-async def test_a_process_whose_log_is_not_final_is_not_ended(evals: Evals) -> None:
-    one = long_one(evals)
-    async with acting_on_eval(one) as acted:
-        state, message = await acted.one(_END, await acted.process(one))
+@pytest.mark.xdist_group("busy_eval")
+async def test_a_process_whose_log_is_not_final_is_not_ended(busy_eval: Eval) -> None:
+    async with acting_on_eval(busy_eval) as acted:
+        state, message = await acted.one(_END, await acted.process(busy_eval))
         assert state is OrderState.REFUSED
         assert "not final" in message
         assert "started" in message
         assert not acted.sent
-        assert one.popen.poll() is None
+        assert busy_eval.popen.poll() is None
 
 
 async def test_a_parked_process_is_ended_since_its_log_is_final(evals: Evals) -> None:

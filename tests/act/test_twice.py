@@ -3,11 +3,13 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from core.act.action import Action, Verb
 from core.act.order import Instance, OrderState
-from tests.support.acting import acting_on
+from tests.support.acting import acting_on, acting_on_eval
 from tests.support.desk_on_evals import this_computer
-from tests.support.evals import Evals
+from tests.support.evals import Eval, Evals
 from tests.support.orders import HERE, Book, order
 
 _INTERRUPT = Action(verb=Verb.INTERRUPT)
@@ -37,16 +39,14 @@ async def test_two_interrupts_at_once_are_at_most_one(evals: Evals) -> None:
         assert len(ada.sent) + len(bob.sent) <= 1
 
 
-async def test_an_interrupt_is_found_behind_hundreds_of_newer_orders(evals: Evals) -> None:
-    one = evals.start("turns", args={"samples": 20, "turns": 400, "sleep": 1.0}).wait_ready()
-    one.wait_rows(lambda rows: rows[0]["samples"]["in_flight"] > 1)
-    book = Book()
-    async with acting_on([this_computer(one.data_dir)], one.folder / "known", book=book) as acted:
-        process = await acted.process(one)
+@pytest.mark.xdist_group("busy_eval")
+async def test_an_interrupt_is_found_behind_hundreds_of_newer_orders(busy_eval: Eval) -> None:
+    async with acting_on_eval(busy_eval) as acted:
+        process = await acted.process(busy_eval)
         now = acted.watched.desk.now()
         sent = order("i", target=process, action=_INTERRUPT, at=now, state=OrderState.DONE)
         newer = [order(str(at), at=now, state=OrderState.DONE) for at in range(300)]
-        book.orders = [*newer, sent]
+        acted.book.orders = [*newer, sent]
         state, message = await acted.one(_INTERRUPT, process)
         assert state is OrderState.REFUSED
         assert "a second interrupt" in message
