@@ -40,8 +40,8 @@ class EndSession(Dialog[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", show=False)]
 
     def __init__(self, found: Found) -> None:
-        self._name = found.session.name
-        name = shown(self._name, _NAME)
+        self._session = found.session.name
+        name = shown(self._session, _NAME)
         super().__init__(
             Shown("End a session"),
             [
@@ -57,7 +57,7 @@ class EndSession(Dialog[bool]):
 
     @on(Input.Submitted)
     def _typed(self, message: Input.Submitted) -> None:
-        if message.value.strip() == self._name:
+        if message.value.strip() == self._session:
             self.dismiss(True)
         else:
             message.input.value = ""

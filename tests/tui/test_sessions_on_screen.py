@@ -32,7 +32,7 @@ class Told:
 
     async def end(self, found: Found) -> None:
         if self.ended:
-            raise JobFailed("session cybench-2 can't be ended: no right")
+            raise JobFailed("session cybench_b can't be ended: no right")
         self.ended.append(found.session.name)
 
 
@@ -44,24 +44,24 @@ def room(*found: Found) -> tuple[Told, RoomApp]:
 
 
 async def test_a_session_is_ended_by_its_name_alone() -> None:
-    running, over = session("cybench-1", has_ended=False), session("cybench-2", has_ended=True)
+    running, over = session("cybench_a", has_ended=False), session("cybench_b", has_ended=True)
     told, app = room(running, over)
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("colon", *"sessions", "enter")
-        await shows(pilot, "cybench-1  running")
+        await shows(pilot, "cybench_a  running")
         await pilot.press("enter")
         await shows(pilot, "its eval still runs and is cut off")
         await pilot.press(*"cybench", "enter")
         await shows(pilot, "that is another name")
         assert told.ended == []
-        await pilot.press(*"cybench", "minus", "1", "enter")
-        await shows(pilot, "cybench-1 is ended")
-        assert told.ended == ["cybench-1"]
+        await pilot.press(*"cybench", "underscore", "a", "enter")
+        await shows(pilot, "cybench_a is ended")
+        assert told.ended == ["cybench_a"]
         await pilot.press("colon", *"sessions", "enter")
-        await shows(pilot, "cybench-2  ended")
+        await shows(pilot, "cybench_b  ended")
         await pilot.press("j", "enter")
         await shows(pilot, "its eval has ended; the last screen goes")
-        await pilot.press(*"cybench", "minus", "2", "enter")
+        await pilot.press(*"cybench", "underscore", "b", "enter")
         await shows(pilot, "can't be ended: no right")
 
 
