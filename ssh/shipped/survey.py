@@ -821,6 +821,15 @@ os.dup2(2, 1)
 asked = json.loads(sys.argv[1])
 sys.argv = sys.argv[:1]
 
+def end_with_parent():
+    try:
+        import ctypes
+        ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG, SIGKILL
+    except Exception:
+        pass  # no Linux
+
+end_with_parent()
+
 def tell(**told):
     out.write(json.dumps(told) + "\n")
     out.flush()
@@ -957,6 +966,7 @@ def told_of(name):
 def look(names):  # in a process of its own: what one imports is not there for the next
     pid = os.fork()
     if pid == 0:
+        end_with_parent()
         for name in names:
             tell(task=name, **told_of(name))
         os._exit(0)

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from core.fleet import Fleet
+from core.ids import MachineName
 from core.launch.checks import Level
 from core.launch.gpus import Reservation
 from core.launch.preflight.facts import (
@@ -14,7 +16,15 @@ from core.launch.preflight.facts import (
     Reserved,
     TaskTold,
 )
-from core.model.machine import GpuProcess, Memory, ToolState
+from core.model.machine import (
+    GpuProcess,
+    Link,
+    LinkState,
+    Machine,
+    MachineFacts,
+    Memory,
+    ToolState,
+)
 from tests.support.specs import spec
 from tests.support.surveys import (
     GIB,
@@ -142,6 +152,16 @@ def test_gpus_that_are_not_to_be_had_are_told(changes: Mapping[str, Any], says: 
     [told] = said(judged(spec(GIVEN + "gpus = 2"), replace(WELL, **changes)))
     assert says in told
     assert said(judged(spec(GIVEN), replace(WELL, **changes))) == []
+
+
+def test_gpus_of_amd_are_those_that_the_probe_read() -> None:
+    read = MachineFacts(at=0, gpu_tool="rocm-smi", gpu_state=ToolState.OK, gpus=gpus(4))
+    link = Link(state=LinkState.UP, since=0)
+    name = MachineName("local")
+    machine = Machine(name=name, address="", kind="command", link=link, facts=read)
+    facts = replace(WELL, gpus=failed(ToolState.ABSENT))
+    asked = spec(GIVEN + "gpus = 4")
+    assert said(judged(asked, facts, Fleet(machines={name: machine}))) == []
 
 
 def test_gpus_of_earlier_runs_of_the_same_launch_are_not_free() -> None:

@@ -14,7 +14,7 @@ from core.model.machine import MachineFacts, ToolState
 
 TASK_SECONDS = 30.0
 """How long that machine's Inspect may take to import a task."""
-_MOST_TASKS = 200
+_MOST_TASKS = 100
 _PLACES = ("~", RUNS)
 
 
