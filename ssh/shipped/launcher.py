@@ -127,7 +127,8 @@ def start(given):
     hidden = given.get("secrets_from")
     if not os.path.isdir(folder):
         raise CannotDo("the folder %s of the run is gone" % folder)
-    if hidden and hidden != "-":
+    # Sent again, to a script that has read them, they would lie there for ever.
+    if hidden and hidden != "-" and not os.path.isdir(os.path.join(folder, "started")):
         write_secrets(at_home(hidden), given["secrets"])
     outputs = [os.path.join(folder, name) for name in ("start.out", "start.err")]
     taken = [os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600) for path in outputs]

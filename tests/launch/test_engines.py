@@ -59,6 +59,12 @@ def test_a_tmux_run_is_started_by_a_script_of_its_engine() -> None:
     assert " -e " not in text
 
 
+@pytest.mark.parametrize("name", ENGINES)
+def test_every_engine_keeps_a_process_and_lets_it_be_steered_where_asked(name: str) -> None:
+    command = plan(spec(f"engine = '{name}'\nkeep = true\nacp = true")).command
+    assert {"--ctl-server=keep", "--acp-server=true"} <= set(command)
+
+
 def test_inspects_launch_record_is_read() -> None:
     said = f"a warning\n{json.dumps(RECORD)}\n"
     assert engine_named("detach").read(0, said, "") == Started(
@@ -127,6 +133,7 @@ def test_a_record_that_is_none_is_a_failure(name: str, said: str) -> None:
         ("Traceback (most recent call last):\n File x\nOSError: no [bold]data[/bold] [Errno 2]\n",
          "OSError: no data [Errno 2]", "look at its output"),
         ("\x1b[1mhm\x1b[0m\n\x1b]0;title\x07last \x1b[31mwords\x9b\n", "last words", "output"),
+        ("╭──────╮\n│ why  │\n╰──────╯\n\nPane is dead (status 1, now)\n", ": why", "output"),
         ("", "nothing says why (exit status 3)", "output"),
     ],
 )  # fmt: skip

@@ -184,9 +184,11 @@ async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_faile
         assert "Inspect knows no provider nope" in failed.said
         assert b"nope" in (await here.launches.output(failed)).data
         found = await sessions(here.place, [local.name])
-        assert [each.session.run for each in found] == [each.id for each in runs]
+        assert {each.session.run for each in found} == {each.id for each in runs}
         for each in found:
             await end(here.place, each)
             await end(here.place, each)  # it is gone already
         assert await sessions(here.place, [local.name]) == ()
+        # A start that is sent again leaves no secrets where nothing reads them any more.
+        assert (await launcher.start(here.place, checked[0].plan, {"S": "sk-canary"}))[0] == 75
         assert not list((folder / ".evalroom" / "secrets").iterdir())

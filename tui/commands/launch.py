@@ -13,6 +13,7 @@ from core.launch.matrix import Launch, expand
 from core.launch.plan import FILE_MODE, RunPlan, make_plan, run_id
 from core.launch.spec_file import read_spec
 from core.launch.spec_text import spec_table
+from core.quoting import plain_word
 from core.text import shown, shown_lines
 from tui.commands.printing import print_json, print_lines
 
@@ -88,6 +89,7 @@ def plan_lines(plan: RunPlan) -> list[str]:
         ("at worst", plan.worst.says),
         ("python", shown(plan.python) if plan.python else "uv gets Inspect, and what it needs"),
         ("engine", spec.engine),
+        *([("attach", _attach(plan))] if plan.attach else []),
         ("gpus", f"{spec.gpus}{_WHICH if spec.gpus else ''}"),
         *([("code", _code(plan))] if spec.code else []),
         ("folder", plan.directory),
@@ -114,6 +116,10 @@ def _machine(plan: RunPlan) -> str:
     others = len(plan.launch.candidates) - 1
     asked = shown(plan.launch.asked)
     return f"{asked}: one of {others + 1}, shown for {plan.machine}" if others else plan.machine
+
+
+def _attach(plan: RunPlan) -> str:
+    return shown(" ".join(plain_word(word) for word in plan.attach))
 
 
 def _code(plan: RunPlan) -> str:
@@ -162,6 +168,8 @@ def plan_json(plan: RunPlan) -> dict[str, Any]:
         "environment": dict(plan.variables),
         "secrets": dict(plan.secrets),
         "secrets_from": plan.secrets_from,
+        "attach": list(plan.attach),
+        "starts_with": plan.starts_with,
         "command": list(plan.command),
         "command_line": plan.command_line,
         "script": plan.script,

@@ -22,6 +22,9 @@ _STYLE = (
 )
 _MARKUP = re.compile(rf"\[/?(?:{_STYLE})(?:[ =][^\[\]]{{0,80}})?\]|\[/\]")
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Warning|Interrupt|Refused)(?::|$)")
+_FRAME = " \t─━│┃╭╮╰╯┌┐└┘█"
+_NOT_SAID = ("Pane is dead",)
+"""What a terminal adds to what its program said."""
 
 OUTPUT_FIRST = "look at its output first"
 
@@ -144,6 +147,7 @@ def failure_of(said: str, status: int | None = None) -> JobFailed:
 
 def telling_line(text: str) -> Shown:
     """Return the line of an output that tells most: the last error raised, else the last line."""
-    lines = [line.strip() for line in text.splitlines() if line.strip(" \t─━│╭╮╰╯┃█")]
+    bare = (line.strip(_FRAME) for line in text.splitlines())
+    lines = [line for line in bare if line and not line.startswith(_NOT_SAID)]
     raised = [line for line in lines if _RAISED.match(line) or line.startswith("Error: ")]
     return shown((raised or lines or [""])[-1], SAID_LIMIT)

@@ -118,10 +118,10 @@ _START = """\
 #!/bin/sh
 # Run {run} of evalroom in tmux. It starts once, however often this is run.
 umask 077
-if ! mkdir launched 2>launch.err; then
-    if [ -d launched ]; then cat launch.json 2>/dev/null; exit {already}; fi
-    cat launch.err >&2
-    exit 73
+if ! mkdir launched 2>/dev/null; then
+    [ -d launched ] || {{ echo "evalroom: nothing can be written in $PWD" >&2; exit 73; }}
+    cat launch.json 2>/dev/null
+    exit {already}
 fi
 in_tmux() {{
     env -i TERM="${{TERM:-xterm}}" {clean} ${{TMUX_TMPDIR:+TMUX_TMPDIR="$TMUX_TMPDIR"}} \\

@@ -25,7 +25,8 @@ class Session:
         created: Unix seconds, that machine's clock.
         attached: How many terminals show it now.
         has_ended: Whether all that ran in it has ended.
-        status: The exit status of what ended; None: it lives, or a signal ended it.
+        status: The exit status of what ended; None: it lives, a signal ended it, or tmux does
+            not know it yet.
         run: The run that it was made for; None: somebody made it by hand.
     """
 
