@@ -19,7 +19,7 @@ from core.model.machine import Memory, ToolState
 from core.model.process import Process, ProcessState
 from core.model.run import Run, RunState
 from core.model.task import Task, TaskRow, TaskState
-from tests.support.specs import plan, spec
+from tests.support.specs import LOCAL, plan, spec
 from tests.support.surveys import (
     GIB,
     GIVEN,
@@ -126,3 +126,19 @@ def test_a_run_is_not_started_a_second_time() -> None:
     facts = replace(WELL, runs={made.directory: found(RunFolder(exists=True, is_started=True))})
     [told] = said(judge(made, facts, Fleet()))
     assert told.startswith(f"stop run: {made.run} was started there before")
+
+
+def test_a_data_folder_whose_sockets_would_have_too_long_a_path_is_told() -> None:
+    long = "/very" * 20
+    there = replace(LOCAL, data_dir=long)
+    told = judge(plan(spec(), machine=there), WELL, Fleet())
+    [stop] = [each for each in told if each.name == "control channel"]
+    assert stop.level == "stop"
+    assert "132 bytes there, 107 at most" in stop.said
+    host = WELL.host.value
+    assert host is not None
+    at_home = replace(WELL, host=found(replace(host, home=long)))
+    told = judge(plan(spec()), at_home, Fleet())
+    assert [each.level for each in told if each.name == "control channel"] == ["warning"]
+    told = judge(plan(spec()), WELL, Fleet())
+    assert not [each for each in told if each.name == "control channel"]

@@ -21,6 +21,7 @@ from core.launch.preflight.inspect_checks import (
 from core.launch.preflight.needs import named_log_folder
 from core.launch.preflight.other_checks import engine_checks, network_checks, variable_checks
 from core.launch.preflight.place_checks import (
+    channel_checks,
     disk_checks,
     log_checks,
     memory_checks,
@@ -58,6 +59,7 @@ def judge(
         *gpu_checks(case),
         *memory_checks(facts),
         *disk_checks(facts, named_log_folder(plan)),
+        *channel_checks(case),
         *run_checks(case),
         *log_checks(case),
         *variable_checks(case),

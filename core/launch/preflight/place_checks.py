@@ -19,6 +19,8 @@ LITTLE = 2 * 1024**3
 MEMORY = 1024**3
 """Bytes of memory free under which there is a warning: Inspect alone takes half of it."""
 
+_SOCKET, _PID = 107, "4194304"
+"""Bytes of a Unix socket's path on Linux, and the longest pid there."""
 _DIRTY = "log-dir-allow-dirty"
 _RESTING = frozenset({ProcessState.GONE, ProcessState.PARKED})
 
@@ -50,6 +52,22 @@ def disk_checks(facts: Facts, logs: str | None = None) -> Iterator[Check]:
             told.append(f"{size(folder.free)} free for {what}")
     if told and not bad:
         yield fine("disk", ", ".join(told))
+
+
+def channel_checks(case: Case) -> Iterator[Check]:
+    """Yield whether the control channel of an eval can be opened: a socket's path is short."""
+    told = case.facts.host.value
+    if told is None or not told.home:
+        return
+    base = case.plan.data_dir or f"{told.home}/.local/share"
+    if base.startswith("~/"):
+        base = f"{told.home}/{base[2:]}"
+    longest = len(f"{base}/inspect_ai/control/{_PID}.sock".encode())
+    if longest > _SOCKET:
+        said = f"the path of an eval's control channel has {longest} bytes there, {_SOCKET} at most"
+        advice = "give the machine a shorter data_dir in the config"
+        # Where none is given, the login's own XDG_DATA_HOME may be another, shorter one.
+        yield (mind if case.plan.data_dir is None else stop)("control channel", said, advice)
 
 
 def _room(what: str, folder: Folder) -> Check | None:
