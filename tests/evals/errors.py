@@ -1,4 +1,4 @@
-# ruff: noqa: ARG001 - Inspect calls by these names
+# ruff: noqa: ARG001, PLR0917 - Inspect calls by these names
 """Samples that raise: some on their first try, some always."""
 
 import sys
@@ -17,8 +17,10 @@ TRIES: dict[int, int] = {}
 
 
 @solver
-def stumble(always: int, first: int, sleep: float) -> Solver:
+def stumble(always: int, first: int, sleep: float, gate: str) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
+        while gate and not Path(gate).exists():  # noqa: ASYNC110, ASYNC240 - a test opens it
+            await anyio.sleep(0.05)
         number = int(state.sample_id)
         TRIES[number] = tries = TRIES.get(number, 0) + 1
         await anyio.sleep(sleep)
@@ -35,16 +37,22 @@ def stumble(always: int, first: int, sleep: float) -> Solver:
 
 @task
 def errors(
-    samples: int = 6, always: int = 3, first: int = 1, sleep: float = 0.1, fatal: bool = False
+    samples: int = 6,
+    always: int = 3,
+    first: int = 1,
+    sleep: float = 0.1,
+    fatal: bool = False,
+    gate: str = "",
 ) -> Task:
     """Every `always`-th sample raises for ever, the `first` ones on their first try.
 
-    With `fatal` the first error fails the task (an eval-set then tries it again).
+    With `fatal` the first error fails the task (an eval-set then tries it again). With a `gate`
+    nothing happens until that file is there.
     """
     rows = [Sample(id=n, input="say yes", target="yes") for n in range(1, samples + 1)]
     return Task(
         dataset=MemoryDataset(rows, name="errors"),
-        solver=[stumble(always, first, sleep), generate()],
+        solver=[stumble(always, first, sleep, gate), generate()],
         scorer=includes(),
         model=mock_model("stumbler", sleep),
         fail_on_error=fatal,

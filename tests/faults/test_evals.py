@@ -111,14 +111,17 @@ async def test_three_processes_on_two_machines_and_how_two_of_them_end(
 
 @pytest.mark.timeout(180)
 async def test_a_blocked_loop_is_starved_not_gone_and_a_retry_is_the_same_task(
-    two_machines: TwoMachines, evals: Evals
+    two_machines: TwoMachines, evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("core.watch.seen.BUSY", 1.0)
+    monkeypatch.setattr("core.watch.seen.STARVED", 5.0)
     gate = evals.folder / "gate"
     blocked = evals.start(
-        "blocked", args={"gate": gate, "seconds": 20, "rest": 30}, data_dir=data_dir(evals, RED)
+        "blocked", args={"gate": gate, "seconds": 11, "rest": 30}, data_dir=data_dir(evals, RED)
     )
     again = evals.start(
-        "errors", args={"always": 0, "fatal": "true", "sleep": 1, "samples": 3},
+        "errors",
+        args={"always": 0, "fatal": "true", "sleep": 1, "samples": 3, "gate": gate},
         options=("--retry-attempts=3",), data_dir=data_dir(evals, BLUE), eval_set=True, keep=True,
     )  # fmt: skip
     async with two_machines.watching(evals) as watched:

@@ -70,8 +70,8 @@ async def test_a_restarted_listener_leaves_a_session_alone(own_sshd: Sshd, tmp_p
 async def test_silence_is_lagging_and_then_down(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssh.keeper.LAGGING", 5.5)
-    monkeypatch.setattr("ssh.keeper.DOWN", 8.0)
+    monkeypatch.setattr("ssh.keeper.LAGGING", 2.0)
+    monkeypatch.setattr("ssh.keeper.DOWN", 4.0)
     station = station_of(machine_of(own_sshd), trusting(own_sshd, tmp_path), lease=3.0)
     async with hearing(station) as heard:
         await heard.hello()

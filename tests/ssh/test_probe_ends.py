@@ -96,18 +96,19 @@ def test_without_a_beat_it_stops_asking_and_then_ends(tmp_path: Path) -> None:
         return True
 
     with fake_eval(tmp_path, serve) as fake, direct_probe(tmp_path, lease=4.0) as probe:
-        begun = time.monotonic()
         row = probe.process(fake.pid)
         place = {"pid": fake.pid, "start": row["start"]}
+        begun = time.monotonic()
         probe.send("watch", **place, name="tasks", path="/tasks", every=0.2, as_of=None)
-        assert probe.process_ended(6.0)
-        assert time.monotonic() - begun >= 3.5
-        last = fake.asked[-1][0] - begun
-        assert 1.5 < last < 3.2
+        assert probe.process_ended(20)
+        ended = time.monotonic()
+        assert ended - begun >= 3.5
+        assert len(fake.asked) >= 2
+        assert ended - fake.asked[-1][0] >= 1.0, "for the rest of its lease it asks nothing"
 
 
 def test_beats_keep_it_alive(tmp_path: Path) -> None:
-    with direct_probe(tmp_path, lease=1.5) as probe:
+    with direct_probe(tmp_path, lease=2.0) as probe:
         end = time.monotonic() + 3.5
         while time.monotonic() < end:
             probe.send("beat")
@@ -125,7 +126,7 @@ def test_a_blocked_write_does_not_keep_it(tmp_path: Path) -> None:
         probe.stop_reading()
         place = {"pid": fake.pid, "start": row["start"]}
         probe.send("watch", **place, name="tasks", path="/tasks", every=0.2, as_of=None)
-        assert probe.process_ended(LEASE + 2)
+        assert probe.process_ended(LEASE + 10)
 
 
 @pytest.mark.parametrize("how", ["eof", "lease", "SIGTERM"])
@@ -141,8 +142,8 @@ def test_a_hung_tool_and_its_children_go_with_it(
             probe.child.stdin.close()
         elif how == "SIGTERM":
             probe.child.terminate()
-        assert probe.process_ended(LEASE + 2)
-        assert gone(lambda: pids_with(tools), 2)
+        assert probe.process_ended(LEASE + 10)
+        assert gone(lambda: pids_with(tools), 10)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a signal at a parent's death is Linux's")
@@ -152,7 +153,7 @@ def test_a_tool_goes_even_when_the_probe_is_killed(hanging_tool: Path, tmp_path:
         tool = f"{hanging_tool}/nvidia-smi"
         probe.until(lambda: pids_with(tool))
         probe.child.kill()
-        assert gone(lambda: pids_with(tool), 2)
+        assert gone(lambda: pids_with(tool), 10)
 
 
 def test_a_new_probe_of_the_same_desk_ends_the_former_one(tmp_path: Path) -> None:
@@ -163,7 +164,7 @@ def test_a_new_probe_of_the_same_desk_ends_the_former_one(tmp_path: Path) -> Non
             direct_probe(tmp_path, desk=other[1], arguments=other) as neighbour,
             direct_probe(tmp_path, desk=mark, arguments=("evalroom-probe", mark)) as new,
         ):
-            assert former.process_ended(3)
+            assert former.process_ended(10)
             assert not neighbour.process_ended(0.2)
             assert not new.process_ended(0.2)
 
@@ -173,7 +174,7 @@ async def test_nothing_is_left_after_the_station_was_cancelled(sshd: Sshd, tmp_p
     async with hearing(station) as heard:
         pid = (await heard.hello()).head["pid"]
         assert alive(pid)
-    assert await asyncio.to_thread(gone, lambda: [pid] if alive(pid) else [], 2.0)
+    assert await asyncio.to_thread(gone, lambda: [pid] if alive(pid) else [], 10.0)
 
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGSTOP])
@@ -184,7 +185,7 @@ async def test_nothing_is_left_after_sshd_was_hit(sign: signal.Signals, tmp_path
         async with hearing(station) as heard:
             pid = (await heard.hello()).head["pid"]
             assert server.signal_sessions(sign) >= 1
-            assert await asyncio.to_thread(gone, lambda: [pid] if alive(pid) else [], LEASE + 2)
+            assert await asyncio.to_thread(gone, lambda: [pid] if alive(pid) else [], LEASE + 10)
             server.stop()
             if sign is signal.SIGKILL:
                 await heard.link(LinkState.DOWN)
@@ -215,7 +216,7 @@ async def test_nothing_is_left_after_the_client_was_stopped(sshd: Sshd, tmp_path
             pid = int(await client.stdout.readline())
         assert alive(pid)
         client.send_signal(signal.SIGSTOP)
-        assert await asyncio.to_thread(gone, lambda: [pid] if alive(pid) else [], LEASE + 3)
+        assert await asyncio.to_thread(gone, lambda: [pid] if alive(pid) else [], LEASE + 10)
     finally:
         client.kill()
         await client.wait()

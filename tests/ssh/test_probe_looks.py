@@ -104,7 +104,7 @@ def test_a_blocked_eval_is_waited_for_by_one_request_and_told_as_waiting(tmp_pat
     with fake_eval(tmp_path, serve) as fake, direct_probe(tmp_path) as probe:
         place = watch(probe, fake)
         probe.process(fake.pid, channel="ok")
-        blocked["until"] = time.monotonic() + 4.0
+        blocked["until"] = time.monotonic() + 2.5
         row = probe.process(fake.pid, channel="waiting")
         assert time.time() - row["waiting_since"] < 3.0
         late = probe.ask("get", **place, path="/config", deadline=0.5)
@@ -137,16 +137,16 @@ def test_an_eval_that_is_blocked_for_twenty_seconds_comes_back(tmp_path: Path) -
 
 def test_an_eval_that_is_always_slow_is_asked_a_hundred_times_less_often(tmp_path: Path) -> None:
     def serve(connection: socket.socket, _: str) -> bool:
-        time.sleep(0.02)
+        time.sleep(0.01)
         connection.sendall(http(b"[]"))
         return True
 
     with fake_eval(tmp_path, serve) as fake, direct_probe(tmp_path) as probe:
         watch(probe, fake)
-        probe.until(lambda: len(fake.asked) >= 4, 15)
+        probe.until(lambda: len(fake.asked) >= 4, 40)
         times = [at for at, _ in fake.asked]
         gaps = [after - before for before, after in pairwise(times)]
-        assert min(gaps) >= 2.0
+        assert min(gaps) >= 1.0
 
 
 FAILURES: dict[str, tuple[bytes, str]] = {

@@ -69,7 +69,7 @@ class DirectProbe:
             if frame.kind == kind and all(frame.head.get(k) == v for k, v in wanted.items())
         ]
 
-    def until(self, wanted: Callable[[], Any], seconds: float = 10.0) -> Any:
+    def until(self, wanted: Callable[[], Any], seconds: float = 30.0) -> Any:
         """Return what `wanted()` gives once it is true."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -80,12 +80,12 @@ class DirectProbe:
         tail = "\n".join(str(frame)[:300] for frame in self.frames[-12:])
         raise AssertionError(f"not within {seconds} s; last frames:\n{tail}")
 
-    def first(self, kind: str, seconds: float = 10.0, **wanted: Any) -> Frame:
+    def first(self, kind: str, seconds: float = 30.0, **wanted: Any) -> Frame:
         """Wait for a frame of a kind."""
         frame: Frame = self.until(lambda: self.of(kind, **wanted), seconds)[0]
         return frame
 
-    def reply(self, number: int, seconds: float = 15.0) -> Frame:
+    def reply(self, number: int, seconds: float = 30.0) -> Frame:
         """Wait for the answer to a request."""
         frame: Frame = self.until(
             lambda: self.of("reply", id=number) + self.of("refused", id=number), seconds
@@ -97,7 +97,7 @@ class DirectProbe:
         frames = self.of("processes")
         return json.loads(frames[-1].body) if frames else []
 
-    def process(self, pid: int, seconds: float = 10.0, **wanted: Any) -> dict[str, Any]:
+    def process(self, pid: int, seconds: float = 30.0, **wanted: Any) -> dict[str, Any]:
         """Wait until a process is listed with these values."""
 
         def found() -> list[dict[str, Any]]:
