@@ -1,18 +1,16 @@
 """Fixtures that several folders of tests share: real evals that are only read."""
 
-import os
-
-# No test asks, or writes to, the keyring of who runs it.
-os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.support.evals", "tests.support.ctl", "tests.support.rest"]
 
-_LONGEST_ID = 60
-
-
-def pytest_make_parametrize_id(config: object, val: object, argname: str) -> str | None:
-    """Keep the names of tests short: values of a megabyte are tried too."""
-    del config, argname
-    if isinstance(val, str | bytes) and len(val) > _LONGEST_ID:
-        return f"{val[:20]!a}, {len(val)} long"
-    return None
+settings.register_profile(
+    "steady",
+    deadline=None,
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.large_base_example,
+    ],
+)  # a slow machine is no fault, and events are large
+settings.load_profile("steady")

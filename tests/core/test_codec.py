@@ -7,7 +7,7 @@ from core.codec import EVENTS, event_of, line_of
 from core.errors import StorageError
 from core.events import Event
 from core.replay import read_recording, write_recording
-from tests.support.events import BY_KIND, KINDS, SLOW_IS_FINE
+from tests.support.events import BY_KIND, KINDS
 from tests.support.fleets import H1, link, named
 
 
@@ -18,7 +18,7 @@ def test_every_event_has_a_codec_case_and_a_sample() -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.__name__))
 def test_an_event_comes_back_from_its_line_as_it_was(kind: type[Event]) -> None:
     @given(BY_KIND[kind])
-    @settings(max_examples=40, deadline=None, suppress_health_check=SLOW_IS_FINE)
+    @settings(max_examples=40)
     def check(event: Event) -> None:
         line = line_of(event)
         assert line.count("\n") == 1

@@ -92,7 +92,7 @@ def happen(sample: FakeSample, step: str | int) -> None:
 
 
 @given(steps=STEPS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 async def test_in_the_end_every_event_is_there_and_as_it_ended(steps: list[str | int]) -> None:
     sample, following = FakeSample(), Following()
     for step in steps:

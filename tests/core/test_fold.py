@@ -21,7 +21,7 @@ from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts
 from core.model.task import TaskState
-from tests.support.events import MACHINES, SLOW_IS_FINE, any_event
+from tests.support.events import MACHINES, any_event
 from tests.support.fleets import (
     H1,
     NOW,
@@ -325,7 +325,7 @@ def test_only_a_gone_process_can_be_dismissed() -> None:
 
 
 @given(st.lists(any_event(), max_size=12))
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@settings(max_examples=60)
 def test_any_events_fold_and_never_touch_the_fleet_before(events: list[Event]) -> None:
     fleet = running_fleet()
     before = repr(fleet)
@@ -340,7 +340,7 @@ def test_any_events_fold_and_never_touch_the_fleet_before(events: list[Event]) -
     st.lists(any_event(MACHINES[1:2]), max_size=6),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@settings(max_examples=60)
 def test_machines_fold_in_any_order_to_the_same_fleet(
     ones: list[Event], others: list[Event], chance: Any
 ) -> None:

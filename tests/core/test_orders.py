@@ -14,13 +14,13 @@ from core.codec import event_of, line_of
 from core.events import OrderEnded, OrderGiven
 from core.ids import MachineName, SampleKey
 from core.replay import read_recording, write_recording
-from tests.support.events import SLOW_IS_FINE, orders
+from tests.support.events import orders
 from tests.support.fleets import fleet_after, link, named
 from tests.support.orders import PAUSED, order
 
 
 @given(orders)
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@settings(max_examples=60)
 def test_an_order_is_the_same_after_it_was_recorded(given: Order) -> None:
     told = event_of(line_of(OrderGiven(at=1.0, order=given)))
     assert isinstance(told, OrderGiven)
@@ -83,7 +83,7 @@ def test_what_is_looked_for_is_found_in_the_words_of_any_filter() -> None:
 
 
 @given(orders)
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@settings(max_examples=40)
 def test_an_order_is_an_object_of_plain_json(given: Order) -> None:
     told = json.loads(json.dumps(order_object(given), allow_nan=False))
     assert told["id"] == given.id

@@ -29,7 +29,7 @@ from core.views.signs import in_ascii
 from core.views.task_page import task_page
 from core.views.tasks import tasks_table
 from core.views.totals import header_totals, title
-from tests.support.events import BY_KIND, KINDS, MACHINES, SLOW_IS_FINE, any_event, numbers
+from tests.support.events import BY_KIND, KINDS, MACHINES, any_event, numbers
 from tests.support.fleets import H1, fleet_after, link, named, process_key, task_key, task_row
 
 _ACTED_ON = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -95,11 +95,8 @@ def _assert_harmless(fleet: Fleet, now: float) -> None:
         assert in_ascii(text).isascii()
 
 
-_SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
-
-
 @given(st.lists(any_event(), min_size=1, max_size=25), st.floats(0, 4e9) | numbers)
-@_SETTINGS
+@settings(max_examples=60)
 def test_no_view_raises_or_shows_a_control_character(events: list[Event], now: float) -> None:
     fleet = Fleet()
     for event in [*(named(machine) for machine in MACHINES), *events]:
@@ -111,7 +108,7 @@ _WHOLE = st.fixed_dictionaries({kind.__name__: BY_KIND[kind] for kind in KINDS},
 
 
 @given(_WHOLE, st.booleans(), st.floats(0, 4e9) | numbers)
-@_SETTINGS
+@settings(max_examples=30)  # each is looked at twelve times
 def test_a_fleet_that_is_hostile_in_every_field_is_shown_harmless(
     events: dict[str, Any], is_up: bool, now: float
 ) -> None:

@@ -36,7 +36,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
     max_leaves=5,
 )
-QUICK = settings(deadline=None, max_examples=150)
+QUICK = settings(max_examples=150)
 
 
 @QUICK
@@ -81,7 +81,7 @@ def test_the_smallest_spec_is_its_own_text() -> None:
 _DUMP = "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ['ASKED']]))"
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(st.lists(KEYS, max_size=30), KEYS)
 def test_a_script_hands_on_every_word_byte_for_byte(words: list[str], asked: str) -> None:
     text = script(

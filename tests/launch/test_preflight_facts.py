@@ -34,7 +34,7 @@ PARTS = (
 part = st.fixed_dictionaries({"state": st.sampled_from(["ok", "failed", 5]), "value": anything})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(PARTS), part | anything, max_size=len(PARTS)))
 def test_an_answer_of_any_kind_is_judged(told: Mapping[str, Any]) -> None:
     facts = read_facts(told)

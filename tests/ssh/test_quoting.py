@@ -41,7 +41,8 @@ def test_every_word_of_the_corpus_arrives_as_it_is(shell: str) -> None:
 @pytest.mark.parametrize("shell", SHELLS)
 @given(many=st.lists(words, min_size=20, max_size=60))
 @settings(
-    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=6,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_any_words_arrive_as_they_are(shell: str, many: list[str]) -> None:
     assert told(shell, command_line(tuple(many))) == many

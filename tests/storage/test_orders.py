@@ -27,7 +27,7 @@ from storage.orders import OrderJournal, read_orders
 from storage.schema import DatabaseNewer, migrations
 from storage.worth import Worth
 from tests.support.clocks import SetClock
-from tests.support.events import SLOW_IS_FINE, orders
+from tests.support.events import orders
 from tests.support.orders import HERE, order
 
 M = MachineName("h100-1")
@@ -77,7 +77,7 @@ async def test_every_kind_of_target_comes_back(
 
 
 @given(orders)
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@settings(max_examples=60)
 def test_any_order_comes_back_with_its_target_and_what_it_was_based_on(given: Order) -> None:
     from storage.order_rows import INSERT, SELECT, row_of
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
 from core import events as ev
@@ -27,9 +26,6 @@ from core.model.process import ProcessState
 from core.model.run import Run, RunLog, RunState
 from core.model.sample import Activity, Sample, SampleCounts, ToolCall
 from core.model.task import LogHeader, Metric, TaskCounts, TaskRow
-
-SLOW_IS_FINE = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
-"""Events are large; that making them takes a while is no fault."""
 
 KINDS: tuple[type[ev.Event], ...] = get_args(ev.Event)
 
