@@ -115,7 +115,7 @@ async def running(desk: Desk) -> AsyncGenerator[Desk]:
         assert task.cancelled(), task.exception()
 
 
-async def until(holds: Callable[[], object], seconds: float = 5.0) -> None:
+async def until(holds: Callable[[], object], seconds: float = 30.0) -> None:
     async with asyncio.timeout(seconds):
         while not holds():  # noqa: ASYNC110 - any condition, also of things without events
             await asyncio.sleep(0.005)

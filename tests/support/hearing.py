@@ -26,7 +26,7 @@ class Hearing:
         self.heard.append(heard)
         self._told.set()
 
-    async def until(self, wanted: Callable[[], bool], seconds: float = 15.0) -> None:
+    async def until(self, wanted: Callable[[], bool], seconds: float = 30.0) -> None:
         """Wait until `wanted()`; it is asked again whenever something was heard."""
         try:
             async with asyncio.timeout(seconds):
@@ -63,12 +63,12 @@ class Hearing:
         facts: dict[str, Any] = json.loads(self.frames("facts")[-1].body)
         return facts
 
-    async def link(self, state: LinkState, seconds: float = 15.0) -> LinkChanged:
+    async def link(self, state: LinkState, seconds: float = 30.0) -> LinkChanged:
         """Wait until the link is in `state`; return how it came there."""
         await self.until(lambda: self.state is state, seconds)
         return self.links[-1]
 
-    async def hello(self, seconds: float = 20.0) -> Frame:
+    async def hello(self, seconds: float = 30.0) -> Frame:
         """Wait for a first hello, or for a state that waits for the operator."""
         stuck = {LinkState.NEEDS_TRUST, LinkState.NEEDS_YOU, LinkState.REFUSED}
         await self.until(lambda: bool(self.frames("hello")) or self.state in stuck, seconds)

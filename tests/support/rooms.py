@@ -163,7 +163,7 @@ def screen_text(app: App[Any]) -> str:
     return "\n".join(line.rstrip() for line in screen_lines(app))
 
 
-async def shows(pilot: Pilot[None], words: str, seconds: float = 15.0) -> None:
+async def shows(pilot: Pilot[None], words: str, seconds: float = 30.0) -> None:
     """Wait until these words are on screen."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
