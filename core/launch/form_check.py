@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from core.config import MachineConfig
 from core.errors import SpecWrong
@@ -90,7 +90,7 @@ def _places(
     """
     asked = table.get("machine")
     if asked is not None and "machine" not in wrong:
-        names = tuple(asked) if isinstance(asked, list) else (asked,)
+        names = tuple(cast("list[str]", asked)) if isinstance(asked, list) else (str(asked),)
         some = Spec(task=("-",), model=("-",), machine=names, on_error="stop")
         expand(some, machines)
 

@@ -1,6 +1,7 @@
 """The page of one run: what it is, what to look at first, its logs, its spec and its commands."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,6 +26,7 @@ _COMMAND = 16_000
 _SPEC_LINES = 100
 _OUTPUT_LINES = 500
 _OUTPUT_LINE = 2_000
+_BLANKS = re.compile(r"\n(?:[ \t]*\n){2,}")
 _STATUSES: Mapping[str, Tone] = {"success": "good", "error": "hand", "cancelled": "look"}
 
 
@@ -105,7 +107,7 @@ def _logs(run: Run) -> Iterator[Fact]:
         done, of = log.completed_samples, log.total_samples
         samples = "" if of is None else f"  {'?' if done is None else done} of {of} samples"
         tone = _STATUSES.get(log.status, "look")
-        yield words(log.status, log.task or run.task, "strong")
+        yield words("log", log.task or run.task, "strong")
         yield fact("", (Span(shown(log.status), tone), said(samples, "dim")))
         found = scores(log)
         if found:
@@ -185,6 +187,8 @@ def output_lines(data: bytes, *, is_cut: bool) -> tuple[TextLine, ...]:
     lines = raw.split("\n")[1 if is_cut and b"\n" in data else 0 :]
     # A bar that is drawn over itself: what it came to.
     kept = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in lines]
-    text = plain_text("\n".join(kept)).rstrip("\n")
-    out = text.split("\n")[-_OUTPUT_LINES:] if text.strip() else []
+    text = plain_text("\n".join(kept)).rstrip()
+    # A screen is mostly blank: what stands at its end is to be seen with what stands above.
+    text = _BLANKS.sub("\n\n", text).strip("\n")
+    out = text.split("\n")[-_OUTPUT_LINES:] if text else []
     return tuple((Span(shown(line, _OUTPUT_LINE)),) for line in out)

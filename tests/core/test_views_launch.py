@@ -118,6 +118,7 @@ def test_output_is_read_as_a_terminal_would_have_left_it() -> None:
     data = b"cut off\n\x1b[32mgreen\x1b[0m\r\n 10%\r 50%\r100%\nlast \x1b]52;c;x\x07\xff\n"
     assert words(output_lines(data, is_cut=True)) == "green\n100%\nlast �"
     assert output_lines(b"\n \n", is_cut=False) == ()
+    assert words(output_lines(b"\n\na\n" + b"  \n" * 30 + b"b\n", is_cut=False)) == "a\n\nb"
 
 
 def test_nothing_hostile_of_a_run_is_drawn() -> None:

@@ -152,7 +152,7 @@ async def test_a_wrong_field_says_so_beside_it_and_keeps_the_plan_away() -> None
 
 async def test_what_was_typed_is_meant_and_enter_goes_on() -> None:
     told, app = room_to_launch()
-    async with app.run_test(size=SIZE) as pilot:
+    async with app.run_test(size=(200, 50)) as pilot:
         await ready(pilot)
         await pilot.press("pageup", "pageup", "pageup", "pageup")
         await shows(pilot, "what runs: package/name")

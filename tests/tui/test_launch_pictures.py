@@ -82,8 +82,9 @@ async def test_the_plan(picture: Picture, machines: str, size: tuple[int, int]) 
 async def test_the_runs(picture: Picture, size: tuple[int, int]) -> None:
     _, app = room()
     async with app.run_test(size=size) as pilot:
-        await press(pilot, "N", "G", "up", "up")
+        await pilot.press("N")
         await shows(pilot, "3 open · 7 in all")
+        await press(pilot, "G", "up", "up")
         if size != SMALL:
             await shows(pilot, "No inspect tasks were found")
         picture(app)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -137,6 +137,7 @@ class SheetDialog(Dialog[None]):
         # What is in view is known once the new heights hold.
         self.call_after_refresh(self._say_where)
 
+    @on(Scrolled.Resized)
     def _say_where(self) -> None:
         if not self.is_mounted:
             return

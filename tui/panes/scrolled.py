@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from textual.geometry import Size
+from textual.message import Message
 
 from tui.panes.lines import TextLine, folded
 from tui.panes.painted import Line, Painted, fitted
@@ -13,6 +14,9 @@ _INDENT = 2
 
 class Scrolled(Painted):
     """Folded lines of which a part is in view; the dialog's keys scroll them."""
+
+    class Resized(Message):
+        """It has another size: what is in view is something else."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,6 +66,7 @@ class Scrolled(Painted):
         """Keep within the text at the new size."""
         super().on_resize()
         self.scroll(0)
+        self.post_message(self.Resized())
 
     def paint(self, size: Size) -> list[Line]:
         """Return the lines in view."""

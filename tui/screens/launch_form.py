@@ -61,7 +61,9 @@ class LaunchForm(FormFrame):
         """Begin at the first field that is to be filled in."""
         self._levers.look_for_secrets(self._know_more)
         first = to_mend(self._form, self._checked)
-        if not first or not self.go(first[0]):
+        # Who duplicates a run wants to edit it.
+        wanted = first[0] if first else self._form.keys[0] if self._form.former else PLAN
+        if not self.go(wanted):
             self.go(PLAN)
 
     def on_unmount(self) -> None:
