@@ -7,7 +7,7 @@ in the midst of a launch: the run's id says whether it was started.
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from core.ctl.decode import inner, parse_object
 from core.ctl.routes import PROCESS_CONFIG
@@ -39,7 +39,7 @@ _CALMLY = 5.0
 """Seconds from a machine's first word to the first look for the runs of others there."""
 _OTHERS = 300.0
 """Seconds between two looks for the runs of others on a machine."""
-_DISK = 5.0
+_DISK = 20.0
 """Seconds between two looks at what other evalrooms of this operator wrote."""
 
 
@@ -58,25 +58,44 @@ class Finding:
         self._next: dict[str, float] = {}
         self._others: dict[MachineName, float] = {}
         self._calmly = calmly
+        self._busy: set[MachineName] = set()
         self._tries: dict[str, int] = defaultdict(int)
         self._loaded_at = float("-inf")
         self._abandoned: frozenset[str] = frozenset()
 
     async def run(self) -> None:
-        """Look after runs until cancelled."""
-        while True:
-            await self.turn()
-            await asyncio.sleep(_TURN)
+        """Look after runs until cancelled; a machine that takes its time holds up no other."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                await self._load()
+                for machine, runs in self._due().items():
+                    if machine not in self._busy:
+                        self._busy.add(machine)
+                        tasks.create_task(self._alone(machine, runs))
+                await asyncio.sleep(_TURN)
+
+    async def _alone(self, machine: MachineName, runs: Sequence[Run]) -> None:
+        try:
+            await self._machine(machine, runs)
+        finally:
+            self._busy.discard(machine)
 
     async def turn(self) -> None:
         """Look once at all that is due."""
         await self._load()
-        by_machine: dict[MachineName, list[Run]] = defaultdict(list)
+        await asyncio.gather(*(self._machine(*each) for each in self._due().items()))
+
+    def _due(self) -> Mapping[MachineName, Sequence[Run]]:
+        """Return the machines that are reached and have something to look at, with their runs."""
+        now = asyncio.get_running_loop().time()
+        due: dict[MachineName, list[Run]] = {}
         for run in self._ledger.open():
             if self._is_up(run.machine):
-                by_machine[run.machine].append(run)
-        up = [name for name in self._desk.fleet.machines if self._is_up(name)]
-        await asyncio.gather(*(self._machine(name, by_machine[name]) for name in up))
+                due.setdefault(run.machine, []).append(run)
+        for name in self._desk.fleet.machines:
+            if name not in due and now >= self._others.get(name, 0.0) and self._is_up(name):
+                due[name] = []
+        return due
 
     async def _load(self) -> None:
         now = asyncio.get_running_loop().time()
