@@ -104,6 +104,11 @@ def run_id(now: float, random: bytes) -> str:
     return f"{stamp}-{''.join(_LETTERS[byte % len(_LETTERS)] for byte in random[:8])}"
 
 
+def is_run_id(text: str) -> bool:
+    """Whether it may be an id of `run_id`."""
+    return _RUN_ID.fullmatch(text) is not None
+
+
 def make_plan(
     launch: Launch,
     machine: MachineConfig,
@@ -130,7 +135,7 @@ def make_plan(
     """
     if machine.name not in launch.candidates:
         raise SpecWrong(f"{machine.name} is no machine that this launch may run on")
-    if not _RUN_ID.fullmatch(run):
+    if not is_run_id(run):
         raise SpecWrong("the id of a run is none")
     spec = launch.spec
     directory = f"{RUNS}/{run}"

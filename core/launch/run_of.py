@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from core.ctl.decode import inner, text, texts
+from core.ctl.decode import inner, number, text
 from core.ids import MachineName
-from core.launch.plan import RunPlan
+from core.launch.plan import RUNS, RunPlan, is_run_id
 from core.launch.spec_text import spec_table
 from core.model.run import Run, RunState
 
@@ -76,6 +76,9 @@ def manifest(plan: RunPlan, run: Run) -> bytes:
 def run_seen(machine: MachineName, row: Mapping[str, Any], now: float) -> Run | None:
     """Return a run that another evalroom launched, as its manifest tells it; None: it has none.
 
+    Where it is and what attaches to it are not the manifest's to say: the one is where it was
+    seen, the other is what its engine makes of its start.
+
     Args:
         machine: Where it was seen.
         row: What the launcher's `list` tells of it.
@@ -83,14 +86,14 @@ def run_seen(machine: MachineName, row: Mapping[str, Any], now: float) -> Run | 
     """
     told = inner(row, "manifest")
     run = text(row, "run")
-    if not told or run is None or text(told, "run") != run:
+    if not told or run is None or text(told, "run") != run or not is_run_id(run):
         return None
-    at = told.get("at")
+    at = number(told, "at")
     spec = inner(told, "spec")
     return Run(
         id=run,
         machine=machine,
-        at=float(at) if isinstance(at, int | float) else now,
+        at=now if at is None else min(max(at, 0.0), now),
         operator=(text(told, "operator") or "")[:200],
         state=RunState.STARTING,
         task=(text(told, "task") or "")[:500],
@@ -98,9 +101,8 @@ def run_seen(machine: MachineName, row: Mapping[str, Any], now: float) -> Run | 
         engine=(text(told, "engine") or "")[:50],
         is_ours=False,
         spec=spec if len(json.dumps(spec)) <= _SPEC_MOST else MappingProxyType({}),
-        directory=(text(told, "directory") or "")[:1_000],
+        directory=f"{RUNS}/{run}",
         log_dir=(text(told, "log_dir") or "")[:1_000],
         command_line=(text(told, "command_line") or "")[:20_000],
         launch=(text(told, "launch") or run)[:100],
-        attach=tuple(each[:500] for each in texts(told, "attach")[:20]),
     )

@@ -13,17 +13,24 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
 
 LINUX = sys.platform.startswith("linux")
 MANIFEST = "run.json"
-MANIFEST_MOST = 256 * 1024
+MANIFEST_MOST = 16 * 1024 * 1024
 TEXT_MOST = 64 * 1024
 TAIL = 4096
 LOGS_MOST = 20
 RUNS_MOST = 500
+LIST_MOST = 4 * 1024 * 1024
+RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}\Z")
+WALK_SECONDS = 5
+DEEPEST = 50
+TOLD = ("run", "at", "operator", "task", "model", "engine", "launch", "log_dir", "command_line")
+TOLD += ("spec",)
 HEADER_SECONDS = 60
 HEADER_MOST = 64 * 1024 * 1024
 
@@ -72,17 +79,34 @@ def write_private(path, data):
         raise CannotDo(*why_not_written(path, error)) from error
 
 
+def open_file(path):
+    """Open a file to be read; a pipe or a device is none: it may never answer."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "it is no file")
+    return os.fdopen(fd, "rb")
+
+
 def read_some(path, most):
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             return file.read(most)
     except OSError:
         return b""
 
 
+def json_of(text):
+    """Return what a JSON text says; None: it is none, or nested too deep to be ours."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def tail_of(path, most=TAIL):
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             file.seek(0, os.SEEK_END)
             file.seek(max(0, file.tell() - most))
             return file.read(most).decode("utf-8", "replace")
@@ -200,26 +224,46 @@ def list_runs(given):
     base = at_home(given["directory"])
     by_run = living()
     try:
-        names = sorted((n for n in os.listdir(base) if ".part-" not in n), reverse=True)
+        names = sorted((n for n in os.listdir(base) if RUN_ID.match(n)), reverse=True)
     except OSError:
         names = []
     known = set(given.get("known", ()))
-    rows = []
+    rows, size = [], 0
     for name in names[: min(RUNS_MOST, given.get("most", RUNS_MOST))]:
         if name not in known:
             row = seen({"run": name, "directory": os.path.join(base, name)}, by_run)
-            row["manifest"] = manifest_of(os.path.join(base, name))
+            row["manifest"] = told_of_manifest(manifest_of(os.path.join(base, name)))
+            size += len(json.dumps(row))
+            if size > LIST_MOST:  # the newest are told; an answer that is too large tells none
+                break
             rows.append(row)
     return {"at": time.time(), "runs": rows, "all": len(names)}
 
 
 def manifest_of(folder):
-    data = read_some(os.path.join(folder, MANIFEST), MANIFEST_MOST)
-    try:
-        found = json.loads(data)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
+    text = read_some(os.path.join(folder, MANIFEST), MANIFEST_MOST).decode("utf-8", "replace")
+    found = json_of(text)
+    return found if isinstance(found, dict) else {}
+
+
+def told_of_manifest(manifest):
+    """Return what others need to know of a run: what is too large or nested is left out."""
+    return {
+        name: value
+        for name, value in manifest.items()
+        if name in TOLD and depth_of(value) <= DEEPEST and len(json.dumps(value)) <= TEXT_MOST
+    }
+
+
+def depth_of(value):
+    """How many levels of lists and objects a value has; a few more than are read at most."""
+    level, now = 0, [value]
+    while now and level <= DEEPEST:
+        nested = [each for each in now if isinstance(each, (dict, list))]
+        lists = [each.values() if isinstance(each, dict) else each for each in nested]
+        now = [inner for each in lists for inner in each]
+        level += 1
+    return level
 
 
 def seen(asked, by_run):
@@ -284,6 +328,8 @@ def main_of(pids, out):
     """Return the eval among the processes of a run, as the probe names it: (pid, start)."""
     record = last_record(out)
     pid = record.get("pid") if record else None
+    if type(pid) is not int:  # what is printed there is anybody's
+        pid = None
     if LINUX:
         evals = {
             each: parent
@@ -313,19 +359,21 @@ def is_there(pid):
 
 def last_record(out):
     for line in reversed(out.splitlines()):
-        try:
-            found = json.loads(line)
-        except ValueError:
-            continue
+        found = json_of(line)
         if isinstance(found, dict) and "event" in found:
             return found
     return None
 
 
 def logs_in(folder):
-    """Return the newest logs of a folder: path, bytes, when it changed last."""
-    found = []
+    """Return the newest logs of a folder: path, bytes, when it changed last.
+
+    Of a huge tree (a log folder is anybody's to name) only what is found soon.
+    """
+    found, until = [], time.monotonic() + WALK_SECONDS
     for base, _, names in os.walk(folder):
+        if time.monotonic() > until:
+            break
         for name in names:
             if fnmatch.fnmatch(name, "*.eval") or re.match(r"\d{4}-.*\.json\Z", name):
                 path = os.path.join(base, name)
@@ -341,30 +389,70 @@ def logs_in(folder):
 def logs(given):
     """Have that machine's own Inspect read the headers of a run's logs."""
     folder = at_home(given["directory"])
-    manifest = manifest_of(folder) or {}
-    words = [at_home(word) for word in manifest.get("inspect") or ()]
-    if not words:
+    manifest = manifest_of(folder)
+    words = manifest.get("inspect")
+    if not words or not isinstance(words, list) or not all(isinstance(w, str) for w in words):
         raise CannotDo("the folder %s does not say how its Inspect is run" % folder)
+    words = [at_home(word) for word in words]
+    env, where = environment(manifest), given["log_dir"]
+    if "://" in where:
+        found, error = logs_at(words, env, folder, where)
+        if error:
+            return {"logs": [{"path": where, "header": None, "error": error}]}
+    else:
+        found = logs_in(os.path.join(folder, at_home(where)))
     rows = []
-    for row in logs_in(os.path.join(folder, at_home(given["log_dir"]))):
-        header, error = header_of(words, environment(manifest), folder, row["path"])
-        rows.append({**row, "header": header, "error": error})
+    for row in found:
+        header, error = header_of(words, env, folder, row["path"])
+        rows.append(dict(row, header=header, error=error))
     return {"logs": rows}
+
+
+def logs_at(words, env, folder, where):
+    """Return the newest logs of a place that only Inspect can look into, or why it can't."""
+    told, error = inspect(
+        words, env, folder, "log", "list", "--json", "--absolute", "--log-dir", where
+    )
+    if error:
+        return [], error
+    try:
+        found = [
+            {"path": each["name"], "size": each["size"], "at": (each["mtime"] or 0) / 1000.0}
+            for each in told
+        ]
+    except (KeyError, TypeError):
+        return [], "what Inspect printed of it is no list of logs"
+    found.sort(key=lambda row: row["at"], reverse=True)
+    return found[:LOGS_MOST], None
 
 
 def environment(manifest):
     """Return the variables that a run's Inspect is found with: uv's cache may be named there."""
     env = {n: v for n, v in os.environ.items() if not n.startswith("INSPECT_")}
-    env.update((manifest.get("spec") or {}).get("env") or {})
-    if manifest.get("data_dir"):
-        env["XDG_DATA_HOME"] = at_home(manifest["data_dir"])
+    spec, data_dir = manifest.get("spec"), manifest.get("data_dir")
+    given = spec.get("env") if isinstance(spec, dict) else None
+    if isinstance(given, dict):
+        env.update((n, v) for n, v in given.items() if isinstance(v, str))
+    if data_dir and isinstance(data_dir, str):
+        env["XDG_DATA_HOME"] = at_home(data_dir)
     return env
 
 
 def header_of(words, env, folder, path):
+    header, error = inspect(words, env, folder, "log", "dump", "--header-only", path)
+    if error:
+        return None, error
+    try:
+        return told_of(header), None
+    except (AttributeError, TypeError):
+        return None, "what Inspect printed of it is no header"
+
+
+def inspect(words, env, folder, *asked):
+    """Return the JSON that a run's own Inspect prints, or why there is none."""
     try:
         done = subprocess.run(
-            [*words, "log", "dump", "--header-only", path],
+            [*words, *asked],
             cwd=folder,
             env=env,
             stdin=subprocess.DEVNULL,
@@ -372,14 +460,12 @@ def header_of(words, env, folder, path):
             stderr=subprocess.PIPE,
             timeout=HEADER_SECONDS,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except (OSError, ValueError, TypeError, subprocess.TimeoutExpired) as error:
         return None, str(error)
     if done.returncode != 0:
-        return None, done.stderr[-TAIL:].decode("utf-8", "replace")
-    try:
-        return told_of(json.loads(done.stdout)), None
-    except (ValueError, AttributeError, TypeError):
-        return None, "what Inspect printed of it is no header"
+        return None, done.stderr[-TAIL:].decode("utf-8", "replace") or "Inspect does not say why"
+    told = json_of(done.stdout.decode("utf-8", "replace"))
+    return told, None if told is not None else "what Inspect printed of it is no JSON"
 
 
 def told_of(header):
@@ -400,7 +486,7 @@ def read(given):
     path = os.path.join(at_home(given["directory"]), at_home(given["file"]))
     most = min(TEXT_MOST, given.get("most", TEXT_MOST))
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             size = file.seek(0, os.SEEK_END)
             start = given.get("start")
             begin = max(0, size - most) if start is None else min(max(0, start), size)

@@ -102,6 +102,7 @@ def test_a_second_start_says_what_the_first_did_or_that_it_is_on_its_way(name: s
         '{"session": "-x"}',
         '{"session": "a b"}',
         '{"session": 7}',
+        pytest.param('{"event": "launch", "pid": 7, "x": ' + "[" * 30_000, id="nested"),
     ],
 )
 @pytest.mark.parametrize("name", ["detach", "tmux"])

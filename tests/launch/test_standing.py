@@ -111,8 +111,20 @@ def test_a_run_of_another_operator_is_told_by_its_manifest() -> None:
 
 @pytest.mark.parametrize(
     "manifest",
-    [None, "x", {}, {"run": "other"}, {"run": 7}, {"run": RUN.id, "at": "x", "attach": [1, None]}],
-)
-def test_no_manifest_breaks_the_room(manifest: Any) -> None:
+    [
+        None, "x", {}, {"run": "other"}, {"run": 7}, {"run": RUN.id, "at": "x"},
+        {"run": RUN.id, "at": 10**400}, {"run": RUN.id, "at": float("inf")},
+        {"run": RUN.id, "at": True}, {"run": RUN.id, "at": 1e300},
+        {"run": RUN.id, "directory": "/elsewhere", "attach": ["rm", "-rf", "."]},
+    ],
+)  # fmt: skip
+def test_no_manifest_breaks_the_room_or_says_where_to_look_and_what_to_do(manifest: Any) -> None:
     seen = run_seen(MachineName("h"), {"run": RUN.id, "manifest": manifest}, NOW)
-    assert seen is None or (seen.at, seen.attach) == (NOW, ())
+    if seen is not None:
+        assert (seen.at, seen.attach) == (NOW, ())
+        assert seen.directory == f"~/.evalroom/runs/{RUN.id}"
+
+
+@pytest.mark.parametrize("name", ["../../etc", "a\x1b]52;c;aGk=\x07", "x\ny", "-rf", "20260101"])
+def test_what_is_named_like_no_run_is_none(name: str) -> None:
+    assert run_seen(H1, {"run": name, "manifest": {"run": name}}, NOW) is None

@@ -76,7 +76,7 @@ def _record(line: str) -> _Record | None:
         return None
     try:
         record = msgspec.json.decode(line, type=_Record)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     is_launch = record.event == "launch" and record.pid is not None
     return record if is_launch or record.event == "done" else None

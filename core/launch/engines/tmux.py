@@ -94,7 +94,7 @@ class _Record(msgspec.Struct, frozen=True):
 def _session(out: str) -> str | None:
     try:
         record = msgspec.json.decode(out.strip(), type=_Record)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     return record.session if is_session_name(record.session) else None
 
