@@ -49,8 +49,6 @@ class LaunchLevers:
         self.launching = launching
         self.memory = FormMemory(app.launch_store)
         self._secrets: frozenset[str] | None = None
-        self.newest: str | None = None
-        """The id of the run that was launched last: the cursor goes there."""
 
     def around(self, template: str) -> Surroundings:
         """Return what the form knows beside what is typed."""
@@ -198,7 +196,7 @@ class LaunchLevers:
 
     def start(self, checked: Sequence[CheckedPlan], form: Form | None) -> Starting:
         """Start runs that were confirmed, beside the keys."""
-        self.newest = checked[0].plan.run
+        self._app.newest_run = checked[0].plan.run
         starting = Starting(checked)
         self._app.run_worker(self._started(starting, form), name="launching", exit_on_error=False)
         return starting

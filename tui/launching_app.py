@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tui.launches import LaunchLevers
     from tui.sessions import SessionLevers, Sessions
 
+_AFTER = 1.0
+"""Seconds behind the first frame until runs are looked after: live rows come first."""
 _NOT_HERE = "nothing can be launched from here"
 
 
@@ -34,6 +36,7 @@ class LaunchingApp(ActingApp, inherit_bindings=False):
         secret_store: The secrets that are kept on this computer; None: not known here.
         make_attaching: Makes what opens terminals beside the room; None: nothing does.
         make_sessions: Makes what lists and ends the terminals that runs left; None: nothing does.
+        newest_run: The id of the run that was launched last; the list of runs goes there once.
         why_no_launch: Why nothing is launched although runs are looked after; empty: it may be.
     """
 
@@ -51,6 +54,7 @@ class LaunchingApp(ActingApp, inherit_bindings=False):
         self.templates: Path | None = None
         self.secret_store: SecretStore | None = None
         self.why_no_launch = ""
+        self.newest_run: str | None = None
         self.make_attaching: Callable[[], Attaching] | None = None
         self._attaching: Attaching | None = None
         self.make_sessions: Callable[[], Sessions] | None = None
@@ -82,6 +86,10 @@ class LaunchingApp(ActingApp, inherit_bindings=False):
     def run_levers(self) -> None:
         """Look after orders and runs beside the room; first called behind the first frame."""
         super().run_levers()
+        if self.make_launching is not None:
+            self.set_timer(_AFTER, self._run_launching)
+
+    def _run_launching(self) -> None:
         launching = self.launching
         if launching is not None:
             self.run_worker(launching.run(), name="the runs", exit_on_error=False)

@@ -28,6 +28,7 @@ def only_older(before: Fleet, after: Fleet) -> bool:
         before.processes is after.processes
         and before.findings is after.findings
         and before.orders is after.orders
+        and before.runs is after.runs
         and _same(before.machines, after.machines, _OF_MACHINE)
         and _same(before.machines, after.machines, _of_link)
         and _same(before.tasks, after.tasks, _OF_TASK)

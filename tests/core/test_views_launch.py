@@ -11,6 +11,7 @@ from core.launch.form import Form, form_of_template
 from core.launch.form_check import Checked, check
 from core.launch.templates import BUILT_IN_TEMPLATES
 from core.model.run import RunLog, RunState
+from core.views.ages import only_older
 from core.views.cells import Span
 from core.views.launch_choices import offers_for
 from core.views.launch_form import (
@@ -86,12 +87,17 @@ def test_the_header_counts_runs_on_their_way_and_what_failed_lately() -> None:
     assert run_totals(with_runs(Fleet(), [run(1, RunState.DONE)]), NOW) == ()
 
 
+def test_a_run_that_changed_is_news_to_draw() -> None:
+    assert not only_older(FLEET, with_runs(FLEET, [run(5, RunState.RUNNING, machine=H2)]))
+    assert only_older(FLEET, replace(FLEET, at=FLEET.at + 1))
+
+
 def test_the_page_of_a_failed_run_says_where_to_look_first() -> None:
     runs = FLEET.runs
     never = page_words(run_page(FLEET, runs[run(2).id], NOW))
     assert "the end of its output says why" in never
     errored = page_words(run_page(FLEET, runs[run(7).id], NOW))
-    assert f"inspect log dump --header-only {LOG.location}" in errored
+    assert f"python -m inspect_ai log dump --header-only {LOG.location}" in errored
     assert "3 of 10 samples" in errored
     lost = page_words(run_page(FLEET, runs[run(3).id], NOW))
     assert "out of memory" in lost

@@ -257,8 +257,9 @@ class LaunchForm(FormFrame):
         self.dismiss(None)
 
     def put_away(self) -> None:
-        """Close the form: what it held was launched."""
+        """Close the form and forget its draft: what it held was launched."""
         self._begun = self._form
+        self._levers.memory.forget_draft(self._form.source)
         self.dismiss(None)
 
     def _keep_draft(self) -> bool:

@@ -64,10 +64,9 @@ class RunsScreen(PanesScreen):
     def fill(self, fleet: Fleet, now: float) -> None:
         """Draw the runs as they stand."""
         self.table.show(runs_table(fleet, now))
-        launches = self.room_app.launches
-        newest = launches.newest if launches is not None else None
-        if launches is not None and newest is not None and self.table.move_to(newest):
-            launches.newest = None
+        newest = self.room_app.newest_run
+        if newest is not None and self.table.move_to(newest):
+            self.room_app.newest_run = None
         self._fill_page(fleet, now)
         self.room_app.room.focus(None)
 
