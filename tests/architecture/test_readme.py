@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 from core.act.action import OFFERS, Verb
-from tui.keys import table_of_keys
+from tui.key_labels import labels
+from tui.keys import BY_NAME, table_of_keys
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 
@@ -20,3 +21,15 @@ def test_every_action_of_the_command_line_is_named() -> None:
     words = set(re.findall(r"[a-z-]+", README[start : README.index("    evalroom config-set")]))
     names = {offer.name for offer in OFFERS if offer.action.verb is not Verb.CONFIG}
     assert names <= words, names - words
+
+
+def test_the_first_hour_names_the_keys_of_runs() -> None:
+    start = README.index("8. **Launch something.**")
+    told = README[start : README.index("The same from a file", start)]
+    for name, rest in (
+        ("launch", "opens the form"),
+        ("runs", "lists every run"),
+        ("duplicate", "edits one anew"),
+        ("run_again", "runs it again"),
+    ):
+        assert f"`{labels(BY_NAME[name].keys)}` {rest}" in told
