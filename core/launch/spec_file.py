@@ -110,7 +110,10 @@ def read_spec(source: str, *, stdin: TextIO | None = None, sets: Sequence[str] =
     first = wrong[0]
     if len(wrong) == 1:
         raise first
-    others = "; ".join(each.message for each in wrong[1:])
+    place = str(shown(where))
+    others = "; ".join(
+        each.message.removeprefix(f"{place}: ").removeprefix(f"{place}, ") for each in wrong[1:]
+    )
     raise type(first)(first.message, f"{first.advice} (also: {others})".strip())
 
 

@@ -42,8 +42,10 @@ def task(value: object) -> str:
     if value.startswith(("evalroom/", "simulusion/")) and "@" not in value:
         if value in BUILT_IN:
             return value
-        raise NotAllowed(" or ".join(f'"{each}"' for each in BUILT_IN))
-    is_name = _TASK_NAME.fullmatch(value) and not value.endswith((".py", ".ipynb"))
+        raise NotAllowed(" or ".join(f'"{each}"' for each in sorted(set(BUILT_IN.values()))))
+    if value.endswith((".py", ".ipynb")):
+        raise NotAllowed('"path/to/file.py@name": name is that of its @task, code says where it is')
+    is_name = _TASK_NAME.fullmatch(value)
     if value.isprintable() and (is_name or _TASK_FILE.fullmatch(value)):
         return value
     raise NotAllowed(allowed)

@@ -34,6 +34,22 @@ def test_what_happens_on_an_error_is_asked_for_with_its_three_choices() -> None:
     assert told.value.kind == "on_error_missing"
 
 
+def test_of_several_wrong_fields_each_is_told_once_and_the_file_once() -> None:
+    with pytest.raises(SpecWrong) as told:
+        read_spec(
+            "-",
+            stdin=_stdin('task = "evalroom/smok"\nmodel = "a/b"\ngpus = -1\non_error = "stop"\n'),
+        )
+    words = f"{told.value.message} {told.value.advice}"
+    assert words.count("standard input") == 1
+    assert 'standard input: "machine" is missing' in words
+    assert words.endswith(
+        '(also: line 1: "task" is wrong: "evalroom/smok"; line 3: "gpus" is wrong: -1)'
+    )
+    [told_of_task] = _wrong("", text=BASE.replace("a/b", "evalroom/smok"))
+    assert told_of_task.endswith('allowed: "evalroom/arithmetic" or "evalroom/smoke"')
+
+
 def test_a_blank_of_a_template_is_missing_too() -> None:
     told = _wrong("", text=BASE.replace('"stop"', '""').replace('"a/b"', '""'))
     assert any('"on_error" is missing' in each for each in told)
