@@ -10,7 +10,7 @@ from core.fleet import Fleet
 from core.launch.engines.failures import plain_text
 from core.launch.spec_text import table_text
 from core.launch.yaml_words import plain
-from core.model.run import Run, RunState
+from core.model.run import Run, RunLog, RunState
 from core.quoting import path_word, plain_word
 from core.text import shown
 from core.views import format as fmt
@@ -96,10 +96,18 @@ def _first(run: Run) -> Iterator[Fact]:
                 continue
             what = f"{log.task or 'its task'} ended as {log.status}; its log says why:"
             yield words("", what, "look", _LONG)
-            command = f"inspect log dump --header-only {_word(log.location)}"
-            yield words("", command, "key", _COMMAND)
+            yield words("", why_command(run, log), "key", _COMMAND)
     if run.state in {RunState.FAILED, RunState.LOST}:
         yield words("", "d edits its spec, R runs it again as it was", "dim")
+
+
+def why_command(run: Run, log: RunLog) -> str:
+    """Return the command that prints a log's header, its error too; untrusted.
+
+    By the very Inspect that ran it: another may not be on that machine's PATH.
+    """
+    by, cut, _ = run.command_line.partition(" eval-set ")
+    return f"{by if cut else 'inspect'} log dump --header-only {_word(log.location)}"
 
 
 def _logs(run: Run) -> Iterator[Fact]:

@@ -12,6 +12,7 @@ def test_a_dry_run_prints_the_whole_plan_and_touches_nothing(home: Home) -> None
     for each in (
         "run 20", "evalroom/smoke", "continue (--continue-on-fail): every sample runs",
         "up to 11 x 10 sample runs", "EVALROOM_RUN=", "start.sh", "0600", "umask 077",
+        "logs     ~/.evalroom/runs/20",
         "eval-set tasks/smoke.py@evalroom/smoke --model mockllm/model",
     ):  # fmt: skip
         assert each in ran.out

@@ -14,11 +14,12 @@ from core.launch.spec import Spec
 from core.model.run import Run, RunState
 from core.text import shown
 from core.views.format import plural
+from core.views.launch_plan import log_place
 from tui.commands.asking import answered
 from tui.commands.check_rows import check_rows, checks_json
 from tui.commands.looking import Looker
 from tui.commands.printing import print_json, print_lines, print_note
-from tui.commands.run_rows import run_json, run_line
+from tui.commands.run_rows import run_json, run_line, why_lines
 
 FAILED, NOT_CONFIRMED = 1, 4
 
@@ -83,7 +84,7 @@ async def launch_now(
     if asked.as_json:
         print_json(_answer(runs))
     else:
-        print_lines([run_line(run) for run in runs])
+        print_lines([line for run in runs for line in (run_line(run), *why_lines(run))])
     return _status(runs, wait=asked.wait)
 
 
@@ -106,7 +107,7 @@ def check_lines(checked: CheckedPlan) -> Iterator[str]:
         ("machine", plan.machine),
         ("on error", plan.means),
         ("at worst", plan.worst.says),
-        ("logs", plan.log_dir),
+        ("logs", log_place(plan)),
         ("command", plan.command_line),
         *(("warning", each) for each in plan.warnings),
     ):

@@ -7,6 +7,7 @@ from core.model.run import Run, RunLog, RunState
 from core.text import shown
 from core.views.format import sane
 from core.views.order_page import moment
+from core.views.run_page import why_command
 from tui.commands.event_lines import score_words
 
 
@@ -78,6 +79,13 @@ def _ending(run: Run) -> str:
     return f"  {', '.join(scores)}" if scores else ""
 
 
+def _samples(log: RunLog) -> str:
+    if log.total_samples is None:
+        return ""
+    done = "?" if log.completed_samples is None else log.completed_samples
+    return f"{done}/{log.total_samples}"
+
+
 def run_lines(run: Run) -> Iterator[str]:
     """Yield all that is told of a run."""
     yield run_line(run)
@@ -95,8 +103,16 @@ def run_lines(run: Run) -> Iterator[str]:
         if text:
             yield f"    {label:<9} {shown(text, 20_000)}"
     for log in run.logs:
-        done = f"{log.completed_samples}/{log.total_samples}"
         scores = ", ".join(score_words(log.metrics))
-        yield f"    {'log':<9} {shown(log.status)}  {done}  {scores}  {shown(log.location, 500)}"
-    if run.state is RunState.FAILED and not run.logs:
+        told = (shown(log.status), _samples(log), scores, shown(log.location, 500))
+        yield f"    {'log':<9} {'  '.join(each for each in told if each)}"
+    yield from why_lines(run)
+
+
+def why_lines(run: Run) -> Iterator[str]:
+    """Yield where it stands why a run failed; the text itself is withheld, as all of its log."""
+    for log in run.logs if run.state is RunState.FAILED else ():
+        if log.status != "success":
+            yield f"    {'its why':<9} {shown(why_command(run, log), 20_000)}"
+    if run.state is RunState.FAILED and not run.logs and run.started_at is not None:
         yield f"    what it printed: evalroom output {run.id}"
