@@ -40,8 +40,9 @@ def test_a_secret_is_piped_in_listed_by_its_name_and_deleted(home: Home) -> None
     asked = home.run("secrets", "delete", "A_KEY")
     assert (asked.status, "add --yes" in asked.err) == (4, True)
     assert home.run("secrets", "delete", "A_KEY", "--yes").out == "A_KEY is deleted\n"
-    gone = home.run("secrets", "delete", "A_KEY", "--yes", "--json")
-    assert (gone.status, gone.json["error"]["kind"]) == (1, "secret_missing")
+    for words in (("--yes",), ()):
+        gone = home.run("secrets", "delete", "A_KEY", "--json", *words)
+        assert (gone.status, gone.json["error"]["kind"]) == (1, "secret_missing")
 
 
 def test_a_value_is_never_an_argument_and_not_repeated_where_it_was_one(home: Home) -> None:

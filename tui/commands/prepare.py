@@ -100,7 +100,7 @@ def preview_lines(machine: MachineName, wanted: Sequence[Item]) -> list[str]:
     if not wanted:
         return [f"nothing is to be fetched to {shown(machine)}: what the spec needs is given"]
     rows = [(each.what, each.name, f"to {each.where}", each.how) for each in wanted]
-    head = f"fetched to {shown(machine)}: {plural(len(wanted), 'thing')}"
+    head = f"to be fetched to {shown(machine)}: {plural(len(wanted), 'thing')}"
     return [head, *(f"  {line}" for line in aligned(rows))]
 
 

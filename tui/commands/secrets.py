@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from core.errors import NotConfirmed, UsageWrong
+from core.errors import NotConfirmed, SecretMissing, UsageWrong
 from core.launch.secret_store import VALUE_MOST, KeptIn, SecretStore, check_name
 from core.text import shown
 from tui.commands.asking import answered
@@ -141,6 +141,8 @@ def _list(names: Mapping[str, KeptIn], file: Path, *, as_json: bool) -> None:
 
 
 async def _delete(store: SecretStore, asked: Asked) -> None:
+    if asked.name not in await store.names():
+        raise SecretMissing((asked.name,))
     if not asked.yes:
         if asked.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise NotConfirmed(f"not confirmed: {asked.name} is not deleted", "add --yes")
