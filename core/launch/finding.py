@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from core.ctl.decode import inner, parse_object
 from core.ctl.routes import PROCESS_CONFIG
-from core.errors import AnswerMalformed, RequestFailed, SpecWrong, StorageError
+from core.errors import AnswerMalformed, JobFailed, RequestFailed, SpecWrong, StorageError
 from core.ids import MachineName
 from core.launch import launcher
 from core.launch.engines.registry import engine_named
@@ -152,7 +152,9 @@ class Finding:
             row = rows.get(run.id)
             if row is None or run.id in self._ledger.held:
                 continue
-            is_abandoned = not run.is_ours or run.id in self._abandoned
+            is_abandoned = run.is_ours and run.id in self._abandoned
+            if is_abandoned and row.get("started") is not True and not await self._bar(run):
+                continue
             known = after_look(run, row, now, is_abandoned=is_abandoned)
             known = await self._told(known)
             if known.state is RunState.FAILED:
@@ -160,6 +162,15 @@ class Finding:
             self._later(run, _SOON if known.state is RunState.STARTING else _OFTEN)
             if known.state is RunState.FINALISING:
                 await self._read_logs(known, is_alive=row.get("alive") is True)
+
+    async def _bar(self, run: Run) -> bool:
+        """Keep an abandoned run from starting after all; False: it did, or that is not known."""
+        try:
+            return await launcher.bar(self._desk, run.machine, run.directory)
+        except JobFailed:
+            return True
+        except RequestFailed:
+            return False
 
     async def _read_logs(self, run: Run, *, is_alive: bool) -> None:
         self._tries[run.id] += 1

@@ -65,6 +65,17 @@ async def start(
     return count(answer, "status"), text(answer, "out") or "", text(answer, "err") or ""
 
 
+async def bar(worker: Worker, machine: MachineName, directory: str) -> bool:
+    """Keep a run from starting, whatever is still on its way; return False where it has started.
+
+    Raises:
+        JobFailed: It can't be kept from it; it has not started.
+        RequestFailed: It is not known.
+    """
+    answer = await _do(worker, machine, "bar", {"directory": directory})
+    return answer.get("barred") is True
+
+
 async def sweep(worker: Worker, machine: MachineName, path: str) -> None:
     """Remove the file of secrets of a run that did not start; one that is gone does no harm.
 

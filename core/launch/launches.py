@@ -4,6 +4,7 @@ import asyncio
 import secrets as chance
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from core.config import MachineConfig
@@ -74,18 +75,18 @@ class Launches:
         at, mark = self.desk.now(), chance.token_hex(4)
         shared = f"{plans[0].run}-{mark}" if len(plans) > 1 else plans[0].run
         runs = [run_of(plan, at=at, operator=self.operator, launch=shared) for plan in plans]
-        await self.ledger.add(runs)
-        stop = self.ledger.listen(tell, {run.id for run in runs}) if tell is not None else None
+        ids = {run.id for run in runs}
         lanes: dict[MachineName, list[tuple[RunPlan, Run]]] = defaultdict(list)
         for plan, run in zip(plans, runs, strict=True):
-            self.ledger.held.add(run.id)
             lanes[plan.machine].append((plan, run))
-        try:
+        with ExitStack() as after:
+            # Held first: what is on the disk and in nobody's hands is taken for abandoned.
+            self.ledger.held.update(ids)
+            after.callback(self.ledger.held.difference_update, ids)
+            await self.ledger.add(runs)
+            if tell is not None:
+                after.callback(self.ledger.listen(tell, ids))
             await asyncio.gather(*(self._lane(lane, values) for lane in lanes.values()))
-        finally:
-            self.ledger.held.difference_update(run.id for run in runs)
-            if stop is not None:
-                stop()
         return tuple(self.ledger.runs[run.id] for run in runs)
 
     def _refuse(self, checked: Sequence[CheckedPlan]) -> None:

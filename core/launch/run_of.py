@@ -95,7 +95,7 @@ def run_seen(machine: MachineName, row: Mapping[str, Any], now: float) -> Run | 
         machine=machine,
         at=now if at is None else min(max(at, 0.0), now),
         operator=(text(told, "operator") or "")[:200],
-        state=RunState.STARTING,
+        state=RunState.PREPARING,
         task=(text(told, "task") or "")[:500],
         model=(text(told, "model") or "")[:500],
         engine=(text(told, "engine") or "")[:50],

@@ -15,6 +15,8 @@ from core.model.process import Process, ProcessState
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
 
+_GIVEN_UP = 86_400.0
+"""Seconds after which somebody else's run that never started is not waited for any more."""
 _RESTING = frozenset({ProcessState.PARKED, ProcessState.GONE})
 
 
@@ -53,7 +55,7 @@ def after_look(run: Run, row: Mapping[str, Any], now: float, *, is_abandoned: bo
     """
     has_started = row.get("started") is True
     if not has_started:
-        return _not_started(run, row, now) if is_abandoned else run
+        return _not_started(run, row, now) if is_abandoned else _others(run, now)
     begun = replace(_as_its_start_says(run, row), started_at=run.started_at or now)
     if row.get("alive") is True:
         pid, start = count(row, "pid"), text(row, "start")
@@ -70,6 +72,13 @@ def after_look(run: Run, row: Mapping[str, Any], now: float, *, is_abandoned: bo
 def _not_started(run: Run, row: Mapping[str, Any], now: float) -> Run:
     where = "its folder was made" if row.get("there") is True else "nothing was sent"
     return failed(run, f"its evalroom ended before it was started: {where}", now)
+
+
+def _others(run: Run, now: float) -> Run:
+    """Return a run that another evalroom is about to start, as far as anybody can tell."""
+    if run.is_ours or now - run.at < _GIVEN_UP:
+        return run
+    return failed(run, "its evalroom has not started it within a day", now)
 
 
 def _never_ran(row: Mapping[str, Any]) -> bool:

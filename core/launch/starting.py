@@ -110,9 +110,15 @@ class Starting:
     async def _started(
         self, plan: RunPlan, run: Run, engine: Engine, secrets: Mapping[str, str]
     ) -> Run:
-        status, out, err = await self._patiently(
-            run, lambda: launcher.start(self.desk, plan, secrets)
-        )
+        try:
+            status, out, err = await self._patiently(
+                run, lambda: launcher.start(self.desk, plan, secrets)
+            )
+        except RequestFailed as error:
+            if not await self._may_run(plan):
+                raise
+            told = f"{error.message}; it may run all the same: a look at its folder will tell"
+            return await self.ledger.change(replace(run, said=told))
         if status is None or (status == ALREADY and not out.strip()):
             return run  # it goes on: a look at its folder will tell
         return await self.ledger.change(_with(run, engine.read(status, out, err)))
@@ -138,6 +144,18 @@ class Starting:
                 await asyncio.sleep(_AGAIN)
                 while not self._is_up(run) and clock.time() < until:  # noqa: ASYNC110
                     await asyncio.sleep(_AGAIN)
+
+    async def _may_run(self, plan: RunPlan) -> bool:
+        """Whether a run whose start had no good answer may run now or later.
+
+        It is kept from that if it can be: what is told as failed must never run.
+        """
+        try:
+            return not await launcher.bar(self.desk, plan.machine, plan.directory)
+        except JobFailed:
+            return False
+        except RequestFailed:
+            return True
 
     def _is_up(self, run: Run) -> bool:
         machine = self.desk.fleet.machines.get(run.machine)

@@ -28,6 +28,7 @@ RUNS_MOST = 500
 LIST_MOST = 4 * 1024 * 1024
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}\Z")
 WALK_SECONDS = 5
+GIVEN_UP = b"evalroom: its launch was given up before it was started\n"
 DEEPEST = 50
 TOLD = ("run", "at", "operator", "task", "model", "engine", "launch", "log_dir", "command_line")
 TOLD += ("spec",)
@@ -199,6 +200,22 @@ def write_secrets(path, secrets):
     except OSError:
         pass
     write_private(path, json.dumps(secrets).encode("utf-8") + b"\n")
+
+
+def bar(given):
+    """Keep a run that was given up from starting later: its script's own lock is taken."""
+    folder = at_home(given["directory"])
+    if not os.path.isdir(folder):
+        return {"barred": True}
+    try:
+        os.mkdir(os.path.join(folder, "started"), 0o700)
+    except FileExistsError:
+        return {"barred": False}
+    except OSError as error:
+        raise CannotDo(*why_not_written(folder, error)) from error
+    # For those who look at the folder and do not know why.
+    write_private(os.path.join(folder, "launch.err"), GIVEN_UP)
+    return {"barred": True}
 
 
 def sweep(given):
@@ -528,6 +545,7 @@ def run_words(given):
 VERBS = {
     "place": place,
     "start": start,
+    "bar": bar,
     "sweep": sweep,
     "look": look,
     "list": list_runs,

@@ -66,6 +66,16 @@ def test_what_another_evalroom_is_about_to_start_is_left_to_it() -> None:
     assert after_look(queued, {"there": False}, NOW, is_abandoned=False) == queued
 
 
+def test_a_run_of_others_that_is_still_prepared_is_not_failed() -> None:
+    theirs = replace(RUN, is_ours=False, state=RunState.PREPARING)
+    row = {"there": True, "started": False}
+    assert after_look(theirs, row, NOW, is_abandoned=False) == theirs
+    old = after_look(theirs, row, RUN.at + 90_000, is_abandoned=False)
+    assert (old.state, old.said) == (
+        RunState.FAILED, "its evalroom has not started it within a day",
+    )  # fmt: skip
+
+
 def test_a_process_of_the_fleet_is_the_run() -> None:
     fleet = fleet_after(process_seen(H1, 7, run=RUN.id))
     [process] = fleet.processes.values()

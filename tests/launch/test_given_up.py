@@ -1,0 +1,92 @@
+"""A launch that is given up: the run never starts later, and one that did start is not failed."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.config import MachineConfig
+from core.errors import JobFailed, RequestFailed
+from core.ids import MachineName
+from core.launch import launcher
+from core.launch.job import Job
+from core.launch.run_of import run_of
+from core.model.run import RunState
+from tests.support.launches import Launched, alive, launching
+from tests.support.specs import spec
+
+pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(180)]
+HERE = MachineName("here")
+Really = Callable[[], Any]
+
+
+@pytest.fixture
+def local(folder: Path, monkeypatch: pytest.MonkeyPatch) -> MachineConfig:
+    """This computer, with a home of its own."""
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    return MachineConfig(name=HERE, link="command", python=sys.executable)
+
+
+def starts_badly(here: Launched, error: RequestFailed, *, is_done: bool) -> None:
+    """Have starts answered with an error, whether they were done or not."""
+
+    async def spoil(machine: MachineName, job: Job, really: Really) -> Any:
+        del machine
+        if job.verb == "start":
+            if is_done:
+                await really()
+            raise error
+        return await really()
+
+    here.place.spoil = spoil
+
+
+async def test_a_run_whose_start_failed_never_starts_later(
+    local: MachineConfig, folder: Path
+) -> None:
+    async with launching([local], folder) as here:
+        await here.watched.desk.first_look(20)
+        starts_badly(here, JobFailed("no room for its output"), is_done=False)
+        checked = here.checked(spec("", "machine=here"))
+        [run] = await here.launches.launch(checked)
+        assert (run.state, run.said) == (RunState.FAILED, "no room for its output")
+
+        # The start arrives after all: it was on its way, somewhere.
+        here.place.spoil = None
+        assert (await launcher.start(here.place, checked[0].plan, {}))[0] == 75
+        assert not alive(run.id)
+        row = (await launcher.look(here.place, HERE, [run]))[run.id]
+        assert "given up before it was started" in row["err"]
+
+
+@pytest.mark.slow
+async def test_a_run_that_started_is_not_failed_whatever_its_start_answered(
+    local: MachineConfig, folder: Path
+) -> None:
+    async with launching([local], folder) as here:
+        await here.watched.desk.first_look(20)
+        starts_badly(here, JobFailed("no room for its output"), is_done=True)
+        [run] = await here.launches.launch(here.checked(spec("", "machine=here")))
+        run = await here.over(run)
+        assert (run.state, run.said) == (RunState.DONE, "")
+
+
+async def test_a_run_of_an_evalroom_that_ended_is_kept_from_starting_before_it_is_called_failed(
+    local: MachineConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.launch.finding._DISK", 0.2)
+    async with launching([local], folder) as here:
+        await here.watched.desk.first_look(20)
+        [checked] = here.checked(spec("", "machine=here"))
+        run = run_of(checked.plan, at=here.place.now(), operator="Ada", launch="x")
+        here.launches.ledger.held.add(run.id)
+        await here.launches.ledger.add([run])
+        await launcher.place(here.place, checked.plan, b"{}")
+        here.launches.ledger.held.discard(run.id)  # it ended between the two
+        run = await here.comes_to(run.id, RunState.FAILED)
+        assert "its evalroom ended before it was started" in run.said
+        assert (await launcher.start(here.place, checked.plan, {}))[0] == 75
+        assert not alive(run.id)
