@@ -78,6 +78,8 @@ class ToldLaunching:
             built_in=built_in_tasks(),
             inspect_version="0.3.285",
         )
+        # What a script says in full is no matter of pictures.
+        plan = replace(plan, files=dict.fromkeys(plan.files, b"x" * 1_500))
         checks = self.checks.get(name, (PYTHON, DISK))
         return CheckedPlan(plan=plan, checks=checks, passed_over=self.passed_over)
 
