@@ -30,6 +30,7 @@ from tui.making import (
     running,
 )
 from tui.quiet import silence_libraries
+from tui.standard_files import open_what_is_closed
 
 if TYPE_CHECKING:
     from core.config import Config
@@ -42,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run evalroom with these words; return the exit status. Never raises an `Exception`."""
     words = list(sys.argv[1:] if argv is None else argv)
     if argv is None:  # a program of its own
+        open_what_is_closed()
         silence_libraries()
     try:
         return _run(words)

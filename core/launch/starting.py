@@ -174,7 +174,7 @@ class Starting:
         return run
 
     async def _swept(self, plan: RunPlan) -> None:
-        if plan.secrets_from not in {None, "-"}:
+        if plan.secrets_from is not None and plan.secrets_from != "-":
             with contextlib.suppress(RequestFailed):
                 await launcher.sweep(self.desk, plan.machine, plan.secrets_from)
 
