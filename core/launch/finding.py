@@ -37,6 +37,8 @@ _SOON, _OFTEN, _SELDOM = 2.0, 10.0, 60.0
 """Seconds between two looks: at what starts; at what runs unseen; at logs that can't be read."""
 _CALMLY = 5.0
 """Seconds from a machine's first word to the first look for the runs of others there."""
+_TRIES = 8
+"""Times that a log which can't be read is tried: a few minutes."""
 _OTHERS = 300.0
 """Seconds between two looks for the runs of others on a machine."""
 _DISK = 20.0
@@ -179,7 +181,8 @@ class Finding:
             rows = await launcher.logs(self._desk, run)
         except RequestFailed:
             return  # asked again
-        await self._told(after_logs(run, rows, self._desk.now(), is_alive=is_alive))
+        now, is_last = self._desk.now(), self._tries[run.id] >= _TRIES
+        await self._told(after_logs(run, rows, now, is_alive=is_alive, is_last=is_last))
 
     async def _told(self, run: Run) -> Run:
         """Tell of a run; of one that left no log, with what stands on its screen."""

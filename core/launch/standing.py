@@ -1,5 +1,6 @@
 """Where a run stands, from what was seen of it on its machine. Pure."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -139,8 +140,15 @@ def failed(run: Run, why: str, now: float) -> Run:
     return replace(run, state=RunState.FAILED, said=shown(why, 600), ended_at=run.ended_at or now)
 
 
-def after_logs(run: Run, rows: Sequence[Mapping[str, Any]], now: float, *, is_alive: bool) -> Run:
-    """Return a run as its logs prove it.
+def after_logs(
+    run: Run,
+    rows: Sequence[Mapping[str, Any]],
+    now: float,
+    *,
+    is_alive: bool,
+    is_last: bool = False,
+) -> Run:
+    """Return a run as its logs prove it; others that lie in the same folder prove nothing.
 
     Args:
         run: As it was known.
@@ -148,13 +156,17 @@ def after_logs(run: Run, rows: Sequence[Mapping[str, Any]], now: float, *, is_al
         now: Unix seconds at the desk.
         is_alive: Whether a process of it may still do something: then a log that never ended
             may end, and a task that failed may be tried again.
+        is_last: Whether a log that can't be read is not waited for any more.
     """
-    logs = newest_of_each(rows)
+    own = [row for row in rows if _is_of(run, row)]
+    logs = newest_of_each(own)
     known = replace(run, logs=logs or run.logs, ended_at=run.ended_at or now)
+    unread = next((text(row, "error") for row in own if text(row, "error")), None)
+    if unread is not None:
+        said = f"a log of it can't be read: {telling_line(plain_text(unread))}"
+        is_over = is_last and not is_alive
+        return replace(known, state=RunState.LOST if is_over else known.state, said=said)
     if not logs:
-        unread = next((text(row, "error") for row in rows if text(row, "error")), None)
-        if unread is not None:
-            return replace(known, said=f"its log can't be read: {telling_line(plain_text(unread))}")
         return replace(known, state=RunState.LOST, said="its process is gone and left no log")
     told = {log.status for log in logs}
     if is_alive and told != {"success"}:
@@ -165,6 +177,16 @@ def after_logs(run: Run, rows: Sequence[Mapping[str, Any]], now: float, *, is_al
         return replace(known, state=RunState.DONE, said="")
     worst = "error" if "error" in told else "cancelled"
     return replace(known, state=RunState.FAILED, said=f"its log says {shown(worst)}")
+
+
+def _is_of(run: Run, row: Mapping[str, Any]) -> bool:
+    """Whether a log may be a run's: one from before its start is, if it is of the same task."""
+    if row.get("is_old") is not True:
+        return True
+    what = inner(inner(row, "header"), "eval")
+    task, model = text(what, "task") or "", text(what, "model")
+    names = {run.task, re.split("[/@]", run.task)[-1]}
+    return model == run.model and (task in names or task.rpartition("/")[2] in names)
 
 
 def newest_of_each(rows: Sequence[Mapping[str, Any]]) -> tuple[RunLog, ...]:

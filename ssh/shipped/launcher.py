@@ -418,11 +418,19 @@ def logs(given):
             return {"logs": [{"path": where, "header": None, "error": error}]}
     else:
         found = logs_in(os.path.join(folder, at_home(where)))
-    rows = []
+    rows, since = [], changed_at(os.path.join(folder, "started"))
     for row in found:
         header, error = header_of(words, env, folder, row["path"])
-        rows.append(dict(row, header=header, error=error))
+        rows.append(dict(row, header=header, error=error, is_old=row["at"] < since))
     return {"logs": rows}
+
+
+def changed_at(path):
+    """When a file or a folder changed last, Unix seconds; 0: there is none."""
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
 
 
 def logs_at(words, env, folder, where):

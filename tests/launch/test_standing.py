@@ -24,8 +24,8 @@ def look(**row: Any) -> Run:
     return after_look(RUN, {"run": RUN.id, **row}, NOW, is_abandoned=True)
 
 
-def log(status: str, task_id: str = "a", **more: Any) -> dict[str, Any]:
-    header = {"status": status, "eval": {"task": "t", "model": "m/x", "task_id": task_id}}
+def log(status: str, task_id: str = "a", task: str = "t", **more: Any) -> dict[str, Any]:
+    header = {"status": status, "eval": {"task": task, "model": "m/x", "task_id": task_id}}
     return {"path": f"/r/{task_id}-{status}.eval", "header": header, "error": None, **more}
 
 
@@ -101,6 +101,16 @@ def test_a_process_of_the_fleet_is_the_run() -> None:
         ([{"path": "/x", "header": None, "error": "bad\x1b[2J"}], False, RunState.FINALISING,
          "finalising"),
         ([{"path": "/x", "header": "junk", "error": None}], False, RunState.LOST, "lost"),
+        # What can't be read may say anything.
+        ([{"path": "/x", "header": None, "error": "bad"}, log("success")], False,
+         RunState.FINALISING, "success"),
+        # What lay there before is another's, unless it is of the same task and model.
+        ([log("success", is_old=True)], False, RunState.DONE, "success"),
+        ([log("success", "b", task="other", is_old=True)], False, RunState.LOST, "lost"),
+        ([log("success"), log("error", "b", task="other", is_old=True)], False,
+         RunState.DONE, "success"),
+        ([{"path": "/x", "header": None, "error": "bad", "is_old": True}, log("success")], False,
+         RunState.DONE, "success"),
     ],
 )  # fmt: skip
 def test_only_logs_prove_how_a_run_ended(
@@ -110,6 +120,13 @@ def test_only_logs_prove_how_a_run_ended(
     found = after_logs(run, rows, NOW, is_alive=is_alive)
     assert (found.state, found.status) == (state, status)
     assert "\x1b" not in found.said
+
+
+def test_a_log_that_can_never_be_read_is_not_waited_for_for_ever() -> None:
+    rows = [{"path": "/x", "header": None, "error": "bad"}, log("success")]
+    found = after_logs(RUN, rows, NOW, is_alive=False, is_last=True)
+    assert (found.state, found.said) == (RunState.LOST, "a log of it can't be read: bad")
+    assert after_logs(RUN, rows, NOW, is_alive=True, is_last=True).state is RUN.state
 
 
 def test_a_run_of_another_operator_is_told_by_its_manifest() -> None:
