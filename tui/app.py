@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from textual.message import Message
@@ -20,7 +19,7 @@ from tui.acts import Acts
 from tui.bindings import bindings
 from tui.dialogs.ask import AskSecret, Leave
 from tui.key_labels import labels
-from tui.keys import BY_NAME, Key, remapped
+from tui.keys import BY_NAME, remapped
 from tui.launching_app import LaunchingApp
 from tui.places import JOURNAL, Place, Way, is_there
 from tui.remembered import Remembered, remembered_of
@@ -331,13 +330,13 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
         if front is not None:
             self.push_screen(KeysHelp(list(self._live_keys(front))))
 
-    def _live_keys(self, front: PanesScreen) -> Iterable[tuple[str, Key]]:
+    def _live_keys(self, front: PanesScreen) -> Iterable[tuple[str, str]]:
         names = {active.binding.id for active in front.active_bindings.values()}
         for name, key in BY_NAME.items():
             if name == "pane_1":
-                yield f"1-{len(front.panes)}", replace(key, help="To a pane by its digit.")
+                yield f"1-{len(front.panes)}", "To a pane by its digit."
             elif name in names and not name.startswith("pane_"):
-                yield labels(self.keys_of(name)), key
+                yield labels(self.keys_of(name)), key.help
 
     def action_command(self) -> None:
         """Open the command palette."""

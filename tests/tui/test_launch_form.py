@@ -403,3 +403,16 @@ async def test_the_palette_begins_with_a_template_by_its_name() -> None:
         await pilot.press(":", *"launch-gpqa", "enter")
         await shows(pilot, "Launch · gpqa")
         await shows(pilot, 'packages = ["inspect-evals"]')
+
+
+async def test_f1_tells_the_keys_of_the_form_where_a_question_mark_is_typed() -> None:
+    _, app = room_to_launch()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await smoke(pilot)
+        await shows(pilot, "F1 keys")
+        await pilot.press("f1")
+        await shows(pilot, "is kept as a draft. ")  # the last line, though others are folded
+        await pilot.press("f1")
+        await shows(pilot, "This field")
+        await pilot.press("?")
+        await shows(pilot, "h100-1?")

@@ -8,7 +8,6 @@ from textual.screen import ModalScreen
 
 from core.text import Shown
 from core.views.cells import Span
-from tui.keys import Key
 from tui.of_app import app_of
 from tui.panes.lines import LinesPane, TextLine
 
@@ -16,14 +15,18 @@ _KEY_ROOM = 14
 
 
 class KeysHelp(ModalScreen[None], inherit_bindings=False):
-    """What each key does here."""
+    """What each key does here.
 
-    BINDINGS = [Binding("escape,q,question_mark,enter", "give_up", show=False)]
+    Args:
+        keys: Each with what it does.
+    """
+
+    BINDINGS = [Binding("escape,q,question_mark,f1,enter", "give_up", show=False)]
     AUTO_FOCUS = "LinesPane"
 
-    def __init__(self, keys: Sequence[tuple[str, Key]]) -> None:
+    def __init__(self, keys: Sequence[tuple[str, str]]) -> None:
         super().__init__()
-        self._lines = [_line(label, key) for label, key in keys]
+        self._lines = [_line(label, does) for label, does in keys]
 
     def compose(self) -> ComposeResult:
         """Lay out the page."""
@@ -33,13 +36,20 @@ class KeysHelp(ModalScreen[None], inherit_bindings=False):
         """Draw the page."""
         pane = self.query_one(LinesPane)
         pane.make_current(True)
-        pane.styles.height = min(len(self._lines) + 2, max(app_of(self).size.height - 2, 5))
         pane.show(Shown("Keys"), self._lines, footer=(Span(Shown("Esc closes"), "dim"),))
+
+    def on_resize(self) -> None:
+        """Be as high as the lines are, folded to the width there is now."""
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        pane = self.query_one(LinesPane)
+        pane.styles.height = min(pane.wanted_height, max(app_of(self).size.height - 2, 5))
 
     def action_give_up(self) -> None:
         """Close it."""
         self.dismiss(None)
 
 
-def _line(label: str, key: Key) -> TextLine:
-    return (Span(Shown(label.ljust(_KEY_ROOM)), "key"), Span(Shown(key.help), "plain"))
+def _line(label: str, does: str) -> TextLine:
+    return (Span(Shown(label.ljust(_KEY_ROOM)), "key"), Span(Shown(does), "plain"))

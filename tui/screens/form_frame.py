@@ -15,6 +15,7 @@ from textual.widgets import Input
 
 from core.views.launch_form import FormRow
 from core.views.totals import header_totals
+from tui.dialogs.keys_help import KeysHelp
 from tui.of_app import app_of
 from tui.panes.bars import Header, KeyBar
 from tui.panes.form import FormPane
@@ -43,6 +44,7 @@ class FormFrame(ModalScreen[None], inherit_bindings=False):
         Binding("ctrl+up", "scroll(-1)", show=False),
         Binding("enter", "enter", show=False),
         Binding("escape", "leave", show=False),
+        Binding("f1", "keys", show=False),
     ]
     AUTO_FOCUS = ""
     ALLOW_SELECT = False
@@ -87,6 +89,11 @@ class FormFrame(ModalScreen[None], inherit_bindings=False):
 
     def action_leave(self) -> None:
         """Leave the form."""
+        raise NotImplementedError
+
+    @property
+    def keys_told(self) -> tuple[tuple[str, str], ...]:
+        """Each key, and what it does."""
         raise NotImplementedError
 
     # What all have
@@ -186,6 +193,10 @@ class FormFrame(ModalScreen[None], inherit_bindings=False):
     @on(FormPane.Placed)
     def _placed(self) -> None:
         self.show_line()
+
+    def action_keys(self) -> None:
+        """Show what each key does here; `?` is typed into the field."""
+        self.room_app.push_screen(KeysHelp(self.keys_told))
 
     # Moving
 

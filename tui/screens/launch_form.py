@@ -33,6 +33,19 @@ _KEEP_AFTER = 1.0
 """Seconds after something was typed until the draft is kept."""
 
 
+_KEYS = (
+    ("Enter", "Choose what the field can be; where something was typed, go on."),
+    ("Up Down", "To the field before, or the next; Tab and Shift+Tab too."),
+    ("PgUp PgDn", "To the heading before, or the next."),
+    ("^u ^k", "Take away what stands before, or behind, the cursor in the field."),
+    ("^r", "To the plan, which comes before any start; else to the next field to mend."),
+    ("^Up ^Down", "Scroll the spec or, where there is no room for it, what is told of the field."),
+    ("^s", "Write the spec to a file: a template that the chooser offers."),
+    ("^t", "Begin with another template; this draft is kept."),
+    ("Esc", "Leave; a form that was changed is kept as a draft."),
+)
+
+
 class LaunchForm(FormFrame):
     """A spec while it is filled in; nothing is started from here but through its plan.
 
@@ -56,6 +69,11 @@ class LaunchForm(FormFrame):
         self._is_saving = False
         self._arrived = ("", "")
         """The current field, and what it held when the cursor came to it."""
+
+    @property
+    def keys_told(self) -> tuple[tuple[str, str], ...]:
+        """Each key of the form, and what it does."""
+        return _KEYS
 
     def begin(self) -> None:
         """Begin at the first field that is to be filled in."""
@@ -101,6 +119,7 @@ class LaunchForm(FormFrame):
         yield "Enter", self._enter_word(self.fields.row)
         yield "^r", "plan" if self._checked.is_ready else "next to mend"
         yield "Esc", "leave, draft kept" if self._form != self._begun else "leave"
+        yield "F1", "keys"
         yield "Tab", "next"
         yield "PgDn", "section"
         yield "^s", "write a template"
