@@ -18,7 +18,6 @@ from core.launch.spec import Spec
 from core.launch.spec_file import WITHHELD, Problem, check_table
 from core.launch.warn import warnings_by_key
 
-_NEEDED = frozenset({"task", "model", "machine", "on_error"})
 _LOOKED_AT = 50
 """Runs of a matrix whose warnings are gathered while somebody types."""
 
@@ -110,8 +109,7 @@ def _read(form: Form) -> tuple[dict[str, Any], dict[str, Wrong]]:
 
 
 def _wrong(problem: Problem) -> Wrong:
-    key = str(problem.at[0]) if problem.at else ""
-    if key in _NEEDED and "is missing" in problem.what:
+    if "is missing" in problem.what:
         return Wrong(what="needed", advice=problem.advice)
     return Wrong(what=problem.what, advice=problem.advice)
 

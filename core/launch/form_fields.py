@@ -53,7 +53,7 @@ _SECTIONS = {
             "code",
             "code",
             "where a task's file is: repository = https://..., ref = main, token = NAME of its"
-            " secret; or a folder of the machine",
+            " secret; or a folder there, like ~/evals",
             unset="none is needed",
         ),
         _field(

@@ -300,8 +300,11 @@ class _Reading:
             self._unknown((key, *wrong.within), wrong.keys)
         except NotAllowed as wrong:
             at = (key, *wrong.within)
-            said = "" if key in WITHHELD else f": {_said(_at(value, wrong.within))}"
-            self._problem(at, f'"{_dotted(at)}" is wrong{said}', f"allowed: {wrong.allowed}")
+            there = _at(value, wrong.within)
+            said = "" if key in WITHHELD else f": {_said(there)}"
+            is_blank = wrong.within and there == ""  # a template's
+            what = "is missing" if is_blank else f"is wrong{said}"
+            self._problem(at, f'"{_dotted(at)}" {what}', f"allowed: {wrong.allowed}")
 
     def _together(self, values: Mapping[str, Any]) -> None:
         """Check what no field shows by itself."""

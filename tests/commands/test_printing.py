@@ -91,4 +91,4 @@ def test_a_python_without_inspect_is_told_with_what_to_do() -> None:
     lacks = InspectFound(state=ToolState.ABSENT, error="this Python has no inspect_ai")
     fleet = fleet_after(named(), link(), facts(inspect=lacks))
     [line] = [each for each in machine_lines(fleet.machines[H1]) if "inspect" in each]
-    assert line.endswith(f"has no inspect_ai; `python` of {H1} in the config names one that has it")
+    assert line.endswith(f"has no inspect_ai; runs bring it, unless `python` of {H1} is set")

@@ -99,6 +99,7 @@ def test_a_template_asks_for_what_is_blank_in_it_and_for_nothing_else(template: 
     assert {"on_error"} <= set(checked.wrong)
     blank = {key.partition(".")[0] for key in template.blanks}
     assert set(checked.wrong) == blank
+    assert {each.what for each in checked.wrong.values()} == {"needed"}
 
 
 def test_an_own_template_that_is_no_toml_is_said() -> None:

@@ -54,6 +54,8 @@ def test_a_blank_of_a_template_is_missing_too() -> None:
     told = _wrong("", text=BASE.replace('"stop"', '""').replace('"a/b"', '""'))
     assert any('"on_error" is missing' in each for each in told)
     assert any('"task" is missing' in each for each in told)
+    [told_of_code] = _wrong('code = { repository = "", ref = "main" }\n')
+    assert '"code.repository" is missing' in told_of_code
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def _inspect(found: InspectFound, machine: Machine) -> str:
         return found.version or "unknown"
     why = found.error or str(found.state)
     if found.state is ToolState.ABSENT:
-        return f"{why}; `python` of {machine.name} in the config names one that has it"
+        return f"{why}; runs bring it, unless `python` of {machine.name} is set"
     return why
 
 
