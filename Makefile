@@ -7,13 +7,13 @@ SUITE  := -n 2 --dist loadgroup
 # Everything here starts many interpreters: compiled modules are kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-slow check bench pictures format clean
+.PHONY: run test test-slow check mypy pyright bench pictures format clean
 
 run: $(VENV)/.runs  ## open the room on a small real eval on this computer
 	@$(BIN)/evalroom demo
 
 test: check  ## every check, then the whole suite (under 10 minutes)
-	$(BIN)/pytest $(SUITE) -m "not slow and not bench"
+	$(BIN)/pytest $(SUITE) -m "not slow and not bench" --ignore tests/architecture
 
 test-slow: $(VENV)/.tests  ## old versions of Inspect, long faults, kills at every moment
 	@scripts/system-packages
@@ -23,10 +23,15 @@ check: $(VENV)/.tests  ## lint, format, types, import contracts, start-up import
 	@scripts/system-packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy core ssh storage tui tests
-	$(BIN)/pyright
 	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory -j 2 mypy pyright
 	$(BIN)/pytest -q tests/architecture
+
+mypy:
+	$(BIN)/mypy core ssh storage tui tests
+
+pyright:
+	$(BIN)/pyright
 
 bench: $(VENV)/.tests  ## the numbers to hold, as a table and as JSON
 	@scripts/system-packages
