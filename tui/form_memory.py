@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from core.ctl.decode import number
 from core.launch.form import Form, draft_of, form_of_draft
 
 if TYPE_CHECKING:
@@ -86,8 +87,7 @@ def _drafts_of(kept: object) -> list[Draft]:
     for each in cast("list[object]", kept)[:_DRAFTS] if isinstance(kept, list) else ():
         form = form_of_draft(each)
         if form is not None:
-            at: Any = cast("dict[str, Any]", each).get("at")
-            out.append(Draft(form, float(at) if isinstance(at, int | float) else 0.0))
+            out.append(Draft(form, number(cast("dict[str, Any]", each), "at") or 0.0))
     return out
 
 

@@ -1,5 +1,8 @@
 """`evalroom launch` without a dry run, and what tells of runs: `runs`, `run`, `output`."""
 
+import os
+import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +10,7 @@ import pytest
 
 from tests.support.commands import Home, machine
 from tests.support.evals import short_folder
+from tests.support.launches import end_all
 from tests.support.specs import SMOKE
 
 pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
@@ -75,6 +79,22 @@ def test_what_is_not_to_be_launched_says_why(
     assert ran.status == status, (ran.out, ran.err)
     assert says in ran.out + ran.err
     assert not (here.folder / ".evalroom").exists()
+
+
+def test_who_interrupts_a_launch_is_told_where_to_look(here: Home) -> None:
+    child = here.start("launch", "s.toml", "--yes", "--wait", err=subprocess.STDOUT)
+    assert child.stdout is not None
+    said = ""
+    while "is preparing" not in said:
+        line = child.stdout.readline().decode()
+        assert line, said
+        said += line
+    os.killpg(child.pid, signal.SIGINT)
+    told = child.communicate()[0].decode()
+    assert child.returncode == 130
+    [listed] = here.run("runs", "--json").json["runs"]
+    assert f"evalroom runs tells what became of {listed['run_id']}" in told
+    end_all([listed["run_id"]])
 
 
 def test_a_run_that_is_none_is_told(here: Home) -> None:

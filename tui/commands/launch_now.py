@@ -78,9 +78,15 @@ async def launch_now(
     words = words_for(checked, machines)
     await _consent(words, len(checked), asked)
     say = None if asked.as_json else _Saying()
-    runs = await launches.launch(checked, tell=say)
-    if asked.wait:
-        runs = await _over(desk, launches, runs, say)
+    try:
+        runs = await launches.launch(checked, tell=say)
+        if asked.wait:
+            runs = await _over(desk, launches, runs, say)
+    except asyncio.CancelledError:
+        names = ", ".join(each.plan.run for each in checked[:5])
+        more = f" and {len(checked) - 5} more" * (len(checked) > 5)  # noqa: PLR2004 - a line
+        print_note(f"what was started goes on; evalroom runs tells what became of {names}{more}")
+        raise
     if asked.as_json:
         print_json(_answer(runs))
     else:
