@@ -12,6 +12,7 @@ from core.errors import JobFailed, NotConfirmed
 from core.ids import MachineName
 from core.launch import launcher
 from core.launch.checks import CheckedPlan
+from core.launch.engines.sessions import is_gone
 from core.launch.finding import Finding
 from core.launch.launching import Output, Tell
 from core.launch.ledger import Ledger
@@ -21,6 +22,7 @@ from core.launch.run_of import run_of
 from core.launch.spec import Spec
 from core.launch.starting import Bring, Place, Starting
 from core.model.run import Run
+from core.text import shown
 
 Choose = Callable[[Sequence[Launch], Tell | None], Awaitable[tuple[CheckedPlan, ...]]]
 """Finds the machine that fits each launch, with the preflight of its plan there."""
@@ -116,10 +118,8 @@ class Launches:
 
     async def output(self, run: Run, *, start: int | None = None) -> Output:
         """See `core.launch.launching.Launching.output`."""
-        if run.screen and not run.output_file:
-            _, out, err = await launcher.words(self.desk, run.machine, run.screen, changes=False)
-            data = (out or err).encode()
-            return Output(data=data, end=len(data), size=len(data))
+        if run.has_screen:
+            return await self._screen(run)
         for file in (run.output_file, "launch.err", "start.err"):
             try:
                 if file:
@@ -127,3 +127,13 @@ class Launches:
             except JobFailed:
                 continue
         return Output(data=b"", end=0, size=0)
+
+    async def _screen(self, run: Run) -> Output:
+        status, out, err = await launcher.words(self.desk, run.machine, run.screen, changes=False)
+        if status != 0 and is_gone(err):
+            said = "its session is gone, and what stood on its screen with it"
+            raise JobFailed(said, f"evalroom run {run.id} names its logs")
+        if status != 0:
+            raise JobFailed(f"its screen can't be read: {shown(err, 200)}")
+        data = out.encode()
+        return Output(data=data, end=len(data), size=len(data))

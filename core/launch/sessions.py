@@ -10,6 +10,7 @@ from core.launch import launcher
 from core.launch.engines.sessions import (
     Session,
     end_words,
+    is_gone,
     is_session_name,
     list_words,
     sessions_of,
@@ -52,5 +53,5 @@ async def end(worker: Worker, found: Found) -> None:
     if not is_session_name(name):
         raise UsageWrong(f"{shown(name, 60)} is no session of evalroom")
     status, _, err = await launcher.words(worker, found.machine, end_words(name))
-    if status != 0 and "find session" not in err and "no server running" not in err:
+    if status != 0 and not is_gone(err):
         raise JobFailed(f"session {shown(name)} can't be ended: {shown(err, 200)}")

@@ -105,6 +105,11 @@ class Run:
         return self.state in OVER
 
     @property
+    def has_screen(self) -> bool:
+        """Whether what it prints stands on a screen, and in no file."""
+        return bool(self.screen) and not self.output_file
+
+    @property
     def status(self) -> str:
         """What its logs say together: the worst of them; its state's word where none was read."""
         told = {log.status for log in self.logs}

@@ -1,8 +1,16 @@
-"""A run as lines for people."""
+"""A run as lines for people, and what it printed."""
 
-from core.model.run import RunLog, RunState
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from core.errors import UsageWrong
+from core.launch.launching import Output
+from core.model.run import Run, RunLog, RunState
 from tests.support.runs import run
 from tui.commands.run_rows import run_lines, why_lines
+from tui.commands.runs import output
 
 LOG = RunLog(location="/logs/a b.eval", status="error", task="mine", model="mockllm/model")
 
@@ -22,3 +30,45 @@ def test_what_was_printed_is_pointed_at_only_where_something_was_started() -> No
     assert f"evalroom output {started.id}" in "\n".join(why_lines(started))
     assert list(why_lines(run(3, RunState.FAILED, logs=(), started_at=None))) == []
     assert list(why_lines(run(4, RunState.DONE, logs=()))) == []
+
+
+class Told:
+    """A desk and its launches at once: runs that stand still, and what each printed."""
+
+    def __init__(self, known: Run, data: bytes = b"") -> None:
+        self.ledger = SimpleNamespace(runs={known.id: known})
+        self.data = data
+
+    async def first_look(self, timeout: float) -> bool:
+        del timeout
+        return True
+
+    async def look_once(self) -> None:
+        """Find nothing new."""
+
+    async def output(self, known: Run, *, start: int | None = None) -> Output:
+        del known
+        data = self.data[start or 0 :]
+        return Output(data=data, end=len(self.data), size=len(self.data))
+
+
+async def test_a_screen_is_printed_once_and_never_followed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    known = run(5, RunState.DONE, screen=("tmux", "capture-pane"), output_file="")
+    told: Any = Told(known, b"the last screen\n")
+    assert await output(told, told, known.id, follow=False, timeout=1) == 0
+    assert capsys.readouterr().out == "the last screen\n"
+    with pytest.raises(UsageWrong) as refused:
+        await output(told, told, known.id, follow=True, timeout=1)
+    assert f"evalroom attach {known.id}" in refused.value.advice
+
+
+async def test_what_printed_nothing_says_so_beside_the_answer(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    known = run(6, RunState.FAILED, logs=())
+    told: Any = Told(known)
+    assert await output(told, told, known.id, follow=False, timeout=1) == 0
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"evalroom: {known.id} printed nothing\n")

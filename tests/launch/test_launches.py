@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.config import MachineConfig
+from core.errors import JobFailed
 from core.ids import MachineName
 from core.launch import launcher
 from core.launch.sessions import end, sessions
@@ -188,6 +189,8 @@ async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_faile
         for each in found:
             await end(here.place, each)
             await end(here.place, each)  # it is gone already
+        with pytest.raises(JobFailed, match="its session is gone"):
+            await here.launches.output(failed)
         assert await sessions(here.place, [local.name]) == ()
         # A start that is sent again leaves no secrets where nothing reads them any more.
         assert (await launcher.start(here.place, checked[0].plan, {"S": "sk-canary"}))[0] == 75

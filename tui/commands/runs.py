@@ -10,7 +10,7 @@ from core.launch.launching import Output
 from core.model.run import Run
 from core.text import shown, shown_lines
 from tui.commands.looking import Looker
-from tui.commands.printing import print_json, print_lines
+from tui.commands.printing import print_json, print_lines, print_note
 from tui.commands.run_rows import run_json, run_line, run_lines
 
 _FOLLOW_EVERY = 1.0
@@ -47,21 +47,32 @@ async def output(
     """Print the end of what a run printed, or all that it prints until it is over.
 
     Raises:
-        UsageWrong: There is none, or several.
+        UsageWrong: There is none, or several, or it prints on a screen, which has no end.
         RequestFailed: It can't be read.
     """
     found = await known_run(desk, launches, name, timeout)
+    if follow:
+        _refuse_a_screen(found)
     piece = await launches.output(found)
     _print(piece)
+    if not piece.data and not follow:
+        print_note(f"{found.id} printed nothing")
     while follow:
-        ended = launches.ledger.runs[found.id].is_over
-        piece = await launches.output(launches.ledger.runs[found.id], start=piece.end)
+        now = launches.ledger.runs[found.id]
+        _refuse_a_screen(now)  # one that was being prepared may have one since
+        piece = await launches.output(now, start=piece.end)
         _print(piece)
         if not piece.data:
-            if ended:
+            if now.is_over:
                 break
             await asyncio.sleep(_FOLLOW_EVERY)
     return 0
+
+
+def _refuse_a_screen(run: Run) -> None:
+    if run.has_screen:
+        advice = f"evalroom attach {run.id}; without --follow it is printed as it stands now"
+        raise UsageWrong("what stands on a screen can't be followed", advice)
 
 
 async def known_run(desk: Looker, launches: Launches, name: str, timeout: float) -> Run:

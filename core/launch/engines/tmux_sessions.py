@@ -15,6 +15,7 @@ _FIELDS = (
     "#{session_name}"
 )
 """One line for each pane, the name last: somebody else's may hold spaces."""
+_GONE = ("can't find session", "can't find pane", "no server running", "error connecting to")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,11 @@ def session_name(run: str, task: str) -> str:
     tail = run.rpartition("-")[2]
     known = _OTHER.sub("-", own)[: LONGEST - len(tail) - 1].strip("-_")
     return f"{known or 'run'}-{tail}"
+
+
+def is_gone(err: str) -> bool:
+    """Whether a command failed because its session, or the whole server, is there no more."""
+    return any(each in err for each in _GONE)
 
 
 def is_session_name(name: str) -> bool:
