@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.checks import Check, CheckedPlan, Level
-from core.launch.plan import RunPlan
 from core.launch.warn import warnings_by_key
 from core.model.run import Run, RunState
 from core.text import Shown, shown
@@ -14,7 +13,7 @@ from core.views import format as fmt
 from core.views.cells import Span, Tone
 from core.views.format import plural, said
 from core.views.machines import marks
-from core.views.runs import LOOKS, run_sign
+from core.views.runs import LOOKS, log_place, run_sign
 from core.views.signs import Name, sign
 
 TextLine = tuple[Span, ...]
@@ -29,12 +28,6 @@ _FEW = 2
 _LABEL = 11
 _LONG = 16_000
 _INDENT = Span(Shown("  "))
-
-
-def log_place(plan: RunPlan) -> str:
-    """Return where a run's logs go on its machine, as they are found there; untrusted."""
-    at = plan.log_dir
-    return at if at.startswith(("/", "~")) or "://" in at else f"{plan.directory}/{at}"
 
 
 # What confirms it
@@ -195,7 +188,7 @@ def _in_full(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
         yield _line("gpus", said(f"{spec.gpus} reserved"))
     yield _line("python", Span(shown(plan.python or "uv gets Inspect, and what it needs", 400)))
     yield _line("folder", Span(shown(plan.directory, 400)))
-    yield _line("logs", Span(shown(log_place(plan), 400)))
+    yield _line("logs", Span(shown(log_place(plan.directory, plan.log_dir), 400)))
     files = ", ".join(f"{path} {fmt.size(len(held))}" for path, held in plan.files.items())
     yield _line("files", Span(shown(files, _LONG), "dim"))
     yield _line("variables", Span(shown(", ".join(plan.variables), _LONG)))

@@ -18,7 +18,7 @@ from core.views.cells import Cell, Span, Tone
 from core.views.format import said
 from core.views.order_page import moment
 from core.views.page import Fact, Page, fact, page, section, words
-from core.views.runs import LOOKS, launched_by, process_of, run_sign, scores, took
+from core.views.runs import LOOKS, launched_by, log_place, process_of, run_sign, scores, took
 
 TextLine = tuple[Span, ...]
 _LONG = 1_000
@@ -68,7 +68,7 @@ def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
     yield words("engine", run.engine)
     yield fact("tasks", _way(fleet, run))
     yield words("folder", run.directory, "dim", _LONG)
-    yield words("log folder", run.log_dir, "dim", _LONG)
+    yield words("log folder", log_place(run.directory, run.log_dir), "dim", _LONG)
     yield words("id", run.id, "dim")
     if run.launch and run.launch != run.id:
         yield words("matrix", run.launch, "dim")

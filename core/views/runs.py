@@ -56,6 +56,12 @@ def took(run: Run, now: float) -> float | None:
     return max(0.0, (now if run.ended_at is None else run.ended_at) - run.started_at)
 
 
+def log_place(directory: str, log_dir: str) -> str:
+    """Return where logs lie on their machine: a bare name is one in the run's folder; untrusted."""
+    is_whole = not log_dir or log_dir.startswith(("/", "~")) or "://" in log_dir
+    return log_dir if is_whole else f"{directory}/{log_dir}"
+
+
 def scores(log: RunLog) -> Cell:
     """Return the scores of a log by their names."""
     spans: list[Span] = []

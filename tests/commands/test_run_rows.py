@@ -9,7 +9,7 @@ from core.errors import UsageWrong
 from core.launch.launching import Output
 from core.model.run import Run, RunLog, RunState
 from tests.support.runs import run
-from tui.commands.run_rows import run_lines, why_lines
+from tui.commands.run_rows import run_json, run_lines, why_lines
 from tui.commands.runs import output
 
 LOG = RunLog(location="/logs/a b.eval", status="error", task="mine", model="mockllm/model")
@@ -18,11 +18,14 @@ LOG = RunLog(location="/logs/a b.eval", status="error", task="mine", model="mock
 def test_a_failed_run_says_which_command_tells_why_by_the_inspect_that_ran_it() -> None:
     failed = run(
         1, RunState.FAILED, logs=(LOG,), said="its log says error",
+        directory="~/.evalroom/runs/1", log_dir="logs",
         command_line="/venv/bin/python -m inspect_ai eval-set mine.py@mine --detach",
     )  # fmt: skip
     told = "\n".join(run_lines(failed))
     assert "/venv/bin/python -m inspect_ai log dump --header-only '/logs/a b.eval'" in told
     assert "None" not in told
+    assert run_json(failed)["log_dir"] == "~/.evalroom/runs/1/logs"
+    assert "logs      ~/.evalroom/runs/1/logs" in told
 
 
 def test_what_was_printed_is_pointed_at_only_where_something_was_started() -> None:

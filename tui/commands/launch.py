@@ -15,7 +15,7 @@ from core.launch.spec_file import read_spec
 from core.launch.spec_text import spec_table
 from core.quoting import plain_word
 from core.text import shown, shown_lines
-from core.views.launch_plan import log_place
+from core.views.runs import log_place
 from tui.commands.printing import print_json, print_lines
 
 _SCRIPT_LIMIT = 200_000
@@ -94,7 +94,7 @@ def plan_lines(plan: RunPlan) -> list[str]:
         ("gpus", f"{spec.gpus}{_WHICH if spec.gpus else ''}"),
         *([("code", _code(plan))] if spec.code else []),
         ("folder", plan.directory),
-        ("logs", shown(log_place(plan), 400)),
+        ("logs", shown(log_place(plan.directory, plan.log_dir), 400)),
         *(("variable", f"{shown(k)}={shown(v)}") for k, v in plan.variables.items()),
         *(("secret", f"{shown(k)}{_named(k, v)}") for k, v in plan.secrets.items()),
         *([("", _secrets_from(plan))] if plan.secrets else []),

@@ -14,7 +14,7 @@ from core.launch.spec import Spec
 from core.model.run import Run, RunState
 from core.text import shown
 from core.views.format import plural
-from core.views.launch_plan import log_place
+from core.views.runs import log_place
 from tui.commands.asking import answered
 from tui.commands.check_rows import check_rows, checks_json
 from tui.commands.looking import Looker
@@ -113,7 +113,7 @@ def check_lines(checked: CheckedPlan) -> Iterator[str]:
         ("machine", plan.machine),
         ("on error", plan.means),
         ("at worst", plan.worst.says),
-        ("logs", log_place(plan)),
+        ("logs", log_place(plan.directory, plan.log_dir)),
         ("command", plan.command_line),
         *(("warning", each) for each in plan.warnings),
     ):

@@ -8,6 +8,7 @@ from core.text import shown
 from core.views.format import sane
 from core.views.order_page import moment
 from core.views.run_page import why_command
+from core.views.runs import log_place
 from tui.commands.event_lines import score_words
 
 
@@ -31,7 +32,7 @@ def run_json(run: Run) -> dict[str, Any]:
         "pid": run.pid,
         "commit": run.commit,
         "directory": run.directory,
-        "log_dir": run.log_dir,
+        "log_dir": log_place(run.directory, run.log_dir),
         "output_file": run.output_file,
         "command_line": run.command_line,
         "attach": list(run.attach),
@@ -94,7 +95,7 @@ def run_lines(run: Run) -> Iterator[str]:
         ("engine", run.engine),
         ("commit", run.commit),
         ("folder", run.directory),
-        ("logs", run.log_dir),
+        ("logs", log_place(run.directory, run.log_dir)),
         ("output", run.output_file),
         ("pid", "" if run.pid is None else str(run.pid)),
         ("attach", " ".join(run.attach)),
