@@ -21,6 +21,8 @@ _LISTED = (
     "SELECT body FROM run WHERE body IS NOT NULL"
     " ORDER BY ended_at IS NULL DESC, at DESC, rowid DESC LIMIT ?"
 )
+_LEARNT = ("commit", "started_at", "pid", "start", "output_file", "screen", "attach", "logs")
+"""What an evalroom finds out of a run, and nobody unlearns."""
 _OPEN = "SELECT id, desk FROM run WHERE body IS NOT NULL AND ended_at IS NULL"
 
 
@@ -58,16 +60,27 @@ class Runs:
     async def save(self, run: Run) -> None:
         """Write how a run stands now.
 
+        Of two evalrooms that watch it, one may know less: what is over stays over, and what
+        the other found out stays known.
+
         Raises:
             StorageError: It is not on disk.
         """
         ended = (run.ended_at or run.at) if run.is_over else None
-        values = (ended, _body(run), run.id)
-        await self._database.write(
-            lambda connection: connection.execute(
-                "UPDATE run SET ended_at = ?, body = ? WHERE id = ?", values
+        body = _body(run)
+
+        def merged(connection: sqlite3.Connection) -> None:
+            known = connection.execute(
+                "SELECT body, ended_at FROM run WHERE id = ?", (run.id,)
+            ).fetchone()
+            if known is None or (known["ended_at"] is not None and ended is None):
+                return
+            connection.execute(
+                "UPDATE run SET ended_at = ?, body = ? WHERE id = ?",
+                (ended, _with_known(body, known["body"]), run.id),
             )
-        )
+
+        await self._database.write(merged)
 
     async def recent(self, limit: int) -> Sequence[Run]:
         """Return all that are not over and the newest of the others, up to `limit`.
@@ -104,6 +117,20 @@ def _spec(run: Run) -> str:
 
 def _body(run: Run) -> str:
     return json.dumps(msgspec.to_builtins(run, enc_hook=_plain), separators=(",", ":"))
+
+
+def _with_known(body: str, known: str | None) -> str:
+    """Return a run's body with what another evalroom wrote where this one knows nothing."""
+    try:
+        before: object = json.loads(known or "null")
+    except (ValueError, RecursionError):
+        return body
+    if not isinstance(before, dict):
+        return body
+    now: dict[str, Any] = json.loads(body)
+    found = cast("dict[str, Any]", before)
+    now.update({name: found[name] for name in _LEARNT if not now.get(name) and found.get(name)})
+    return json.dumps(now, separators=(",", ":"))
 
 
 def _plain(value: object) -> object:

@@ -53,6 +53,23 @@ async def test_a_run_comes_back_as_it_was_written_and_makes_a_process_ours(
     assert await OrderJournal(database).run_ids() == {"r1", "r2"}
 
 
+async def test_an_evalroom_that_knows_less_of_a_run_takes_nothing_from_the_disk(
+    database: Database,
+) -> None:
+    runs = Runs(database)
+    preparing = run("r1", state=RunState.PREPARING)
+    await runs.add([preparing], HERE)
+    known = replace(preparing, state=RunState.RUNNING, commit="abc", output_file="/o", pid=7)
+    await runs.save(known)
+    # Another room read it while it was prepared, and sees its process now.
+    await runs.save(replace(preparing, state=RunState.FINALISING, start="b-1"))
+    assert await runs.recent(1) == (replace(known, state=RunState.FINALISING, start="b-1"),)
+    done = replace(known, state=RunState.DONE, ended_at=9.0)
+    await runs.save(done)
+    await runs.save(replace(known, state=RunState.FINALISING))
+    assert await runs.recent(1) == (replace(done, start="b-1"),)
+
+
 async def test_what_no_living_evalroom_starts_is_abandoned(database: Database) -> None:
     runs = Runs(database, alive=alive)
     other = replace(HERE, pid=4)
