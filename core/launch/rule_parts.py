@@ -58,7 +58,7 @@ def list_of(each: Rule, what: str) -> Callable[[object], tuple[Any, ...]]:
 
     def rule(value: object) -> tuple[Any, ...]:
         if not isinstance(value, list):
-            raise NotAllowed(f"a list of {what}")
+            raise NotAllowed(f'a list of {what}, like ["one", "two"]')
         return _listed(cast("list[object]", value), each, at_least=0)
 
     return rule

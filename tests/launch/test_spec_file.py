@@ -88,6 +88,7 @@ def test_a_blank_of_a_template_is_missing_too() -> None:
         ("python = 'ruby'", ('"python" is wrong: "ruby"',)),
         ("inspect = '>=0.3'", ('"inspect" is wrong: ">=0.3"',)),
         ("packages = ['-e .']", ('"packages[0]" is wrong',)),
+        ("packages = 'six'", ('a list of packages, like ["one", "two"]',)),
         ("inherit = ['PATH']", ("INSPECT_",)),
         ("env = { EVALROOM_RUN = 'x' }", ("evalroom sets those",)),
         ("env = { HOME = '/x' }", ("any variable but HOME",)),
