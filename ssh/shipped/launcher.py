@@ -27,7 +27,7 @@ LOGS_MOST = 20
 RUNS_MOST = 500
 LIST_MOST = 4 * 1024 * 1024
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}\Z")
-WALK_SECONDS = 5
+WALK_SECONDS = 10
 GIVEN_UP = b"evalroom: its launch was given up before it was started\n"
 DEEPEST = 50
 TOLD = ("run", "at", "operator", "task", "model", "engine", "launch", "log_dir", "command_line")
@@ -232,8 +232,9 @@ def sweep(given):
 
 def look(given):
     """Tell of each of these runs what can be seen of it."""
-    by_run = living()
-    return {"at": time.time(), "runs": [seen(each, by_run) for each in given["runs"]]}
+    by_run, until = living(), time.monotonic() + WALK_SECONDS
+    rows = [seen(each, by_run, until) for each in given["runs"]]
+    return {"at": time.time(), "runs": rows}
 
 
 def list_runs(given):
@@ -283,8 +284,8 @@ def depth_of(value):
     return level
 
 
-def seen(asked, by_run):
-    """Return what can be seen of one run now."""
+def seen(asked, by_run, until=0.0):
+    """Return what can be seen of one run now; its logs are looked for until then."""
     run, folder = asked["run"], at_home(asked["directory"])
     row = {"run": run, "there": os.path.isdir(folder)}
     if not row["there"]:
@@ -303,7 +304,7 @@ def seen(asked, by_run):
         row["alive"] = is_there(row["pid"])
     log_dir = asked.get("log_dir")
     if log_dir:
-        row["logs"] = logs_in(os.path.join(folder, at_home(log_dir)))
+        row["logs"] = logs_in(os.path.join(folder, at_home(log_dir)), until)
     return row
 
 
@@ -382,25 +383,32 @@ def last_record(out):
     return None
 
 
-def logs_in(folder):
+def logs_in(folder, until):
     """Return the newest logs of a folder: path, bytes, when it changed last.
 
     Of a huge tree (a log folder is anybody's to name) only what is found soon.
     """
-    found, until = [], time.monotonic() + WALK_SECONDS
-    for base, _, names in os.walk(folder):
-        if time.monotonic() > until:
-            break
-        for name in names:
-            if fnmatch.fnmatch(name, "*.eval") or re.match(r"\d{4}-.*\.json\Z", name):
-                path = os.path.join(base, name)
-                try:
-                    stat = os.stat(path)
-                except OSError:
-                    continue
-                found.append({"path": path, "size": stat.st_size, "at": stat.st_mtime})
+    found = []
+    try:
+        for base, _, names in os.walk(folder):
+            if time.monotonic() > until:
+                break
+            found += [log for log in (log_at(base, name) for name in names) if log]
+    except ValueError:
+        pass  # a name that can be no path
     found.sort(key=lambda row: row["at"], reverse=True)
     return found[:LOGS_MOST]
+
+
+def log_at(base, name):
+    if not (fnmatch.fnmatch(name, "*.eval") or re.match(r"\d{4}-.*\.json\Z", name)):
+        return None
+    path = os.path.join(base, name)
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return {"path": path, "size": about.st_size, "at": about.st_mtime}
 
 
 def logs(given):
@@ -417,7 +425,7 @@ def logs(given):
         if error:
             return {"logs": [{"path": where, "header": None, "error": error}]}
     else:
-        found = logs_in(os.path.join(folder, at_home(where)))
+        found = logs_in(os.path.join(folder, at_home(where)), time.monotonic() + WALK_SECONDS)
     rows, since = [], changed_at(os.path.join(folder, "started"))
     for row in found:
         header, error = header_of(words, env, folder, row["path"])
