@@ -29,8 +29,7 @@ from tui.making import (
     keep_at_once,
     running,
 )
-from tui.quiet import silence_libraries
-from tui.standard_files import open_what_is_closed
+from tui.quiet import begin
 
 if TYPE_CHECKING:
     from core.config import Config
@@ -43,8 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run evalroom with these words; return the exit status. Never raises an `Exception`."""
     words = list(sys.argv[1:] if argv is None else argv)
     if argv is None:  # a program of its own
-        open_what_is_closed()
-        silence_libraries()
+        begin()
     try:
         return _run(words)
     except BaseException as error:  # noqa: BLE001 - the one place

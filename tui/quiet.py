@@ -8,6 +8,14 @@ import logging
 import sys
 import warnings
 
+from tui.standard_files import open_what_is_closed
+
+
+def begin() -> None:
+    """Make a program of its own ready: its standard files are there, its libraries silent."""
+    open_what_is_closed()
+    silence_libraries()
+
 
 def silence_libraries() -> None:
     """Take the way to standard error from log records and warnings of libraries.
