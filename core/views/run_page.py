@@ -79,7 +79,8 @@ def _way(fleet: Fleet, run: Run) -> Cell:
     if process is not None:
         return (said(f"Enter goes to them: pid {process.key.pid}, {process.state}", "key"),)
     if run.pid is not None:
-        return (said(f"pid {run.pid} is not in the room any more", "dim"),)
+        when = "yet" if run.state is RunState.RUNNING else "any more"
+        return (said(f"pid {run.pid} is not in the room {when}", "dim"),)
     return (said("no process of it is known", "dim"),)
 
 

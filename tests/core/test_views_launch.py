@@ -105,6 +105,12 @@ def test_the_page_of_a_failed_run_says_where_to_look_first() -> None:
     assert "Look at first" not in [each.title for each in done.sections]
 
 
+def test_a_process_that_the_room_does_not_show_is_not_there_yet_or_any_more() -> None:
+    for state, when in ((RunState.RUNNING, "yet"), (RunState.DONE, "any more")):
+        told = page_words(run_page(Fleet(), run(9, state, pid=4711), NOW))
+        assert f"pid 4711 is not in the room {when}" in told
+
+
 def test_the_page_shows_spec_and_commands() -> None:
     page = run_page(FLEET, FLEET.runs[run(4).id], NOW)
     text = page_words(page)
