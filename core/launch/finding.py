@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from core.ctl.decode import inner, parse_object
 from core.ctl.routes import PROCESS_CONFIG
@@ -22,6 +23,7 @@ from core.launch.standing import (
     after_logs,
     after_look,
     after_screen,
+    has_started,
     process_of_run,
 )
 from core.launch.starting import Place
@@ -155,7 +157,7 @@ class Finding:
             if row is None or run.id in self._ledger.held:
                 continue
             is_abandoned = run.is_ours and run.id in self._abandoned
-            if is_abandoned and row.get("started") is not True and not await self._bar(run):
+            if is_abandoned and not has_started(run, row) and not await self._bar(run):
                 continue
             known = after_look(run, row, now, is_abandoned=is_abandoned)
             known = await self._told(known)
@@ -177,11 +179,16 @@ class Finding:
     async def _read_logs(self, run: Run, *, is_alive: bool) -> None:
         self._tries[run.id] += 1
         self._later(run, _SOON if self._tries[run.id] < 5 else _SELDOM)  # noqa: PLR2004
+        now, is_last = self._desk.now(), self._tries[run.id] >= _TRIES
         try:
             rows = await launcher.logs(self._desk, run)
+        except JobFailed as error:  # its folder is gone, or says nothing
+            is_over = is_last and not is_alive
+            state = RunState.LOST if is_over else run.state
+            await self._ledger.change(replace(run, state=state, said=error.message))
+            return
         except RequestFailed:
             return  # asked again
-        now, is_last = self._desk.now(), self._tries[run.id] >= _TRIES
         await self._told(after_logs(run, rows, now, is_alive=is_alive, is_last=is_last))
 
     async def _told(self, run: Run) -> Run:

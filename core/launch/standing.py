@@ -54,8 +54,7 @@ def after_look(run: Run, row: Mapping[str, Any], now: float, *, is_abandoned: bo
         now: Unix seconds at the desk.
         is_abandoned: Whether no evalroom is about to start it: the one that was has ended.
     """
-    has_started = row.get("started") is True
-    if not has_started:
+    if not has_started(run, row):
         return _not_started(run, row, now) if is_abandoned else _others(run, now)
     begun = replace(_as_its_start_says(run, row), started_at=run.started_at or now)
     if row.get("alive") is True:
@@ -68,6 +67,12 @@ def after_look(run: Run, row: Mapping[str, Any], now: float, *, is_abandoned: bo
             return replace(begun, state=RunState.STARTING)
         return failed(begun, _why(run, row), now)
     return replace(begun, state=RunState.FINALISING, ended_at=run.ended_at or now)
+
+
+def has_started(run: Run, row: Mapping[str, Any]) -> bool:
+    """Whether a run was started: its folder may be gone, and it ran all the same."""
+    has_run = run.state in {RunState.RUNNING, RunState.FINALISING}
+    return has_run or row.get("started") is True or row.get("alive") is True
 
 
 def _not_started(run: Run, row: Mapping[str, Any], now: float) -> Run:
@@ -124,8 +129,10 @@ def _why(run: Run, row: Mapping[str, Any]) -> str:
     out, err = text(row, "out") or "", text(row, "err") or ""
     try:
         engine_named(run.engine).read(1, out, err)
-    except (JobFailed, SpecWrong) as error:
+    except JobFailed as error:
         return f"{error.message}; {error.advice}" if error.advice else error.message
+    except SpecWrong:
+        return "no eval of it was seen, and its engine is not known here"
     return "its script ended, and no eval was seen"
 
 

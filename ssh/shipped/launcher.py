@@ -288,8 +288,6 @@ def seen(asked, by_run, until=0.0):
     """Return what can be seen of one run now; its logs are looked for until then."""
     run, folder = asked["run"], at_home(asked["directory"])
     row = {"run": run, "there": os.path.isdir(folder)}
-    if not row["there"]:
-        return row
     row["started"] = os.path.isdir(os.path.join(folder, "started"))
     row["ended"] = os.path.exists(os.path.join(folder, "launch.json"))
     row["out"] = tail_of(os.path.join(folder, "launch.json"))

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,21 @@ async def test_a_run_that_started_is_not_failed_whatever_its_start_answered(
         [run] = await here.launches.launch(here.checked(spec("", "machine=here")))
         run = await here.over(run)
         assert (run.state, run.said) == (RunState.DONE, "")
+
+
+async def test_a_run_that_ran_and_whose_folder_was_removed_is_lost_and_says_so(
+    local: MachineConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.launch.finding._DISK", 0.2)
+    monkeypatch.setattr("core.launch.finding._SOON", 0.1)
+    monkeypatch.setattr("core.launch.finding._TRIES", 2)
+    async with launching([local], folder) as here:
+        await here.watched.desk.first_look(20)
+        [checked] = here.checked(spec("", "machine=here"))
+        run = run_of(checked.plan, at=here.place.now(), operator="Ada", launch="x")
+        await here.launches.ledger.add([replace(run, state=RunState.RUNNING, pid=1)])
+        run = await here.comes_to(run.id, RunState.LOST)
+        assert "does not say how its Inspect is run" in run.said
 
 
 async def test_a_run_of_an_evalroom_that_ended_is_kept_from_starting_before_it_is_called_failed(

@@ -66,6 +66,22 @@ def test_what_another_evalroom_is_about_to_start_is_left_to_it() -> None:
     assert after_look(queued, {"there": False}, NOW, is_abandoned=False) == queued
 
 
+def test_a_run_of_an_engine_that_is_not_known_here_says_so() -> None:
+    other = replace(RUN, engine="other\x1b[2J")
+    row = {"there": True, "started": True, "alive": False}
+    found = after_look(other, row, NOW, is_abandoned=True)
+    assert found.said == "no eval of it was seen, and its engine is not known here"
+
+
+def test_a_run_whose_folder_is_gone_ran_all_the_same() -> None:
+    gone = {"there": False, "started": False, "alive": False}
+    for state in (RunState.RUNNING, RunState.FINALISING):
+        ran = replace(RUN, state=state)
+        assert after_look(ran, gone, NOW, is_abandoned=True).state is RunState.FINALISING
+    alive = look(**gone | {"alive": True, "pid": 7, "start": "b-1"})
+    assert (alive.state, alive.pid) == (RunState.RUNNING, 7)
+
+
 def test_a_run_of_others_that_is_still_prepared_is_not_failed() -> None:
     theirs = replace(RUN, is_ours=False, state=RunState.PREPARING)
     row = {"there": True, "started": False}
