@@ -5,7 +5,7 @@ import secrets as chance
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from core.config import MachineConfig
 from core.errors import JobFailed, NotConfirmed
@@ -53,7 +53,6 @@ class Launches:
     open_secrets: Open
     operator: str
     read_only: bool = False
-    _started: set[asyncio.Task[Run]] = field(default_factory=set)
 
     async def run(self) -> None:
         """Look after all runs until cancelled."""
