@@ -37,6 +37,8 @@ KEPT = 300
 _TURN = 0.5
 _SOON, _OFTEN, _SELDOM = 2.0, 10.0, 60.0
 """Seconds between two looks: at what starts; at what runs unseen; at logs that can't be read."""
+_YOUNG = 30.0
+"""Seconds after its start in which a run that is not seen to run is looked at soon."""
 _CALMLY = 5.0
 """Seconds from a machine's first word to the first look for the runs of others there."""
 _TRIES = 8
@@ -163,7 +165,10 @@ class Finding:
             known = await self._told(known)
             if known.state is RunState.FAILED:
                 await self._sweep(known)
-            self._later(run, _SOON if known.state is RunState.STARTING else _OFTEN)
+            # A short eval may come and go before its process is seen.
+            is_young = now - (known.started_at or now) < _YOUNG
+            is_soon = is_young or known.state is RunState.STARTING
+            self._later(run, _SOON if is_soon else _OFTEN)
             if known.state is RunState.FINALISING:
                 await self._read_logs(known, is_alive=row.get("alive") is True)
 
