@@ -12,6 +12,7 @@ from core.errors import JobFailed
 from core.ids import MachineName
 from core.launch import launcher
 from core.launch.sessions import end, sessions
+from core.launch.standing import process_of_run
 from core.model.run import RunState
 from tests.support.launches import alive, end_all, launching
 from tests.support.reached import machine_of, trusting
@@ -110,6 +111,7 @@ async def test_an_eval_that_is_killed_is_lost_and_never_done(sshd: Sshd, folder:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 async def test_a_matrix_of_tasks_models_and_machines_is_as_many_runs(
     sshd: Sshd, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +129,7 @@ async def test_a_matrix_of_tasks_models_and_machines_is_as_many_runs(
         checked = here.checked(asked)
         assert len(checked) == 8
         runs = await here.launches.launch(checked)
-        over = [await here.over(run, 100) for run in runs]
+        over = [await here.over(run, 250) for run in runs]
         assert {run.state for run in over} == {RunState.DONE}
         assert len({(run.task, run.model, run.machine) for run in over}) == 8
         assert len({run.log_dir for run in over}) == 8
@@ -159,7 +161,8 @@ async def test_a_run_that_rests_between_attempts_is_not_over_and_one_that_is_kep
             run = await here.over(run, 100)
             assert (run.state, run.status) == (RunState.FAILED, "error")
             assert run.pid in alive(run.id)
-            [process] = here.watched.fleet.processes.values()
+            process = process_of_run(here.watched.fleet, run)
+            assert process is not None
             task = here.watched.fleet.tasks[process.tasks[-1]]
             assert task.row.attempts == 2
         finally:

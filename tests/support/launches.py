@@ -119,9 +119,7 @@ async def launching(
     """A room's launches over these machines; its history is kept in `folder`."""
     config = Config(machines=tuple(machines))
     async with (
-        watching(
-            machines, known_hosts or folder / "known_hosts", read_only=False
-        ) as watched,
+        watching(machines, known_hosts or folder / "known_hosts", read_only=False) as watched,
         Database.at(folder / "history.sqlite3") as database,
     ):
         place = Place(watched.desk, [])
@@ -133,9 +131,7 @@ async def launching(
         async def open_secrets(names: Sequence[str]) -> Mapping[str, str]:
             return {name: (secrets or {})[name] for name in names}
 
-        async def choose(
-            launches: Sequence[Launch], tell: Tell | None
-        ) -> tuple[CheckedPlan, ...]:
+        async def choose(launches: Sequence[Launch], tell: Tell | None) -> tuple[CheckedPlan, ...]:
             raise NotImplementedError(launches, tell)
 
         instance = this_instance()
@@ -164,7 +160,8 @@ async def launching(
 
 def alive(run: str) -> list[int]:
     """The pids of a run's processes on this computer."""
-    mark, found = f"EVALROOM_RUN={run}".encode(), []
+    mark = f"EVALROOM_RUN={run}".encode()
+    found: list[int] = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
