@@ -12,6 +12,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.support.screen import Screen
+
 
 def _inherited() -> dict[str, str]:
     """The variables of this process without a size: the pty has its own."""
@@ -36,6 +38,7 @@ class Terminal:
     ) -> None:
         main, side = pty.openpty()
         self._main = main
+        self._size = columns, lines
         self.resize(columns, lines)
         self.output = bytearray()
         self.process = subprocess.Popen(
@@ -88,9 +91,15 @@ class Terminal:
         began = time.monotonic()
         while sought not in self.output:
             if time.monotonic() - began > seconds or self.has_ended():
-                raise TimeoutError(f"{wanted!r} was not written; last: {self.output[-2000:]!r}")
+                raise TimeoutError(f"{wanted!r} was not written:\n{self.screen()}")
             self.read(0.05)
         return time.monotonic() - began
+
+    def screen(self) -> str:
+        """Return what the terminal shows, if it kept its first size."""
+        screen = Screen(*self._size)
+        screen.feed(bytes(self.output))
+        return screen.text()
 
     def has_ended(self) -> bool:
         """Whether the program ended, with all it wrote read."""
