@@ -27,7 +27,7 @@ keep = true
 
 
 class Spy:
-    """Looks at every process of this computer, again and again.
+    """Looks at every process of this computer that is new, again and again.
 
     Attributes:
         seen: What was found where it must not be.
@@ -38,6 +38,7 @@ class Spy:
         self.seen: set[str] = set()
         self.holders: set[str] = set()
         self.over = threading.Event()
+        self._before = {entry.name for entry in Path("/proc").iterdir()}
 
     def run(self) -> None:
         while not self.over.wait(0.02):
@@ -45,7 +46,7 @@ class Spy:
 
     def look(self) -> None:
         for entry in Path("/proc").iterdir():
-            if entry.name.isdigit():
+            if entry.name.isdigit() and entry.name not in self._before:
                 with suppress(OSError):
                     self._process(entry)
 
