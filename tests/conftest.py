@@ -1,6 +1,14 @@
 """Fixtures that several folders of tests share: real evals that are only read."""
 
+import signal
+import threading
+
 from hypothesis import HealthCheck, settings
+
+if threading.current_thread() is threading.main_thread():
+    # A run of tests that was started in the background ignores SIGINT, and so would all that
+    # they start: an interrupt is what several of them are about.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["tests.support.evals", "tests.support.ctl", "tests.support.rest"]
 
