@@ -1,9 +1,13 @@
 """Fixtures that several folders of tests share: real evals that are only read."""
 
+import os
 import signal
 import threading
 
 from hypothesis import HealthCheck, settings
+
+# No test asks, or writes to, the keyring of who runs it.
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 
 if threading.current_thread() is threading.main_thread():
     # A run of tests that was started in the background ignores SIGINT, and so would all that
@@ -22,3 +26,13 @@ settings.register_profile(
     ],
 )  # a slow machine is no fault, and events are large
 settings.load_profile("steady")
+
+_LONGEST_ID = 60
+
+
+def pytest_make_parametrize_id(config: object, val: object, argname: str) -> str | None:
+    """Keep the names of tests short: values of a megabyte are tried too."""
+    del config, argname
+    if isinstance(val, str | bytes) and len(val) > _LONGEST_ID:
+        return f"{val[:20]!a}, {len(val)} long"
+    return None
