@@ -54,12 +54,12 @@ async def room_on(
                 yield pilot, app, here
 
 
-async def confirmed(pilot: Pilot[None], words: str, *keys: str) -> None:
+async def confirmed(pilot: Pilot[None], step: str, words: str, *keys: str) -> None:
     """Open the preview of the step that waits, and confirm it."""
-    await shows(pilot, "your turn")
+    await shows(pilot, f"your turn  {step}", 60)
     await pilot.press("enter")
     await shows(pilot, words)
-    await answerable(pilot)
+    await answerable(pilot, "reaches")  # the guide itself shows some of the words
     await pilot.press(*keys)
     await shows(pilot, "1 done", 30)
     await answerable(pilot)
@@ -96,23 +96,23 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         assert copied == [guide_of(app).command]
         await pilot.press("p", "e", "c", "P", "n")
         assert not here.acted.sent, "other keys send nothing here"
-        await confirmed(pilot, "nothing new starts", "y", "enter")
+        await confirmed(pilot, "pause the process", "nothing new starts", "y", "enter")
         assert one.task()["process_paused"]
     async with room_on(one, database, book, LATER) as (pilot, app, here):
         await pilot.press("W")
         await shows(pilot, "Enter takes it up", 30)
         await pilot.press("enter")
         await shows(pilot, "write each task's log", 30)
-        await shows(pilot, "your turn", 60)
+        await shows(pilot, "your turn  write each task's log", 60)
         assert not here.acted.sent
         await pilot.press("enter")
         await shows(pilot, "are written to the log")
-        await answerable(pilot)
+        await answerable(pilot, "reaches")
         await pilot.press("y", "enter")
         await shows(pilot, "no change", 30)
         await answerable(pilot)
         await pilot.press("enter")
-        await confirmed(pilot, "finalising", *str(one.pid), "enter")
+        await confirmed(pilot, "interrupt", "finalising", *str(one.pid), "enter")
         await shows(pilot, "its process is gone; 1 log: 1 cancelled", 60)
         assert not guide_of(app).is_open
         assert await asyncio.to_thread(one.popen.wait, 10) == 0
