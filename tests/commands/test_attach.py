@@ -40,7 +40,7 @@ def test_a_display_is_shown_here_and_told_where_there_is_no_terminal(here: Home)
     assert here.run("attach", run).out == f"{line}\n"
 
     env = {**here.env, "TMUX_TMPDIR": os.environ["TMUX_TMPDIR"]}
-    with in_tmux(here.folder, [*EVALROOM, "attach", run[-8:]], columns=120, lines=30,
+    with in_tmux(here.folder, [*EVALROOM, "attach", run[-8:]], columns=200, lines=51,
                  env=env) as tmux:  # fmt: skip
         tmux.until("accuracy  0.700")
         tmux.keys("C-b", "d")
