@@ -102,7 +102,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         await pilot.press("W")
         await shows(pilot, "Enter takes it up", 30)
         await pilot.press("enter")
-        await shows(pilot, "write each task's log", 30)
+        await here.acted.watched.until(lambda: here.guiding.held, "it is taken up")
         await shows(pilot, "your turn  write each task's log", 60)
         assert not here.acted.sent
         await pilot.press("enter")
