@@ -34,6 +34,7 @@ class Keeper:
         self._waiting = asyncio.Event()
         self._lost = 0
         self._failing = False
+        self._writing: asyncio.Task[None] | None = None
 
     def take(self, event: Event, fleet: Fleet) -> None:
         """Take an event and what it says of progress; returns at once."""
@@ -69,7 +70,17 @@ class Keeper:
             await asyncio.sleep(_PAUSE)
 
     async def flush(self) -> None:
-        """Write what waits; what can't be written is told and dropped."""
+        """Write what waits; what can't be written is told and dropped.
+
+        A write that is under way when the room is left goes on to its end: else its events,
+        which wait no longer, would be on no disk.
+        """
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
+        self._writing = asyncio.create_task(self._write(), name="keeping")
+        await asyncio.shield(self._writing)
+
+    async def _write(self) -> None:
         events, self._events = self._events, []
         points, self._points = self._points, []
         try:
