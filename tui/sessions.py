@@ -1,11 +1,7 @@
 """The terminals that runs left on machines: listed, and ended once their name was typed."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
-
-from textual import on
-from textual.binding import Binding, BindingType
-from textual.widgets import Input
+from typing import TYPE_CHECKING, Protocol
 
 from core.errors import EvalroomError
 from core.launch.engines.sessions import end_means
@@ -13,8 +9,8 @@ from core.launch.sessions import Found
 from core.text import Shown, shown
 from core.views import format as fmt
 from core.views.cells import Span
+from tui.dialogs.ask import TypeName
 from tui.dialogs.choose import Choice, Choose
-from tui.dialogs.dialog import Dialog
 
 if TYPE_CHECKING:
     from tui.app import RoomApp
@@ -34,14 +30,11 @@ class Sessions(Protocol):
         ...
 
 
-class EndSession(Dialog[bool]):
+class EndSession(TypeName):
     """Say what ending a session means; it is ended by typing its name."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", show=False)]
-
     def __init__(self, found: Found) -> None:
-        self._session = found.session.name
-        name = shown(self._session, _NAME)
+        name = shown(found.session.name, _NAME)
         super().__init__(
             Shown("End a session"),
             [
@@ -52,20 +45,8 @@ class EndSession(Dialog[bool]):
                 (Span(shown(f"Type {name} to end it."), "plain"),),
             ],
             [("Enter", "end"), ("Esc", "leave it")],
-            line=Input(select_on_focus=False),
+            typed=found.session.name,
         )
-
-    @on(Input.Submitted)
-    def _typed(self, message: Input.Submitted) -> None:
-        if message.value.strip() == self._session:
-            self.dismiss(True)
-        else:
-            message.input.value = ""
-            message.input.placeholder = "that is another name"
-
-    def action_give_up(self) -> None:
-        """Leave it as it is."""
-        self.dismiss(False)
 
 
 class SessionLevers:

@@ -1,5 +1,6 @@
 """Dialogs that ask one thing: leave or stay, a passphrase, whether a host key is right."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import on
@@ -10,6 +11,7 @@ from core.ids import MachineName
 from core.text import Shown, shown
 from core.views.cells import Span
 from tui.dialogs.dialog import Dialog, words
+from tui.panes.lines import TextLine
 
 _STAY: list[BindingType] = [Binding("escape", "give_up", show=False)]
 
@@ -61,13 +63,39 @@ class AskSecret(Dialog[str | None]):
         self.dismiss(None)
 
 
-class AcceptKey(Dialog[bool]):
-    """Show the host key of a very handshake; it is accepted by typing the machine's name."""
+class TypeName(Dialog[bool]):
+    """Say what something means; it is confirmed by typing a name, and by nothing else."""
 
     BINDINGS = _STAY
 
+    def __init__(
+        self,
+        title: Shown,
+        lines: Sequence[TextLine],
+        keys: Sequence[tuple[str, str]],
+        *,
+        typed: str,
+    ) -> None:
+        self._typed_name = typed
+        super().__init__(title, lines, keys, line=Input(select_on_focus=False))
+
+    @on(Input.Submitted)
+    def _typed(self, message: Input.Submitted) -> None:
+        if message.value.strip() == self._typed_name:
+            self.dismiss(True)
+        else:
+            message.input.value = ""
+            message.input.placeholder = "that is another name"
+
+    def action_give_up(self) -> None:
+        """Leave it as it is."""
+        self.dismiss(False)
+
+
+class AcceptKey(TypeName):
+    """Show the host key of a very handshake; it is accepted by typing the machine's name."""
+
     def __init__(self, machine: MachineName, address: str, fingerprint: str) -> None:
-        self._machine = machine
         super().__init__(
             Shown("An unknown host key"),
             [
@@ -82,17 +110,5 @@ class AcceptKey(Dialog[bool]):
                 (Span(shown(f"Type {machine} to accept it."), "plain"),),
             ],
             [("Enter", "accept"), ("Esc", "leave it")],
-            line=Input(select_on_focus=False),
+            typed=machine,
         )
-
-    @on(Input.Submitted)
-    def _typed(self, message: Input.Submitted) -> None:
-        if message.value.strip() == self._machine:
-            self.dismiss(True)
-        else:
-            message.input.value = ""
-            message.input.placeholder = "that is another name"
-
-    def action_give_up(self) -> None:
-        """Leave the key unknown."""
-        self.dismiss(False)
