@@ -24,7 +24,7 @@ EVENTS: Mapping[str, type[Event]] = MappingProxyType(
 
 def line_of(event: Event) -> str:
     """Return an event as one line, with its line end."""
-    fields = msgspec.to_builtins(event, enc_hook=_plain)
+    fields = msgspec.to_builtins(event, enc_hook=plain_mapping)
     line = {"v": VERSION, "event": type(event).__name__, **fields}
     return json.dumps(line, separators=(",", ":")) + "\n"
 
@@ -53,7 +53,12 @@ def event_of(line: str) -> Event:
         raise ValueError(str(error)) from error
 
 
-def _plain(value: object) -> object:
+def plain_mapping(value: object) -> object:
+    """Return a frozen mapping as a dict, for `msgspec.to_builtins`, which knows none.
+
+    Raises:
+        TypeError: It is something else that JSON has not.
+    """
     if isinstance(value, Mapping):
         return dict(cast("Mapping[object, object]", value))
     raise TypeError(f"a {type(value).__name__} can't be written")

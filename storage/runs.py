@@ -3,13 +3,14 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
 from core.act.order import Instance
+from core.codec import plain_mapping
 from core.model.run import Run
 from storage.about import column_text
 from storage.database import Database
@@ -112,11 +113,11 @@ class Runs:
 
 
 def _spec(run: Run) -> str:
-    return json.dumps(msgspec.to_builtins(dict(run.spec), enc_hook=_plain))
+    return json.dumps(msgspec.to_builtins(dict(run.spec), enc_hook=plain_mapping))
 
 
 def _body(run: Run) -> str:
-    return json.dumps(msgspec.to_builtins(run, enc_hook=_plain), separators=(",", ":"))
+    return json.dumps(msgspec.to_builtins(run, enc_hook=plain_mapping), separators=(",", ":"))
 
 
 def _with_known(body: str, known: str | None) -> str:
@@ -131,12 +132,6 @@ def _with_known(body: str, known: str | None) -> str:
     found = cast("dict[str, Any]", before)
     now.update({name: found[name] for name in _LEARNT if not now.get(name) and found.get(name)})
     return json.dumps(now, separators=(",", ":"))
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return dict(cast("Mapping[object, object]", value))
-    raise TypeError(f"a {type(value).__name__} can't be written")
 
 
 def _instance(text: str | None) -> Instance | None:
