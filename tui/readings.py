@@ -11,9 +11,8 @@ from core.model.detail import Messages, SampleDetail, SampleError, SampleEvent, 
 from core.model.knobs import ConfigView, LimitView, ModelThroughput, Throughput
 from core.text import CONTENT_LIMIT, Shown, shown, shown_lines
 from core.views import format as fmt
-from core.views.cells import Cell, Span, Tone
+from core.views.cells import Cell, Span, TextLine, Tone
 from core.views.page import Fact, Section
-from tui.panes.lines import TextLine
 
 _WITHHELD = Span(Shown("withheld; ! shows it"), "dim")
 _NAME = 48

@@ -33,6 +33,9 @@ class Bar:
     tone: Tone = "good"
 
 
+TextLine = tuple[Span, ...]
+"""One line of text."""
+
 Cell = tuple[Span | Bar, ...]
 """What stands in one column of a row; empty is unknown and drawn as a dot."""
 

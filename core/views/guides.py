@@ -6,13 +6,12 @@ from core.guide.guide import Guide, GuideStep, StepState, was_stopped
 from core.guide.wishing import name_of
 from core.text import Shown, shown
 from core.views import format as fmt
-from core.views.cells import Span, Table, Tone
+from core.views.cells import Span, Table, TextLine, Tone
 from core.views.fields import Fields, field, table
 from core.views.format import said
 from core.views.orders import when
 from core.views.signs import Name, sign
 
-TextLine = tuple[Span, ...]
 _LOOKS: dict[StepState, tuple[Name, Tone]] = {
     StepState.WAITING: ("wait", "dim"),
     StepState.RUNNING: ("run", "good"),

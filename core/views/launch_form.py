@@ -11,11 +11,9 @@ from core.launch.form_reads import Reads, names_of, reads_of
 from core.launch.spec_file import ON_ERROR_CHOICES
 from core.launch.spec_text import table_text
 from core.text import Shown, shown
-from core.views.cells import Span, Tone
+from core.views.cells import Span, TextLine, Tone
 from core.views.format import plural, said
 from core.views.signs import sign
-
-TextLine = tuple[Span, ...]
 
 PLAN = "plan"
 """The name of the last row: it goes on to the plan."""

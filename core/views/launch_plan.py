@@ -10,13 +10,11 @@ from core.launch.warn import warnings_by_key
 from core.model.run import Run, RunState
 from core.text import Shown, shown
 from core.views import format as fmt
-from core.views.cells import Span, Tone
+from core.views.cells import Span, TextLine, Tone
 from core.views.format import plural, said
 from core.views.machines import marks
 from core.views.runs import LOOKS, log_place, run_sign
 from core.views.signs import Name, sign
-
-TextLine = tuple[Span, ...]
 
 _LEVELS: Mapping[Level, tuple[Name, Tone]] = {
     Level.OK: ("success", "good"),

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 from core.act.order import OrderState
 from core.text import Shown, shown
-from core.views.cells import Span, Tone
+from core.views.cells import Span, TextLine, Tone
 from core.views.format import plural, said
 from core.views.signs import Name, sign
-
-TextLine = tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

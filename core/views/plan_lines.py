@@ -8,11 +8,9 @@ from core.act.plan import Plan, Step, blast_radius
 from core.act.preview import KnobChange, Preview
 from core.act.undo import undo_sentence
 from core.text import Shown, shown, shown_lines
-from core.views.cells import Span, Tone
+from core.views.cells import Span, TextLine, Tone
 from core.views.format import plural, said
 from core.views.signs import sign
-
-TextLine = tuple[Span, ...]
 
 _NAMED = 24
 """Targets that are named in one group; the others are counted, and named one by one on `d`."""

@@ -14,13 +14,12 @@ from core.model.run import Run, RunLog, RunState
 from core.quoting import path_word, plain_word
 from core.text import shown
 from core.views import format as fmt
-from core.views.cells import Cell, Span, Tone
+from core.views.cells import Cell, Span, TextLine, Tone
 from core.views.format import said
 from core.views.order_page import moment
 from core.views.page import Fact, Page, fact, page, section, words
 from core.views.runs import LOOKS, launched_by, log_place, process_of, run_sign, scores, took
 
-TextLine = tuple[Span, ...]
 _LONG = 1_000
 _COMMAND = 16_000
 _SPEC_LINES = 100

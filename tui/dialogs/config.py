@@ -18,13 +18,12 @@ from core.errors import EvalroomError
 from core.ids import TaskKey, process_of
 from core.ports import Room
 from core.text import Shown, shown
-from core.views.cells import Span, Tone
+from core.views.cells import Span, TextLine, Tone
 from core.views.format import plural, said
 from core.views.knobs import Knob, knobs_of, parsed_value
 from core.views.plan_lines import value_word
 from tui.dialogs.sheet import SheetDialog
 from tui.menu import production, subject, targets_of
-from tui.panes.lines import TextLine
 from tui.panes.painted import cut
 
 if TYPE_CHECKING:

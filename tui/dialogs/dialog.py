@@ -12,8 +12,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from core.text import Shown
-from core.views.cells import Span
-from tui.panes.lines import TextLine, folded
+from core.views.cells import Span, TextLine
+from tui.panes.lines import folded
 from tui.panes.painted import Line, Painted, fitted
 
 ResultT = TypeVar("ResultT")

@@ -18,7 +18,7 @@ from core.launch.form import Form
 from core.launch.spec import Spec
 from core.model.run import Run
 from core.text import Shown, shown
-from core.views.cells import Span
+from core.views.cells import Span, TextLine
 from core.views.format import plural, said
 from core.views.launch_plan import (
     body_lines,
@@ -32,7 +32,6 @@ from core.views.launch_plan import (
     words_of,
 )
 from tui.dialogs.seen_first import SeenFirst
-from tui.panes.lines import TextLine
 
 if TYPE_CHECKING:
     from tui.app import RoomApp

@@ -19,12 +19,11 @@ from core.act.plan import Plan, unmet
 from core.act.planner import Progress
 from core.errors import EvalroomError
 from core.text import Shown, shown
-from core.views.cells import Span
+from core.views.cells import Span, TextLine
 from core.views.outcome_lines import outcome_lines, summary
 from core.views.plan_lines import body_lines, can_be_told_apart, foot_lines, head_lines
 from tui.carrying import Carrying
 from tui.dialogs.seen_first import SeenFirst
-from tui.panes.lines import TextLine
 
 if TYPE_CHECKING:
     from tui.levers import Levers

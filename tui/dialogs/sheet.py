@@ -11,9 +11,10 @@ from textual.content import Content
 from textual.widgets import Input
 
 from core.text import Shown
+from core.views.cells import TextLine
 from tui.dialogs.dialog import Dialog, Words, key_line
 from tui.of_app import app_of
-from tui.panes.lines import TextLine, folded
+from tui.panes.lines import folded
 from tui.panes.scrolled import Scrolled
 
 _FRAME = 4

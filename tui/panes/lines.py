@@ -7,12 +7,11 @@ from rich.segment import Segment
 
 from core.text import Shown, shown
 from core.views.arrange import fitting
-from core.views.cells import Span
+from core.views.cells import Span, TextLine
 from tui.bindings import bindings
 from tui.panes.painted import Line, fitted
 from tui.panes.pane import FRAME, Pane
 
-TextLine = tuple[Span, ...]
 _LONG_WORD = 12
 """A word that has as many characters on a line is broken; a shorter one moves to the next."""
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from core.text import Shown
-from core.views.cells import Bar, Cell, Span
+from core.views.cells import Bar, Cell, Span, TextLine
 from core.views.page import Fact, Page
-from tui.panes.lines import LinesPane, TextLine
+from tui.panes.lines import LinesPane
 
 _BAR = 20
 """Cells of a bar on a page."""

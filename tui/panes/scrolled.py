@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from textual.geometry import Size
 from textual.message import Message
 
-from tui.panes.lines import TextLine, folded
+from core.views.cells import TextLine
+from tui.panes.lines import folded
 from tui.panes.painted import Line, Painted, fitted
 
 _INDENT = 2

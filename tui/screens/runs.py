@@ -13,7 +13,7 @@ from core.launch.launching import Output
 from core.model.run import Run
 from core.text import Shown, shown, shown_lines
 from core.views import format as fmt
-from core.views.cells import Span, Tone
+from core.views.cells import Span, TextLine, Tone
 from core.views.run_page import (
     inspect_command,
     launch_command,
@@ -22,7 +22,7 @@ from core.views.run_page import (
 )
 from core.views.runs import process_of, runs_table, way_to_tasks
 from tui.bindings import bindings
-from tui.panes.lines import LinesPane, TextLine
+from tui.panes.lines import LinesPane
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane

@@ -19,10 +19,10 @@ from core.model.process import Process
 from core.model.sample import SampleStatus
 from core.text import Shown, shown
 from core.views import format as fmt
-from core.views.cells import Span
+from core.views.cells import Span, TextLine
 from core.views.sample_page import sample_page
 from tui.bindings import bindings
-from tui.panes.lines import LinesPane, TextLine
+from tui.panes.lines import LinesPane
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.places import Place
