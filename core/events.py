@@ -6,9 +6,9 @@ fold case exist for each; a test holds that.
 
 from dataclasses import dataclass
 
-from core.act.order import Order, OrderState
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
+from core.model.order import Order, OrderState
 from core.model.process import ProcessState
 from core.model.run import Run
 from core.model.sample import Sample, SampleCounts

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from core.act.order import Order
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
 from core.model.machine import Machine
+from core.model.order import Order
 from core.model.process import Process
 from core.model.run import Run
 from core.model.task import Task

@@ -8,7 +8,7 @@ from core.events import Event, LinkChanged
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
-from core.launch.job import Job
+from core.model.job import Job
 from core.model.task import ProgressPoint
 
 
@@ -77,7 +77,7 @@ class Station(Protocol):
         ...
 
     async def work(self, job: Job, *, deadline: float) -> Mapping[str, Any]:
-        """Have a job of a launch done (`core.launch.job.Worker`), on a channel of its own.
+        """Have a job of a launch done (`core.model.job.Worker`), on a channel of its own.
 
         Raises:
             JobFailed, RequestFailed: As there.

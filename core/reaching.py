@@ -8,7 +8,7 @@ from core.errors import NotThere
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
-from core.launch.job import Job
+from core.model.job import Job
 from core.ports import Reply, SignIn, Station
 from core.watch.logs import header_frame
 
@@ -54,7 +54,7 @@ class Reaching:
         return await self._station(task.process).request(frame, deadline=deadline)
 
     async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
-        """Have a job of a launch done there (`core.launch.job.Worker`).
+        """Have a job of a launch done there (`core.model.job.Worker`).
 
         Raises:
             JobFailed, RequestFailed: As there.

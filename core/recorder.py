@@ -8,8 +8,8 @@ from queue import Full, Queue
 from types import TracebackType
 from typing import IO, Self
 
-from core.codec import line_of
 from core.errors import StorageError
+from core.event_codec import line_of
 from core.events import Event
 
 WAITING_LIMIT = 50_000

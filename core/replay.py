@@ -6,8 +6,8 @@ from itertools import islice
 from pathlib import Path
 
 from core.advance import advance
-from core.codec import event_of, line_of
 from core.errors import StorageError, Unsupported
+from core.event_codec import event_of, line_of
 from core.events import Event
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, TaskKey

@@ -14,7 +14,7 @@ from typing import Any, cast
 from core.ctl.decode import parse_object
 from core.errors import AnswerMalformed, JobFailed, LinkLost, MachineError, RequestFailed
 from core.ids import MachineName
-from core.launch.job import Job
+from core.model.job import Job
 from core.text import shown
 from ssh.link import Link, Program
 from ssh.start import ErrorTail, shake_hands

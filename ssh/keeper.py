@@ -26,7 +26,7 @@ from core.errors import (
 from core.events import LinkChanged
 from core.frames import Frame
 from core.ids import MachineName
-from core.launch.job import Job
+from core.model.job import Job
 from core.model.machine import LinkState
 from core.ports import Heard, Reply, SignIn
 from ssh.jobs import JOBS_AT_ONCE, do_job

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from core.act.order import Instance
 from core.errors import StorageError, UsageWrong
 from core.guide.guide import Guide
+from core.model.order import Instance
 from core.text import shown
 from storage.about import column_text
 from storage.database import Database

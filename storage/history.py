@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.codec import event_of
+from core.event_codec import event_of
 from core.events import Event
 from core.ids import MachineName, TaskKey
 from core.model.task import ProgressPoint

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.act.order import Instance
+from core.model.order import Instance
 from core.text import shown
 
 _PROC = Path("/proc")

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.codec import line_of
+from core.event_codec import line_of
 from core.events import ContentRevealed, Event
 from core.ids import TaskKey
 from core.model.task import ProgressPoint

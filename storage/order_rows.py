@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from core.act.action import Action
-from core.act.order import Basis, Instance, Order, OrderState
 from core.act.wanted import Wanted, action_object
 from core.ids import Address, MachineName, ProcessKey
+from core.model.action import Action
+from core.model.order import Basis, Instance, Order, OrderState
 from storage.about import column_text
 
 _COLUMNS = (

@@ -5,8 +5,8 @@ import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from core.act.order import Instance, Order, Outcome
 from core.act.wanted import Wanted
+from core.model.order import Instance, Order, Outcome
 from storage.about import column_text
 from storage.database import Database
 from storage.glance import glance

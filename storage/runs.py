@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import msgspec
 
-from core.act.order import Instance
-from core.codec import plain_mapping
+from core.event_codec import plain_mapping
+from core.model.order import Instance
 from core.model.run import Run
 from storage.about import column_text
 from storage.database import Database

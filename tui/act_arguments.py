@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 
-from core.act.action import CLEARABLE, OFFERS
+from core.model.action import CLEARABLE, OFFERS
 
 KNOBS = {
     "max_samples": 1, "max_tasks": 1, "max_sandboxes": 1, "max_subprocesses": 1,

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from core.act.hands import Told
-from core.act.order import Order
 from core.act.plan import Plan, Step
+from core.model.order import Order
 from core.text import Shown
 from core.views.outcome_lines import CHANGED, WAITING, Became
 

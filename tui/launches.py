@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from core import format as fmt
 from core.errors import EvalroomError, SpecWrong
 from core.launch.checks import CheckedPlan
 from core.launch.form import Form, form_of_run, form_of_template
@@ -17,7 +18,6 @@ from core.launch.templates import Template, template_named, templates
 from core.launch.yaml_words import plain
 from core.model.run import Run
 from core.text import Shown, shown
-from core.views import format as fmt
 from core.views.launch_form import Surroundings
 from tui.dialogs.ask_value import AskValue
 from tui.dialogs.choose import Choice, Choose

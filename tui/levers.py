@@ -9,18 +9,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from core.act.acting import Acting
-from core.act.action import Action, Verb
 from core.act.expand import Place
-from core.act.order import Order
 from core.act.plan import Plan
 from core.act.planner import Progress
 from core.act.undoing import undo_wishes
 from core.errors import EvalroomError
 from core.fleet import Fleet
+from core.format import said
 from core.ids import SampleKey, Target, process_of
+from core.model.action import Action, Verb
+from core.model.order import Order
 from core.text import Shown, shown
 from core.views.cells import Span
-from core.views.format import said
 from core.views.outcome_lines import summary
 from tui.carrying import Carrying
 from tui.dialogs.preview import Ask, PreviewDialog

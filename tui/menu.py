@@ -4,16 +4,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.act.action import OFFERS, Action, Offer, Scope, Verb, offers_on
 from core.act.expand import Place, live_processes, models_of, scope_at, with_model
 from core.act.names import name_of, where_of
 from core.act.refusals import at_sight
 from core.fleet import Fleet
+from core.format import age, plural
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
+from core.model.action import OFFERS, Action, Offer, Scope, Verb, offers_on
 from core.model.process import ProcessState
 from core.model.task import TaskState
 from core.text import Shown, shown
-from core.views.format import age, plural
 from core.views.signs import sign
 
 _DIGITS = "123456789"

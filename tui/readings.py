@@ -6,11 +6,11 @@ here; while it is withheld, its place says so.
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from core import format as fmt
 from core.ctl.following import Following
 from core.model.detail import Messages, SampleDetail, SampleError, SampleEvent, SampleMessage, Store
 from core.model.knobs import ConfigView, LimitView, ModelThroughput, Throughput
 from core.text import CONTENT_LIMIT, Shown, shown, shown_lines
-from core.views import format as fmt
 from core.views.cells import Cell, Span, TextLine, Tone
 from core.views.page import Fact, Section
 

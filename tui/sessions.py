@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from core import format as fmt
 from core.errors import EvalroomError
 from core.launch.engines.sessions import end_means
 from core.launch.sessions import Found
 from core.text import Shown, shown
-from core.views import format as fmt
 from core.views.cells import Span
 from tui.dialogs.ask import TypeName
 from tui.dialogs.choose import Choice, Choose

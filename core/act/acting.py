@@ -3,11 +3,9 @@
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from core.act.action import Action, Verb
 from core.act.expand import Place, Wish, wishes_of
 from core.act.hands import Hands, OrderBook, Told
 from core.act.look import Asker
-from core.act.order import Instance, Order, OrderState, Outcome
 from core.act.plan import Plan, Step, unmet
 from core.act.planner import Planner, Progress
 from core.act.resolver import Resolver
@@ -17,6 +15,8 @@ from core.ctl.versions import features
 from core.errors import NotConfirmed, StorageError, UsageWrong
 from core.events import Event, OrderGiven, SurfaceRead
 from core.ids import ProcessKey
+from core.model.action import Action, Verb
+from core.model.order import Instance, Order, OrderState, Outcome
 from core.model.process import Process
 
 REMEMBERED = 200

@@ -7,11 +7,11 @@ more is in flight than the preview showed.
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from core.act.action import Action, Change, Verb
-from core.act.order import Basis, Value
 from core.act.seen import Seen
 from core.ids import ModelKey, ProcessKey, SampleKey, Target
+from core.model.action import Action, Change, Verb
 from core.model.knobs import ConfigView, LimitView
+from core.model.order import Basis, Value
 from core.model.task import TaskRow
 
 IN_FLIGHT = "in flight"

@@ -1,9 +1,9 @@
 """The shell command that does the same by hand, on that machine."""
 
-from core.act.action import Action, Change, Verb
 from core.ctl.commands import command, positional
 from core.fleet import Fleet
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
+from core.model.action import Action, Change, Verb
 
 _SIGNALS = {Verb.INTERRUPT: "-INT", Verb.END: "-KILL"}
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from core.act.action import Action, Verb
 from core.act.preview import Preview
 from core.act.refusals import Refusal
 from core.act.seen import Seen
+from core.format import plural
 from core.ids import ProcessKey, Target
+from core.model.action import Action, Verb
 from core.model.process import Process, ProcessState
 from core.text import shown
-from core.views.format import plural
 
 FINAL = frozenset({"success", "error", "cancelled"})
 """What a log's own status says once nothing more is written to it."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from core.act.action import Action, Scope, Verb, offers_on
 from core.act.look import Asker
 from core.act.requests import apart
 from core.ctl import reads
 from core.errors import AnswerMalformed, NothingToDo, RequestFailed, UsageWrong
 from core.fleet import Fleet
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, Target, TaskKey
+from core.model.action import Action, Scope, Verb, offers_on
 from core.model.process import ProcessState
 from core.model.task import TaskState
 

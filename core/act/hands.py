@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from core.act.action import Verb
 from core.act.basis import changed
 from core.act.look import Asker, Looks, Pace, at_once
-from core.act.order import Instance, Order, OrderState, Outcome
 from core.act.outcome import failed, outcome_of
 from core.act.plan import Plan, Step
 from core.act.planner import Planner, by_process
@@ -18,6 +16,8 @@ from core.act.wanted import Wanted
 from core.errors import RequestFailed, StorageError
 from core.events import Event, OrderEnded, OrderGiven
 from core.ids import ProcessKey, address_of, process_of
+from core.model.action import Verb
+from core.model.order import Instance, Order, OrderState, Outcome
 
 SOON, LATE = 15.0, 120.0
 """Seconds that an order may take; config and flush write logs, maybe far away."""

@@ -21,7 +21,7 @@ def launched_with(argv: Sequence[str], knob: str) -> int | None:
 
     Args:
         argv: The process's words, as the probe tells them.
-        knob: Its name, as `core.act.action.Change` has it.
+        knob: Its name, as `core.model.action.Change` has it.
     """
     if knob not in OPTIONS:
         return None

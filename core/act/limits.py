@@ -10,12 +10,12 @@ from core.ctl.answers import good_body
 from core.ctl.decode import count, inner, parse_object
 from core.ctl.knobs import config_view
 from core.errors import AnswerMalformed, RequestFailed
+from core.format import duration, plural
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.model.sample import Sample
 from core.model.task import TaskRow
 from core.ports import Reply
 from core.text import shown
-from core.views.format import duration, plural
 
 _LISTED = 12
 _HEADER = 20.0

@@ -6,7 +6,6 @@ import time
 from dataclasses import replace
 from typing import Protocol
 
-from core.act.action import Action, Verb
 from core.act.requests import Request
 from core.act.seen import Seen
 from core.ctl import reads, routes
@@ -16,6 +15,7 @@ from core.ctl.versions import Surface, surface
 from core.errors import AnswerMalformed, NotThere, RequestFailed, Unsupported
 from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey, Target, TaskKey, process_of
+from core.model.action import Action, Verb
 from core.model.knobs import ConfigView
 from core.model.task import TaskRow
 from core.ports import Reply

@@ -1,16 +1,16 @@
 """What an answer says of an order, and what a later look says of one that had no answer."""
 
-from core.act.action import Action, Verb
 from core.act.basis import latch, name_of, value_of
-from core.act.order import Basis, OrderState, Outcome
 from core.act.said import body_of, is_made, why_odd
 from core.act.seen import Seen
 from core.ctl.decode import JsonObject, count, parse_object, text, texts
 from core.errors import AnswerMalformed, NotThere, RequestFailed, TooBusy
+from core.format import plural
 from core.ids import SampleKey, Target
+from core.model.action import Action, Verb
+from core.model.order import Basis, OrderState, Outcome
 from core.ports import Reply
 from core.text import shown
-from core.views.format import plural
 
 NOT_SENT = "not sent"
 """What a probe's or a station's error begins with when nothing left."""

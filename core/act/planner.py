@@ -5,7 +5,6 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.act.action import Action, Verb, offer_of, scope_of
 from core.act.basis import basis_of
 from core.act.commands import equivalent
 from core.act.computed import HUSK_AFTER, computed_preview, end_preview, interrupt_preview
@@ -14,7 +13,6 @@ from core.act.lanes import Lanes
 from core.act.limits import Limits
 from core.act.look import Asker, Looks, Pace
 from core.act.names import name_of, where_of
-from core.act.order import Order
 from core.act.plan import Plan, Step
 from core.act.preview import Preview, config_preview, preview_of
 from core.act.refusals import (
@@ -33,6 +31,8 @@ from core.ctl.decode import parse_object
 from core.ctl.versions import Surface
 from core.errors import AnswerMalformed, RequestFailed, StorageError, Unsupported, UsageWrong
 from core.ids import ProcessKey, Target, TaskKey, process_of
+from core.model.action import Action, Verb, offer_of, scope_of
+from core.model.order import Order
 from core.model.process import Process, ProcessState
 from core.watch.logs import read_header
 

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, cast
 
-from core.act.action import Action, Verb, scope_of
 from core.act.basis import name_of, value_of
 from core.act.launched import launched_with
-from core.act.order import Value
 from core.act.seen import Seen
 from core.ctl.decode import JsonObject, count, inner, number, text
 from core.ctl.knobs import config_view
+from core.format import duration, plural
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
+from core.model.action import Action, Verb, scope_of
+from core.model.order import Value
 from core.text import Untrusted, shown
-from core.views.format import duration, plural
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 

@@ -4,16 +4,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from core.act.action import Action, Offer, Verb
-from core.act.order import Order, OrderState
 from core.act.seen import Seen
 from core.ctl.versions import DRY_RUN, Feature, lack_of, lacks, upgrade_command
 from core.fleet import Fleet
+from core.format import plural
 from core.ids import ModelKey, ProcessKey, Target, TaskKey, process_of
+from core.model.action import Action, Offer, Verb
 from core.model.machine import LinkState
+from core.model.order import Order, OrderState
 from core.model.process import Process, ProcessState
 from core.text import shown
-from core.views.format import plural
 
 INTERRUPT_AGAIN = 120.0
 """Seconds within which no second SIGINT is sent to a process."""

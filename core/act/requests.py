@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from core.act.action import Action, Change, Verb
 from core.ctl.routes import path, with_query
 from core.frames import Frame
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
+from core.model.action import Action, Change, Verb
 
 SIGNALS: dict[Verb, Literal["INT", "KILL"]] = {Verb.INTERRUPT: "INT", Verb.END: "KILL"}
 

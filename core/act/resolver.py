@@ -5,15 +5,15 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from core.act.action import Verb, offer_of, scope_of
 from core.act.look import Asker, Looks, Pace
-from core.act.order import Order, OrderState, Outcome
 from core.act.outcome import seen_applied
 from core.act.refusals import at_sight
 from core.act.seen import Seen
 from core.errors import AnswerMalformed, RequestFailed
 from core.ids import SampleKey, process_of
+from core.model.action import Verb, offer_of, scope_of
 from core.model.machine import LinkState
+from core.model.order import Order, OrderState, Outcome
 from core.model.process import Process, ProcessState
 
 EVERY = 1.0

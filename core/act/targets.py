@@ -1,6 +1,6 @@
 """TARGET for actions: the grammar of the reads, and more: samples, processes, whole machines.
 
-machine:task-id-prefix      a task, by any unambiguous part (core.targets)
+machine:task-id-prefix      a task, by any unambiguous part (core.task_targets)
 TASK#ID or TASK#ID/EPOCH    one of its samples
 machine:PID or PID          a process
 machine:                    every process of a machine
@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.act.action import OFFERS, Action, Offer, Scope, Verb
 from core.act.expand import Place, live_processes, running_tasks, with_model
 from core.errors import TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
+from core.model.action import OFFERS, Action, Offer, Scope, Verb
 from core.model.process import ProcessState
-from core.targets import find_task
+from core.task_targets import find_task
 from core.text import shown
 
 _PID = re.compile(r"[0-9]{1,10}\Z")

@@ -1,9 +1,9 @@
 """What takes an action back, as far as anything does."""
 
-from core.act.action import CLEARABLE, Action, Change, Verb
 from core.act.basis import name_of
-from core.act.order import Basis
 from core.ids import ProcessKey, SampleKey, Target
+from core.model.action import CLEARABLE, Action, Change, Verb
+from core.model.order import Basis
 
 _PAUSES = {
     "none": Action(verb=Verb.RESUME),

@@ -5,15 +5,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from core.act import names
-from core.act.action import Action, Verb
 from core.act.basis import name_of
-from core.act.order import Basis, Order, OrderState
 from core.act.plan import Plan, Step
 from core.act.planner import Wish
 from core.fleet import Fleet
+from core.format import plural
 from core.ids import Address
+from core.model.action import Action, Verb
+from core.model.order import Basis, Order, OrderState
 from core.text import shown
-from core.views.format import plural
 
 _MARK = "undo-"
 """What the id of a plan begins with that takes another one back."""

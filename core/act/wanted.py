@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from core.act.action import Action, Verb
-from core.act.order import Order, OrderState
 from core.ids import MachineName
+from core.model.action import Action, Verb
+from core.model.order import Order, OrderState
 from core.views.arrange import fitting
 
 

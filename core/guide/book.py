@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from core.act.order import Instance
 from core.errors import UsageWrong
 from core.guide.guide import Guide
+from core.model.order import Instance
 from core.text import shown
 
 

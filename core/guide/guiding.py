@@ -11,7 +11,6 @@ from dataclasses import replace
 from core.act.acting import Acting
 from core.act.hands import Told
 from core.act.look import Asker
-from core.act.order import Instance, Order
 from core.act.plan import Plan
 from core.act.planner import Progress
 from core.act.wanted import Wanted, joined
@@ -27,6 +26,7 @@ from core.guide.resume_command import resume_command
 from core.guide.wishing import fitted, name_of, settled_by, title_of, wishes_of
 from core.guide.world import World, of_guide
 from core.ids import ProcessKey, TaskKey
+from core.model.order import Instance, Order
 from core.model.process import Process
 from core.text import shown
 

@@ -3,14 +3,14 @@
 from collections import Counter
 from dataclasses import replace
 
-from core.act.order import OrderState
+from core.format import plural
 from core.guide.guide import Guide, GuideKind, GuideStep, StepKind, StepState
 from core.guide.world import GOOD, World, is_running
 from core.ids import ProcessKey, TaskKey, address_of
+from core.model.order import OrderState
 from core.model.process import Process, ProcessState
 from core.model.task import Task, TaskState
 from core.text import shown
-from core.views.format import plural
 
 SLOW_END = 120.0
 """Seconds after an interrupt from which a process that is still there wants a look."""

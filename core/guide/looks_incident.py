@@ -3,15 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from core.act.action import Action
 from core.act.expand import with_model
-from core.act.order import Order, OrderState
+from core.format import plural
 from core.guide.guide import Guide, GuideStep, StepKind
 from core.guide.looks import NO_ANSWER, done, running, waiting
 from core.guide.world import GOOD, World
 from core.ids import ModelKey, Target, address_of, process_of
+from core.model.action import Action
+from core.model.order import Order, OrderState
 from core.text import shown
-from core.views.format import plural
 
 _NAMED = 6
 

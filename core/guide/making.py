@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from core.act.expand import live_processes, with_model
 from core.act.names import name_of
-from core.act.order import Instance
 from core.errors import UsageWrong
 from core.fleet import Fleet
+from core.format import plural
 from core.guide.guide import Guide, GuideKind, GuideStep, StepKind, StepState
 from core.guide.resume_command import ResumeCommand
 from core.ids import ProcessKey, Target, TaskKey, address_of
+from core.model.order import Instance
 from core.model.process import ProcessState
 from core.text import shown
-from core.views.format import plural
 
 _LONG = 200
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from core.format import plural
 from core.model.process import Process
 from core.model.task import Task
 from core.text import shown
-from core.views.format import plural
 
 _OURS = frozenset({"--json", "--detach", "--no-detach"})
 """Words that say where the eval runs and what it prints; it will be detached whatever they are."""

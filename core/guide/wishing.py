@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from core.act.action import Action, Verb
 from core.act.plan import Plan, Step
 from core.act.planner import Wish
 from core.act.refusals import Refusal
@@ -11,6 +10,7 @@ from core.guide.guide import Guide, GuideKind, GuideStep, StepKind
 from core.guide.looks_incident import paused_here, to_resume
 from core.guide.world import World
 from core.ids import Address, address_of, process_of
+from core.model.action import Action, Verb
 
 _ON_TARGETS: dict[StepKind, Action] = {
     StepKind.PAUSE: Action(verb=Verb.PAUSE),

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from core.act.order import Order, OrderState
 from core.fleet import Fleet
 from core.guide.guide import Guide, GuideStep
 from core.ids import ProcessKey, Target
 from core.model.machine import LinkState
+from core.model.order import Order, OrderState
 from core.model.process import Process, ProcessState
 from core.model.task import Task, TaskState
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from core.act.action import Verb
-from core.act.order import Order, OrderState
 from core.fleet import Fleet
 from core.ids import ProcessKey, TaskKey
 from core.judge.book import closed, open_finding
+from core.model.action import Verb
 from core.model.finding import Finding, Tone
+from core.model.order import Order, OrderState
 from core.model.process import ProcessState
 from core.text import shown
 

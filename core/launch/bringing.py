@@ -8,9 +8,9 @@ from enum import StrEnum
 
 from core.launch import fetch
 from core.launch.fetch import OwnUv
-from core.launch.job import Worker
 from core.launch.launching import Tell
 from core.launch.plan import RunPlan
+from core.model.job import Worker
 from core.text import shown
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from core.ctl.decode import count, text
 from core.errors import JobFailed, RequestFailed
+from core.format import size
 from core.ids import MachineName
-from core.launch.job import Job, Worker
 from core.launch.launching import Tell
 from core.launch.plan import RunPlan
 from core.launch.run_of import inspect_words
+from core.model.job import Job, Worker
 from core.text import shown
-from core.views.format import size
 
 LEAST_UV = "0.8.0"
 """The oldest uv that does."""

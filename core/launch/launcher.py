@@ -7,10 +7,10 @@ from typing import Any
 from core.ctl.decode import count, objects, text
 from core.errors import RequestFailed
 from core.ids import MachineName
-from core.launch.job import Job, Worker
 from core.launch.launching import Output
 from core.launch.plan import RUNS, RunPlan
 from core.launch.run_of import MANIFEST
+from core.model.job import Job, Worker
 from core.model.run import Run
 
 SOON = 30.0

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
-from core.act.order import Instance
 from core.errors import StorageError
 from core.events import Event, RunChanged
 from core.launch.run_book import RunBook
+from core.model.order import Instance
 from core.model.run import Run
 
 

@@ -12,18 +12,18 @@ from typing import Any, Literal
 
 from core.ctl.decode import count, objects, text, texts
 from core.errors import JobFailed, RequestFailed
+from core.format import plural
 from core.launch import fetch
 from core.launch.fetch import OwnUv
 from core.launch.flags import CODE, task_word
-from core.launch.job import Worker
 from core.launch.launching import Tell
 from core.launch.models import provider_of
 from core.launch.plan import UV, RunPlan
 from core.launch.run_of import inspect_words
 from core.launch.spec import BUILT_IN
 from core.launch.yaml_words import plain
+from core.model.job import Worker
 from core.text import Shown, shown
-from core.views.format import plural
 
 PREPARE = "~/.evalroom/prepare"
 """The folder there in which tasks are made; nothing of it stays."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from core.act.order import Instance
+from core.model.order import Instance
 from core.model.run import Run
 
 

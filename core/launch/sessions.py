@@ -15,7 +15,7 @@ from core.launch.engines.sessions import (
     list_words,
     sessions_of,
 )
-from core.launch.job import Worker
+from core.model.job import Worker
 from core.text import shown
 
 

@@ -18,11 +18,11 @@ from core.launch import launcher
 from core.launch.bringing import Brought
 from core.launch.engines.engine import ALREADY, Engine, Started
 from core.launch.engines.registry import engine_named
-from core.launch.job import Worker
 from core.launch.ledger import Ledger
 from core.launch.plan import RunPlan
 from core.launch.run_of import manifest
 from core.launch.standing import after_fleet, failed, process_of_run, with_started
+from core.model.job import Worker
 from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.run import Run, RunState

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from core.format import sane
 from core.text import Shown, shown
 from core.views.cells import Cell, Column, Row, SortValue, Table, Tone
-from core.views.format import sane
 
 LineT = TypeVar("LineT")
 KeyT = TypeVar("KeyT")

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from core import format as fmt
 from core.fleet import Fleet
 from core.model.finding import Finding
-from core.views import format as fmt
 from core.views.cells import Span, Table, Tone
 from core.views.fields import Fields, field, table
 

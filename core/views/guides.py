@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from core import format as fmt
+from core.format import said
 from core.guide.guide import Guide, GuideStep, StepState, was_stopped
 from core.guide.wishing import name_of
 from core.text import Shown, shown
-from core.views import format as fmt
 from core.views.cells import Span, Table, TextLine, Tone
 from core.views.fields import Fields, field, table
-from core.views.format import said
 from core.views.orders import when
 from core.views.signs import Name, sign
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.act.action import CLEARABLE, Change
 from core.act.basis import value_of
 from core.act.launched import launched_with
-from core.act.order import Value
+from core.format import count
+from core.model.action import CLEARABLE, Change
 from core.model.knobs import ConfigView, LimitView
+from core.model.order import Value
 from core.text import Shown, shown
-from core.views.format import count
 
 _FROM_ZERO = frozenset(
     {

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from core.format import plural, said
 from core.launch.flags import on_error_means, worst_case
 from core.launch.form import LEFT_OUT, Form, field_of
 from core.launch.form_check import Checked
@@ -12,7 +13,6 @@ from core.launch.spec_file import ON_ERROR_CHOICES
 from core.launch.spec_text import table_text
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone
-from core.views.format import plural, said
 from core.views.signs import sign
 
 PLAN = "plan"

@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from core import format as fmt
 from core.fleet import Fleet
+from core.format import plural, said
 from core.ids import MachineName
 from core.launch.checks import Check, CheckedPlan, Level
 from core.launch.warn import warnings_by_key
 from core.model.run import Run, RunState
 from core.text import Shown, shown
-from core.views import format as fmt
 from core.views.cells import Span, TextLine, Tone
-from core.views.format import plural, said
 from core.views.machines import marks
 from core.views.runs import LOOKS, log_place, run_sign
 from core.views.signs import Name, sign

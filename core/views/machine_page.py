@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
+from core import format as fmt
 from core.fleet import Fleet
+from core.format import UNKNOWN, said
 from core.ids import MachineName
 from core.model.machine import Docker, Gpu, InspectFound, Machine, MachineFacts, ToolState
 from core.model.process import Process
-from core.views import format as fmt
 from core.views.cells import Bar, Cell, Span, Tone
-from core.views.format import UNKNOWN, said
 from core.views.machines import gpu_name, link_words
 from core.views.page import Fact, Page, Section, fact, page, section, words
 from core.views.processes import ProcessLine, command, process_words

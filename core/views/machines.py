@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
+from core import format as fmt
 from core.fleet import Fleet
+from core.format import UNKNOWN, said
 from core.ids import MachineName
 from core.model.machine import Gpu, LinkState, Machine, ToolState
-from core.views import format as fmt
 from core.views.cells import Bar, Cell, Span, Table, Tone
 from core.views.fields import Fields, Value, field, table
-from core.views.format import UNKNOWN, said
 from core.views.signs import Name, sign
 
 

@@ -4,10 +4,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.act.action import Action, offer_of, scope_of
-from core.act.order import Order, OrderState
+from core import format as fmt
+from core.model.action import Action, offer_of, scope_of
+from core.model.order import Order, OrderState
 from core.text import NAME_LIMIT, Shown, shown
-from core.views import format as fmt
 from core.views.cells import Span, Table, Tone
 from core.views.fields import Fields, field, table
 

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from core.act.order import OrderState
+from core.format import plural, said
+from core.model.order import OrderState
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone
-from core.views.format import plural, said
 from core.views.signs import Name, sign
 
 

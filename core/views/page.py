@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from core import format as fmt
 from core.text import Shown, shown
-from core.views import format as fmt
 from core.views.cells import Cell, Tone
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from core import format as fmt
 from core.fleet import Fleet
+from core.format import UNKNOWN, said
 from core.ids import ProcessKey
-from core.views import format as fmt
 from core.views.cells import Cell
-from core.views.format import UNKNOWN, said
 from core.views.lines import task_line
 from core.views.machines import gpu_name
 from core.views.page import Fact, Page, fact, page, section, words

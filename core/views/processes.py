@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
+from core import format as fmt
 from core.fleet import Fleet
 from core.fold_machines import ALIVE
+from core.format import UNKNOWN, said
 from core.ids import MachineName, ProcessKey
 from core.model.machine import Machine
 from core.model.process import Process, ProcessState
-from core.views import format as fmt
 from core.views.cells import Cell, Span, Table, Tone
 from core.views.fields import Fields, field, table
-from core.views.format import UNKNOWN, said
 from core.views.machines import marks
 from core.views.signs import Name, sign
 

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from core import format as fmt
 from core.fleet import Fleet
+from core.format import UNKNOWN, said
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
 from core.model.process import Process
 from core.model.run import OVER, Run, RunLog, RunState
 from core.text import shown
-from core.views import format as fmt
 from core.views.cells import Cell, Span, Table, Tone
 from core.views.fields import Fields, field, table
-from core.views.format import UNKNOWN, said
 from core.views.machines import marks
 from core.views.orders import when
 from core.views.signs import Name, sign

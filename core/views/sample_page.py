@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from core import format as fmt
 from core.ctl.steering import can_be_steered, steering_line
 from core.fleet import Fleet
+from core.format import UNKNOWN, said
 from core.ids import SampleKey
-from core.views import format as fmt
 from core.views.cells import Cell, Span
-from core.views.format import UNKNOWN, said
 from core.views.lines import SampleLine, task_line
 from core.views.page import Fact, Page, fact, page, section, words
 from core.views.samples import doing, idle, limits, scores, status_word, time_taken

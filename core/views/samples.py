@@ -1,12 +1,12 @@
 """The samples pane: one line a sample of the selected task."""
 
+from core import format as fmt
 from core.fleet import Fleet
+from core.format import UNKNOWN, said
 from core.ids import SampleKey, TaskKey
 from core.model.sample import Activity, Sample, SampleStatus
-from core.views import format as fmt
 from core.views.cells import Cell, Span, Table, Tone
 from core.views.fields import Fields, Value, field, table
-from core.views.format import UNKNOWN, said
 from core.views.lines import SampleLine, TaskLine, task_line
 
 _TONES: dict[str, Tone] = {

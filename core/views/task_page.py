@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
+from core import format as fmt
 from core.fleet import Fleet
+from core.format import UNKNOWN, said
 from core.ids import TaskKey
 from core.judge.pace import durations, quantile
 from core.model.task import Metric
-from core.views import format as fmt
 from core.views.cells import Bar, Cell
-from core.views.format import UNKNOWN, said
 from core.views.lines import TaskLine, task_line
 from core.views.page import Fact, Page, fact, page, section, words
 from core.views.tasks import age_cell, latch, left_cell, progress_bar, rate, state_word

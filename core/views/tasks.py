@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from core import format as fmt
 from core.fleet import Fleet
+from core.format import UNKNOWN, said
 from core.ids import TaskKey
 from core.judge.pace import TimeLeft, time_left, tokens_per_minute
 from core.model.process import ProcessState
 from core.model.sample import Sample, SampleId
 from core.model.task import Task, TaskState
-from core.views import format as fmt
 from core.views.cells import Bar, Cell, Span, Table, Tone
 from core.views.fields import Fields, Value, field, table
-from core.views.format import UNKNOWN, said
 from core.views.lines import STALE, TaskLine, task_lines, trouble_rank
 from core.views.machines import marks
 from core.views.signs import Name, sign

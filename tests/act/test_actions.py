@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from core.act.action import Action, Change, Manner, Verb
-from core.act.order import OrderState
 from core.ctl import routes
 from core.ids import ModelKey, SampleKey, Target
+from core.model.action import Action, Change, Manner, Verb
+from core.model.order import OrderState
 from tests.support.acting import Acted, acting_on_eval, eventually
 from tests.support.evals import Eval, running_evals
 

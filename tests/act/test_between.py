@@ -8,11 +8,11 @@ import pytest
 
 import core.act.hands
 from core.act.acting import Acting
-from core.act.action import Action, Change, Verb
-from core.act.order import Instance, OrderState
 from core.errors import NotConfirmed
 from core.ids import SampleKey
+from core.model.action import Action, Change, Verb
 from core.model.machine import LinkState
+from core.model.order import Instance, OrderState
 from tests.support.acting import Acted, acting_on_eval, eventually
 from tests.support.evals import Eval
 

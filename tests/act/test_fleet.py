@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from core.act.action import Action, Change, Verb
 from core.act.expand import with_model
-from core.act.order import OrderState, Outcome
 from core.act.plan import blast_radius, skipped
 from core.act.planner import Progress
 from core.act.targets import Aim, places_of
 from core.config import MachineConfig
 from core.ids import MachineName, process_of
+from core.model.action import Action, Change, Verb
+from core.model.order import OrderState, Outcome
 from core.model.process import ProcessState
 from tests.support.acting import Acted, acting_on, acting_on_eval, eventually
 from tests.support.desk_on_evals import PROBE_PYTHON

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from core.act.action import Action, Verb
-from core.act.order import OrderState
 from core.ids import TaskKey
+from core.model.action import Action, Verb
+from core.model.order import OrderState
 from tests.support.acting import Acted, acting_on
 from tests.support.desk_on_evals import this_computer
 from tests.support.evals import short_folder

@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
-from core.act.action import Action, Verb
-from core.act.order import OrderState
 from core.act.plan import Plan
 from core.ids import ProcessKey
+from core.model.action import Action, Verb
+from core.model.order import OrderState
 from core.model.process import ProcessState
 from core.model.task import TaskState
 from tests.support.acting import Acted, acting_on_eval, eventually

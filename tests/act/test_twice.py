@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.act.action import Action, Verb
-from core.act.order import Instance, OrderState
+from core.model.action import Action, Verb
+from core.model.order import Instance, OrderState
 from tests.support.acting import acting_on, acting_on_eval
 from tests.support.desk_on_evals import this_computer
 from tests.support.evals import Eval, Evals

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from core.act.action import OFFERS, Verb
+from core.model.action import OFFERS, Verb
 from tui.key_labels import labels
 from tui.keys import BY_NAME, table_of_keys
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from core.act.action import Action, Verb, offer_of
 from core.act.hands import Told
-from core.act.order import OrderState, Outcome
 from core.act.plan import Step
 from core.ctl import routes
 from core.ids import MachineName, ProcessKey
+from core.model.action import Action, Verb, offer_of
+from core.model.order import OrderState, Outcome
 from tests.support.commands import Home, machine
 from tests.support.evals import Eval, running_evals
 from tui.commands.act import status_of

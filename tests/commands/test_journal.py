@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from core.act.action import Action, Change, Verb
-from core.act.order import Order, OrderState, Outcome
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey
+from core.model.action import Action, Change, Verb
+from core.model.order import Order, OrderState, Outcome
 from storage.database import Database
 from storage.orders import OrderJournal
 from storage.schema import migrations

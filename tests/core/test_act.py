@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.act.action import OFFERS, Action, Change, Verb, offer_of, offers_on
 from core.act.basis import IN_FLIGHT, basis_of, changed
 from core.act.commands import equivalent
-from core.act.order import Basis, Instance, Order, OrderState
 from core.act.plan import Plan, Step, unmet
 from core.act.preview import apart_text, preview_of
 from core.act.refusals import against_end, against_signal
@@ -30,6 +28,8 @@ from core.ids import (
     TaskKey,
     address_of,
 )
+from core.model.action import OFFERS, Action, Change, Verb, offer_of, offers_on
+from core.model.order import Basis, Instance, Order, OrderState
 from core.model.task import TaskRow
 from core.text import shown
 from tests.support.fleets import (

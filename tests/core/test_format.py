@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import format as fmt
 from core.text import Shown
-from core.views import format as fmt
 from core.views.signs import SIGNS, in_ascii
 
 _NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(10**400), 10**400)

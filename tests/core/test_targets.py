@@ -2,7 +2,7 @@ import pytest
 
 from core.errors import TargetUnclear
 from core.fleet import Fleet
-from core.targets import find_task
+from core.task_targets import find_task
 from tests.support.fleets import (
     H2,
     fleet_after,

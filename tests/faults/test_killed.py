@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from core.act.order import Order, OrderState
 from core.model.finding import Finding
+from core.model.order import Order, OrderState
 from storage.database import Database
 from storage.instance import this_instance
 from storage.orders import OrderJournal

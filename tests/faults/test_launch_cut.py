@@ -14,7 +14,7 @@ import pytest
 
 from core.errors import RequestFailed
 from core.ids import MachineName
-from core.launch.job import Job
+from core.model.job import Job
 from core.model.run import RunState
 from tests.launch.test_launches import gpu_host
 from tests.support.commands import Home, machine

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 from textual.pilot import Pilot
 
-from core.act.order import Instance
 from core.guide.guide import Guide
+from core.model.order import Instance
 from core.ports import Room
 from tests.support.evals import Eval, Evals
 from tests.support.guiding import LATER, Guided, guided

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.act.action import Action, Verb
-from core.act.order import OrderState
 from core.errors import UsageWrong
 from core.guide.guide import StepKind, StepState
 from core.ids import ModelKey, ProcessKey
+from core.model.action import Action, Verb
+from core.model.order import OrderState
 from core.model.process import ProcessState
 from tests.support.evals import Eval, Evals, running_evals
 from tests.support.guiding import LATER, Guided, guided, lines, states

@@ -10,7 +10,7 @@ from core.errors import JobFailed, RequestFailed
 from core.ids import MachineName
 from core.launch.bringing import Need, bring, needs
 from core.launch.fetch import python_words
-from core.launch.job import Job
+from core.model.job import Job
 from tests.launch.test_uv_comes import made
 from tests.support.specs import plan, spec
 

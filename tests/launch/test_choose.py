@@ -9,9 +9,9 @@ from core.errors import JobFailed, RequestFailed
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.checks import CheckedPlan
-from core.launch.job import Job
 from core.launch.matrix import expand
 from core.launch.preflight.choose import choose, preflight
+from core.model.job import Job
 from core.model.machine import Link, LinkState, Machine
 from tests.support.specs import SMOKE, spec
 from tests.support.surveys import said
@@ -49,7 +49,7 @@ NO_INSPECT: dict[str, Any] = {"state": "ok", "value": {**INSPECT, "inspect": Non
 
 @dataclass
 class Answers:
-    """Fulfils `core.launch.job.Worker`: what each machine answers, or fails with."""
+    """Fulfils `core.model.job.Worker`: what each machine answers, or fails with."""
 
     by_name: Mapping[str, dict[str, Any] | RequestFailed]
     asked: list[tuple[str, Job]] = field(default_factory=list[tuple[str, Job]])

@@ -12,8 +12,8 @@ from core.config import MachineConfig
 from core.errors import JobFailed, RequestFailed
 from core.ids import MachineName
 from core.launch import launcher
-from core.launch.job import Job
 from core.launch.run_of import run_of
+from core.model.job import Job
 from core.model.run import RunState
 from tests.support.launches import Launched, alive, launching
 from tests.support.specs import spec

@@ -22,9 +22,9 @@ from core.errors import JobFailed
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.checks import CheckedPlan, Level
-from core.launch.job import Job
 from core.launch.preflight import request
 from core.launch.preflight.choose import choose, look, preflight
+from core.model.job import Job
 from core.model.machine import MachineFacts, ToolState
 from ssh import jobs
 from tests.support.evals import short_folder, wait_until

@@ -9,7 +9,7 @@ import pytest
 
 from core.ids import MachineName
 from core.launch.finding import Finding
-from core.launch.job import Job
+from core.model.job import Job
 from core.model.run import Run, RunState
 from tests.support.fleets import H1, NOW
 from tests.support.rooms import busy_fleet

@@ -18,7 +18,7 @@ from core.errors import JobFailed, RequestFailed
 from core.ids import MachineName
 from core.launch import fetch
 from core.launch.fetch import PIECE, UvFile
-from core.launch.job import Job
+from core.model.job import Job
 from ssh.own_uv import own_uv
 from tests.support.evals import short_folder
 from tests.support.fetching import HERE, Hands, small_disk

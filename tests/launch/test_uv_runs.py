@@ -18,8 +18,8 @@ from core.config import MachineConfig
 from core.errors import JobFailed
 from core.ids import MachineName
 from core.launch.bringing import Brought, bring
-from core.launch.job import Job
 from core.launch.plan import RunPlan
+from core.model.job import Job
 from ssh.own_uv import own_uv
 from tests.support.evals import short_folder, wait_until
 from tests.support.fetching import Hands

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.act.order import Instance
 from core.errors import StorageError, UsageWrong
 from core.guide.guide import Guide, GuideKind, GuideStep, StepKind, StepState
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey, address_of
+from core.model.order import Instance
 from storage.database import Database
 from storage.guides import Guides, read_guides
 from tests.support.orders import HERE

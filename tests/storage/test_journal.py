@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from core.codec import event_of, line_of
+from core.event_codec import event_of, line_of
 from core.events import (
     ContentRevealed,
     Event,

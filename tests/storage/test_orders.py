@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from core.act.action import Action, Change, Verb
-from core.act.order import Instance, Order, OrderState, Outcome
 from core.act.preview import preview_of
 from core.act.seen import Seen
 from core.act.wanted import Wanted
 from core.errors import StorageError
 from core.events import OrderEnded, OrderGiven, ReadFailed
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey, address_of
+from core.model.action import Action, Change, Verb
+from core.model.order import Instance, Order, OrderState, Outcome
 from storage.database import Database
 from storage.instance import this_instance
 from storage.journal import Journal

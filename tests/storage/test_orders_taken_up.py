@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.act.acting import REMEMBERED, Acting
-from core.act.order import OrderState, Outcome
 from core.act.requests import Request
 from core.act.wanted import Wanted
 from core.errors import RequestFailed
@@ -12,6 +11,7 @@ from core.events import Event
 from core.fleet import Fleet
 from core.fold import fold
 from core.ids import ProcessKey, TaskKey
+from core.model.order import OrderState, Outcome
 from core.ports import Reply
 from storage.database import Database
 from storage.orders import OrderJournal

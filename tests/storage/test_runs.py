@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.act.order import Instance
 from core.ids import MachineName
+from core.model.order import Instance
 from core.model.run import Run, RunLog, RunState
 from core.model.task import Metric
 from storage.database import Database

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from core.act.acting import Acting
-from core.act.action import Action
 from core.act.expand import Place
 from core.act.hands import OrderBook, Told
-from core.act.order import Instance, OrderState
 from core.act.plan import Plan
 from core.config import MachineConfig
 from core.frames import Frame
 from core.ids import ProcessKey, TaskKey
+from core.model.action import Action
+from core.model.order import Instance, OrderState
 from core.ports import Reply, Station
 from tests.support.desk_on_evals import Watched, this_computer, watching
 from tests.support.evals import Eval

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core.ids import MachineName
-from core.launch.job import Job
+from core.model.job import Job
 from ssh.command_link import CommandLink
 from ssh.jobs import do_job
 
@@ -21,7 +21,7 @@ HERE = MachineName("here")
 
 @dataclass
 class Hands:
-    """Fulfils `core.launch.job.Worker`.
+    """Fulfils `core.model.job.Worker`.
 
     Attributes:
         home: The account's home.

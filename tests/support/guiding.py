@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.act.hands import Told
-from core.act.order import Instance
 from core.guide.guide import Guide, StepState
 from core.guide.guiding import Guiding
+from core.model.order import Instance
 from storage.database import Database
 from storage.guides import Guides
 from tests.support.acting import Acted, acting_on, eventually

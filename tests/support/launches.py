@@ -14,13 +14,13 @@ from core.desk import Desk
 from core.ids import MachineName, ProcessKey
 from core.launch.bringing import Brought
 from core.launch.checks import CheckedPlan
-from core.launch.job import Job
 from core.launch.launches import Launches
 from core.launch.launching import Tell
 from core.launch.ledger import Ledger
 from core.launch.matrix import Launch, expand
 from core.launch.plan import RunPlan
 from core.launch.spec import Spec
+from core.model.job import Job
 from core.model.run import Run, RunState
 from core.ports import Reply
 from storage.database import Database

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.act.action import Action, Verb
-from core.act.order import Instance, Order, Outcome
 from core.act.wanted import Wanted
 from core.errors import StorageError
 from core.ids import MachineName, ProcessKey, Target, TaskKey, address_of
+from core.model.action import Action, Verb
+from core.model.order import Instance, Order, Outcome
 
 
 class Book:

@@ -11,12 +11,12 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from core.act.action import Action, Verb
-from core.act.order import Order, OrderState
 from core.act.wanted import Wanted
 from core.errors import StorageError
 from core.events import OrderEnded, OrderGiven
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey
+from core.model.action import Action, Verb
+from core.model.order import Order, OrderState
 from tests.support.fleets import H1, NOW, process_key, task_key
 from tests.support.orders import HERE, order
 from tests.support.rooms import (

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from core.act.action import OFFERS, Action, Verb, offers_on
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey
+from core.model.action import OFFERS, Action, Verb, offers_on
 from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import Activity, ToolCall

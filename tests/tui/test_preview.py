@@ -7,10 +7,10 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from core.act.order import OrderState, Outcome
 from core.act.preview import Preview, Withheld
 from core.act.refusals import Refusal
 from core.ids import TaskKey
+from core.model.order import OrderState, Outcome
 from tests.support.clocks import LOOKING
 from tests.support.fleets import H1, H2, named, task_key
 from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, screen_text, shows

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from core.act.action import Action, Change, Verb
-from core.act.order import OrderState
 from core.ids import ModelKey, SampleKey, Target
+from core.model.action import Action, Change, Verb
+from core.model.order import OrderState
 from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals
 from tests.watch_old.test_old_inspect import VERSIONS, python_with

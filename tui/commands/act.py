@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.act.acting import Acting
-from core.act.action import Action, Change, Manner, Verb
 from core.act.expand import Place
 from core.act.hands import Told
-from core.act.order import Order, OrderState, Outcome
 from core.act.plan import Plan
 from core.act.targets import Aim, action_named, places_of
 from core.errors import NotConfirmed, NothingToDo, UsageWrong
 from core.events import OrderEnded
+from core.model.action import Action, Change, Manner, Verb
+from core.model.order import Order, OrderState, Outcome
 from core.text import shown
 from tui.commands.act_rows import act_answer, outcome_lines, plan_lines
 from tui.commands.answers import is_reached

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from core.act.acting import Acting
-from core.act.action import CLEARABLE, Change
 from core.act.targets import Aim
 from core.errors import UsageWrong
+from core.model.action import CLEARABLE, Change
 from core.text import shown
 from tui.act_arguments import KNOBS, option_of
 from tui.commands.act import Asked, act, action_of, config_set, undo

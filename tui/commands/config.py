@@ -8,8 +8,8 @@ import msgspec
 from core.config import Config
 from core.config_file import check_config, default_config, text_of
 from core.errors import ConfigWrong
+from core.format import plural
 from core.text import shown
-from core.views.format import plural
 from tui.commands.printing import print_error, print_json, print_lines
 
 

@@ -17,13 +17,13 @@ from contextlib import asynccontextmanager
 from importlib import resources
 from pathlib import Path
 
+from core import format as fmt
 from core.config import MachineConfig
 from core.errors import EvalroomError, StorageError
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.model.task import Task, TaskState
 from core.text import shown
-from core.views import format as fmt
 from tui.commands.event_lines import EventLines, score_words
 from tui.commands.looking import Looker
 from tui.commands.printing import aligned, print_lines

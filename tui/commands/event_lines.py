@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from core import format as fmt
 from core.events import (
     ContentRevealed,
     Dismissed,
@@ -32,7 +33,6 @@ from core.model.machine import LinkState
 from core.model.sample import Sample
 from core.model.task import Metric, TaskRow
 from core.text import shown
-from core.views import format as fmt
 from tui.commands.answers import Json, plain_json, raw_row
 
 _PULSE = (LinkHeard, LooksUnchanged, TimePassed)

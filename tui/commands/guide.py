@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.act.action import Action, Verb
 from core.act.expand import Place, live_processes
 from core.act.hands import Told
-from core.act.order import OrderState
 from core.act.plan import Plan
 from core.act.targets import Aim, places_of
 from core.errors import NotConfirmed, TargetUnclear, UsageWrong
@@ -17,6 +15,8 @@ from core.fleet import Fleet
 from core.guide.guide import Guide, GuideKind, was_stopped
 from core.guide.guiding import Guiding
 from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
+from core.model.action import Action, Verb
+from core.model.order import OrderState
 from core.text import shown
 from core.views.guides import plain_lines, state_of
 from tui.commands.act_rows import act_answer, outcome_lines, plan_lines

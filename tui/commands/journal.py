@@ -6,13 +6,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from core.act.action import Verb
-from core.act.order import Order, OrderState
+from core import format as fmt
 from core.act.wanted import Wanted, order_object
 from core.errors import UsageWrong
 from core.ids import MachineName
+from core.model.action import Verb
+from core.model.order import Order, OrderState
 from core.text import shown
-from core.views import format as fmt
 from core.views.order_page import moment
 from core.views.orders import action_words
 from tui.commands.printing import print_json, print_lines

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from core.config import MachineConfig
 from core.errors import NotConfirmed
 from core.events import Event, RunChanged
+from core.format import plural
 from core.launch.checks import CheckedPlan
 from core.launch.launches import Launches
 from core.launch.spec import Spec
 from core.model.run import Run, RunState
 from core.text import shown
-from core.views.format import plural
 from core.views.runs import log_place
 from tui.commands.asking import answered
 from tui.commands.check_rows import check_rows, checks_json

@@ -6,9 +6,9 @@ from typing import Protocol
 from core.config import Config, MachineConfig
 from core.errors import UsageWrong
 from core.launch.checks import Check, Level
-from core.launch.job import Worker
 from core.launch.plan import RunPlan
 from core.launch.preflight.choose import choose, look
+from core.model.job import Worker
 from core.text import shown
 from tui.commands.answers import is_reached
 from tui.commands.check_rows import check_rows, checks_json

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from core.errors import NotConfirmed
+from core.format import plural
 from core.ids import MachineName
 from core.launch.fetch import OwnUv
-from core.launch.job import Worker
 from core.launch.plan import RunPlan
 from core.launch.preparing import Item, Prepared, Preparing, items
+from core.model.job import Worker
 from core.text import shown
-from core.views.format import plural
 from tui.commands.answers import is_reached
 from tui.commands.asking import answered
 from tui.commands.looking import Looker

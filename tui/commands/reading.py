@@ -8,7 +8,7 @@ from core.ctl.decode import parse_object
 from core.ctl.versions import Feature
 from core.errors import AnswerMalformed, NobodyReached, NotThere, TargetUnclear
 from core.model.task import Task
-from core.targets import find_task
+from core.task_targets import find_task
 from core.text import shown
 from tui.commands.answers import Json, is_reached
 from tui.commands.looking import Looker

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from core.format import sane
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
-from core.views.format import sane
 from core.views.order_page import moment
 from core.views.run_page import why_command
 from core.views.runs import log_place

@@ -4,11 +4,11 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
+from core import format as fmt
 from core.ctl.decode import as_number
 from core.events import ContentRevealed
 from core.ids import SampleKey
 from core.text import shown, shown_lines
-from core.views import format as fmt
 from tui.commands.answers import Json
 from tui.commands.looking import Looker
 from tui.commands.printing import aligned, print_json, print_lines

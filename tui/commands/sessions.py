@@ -5,8 +5,8 @@ import sys
 from core.errors import NotConfirmed, UsageWrong
 from core.launch import sessions as of
 from core.launch.engines.sessions import end_means
-from core.launch.job import Worker
 from core.launch.sessions import Found
+from core.model.job import Worker
 from core.model.machine import LinkState
 from core.text import shown
 from core.views.order_page import moment

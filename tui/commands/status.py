@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
+from core import format as fmt
 from core.fleet import Fleet
 from core.model.machine import InspectFound, Machine, ToolState
 from core.text import shown
-from core.views import format as fmt
 from core.views.machines import machines_table
 from core.views.processes import processes_table
 from core.views.tasks import tasks_table

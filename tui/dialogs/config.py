@@ -9,17 +9,17 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from core.act.action import Action, Change, Verb
 from core.act.expand import Place
 from core.ctl import routes
 from core.ctl.answers import good_body
 from core.ctl.knobs import config_view
 from core.errors import EvalroomError
+from core.format import plural, said
 from core.ids import TaskKey, process_of
+from core.model.action import Action, Change, Verb
 from core.ports import Room
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone
-from core.views.format import plural, said
 from core.views.knobs import Knob, knobs_of, parsed_value
 from core.views.plan_lines import value_word
 from tui.dialogs.sheet import SheetDialog

@@ -8,13 +8,13 @@ from typing import cast
 from textual import on
 
 from core.act import expand
-from core.act.order import Order
 from core.act.wanted import Wanted, joined, order_object
 from core.errors import StorageError
 from core.fleet import Fleet
+from core.format import plural
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
+from core.model.order import Order
 from core.text import shown
-from core.views.format import plural
 from core.views.order_page import order_page
 from core.views.orders import orders_table
 from tui.asked_file import AskedFile

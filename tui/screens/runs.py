@@ -6,13 +6,13 @@ from typing import cast
 
 from textual import on
 
+from core import format as fmt
 from core.act import expand
 from core.errors import EvalroomError
 from core.fleet import Fleet
 from core.launch.launching import Output
 from core.model.run import Run
 from core.text import Shown, shown, shown_lines
-from core.views import format as fmt
 from core.views.cells import Span, TextLine, Tone
 from core.views.run_page import (
     inspect_command,

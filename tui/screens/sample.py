@@ -7,6 +7,7 @@ screen is left.
 from collections.abc import Iterable
 from typing import cast
 
+from core import format as fmt
 from core.ctl.following import Following
 from core.ctl.reads import follow_events, read_messages, read_sample, read_store
 from core.ctl.steering import can_be_steered, steering_line, steering_words
@@ -18,7 +19,6 @@ from core.model.detail import Messages, SampleDetail, Store
 from core.model.process import Process
 from core.model.sample import SampleStatus
 from core.text import Shown, shown
-from core.views import format as fmt
 from core.views.cells import Span, TextLine
 from core.views.sample_page import sample_page
 from tui.bindings import bindings

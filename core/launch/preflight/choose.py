@@ -11,7 +11,6 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.checks import Check, CheckedPlan, Level
 from core.launch.gpus import lock_name
-from core.launch.job import Worker
 from core.launch.launching import Tell
 from core.launch.plan import RunPlan
 from core.launch.preflight.case import Case
@@ -21,6 +20,7 @@ from core.launch.preflight.judge import judge, judge_machine
 from core.launch.preflight.request import request
 from core.launch.preflight.words import stop
 from core.launch.warn import warnings_of
+from core.model.job import Worker
 from core.model.machine import LinkState
 
 DEADLINE = 120.0

@@ -6,10 +6,10 @@ from typing import Any
 
 from core.config import MachineConfig
 from core.launch.engines.registry import engine_named, needed_programs
-from core.launch.job import Job
 from core.launch.plan import RUNS, UV, RunPlan
 from core.launch.preflight import needs
 from core.launch.warn import bare
+from core.model.job import Job
 from core.model.machine import MachineFacts, ToolState
 
 TASK_SECONDS = 30.0

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.act.action import Action
 from core.ids import Address, Target
+from core.model.action import Action
 
 Value = str | int | float | bool | None
 Basis = Mapping[str, Value]
