@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from core.advance import advance
-from core.config import WatchConfig
+from core.config.model import WatchConfig
 from core.desk_findings import recording_stopped, storage_failed, storage_works
 from core.errors import StorageError
 from core.events import (

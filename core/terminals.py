@@ -7,7 +7,7 @@ there: a run's own display, Inspect's client for steering a sample.
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.quoting import command_line, quoted
 
 KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")

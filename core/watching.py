@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.config import WatchConfig
+from core.config.model import WatchConfig
 from core.events import Event, LogRead, LogUnreadable
 from core.fleet import Fleet
 from core.frames import Frame

@@ -8,7 +8,7 @@ from typing import Any
 
 import asyncssh
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ports import Ask
 from ssh.asyncssh_auth import KeysFound, Login, Secrets, agent_path, load_keys

@@ -13,7 +13,7 @@ from importlib import resources
 from itertools import count
 from typing import Any
 
-from core.config import WatchConfig
+from core.config.model import WatchConfig
 from core.ctl.decode import as_number
 from core.errors import (
     BrokenFrame,

@@ -9,7 +9,7 @@ from typing import Any, cast
 import asyncssh
 from asyncssh.config import SSHClientConfig
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import LinkRefused
 from core.text import shown
 

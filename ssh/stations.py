@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from core.config import MachineConfig, WatchConfig
+from core.config.model import MachineConfig, WatchConfig
 from core.errors import StorageError
 from core.ports import Ask, Station
 from core.text import shown

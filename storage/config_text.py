@@ -5,7 +5,7 @@ from typing import Any
 
 import tomli_w
 
-from core.config import Config, MachineConfig
+from core.config.model import Config, MachineConfig
 
 _HOUR = 3_600.0
 

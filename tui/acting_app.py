@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, cast
 
-from core.config import ScreenConfig
+from core.config.model import ScreenConfig
 from core.views.cells import Span
 from tui.places import GUIDES
 from tui.terminal_app import TerminalApp

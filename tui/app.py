@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.worker import Worker, WorkerState
 
-from core.config import ScreenConfig
+from core.config.model import ScreenConfig
 from core.fleet import Fleet
 from core.ports import Room
 from core.text import Shown

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.config import AttachWay, MachineConfig
+from core.config.model import AttachWay, MachineConfig
 from core.errors import UsageWrong
 from core.ids import MachineName
 from core.launch.engines.sessions import switch_words

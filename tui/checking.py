@@ -8,7 +8,7 @@ from core.errors import UsageWrong
 from tui.arguments import Words
 
 if TYPE_CHECKING:
-    from core.config import Config
+    from core.config.model import Config
 
 
 async def check_machine(config: "Config", words: Words) -> int:

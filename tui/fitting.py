@@ -7,7 +7,7 @@ from storage.view_state import ViewState
 from tui.making import guiding_of
 
 if TYPE_CHECKING:
-    from core.config import Config
+    from core.config.model import Config
     from core.desk import Desk
     from core.launch.launches import Launches
     from storage.paths import Paths

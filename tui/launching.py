@@ -8,7 +8,7 @@ from core.errors import NotConfirmed
 from tui.arguments import Words
 
 if TYPE_CHECKING:
-    from core.config import Config
+    from core.config.model import Config
     from core.desk import Desk
     from core.launch.launches import Launches
 

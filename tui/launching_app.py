@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from core.config import ScreenConfig
+from core.config.model import ScreenConfig
 from core.quoting import plain_word
 from core.text import shown
 from tui.acting_app import ActingApp

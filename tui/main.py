@@ -32,7 +32,7 @@ from tui.making import (
 from tui.quiet import begin
 
 if TYPE_CHECKING:
-    from core.config import Config
+    from core.config.model import Config
     from core.desk import Desk
     from tui.app import RoomApp
     from tui.commands.demo import Demo
@@ -100,7 +100,7 @@ def _need_a_terminal() -> None:
 
 
 def _read_config(words: Words) -> "Config":
-    from core.config_file import default_config, read_config  # noqa: PLC0415
+    from core.config.file import default_config, read_config  # noqa: PLC0415
     from storage.paths import refuse_if_others_write  # noqa: PLC0415
     from tui.keys import KEYS_BY_NAME  # noqa: PLC0415
 
@@ -291,7 +291,7 @@ async def _demo_headless(words: Words) -> int:
 
 
 def _demo_config(demo: "Demo", words: Words) -> "Config":
-    from core.config import Config  # noqa: PLC0415
+    from core.config.model import Config  # noqa: PLC0415
 
     return Config(machines=(demo.machine(),), read_only=words.read_only)
 

@@ -15,7 +15,7 @@ from tui.arguments import Words
 if TYPE_CHECKING:
     from core.act.acting import Acting
     from core.act.hands import OrderBook
-    from core.config import Config, MachineConfig
+    from core.config.model import Config, MachineConfig
     from core.desk import Desk
     from core.events import Event, MachineNamed
     from core.guide.book import GuideBook

@@ -12,7 +12,7 @@ from tui.commands.launch import Surroundings
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from core.config import Config, MachineConfig
+    from core.config.model import Config, MachineConfig
     from core.desk import Desk
     from core.launch.bringing import Brought
     from core.launch.checks import CheckedPlan

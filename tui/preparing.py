@@ -9,7 +9,7 @@ from core.errors import NotConfirmed, UsageWrong
 from tui.arguments import Words
 
 if TYPE_CHECKING:
-    from core.config import Config
+    from core.config.model import Config
     from core.launch.plan import RunPlan
 
 

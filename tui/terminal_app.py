@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.segment import Segment, Segments
 from textual.filter import LineFilter, Monochrome, NoColor
 
-from core.config import ScreenConfig
+from core.config.model import ScreenConfig
 from core.text import Shown, shown
 from tui.filters import Ascii, Harmless, to_ascii
 from tui.terminal import (

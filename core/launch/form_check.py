@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, cast
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import SpecWrong
 from core.fleet import Fleet
 from core.ids import MachineName

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import JobFailed, NotConfirmed
 from core.ids import MachineName
 from core.launch import launcher

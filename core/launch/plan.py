@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import SpecWrong
 from core.ids import MachineName
 from core.launch import flags

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
-from core.config_rules import NoSuchKey, NotAllowed, Rule
+from core.config.rules import NoSuchKey, NotAllowed, Rule
 from core.launch.secrecy import secrets_within
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TextIO, cast
 
-from core.config_lines import KeyPath, line_of, lines_of
-from core.config_rules import NoSuchKey, NotAllowed, Rule, name
+from core.config.rules import NoSuchKey, NotAllowed, Rule, name
+from core.config.toml_errors import NO_TOML, said_of
+from core.config.toml_lines import KeyPath, line_of, lines_of
 from core.errors import OnErrorMissing, SpecWrong
 from core.launch import spec_rules as rules
 from core.launch import table_rules as tables
@@ -18,7 +19,6 @@ from core.launch.engines.registry import ENGINES, USUAL, with_terminal
 from core.launch.rule_parts import list_of, one_or_many
 from core.launch.spec import BUILT_IN, BUILT_IN_ARGS, Spec
 from core.text import shown
-from core.toml_errors import NO_TOML, said_of
 
 SIZE_LIMIT = 1 << 20
 """The largest spec that is read, bytes."""

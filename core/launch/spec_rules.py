@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
-from core.config_rules import NoSuchKey, NotAllowed, Rule, flag, number, one_of, text, whole
+from core.config.rules import NoSuchKey, NotAllowed, Rule, flag, number, one_of, text, whole
 from core.launch.engines.registry import ENGINES
 from core.launch.rule_parts import is_text, list_of, table, text_without_nul, within
 from core.launch.secrecy import is_secret

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, cast
 
-from core.config_rules import NoSuchKey, NotAllowed
+from core.config.rules import NoSuchKey, NotAllowed
 from core.launch.eval_options import KINDS, OWN_KEYS, kind_of, option_name
 from core.launch.rule_parts import json_value, list_of, no_secret, table, within
 from core.launch.spec_rules import model

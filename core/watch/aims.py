@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from core.config import WatchConfig
+from core.config.model import WatchConfig
 from core.ctl import routes
 from core.fleet import Fleet
 from core.ids import ProcessKey, TaskKey

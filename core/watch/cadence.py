@@ -6,7 +6,7 @@ look waits at least 100 times as long as the last one took, the probe sees to.
 
 from collections.abc import Mapping
 
-from core.config import Cadence, Phase
+from core.config.model import Cadence, Phase
 from core.model.task import Task
 
 SPIN_UP = 30.0

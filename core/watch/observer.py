@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
-from core.config import WatchConfig
+from core.config.model import WatchConfig
 from core.ctl.decode import JsonObject, as_number, count, items, number, text
 from core.ctl.envelopes import sample_rows, score_metrics, task_rows
 from core.ctl.routes import AS_OF

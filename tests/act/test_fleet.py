@@ -12,7 +12,7 @@ from core.act.expand import with_model
 from core.act.plan import blast_radius, skipped
 from core.act.planner import Progress
 from core.act.targets import Aim, places_of
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.ids import MachineName, process_of
 from core.model.action import Action, Change, Verb
 from core.model.order import OrderState, Outcome

@@ -11,7 +11,7 @@ import json
 import time
 from pathlib import Path
 
-from core.config_file import read_config
+from core.config.file import read_config
 from core.desk import Desk
 from core.events import Event, MachineNamed, SamplesSeen
 from ssh.stations import station_for

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import MachineName
 from core.ports import Heard

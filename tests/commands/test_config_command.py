@@ -3,7 +3,7 @@ import tomllib
 
 import pytest
 
-from core.config_file import check_config
+from core.config.file import check_config
 from tests.support.commands import Home
 from tui.main import main
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.config import MachineConfig, WatchConfig
+from core.config.model import MachineConfig, WatchConfig
 from core.events import Event, MachineNamed, SamplesSeen, TasksSeen
 from core.fleet import Fleet
 from core.fold import fold

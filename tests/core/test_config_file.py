@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.config import CADENCES, MachineConfig
-from core.config_file import LOCAL, all_keys, check_config, default_config, read_config
-from core.config_lines import lines_of
+from core.config.file import LOCAL, all_keys, check_config, default_config, read_config
+from core.config.model import CADENCES, MachineConfig
+from core.config.toml_lines import lines_of
 from core.errors import ConfigWrong
 
 HERE = Path("/etc/evalroom/config.toml")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.config import WatchConfig
+from core.config.model import WatchConfig
 from core.desk import Desk
 from core.errors import NotThere, RequestFailed, StorageError
 from core.events import Event, TimePassed

@@ -2,7 +2,7 @@ import shlex
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import UsageWrong
 from core.ids import MachineName
 from core.terminals import terminal_words

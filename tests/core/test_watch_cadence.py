@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.config import CADENCES, WatchConfig
+from core.config.model import CADENCES, WatchConfig
 from core.fleet import Fleet
 from core.ids import TaskKey
 from core.model.process import ProcessState

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.config import WatchConfig
+from core.config.model import WatchConfig
 from core.events import (
     Event,
     LinkChanged,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.config_file import default_config
+from core.config.file import default_config
 from storage.paths import paths
 from tui.making import history_of
 

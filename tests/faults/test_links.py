@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import LinkLost, LinkRefused, RequestFailed, TooBusy
 from core.frames import Frame
 from core.ids import MachineName

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.config import Config, MachineConfig
+from core.config.model import Config, MachineConfig
 from core.errors import JobFailed, RequestFailed
 from core.fleet import Fleet
 from core.ids import MachineName

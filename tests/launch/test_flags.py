@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.launch.flags import Flags, eval_set, worst_case
 from core.launch.matrix import expand

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import SpecWrong
 from core.ids import MachineName
 from core.launch.form import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import JobFailed, RequestFailed
 from core.ids import MachineName
 from core.launch import launcher

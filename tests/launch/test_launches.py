@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import JobFailed
 from core.ids import MachineName
 from core.launch import launcher

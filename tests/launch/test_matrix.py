@@ -1,6 +1,6 @@
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import SpecWrong
 from core.ids import MachineName
 from core.launch.matrix import MOST_RUNS, expand

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.run import RunState
 from tests.support.launches import alive, launching

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import SpecWrong
 from core.ids import MachineName
 from core.launch.matrix import expand

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.launch.plan import RunPlan
 from core.launch.preparing import Prepared, Preparing, What, items

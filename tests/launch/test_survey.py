@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import JobFailed
 from core.fleet import Fleet
 from core.ids import MachineName

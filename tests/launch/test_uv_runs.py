@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import JobFailed
 from core.ids import MachineName
 from core.launch.bringing import Brought, bring

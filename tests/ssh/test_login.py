@@ -10,7 +10,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import NeedsYou
 from core.ids import MachineName
 from core.model.machine import LinkState

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import MachineName
 from tests.support.hearing import Hearing, hearing

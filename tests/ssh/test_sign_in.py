@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.machine import LinkState
 from core.ports import SignIn

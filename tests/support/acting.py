@@ -10,7 +10,7 @@ from core.act.acting import Acting
 from core.act.expand import Place
 from core.act.hands import OrderBook, Told
 from core.act.plan import Plan
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import ProcessKey, TaskKey
 from core.model.action import Action

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.events import RunChanged
 from core.model.run import Run, RunState
 from tests.support.rooms import FakeRoom, app_on

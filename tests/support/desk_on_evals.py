@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from core.config import CADENCES, Cadence, MachineConfig, WatchConfig
+from core.config.model import CADENCES, Cadence, MachineConfig, WatchConfig
 from core.desk import Desk
 from core.events import Event, MachineNamed
 from core.fleet import Fleet

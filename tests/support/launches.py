@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.config import Config, MachineConfig
+from core.config.model import Config, MachineConfig
 from core.desk import Desk
 from core.ids import MachineName, ProcessKey
 from core.launch.bringing import Brought

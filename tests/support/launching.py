@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import EvalroomError
 from core.events import RunChanged
 from core.ids import MachineName

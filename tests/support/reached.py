@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.config import MachineConfig, WatchConfig
+from core.config.model import MachineConfig, WatchConfig
 from core.ids import MachineName
 from core.ports import Ask, Station
 from ssh.stations import station_for

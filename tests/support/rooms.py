@@ -17,7 +17,7 @@ from typing import Any
 from textual.app import App
 from textual.pilot import Pilot
 
-from core.config import ScreenConfig
+from core.config.model import ScreenConfig
 from core.errors import RequestFailed
 from core.events import Event, SamplesSeen
 from core.fleet import Fleet

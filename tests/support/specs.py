@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.launch.matrix import expand
 from core.launch.plan import RunPlan, make_plan, run_id

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.config import AttachWay, MachineConfig
+from core.config.model import AttachWay, MachineConfig
 from core.ids import MachineName
 from core.launch.engines.tmux_sessions import attach_words
 from tests.support.attaching_room import RUN, BeatingRoom

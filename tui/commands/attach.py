@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Never
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import UsageWrong
 from core.launch.launches import Launches
 from core.quoting import plain_word

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from core.config import Config
-from core.config_file import check_config, default_config, text_of
+from core.config.file import check_config, default_config, text_of
+from core.config.model import Config
 from core.errors import ConfigWrong
 from core.format import plural
 from core.text import shown

@@ -18,7 +18,7 @@ from importlib import resources
 from pathlib import Path
 
 from core import format as fmt
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import EvalroomError, StorageError
 from core.fleet import Fleet
 from core.ids import MachineName

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from core.config import Config, MachineConfig
+from core.config.model import Config, MachineConfig
 from core.launch.flags import on_error_words
 from core.launch.matrix import Launch, expand
 from core.launch.plan import FILE_MODE, RunPlan, make_plan, run_id

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import NotConfirmed
 from core.events import Event, RunChanged
 from core.format import plural

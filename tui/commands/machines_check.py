@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from core.config import Config, MachineConfig
+from core.config.model import Config, MachineConfig
 from core.errors import UsageWrong
 from core.launch.checks import Check, Level
 from core.launch.plan import RunPlan

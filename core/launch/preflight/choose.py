@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import RequestFailed
 from core.fleet import Fleet
 from core.ids import MachineName

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.launch.engines.registry import engine_named, needed_programs
 from core.launch.plan import RUNS, UV, RunPlan
 from core.launch.preflight import needs

@@ -1,4 +1,4 @@
-"""The config file: TOML to `core.config.Config`, or what is wrong with it and on which line."""
+"""The config file: TOML to `core.config.model.Config`, or what is wrong with it and on which line."""
 
 import difflib
 import tomllib
@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from core import config_keys
-from core import config_rules as rules
-from core.config import Config, MachineConfig, ScreenConfig, StorageConfig, WatchConfig
-from core.config_lines import KeyPath, line_of, lines_of
+from core.config import rules as rules
+from core.config.model import Config, MachineConfig, ScreenConfig, StorageConfig, WatchConfig
+from core.config.toml_errors import NO_TOML, said_of
+from core.config.toml_lines import KeyPath, line_of, lines_of
 from core.errors import ConfigWrong
 from core.ids import MachineName
 from core.text import shown
-from core.toml_errors import NO_TOML, said_of
 
 SIZE_LIMIT = 1 << 20
 """The largest config that is read, bytes."""
@@ -170,7 +169,7 @@ class _Reading:
         for action in keys:
             if actions is not None and action not in actions:
                 self._unknown(("keys", action), tuple(actions))
-        for action, other in config_keys.shared(keys, actions or {}):
+        for action, other in keys.shared(keys, actions or {}):
             what = f'"{shown(action)}" takes a key of "{shown(other)}"'
             self._problem(("keys", action), what, f'give it another, or "{shown(other)}" too')
         return keys

@@ -1,4 +1,4 @@
-"""The config as frozen values. `core.config_file` reads it from TOML and says what is wrong."""
+"""The config as frozen values. `core.config.file` reads it from TOML and says what is wrong."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
-from core.config import CADENCES, Cadence, Phase
-from core.config_keys import canonical
+from core.config.keys import canonical
+from core.config.model import CADENCES, Cadence, Phase
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,62}")
 _WORD_PATTERN = re.compile(r"[!-,./-~][!-~]{0,254}")

@@ -1,0 +1,1 @@
+"""The config: its values, its file, and what each key may hold."""
