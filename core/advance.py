@@ -2,7 +2,7 @@
 
 from core.events import Event
 from core.fleet import Fleet
-from core.fold import fold
+from core.fold.fold import fold
 from core.judge.book import with_findings
 from core.judge.verdicts import judge
 

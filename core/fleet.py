@@ -1,4 +1,4 @@
-"""The fleet: all that is known now. Only `core.fold.fold` makes the next one."""
+"""The fleet: all that is known now. Only `core.fold.fold.fold` makes the next one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

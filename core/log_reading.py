@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.errors import RequestFailed
 from core.events import Event, LogRead, LogUnreadable
 from core.fleet import Fleet
-from core.fold_machines import ALIVE
+from core.fold.machines import ALIVE
 from core.ids import MachineName, TaskKey
 from core.model.process import ProcessState
 from core.ports import Reply, Station

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.fleet import Fleet
-from core.fold_machines import ALIVE
+from core.fold.machines import ALIVE
 from core.ids import TaskKey
 from core.model.machine import Machine
 from core.model.process import Process, ProcessState

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from core import format as fmt
 from core.fleet import Fleet
-from core.fold_machines import ALIVE
+from core.fold.machines import ALIVE
 from core.format import UNKNOWN, said
 from core.ids import MachineName, ProcessKey
 from core.model.machine import Machine

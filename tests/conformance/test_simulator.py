@@ -14,7 +14,7 @@ import pytest
 from core.config.model import MachineConfig, WatchConfig
 from core.events import Event, MachineNamed, SamplesSeen, TasksSeen
 from core.fleet import Fleet
-from core.fold import fold
+from core.fold.fold import fold
 from core.frames import Frame
 from core.ids import MachineName
 from core.ports import Heard, Reply, Station

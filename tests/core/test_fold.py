@@ -14,9 +14,9 @@ from core.events import (
     TimePassed,
 )
 from core.fleet import Fleet
-from core.fold import fold
-from core.fold_samples import FINISHED_LIMIT
-from core.fold_tasks import TRAIL_LIMIT
+from core.fold.fold import fold
+from core.fold.samples import FINISHED_LIMIT
+from core.fold.tasks import TRAIL_LIMIT
 from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts

@@ -25,7 +25,7 @@ from core.events import (
     TasksSeen,
 )
 from core.fleet import Fleet
-from core.fold import fold
+from core.fold.fold import fold
 from core.frames import Frame, encode
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import LinkState

@@ -9,7 +9,7 @@ from core.act.wanted import Wanted
 from core.errors import RequestFailed
 from core.events import Event
 from core.fleet import Fleet
-from core.fold import fold
+from core.fold.fold import fold
 from core.ids import ProcessKey, TaskKey
 from core.model.order import OrderState, Outcome
 from core.ports import Reply

@@ -17,7 +17,7 @@ from core.events import (
     TasksSeen,
 )
 from core.fleet import Fleet
-from core.fold import fold
+from core.fold.fold import fold
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.machine import Gpu, GpuProcess, LinkState, MachineFacts, Memory, ToolState
 from core.model.process import ProcessState

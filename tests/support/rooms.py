@@ -21,7 +21,7 @@ from core.config.model import ScreenConfig
 from core.errors import RequestFailed
 from core.events import Event, SamplesSeen
 from core.fleet import Fleet
-from core.fold import fold
+from core.fold.fold import fold
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
 from core.model.machine import LinkState

@@ -6,7 +6,7 @@ from typing import Any
 
 from core.events import RunChanged
 from core.fleet import Fleet
-from core.fold import fold
+from core.fold.fold import fold
 from core.ids import MachineName
 from core.launch.spec_text import spec_table
 from core.model.run import Run, RunLog, RunState

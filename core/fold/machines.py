@@ -2,7 +2,7 @@
 
 from core.events import LinkChanged, LinkHeard, MachineNamed
 from core.fleet import Fleet
-from core.frozen import replace
+from core.fold.immutable import replace
 from core.model.machine import Link, LinkState, Machine
 
 ALIVE = frozenset({LinkState.UP, LinkState.LAGGING})

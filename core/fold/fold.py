@@ -31,13 +31,13 @@ from core.events import (
     TimePassed,
 )
 from core.fleet import Fleet
-from core.fold_machines import change_link, hear_link, name_machine
-from core.fold_orders import end_order, give_order
-from core.fold_processes import end_process, forget, see_process, see_tasks, with_rows
-from core.fold_runs import change_run
-from core.fold_samples import see_samples
-from core.fold_tasks import prove, stay_unread
-from core.frozen import replace, with_item, with_items
+from core.fold.immutable import replace, with_item, with_items
+from core.fold.machines import change_link, hear_link, name_machine
+from core.fold.orders import end_order, give_order
+from core.fold.processes import end_process, forget, see_process, see_tasks, with_rows
+from core.fold.runs import change_run
+from core.fold.samples import see_samples
+from core.fold.tasks import prove, stay_unread
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
 from core.model.process import Process, ProcessState

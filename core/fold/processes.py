@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 from core.events import ProcessGone, ProcessSeen, TasksSeen
 from core.fleet import Fleet
-from core.fold_tasks import see_row, settled
-from core.frozen import replace, thawed, with_item, with_items, without
+from core.fold.immutable import replace, thawed, with_item, with_items, without
+from core.fold.tasks import see_row, settled
 from core.ids import ProcessKey, TaskKey
 from core.model.process import Process, ProcessState
 from core.model.task import TaskRow

@@ -1,7 +1,7 @@
 """How tasks come, progress and end. Only a log's header proves how one ended."""
 
 from core.events import LogRead, LogUnreadable, TasksSeen
-from core.frozen import replace
+from core.fold.immutable import replace
 from core.ids import TaskKey
 from core.model.task import ProgressPoint, Task, TaskRow, TaskState
 

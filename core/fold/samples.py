@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from types import MappingProxyType
 
 from core.events import SamplesSeen
-from core.frozen import replace
+from core.fold.immutable import replace
 from core.model.sample import Sample, SampleId, SampleStatus
 from core.model.task import Task
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from core.events import RunChanged
 from core.fleet import Fleet
-from core.frozen import with_item, without
+from core.fold.immutable import with_item, without
 
 RUNS_KEPT = 1_000
 """Most runs in the fleet; all of them are in the history."""
