@@ -1,6 +1,6 @@
 """Events: facts, past tense, frozen. The only thing that changes the fleet.
 
-Every event has `at`, Unix seconds at the desk. Exactly one codec case (core.replay) and one
+Every event has `at`, Unix seconds at the desk. Exactly one codec case (core.desk.replay) and one
 fold case exist for each; a test holds that.
 """
 

@@ -8,7 +8,7 @@ from tui.making import guiding_of
 
 if TYPE_CHECKING:
     from core.config.model import Config
-    from core.desk import Desk
+    from core.desk.desk import Desk
     from core.launch.launches import Launches
     from storage.paths import Paths
     from tui.app import RoomApp

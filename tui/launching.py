@@ -9,7 +9,7 @@ from tui.arguments import Words
 
 if TYPE_CHECKING:
     from core.config.model import Config
-    from core.desk import Desk
+    from core.desk.desk import Desk
     from core.launch.launches import Launches
 
 

@@ -33,7 +33,7 @@ from tui.quiet import begin
 
 if TYPE_CHECKING:
     from core.config.model import Config
-    from core.desk import Desk
+    from core.desk.desk import Desk
     from tui.app import RoomApp
     from tui.commands.demo import Demo
 
@@ -378,7 +378,7 @@ def _trust_the_terminal() -> None:
 
 async def _replay(words: Words) -> int:
     """Play a recording in the room."""
-    from core.replay import ReplayDesk, read_recording  # noqa: PLC0415
+    from core.desk.replay import ReplayDesk, read_recording  # noqa: PLC0415
     from tui.app import RoomApp  # noqa: PLC0415
 
     _trust_the_terminal()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from core.act.acting import Acting
     from core.act.hands import OrderBook
     from core.config.model import Config, MachineConfig
-    from core.desk import Desk
+    from core.desk.desk import Desk
     from core.events import Event, MachineNamed
     from core.guide.book import GuideBook
     from core.guide.guiding import Guiding
@@ -46,8 +46,8 @@ def desk_of(
     ask: "Ask | None" = None,
 ) -> "Generator[Desk, None, None]":
     """A desk over the config's machines; it does nothing until it runs."""
-    from core.desk import Desk  # noqa: PLC0415
-    from core.recorder import Recorder  # noqa: PLC0415
+    from core.desk.desk import Desk  # noqa: PLC0415
+    from core.desk.recorder import Recorder  # noqa: PLC0415
     from ssh.stations import station_for  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from core.config.model import Config, MachineConfig
-    from core.desk import Desk
+    from core.desk.desk import Desk
     from core.launch.bringing import Brought
     from core.launch.checks import CheckedPlan
     from core.launch.launches import Launches

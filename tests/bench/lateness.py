@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from core.config.file import read_config
-from core.desk import Desk
+from core.desk.desk import Desk
 from core.events import Event, MachineNamed, SamplesSeen
 from ssh.stations import station_for
 from tests.bench.rows import percentile

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.advance import advance
 from core.ctl.envelopes import sample_rows, task_rows
+from core.desk.step import advance
 from core.events import (
     Event,
     LinkChanged,

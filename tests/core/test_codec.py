@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
+from core.desk.replay import read_recording, write_recording
 from core.errors import StorageError
 from core.event_codec import EVENTS, event_of, line_of
 from core.events import Event
-from core.replay import read_recording, write_recording
 from tests.support.events import BY_KIND, KINDS
 from tests.support.fleets import H1, link, named
 

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from core.config.model import WatchConfig
-from core.desk import Desk
+from core.desk.desk import Desk
+from core.desk.observers import Watching
+from core.desk.recorder import Recorder
+from core.desk.replay import read_recording
 from core.errors import NotThere, RequestFailed, StorageError
 from core.events import Event, TimePassed
 from core.fleet import Fleet
@@ -18,9 +21,6 @@ from core.ids import MachineName, TaskKey
 from core.model.machine import LinkState
 from core.model.task import ProgressPoint, TaskState
 from core.ports import Heard, Keeping, Room, SignIn
-from core.recorder import Recorder
-from core.replay import read_recording
-from core.watching import Watching
 from tests.support.fleets import (
     H1,
     H2,
@@ -225,7 +225,7 @@ async def test_the_focused_task_reaches_the_probe_and_the_former_ones_too() -> N
 
 
 async def test_a_chatty_machine_is_steered_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.desk.STEER_CALMLY", 0.5)
+    monkeypatch.setattr("core.desk.desk.STEER_CALMLY", 0.5)
     station = FakeStation(H1, up(H1))
     async with running(desk_of(station)):
         began = asyncio.get_running_loop().time()

@@ -1,6 +1,6 @@
 from itertools import pairwise
 
-from core.advance import advance
+from core.desk.step import advance
 from core.events import Dismissed, Event, LogUnreadable, TimePassed
 from core.fleet import Fleet
 from core.judge.book import FINDINGS_LIMIT, with_findings

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
+from core.desk.event_writer import Keeper
 from core.events import Event, LinkHeard
 from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
-from core.keeping import Keeper
 from core.model.task import ProgressPoint
 
 

@@ -8,12 +8,12 @@ from types import MappingProxyType
 from hypothesis import given, settings
 
 from core.act.wanted import Wanted, joined, order_object
+from core.desk.replay import read_recording, write_recording
 from core.event_codec import event_of, line_of
 from core.events import OrderEnded, OrderGiven
 from core.ids import MachineName, SampleKey
 from core.model.action import Action, Change, Verb
 from core.model.order import Order, OrderState
-from core.replay import read_recording, write_recording
 from tests.support.events import orders
 from tests.support.fleets import fleet_after, link, named
 from tests.support.orders import PAUSED, order

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from core.advance import advance
+from core.desk.recorder import Recorder
+from core.desk.replay import ReplayDesk, read_recording, write_recording
+from core.desk.step import advance
 from core.errors import StorageError, Unsupported
 from core.events import Dismissed, Event
 from core.fleet import Fleet
 from core.ports import Room
-from core.recorder import Recorder
-from core.replay import ReplayDesk, read_recording, write_recording
 from tests.support.clocks import SetClock
 from tests.support.fleets import (
     H1,

@@ -8,7 +8,7 @@ from unicodedata import category
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.advance import advance
+from core.desk.step import advance
 from core.events import Event
 from core.fleet import Fleet
 from core.ids import SampleKey

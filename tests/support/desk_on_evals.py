@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from core.config.model import CADENCES, Cadence, MachineConfig, WatchConfig
-from core.desk import Desk
+from core.desk.desk import Desk
 from core.events import Event, MachineNamed
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey

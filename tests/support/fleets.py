@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from core.advance import advance
+from core.desk.step import advance
 from core.events import (
     Event,
     LinkChanged,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.config.model import Config, MachineConfig
-from core.desk import Desk
+from core.desk.desk import Desk
 from core.ids import MachineName, ProcessKey
 from core.launch.bringing import Brought
 from core.launch.checks import CheckedPlan

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from core.desk.observers import Watching
 from core.errors import RequestFailed
 from core.events import Event, LogRead, LogUnreadable
 from core.fleet import Fleet
@@ -12,7 +13,6 @@ from core.fold.machines import ALIVE
 from core.ids import MachineName, TaskKey
 from core.model.process import ProcessState
 from core.ports import Reply, Station
-from core.watching import Watching
 
 DEADLINE = 60.0
 """Seconds that one reading may take."""

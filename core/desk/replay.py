@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from core.advance import advance
+from core.desk.recorder import Recorder as Recorder  # noqa: PLC0414 - both halves in one place
+from core.desk.step import advance
+from core.desk.throttle import Showing
 from core.errors import StorageError, Unsupported
 from core.event_codec import event_of, line_of
 from core.events import Event
@@ -13,8 +15,6 @@ from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.task import ProgressPoint
 from core.ports import Clock, Reply, Show, SignIn
-from core.recorder import Recorder as Recorder  # noqa: PLC0414 - both halves in one place
-from core.showing import Showing
 
 _CHUNK = 500
 

@@ -5,9 +5,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from core.advance import advance
 from core.config.model import WatchConfig
-from core.desk_findings import recording_stopped, storage_failed, storage_works
+from core.desk.event_writer import Keeper
+from core.desk.health import recording_stopped, storage_failed, storage_works
+from core.desk.log_reader import LogReader
+from core.desk.observers import Watching
+from core.desk.readiness import has_ended, looked_at, turns
+from core.desk.requests import Reaching
+from core.desk.step import advance
+from core.desk.throttle import Showing
 from core.errors import StorageError
 from core.events import (
     Event,
@@ -28,15 +34,9 @@ from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.judge.book import with_findings
-from core.keeping import Keeper
-from core.log_reading import LogReader
-from core.looking import has_ended, looked_at, turns
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
 from core.ports import Clock, Heard, Keeping, Show, Station
-from core.reaching import Reaching
-from core.showing import Showing
-from core.watching import Watching
 
 MINUTE = 60.0
 STEER_EVERY = 0.5
