@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from core.act.wanted import Wanted, action_object
+from core.act.order_query import Wanted, action_object
 from core.ids import Address, MachineName, ProcessKey
 from core.model.action import Action
 from core.model.order import Basis, Instance, Order, OrderState

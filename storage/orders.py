@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from core.act.wanted import Wanted
+from core.act.order_query import Wanted
 from core.model.order import Instance, Order, Outcome
 from storage.about import column_text
 from storage.database import Database
@@ -27,7 +27,7 @@ IsAlive = Callable[[Instance, Instance], bool | None]
 
 
 class OrderJournal:
-    """`core.act.hands.OrderBook` over the database, and the runs that make a process ours.
+    """`core.act.executor.OrderBook` over the database, and the runs that make a process ours.
 
     Args:
         database: An open one, or one that opens at its first use.

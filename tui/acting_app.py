@@ -9,8 +9,8 @@ from tui.places import GUIDES
 from tui.terminal_app import TerminalApp
 
 if TYPE_CHECKING:
-    from core.act.acting import Acting
-    from core.guide.guiding import Guiding
+    from core.act.service import Acting
+    from core.guide.runner import Guiding
     from tui.app import RoomApp
     from tui.guides import GuideLevers
     from tui.levers import Levers

@@ -13,7 +13,7 @@ from core.config.model import ScreenConfig
 from core.fleet import Fleet
 from core.ports import Room
 from core.text import Shown
-from core.views.ages import only_older
+from core.views.changes import only_older
 from core.views.totals import title
 from tui.acts import Acts
 from tui.bindings import bindings
@@ -32,7 +32,7 @@ from tui.terminal import (
 from tui.theme import SIXTEEN, THEMES, theme_for
 
 if TYPE_CHECKING:
-    from core.act.acting import Acting
+    from core.act.service import Acting
 
 _EASE = 20.0
 """A drawing that took long is followed by a pause of this many times its length..."""

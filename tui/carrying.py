@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from core.act.hands import Told
+from core.act.executor import Told
 from core.act.plan import Plan, Step
 from core.model.order import Order
 from core.text import Shown

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.ctl import commands
+from core.ctl import cli_commands
 from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey, TaskKey
 from core.text import Shown, shown
@@ -33,10 +33,10 @@ def copy_text(fleet: Fleet, place: Place) -> Copied | None:
             return Copied(shown(task.row.log_location, _LONGEST), "log location")
         case SampleKey():
             process = fleet.processes.get(place.task.process)
-            return Copied(shown(commands.sample_show(process, place), _LONGEST), "command")
+            return Copied(shown(cli_commands.sample_show(process, place), _LONGEST), "command")
         case ProcessKey():
             process = fleet.processes.get(place)
-            return Copied(shown(commands.task_list(process), _LONGEST), "command")
+            return Copied(shown(cli_commands.task_list(process), _LONGEST), "command")
         case None | JournalOfOrders() | ListOfGuides() | ListOfRuns():
             return None
         case _:

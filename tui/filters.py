@@ -12,7 +12,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from core.views.signs import SIGNS
+from core.views.glyphs import SIGNS
 
 
 class Harmless(LineFilter):

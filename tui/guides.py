@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.act.expand import Place, live_processes, models_of
 from core.act.plan import Plan
 from core.act.planner import Progress
+from core.act.target_expansion import Place, live_processes, models_of
 from core.errors import EvalroomError
 from core.fleet import Fleet
 from core.guide.guide import Guide
-from core.guide.guiding import Guiding
-from core.guide.wishing import title_of
+from core.guide.runner import Guiding
+from core.guide.step_actions import title_of
 from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
 from core.text import Shown, shown
 from tui.dialogs.choose import Choice, Choose

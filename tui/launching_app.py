@@ -11,7 +11,7 @@ from tui.acting_app import ActingApp
 from tui.places import RUNS
 
 if TYPE_CHECKING:
-    from core.act.acting import Acting
+    from core.act.service import Acting
     from core.launch.launching import Launching
     from core.launch.secret_store import SecretStore
     from core.model.run import Run

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from core.act.acting import Acting
-from core.act.expand import Place
 from core.act.plan import Plan
 from core.act.planner import Progress
-from core.act.undoing import undo_wishes
+from core.act.service import Acting
+from core.act.target_expansion import Place
+from core.act.undo_plan import undo_wishes
 from core.errors import EvalroomError
 from core.fleet import Fleet
 from core.format import said

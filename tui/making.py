@@ -13,13 +13,13 @@ from core.text import shown
 from tui.arguments import Words
 
 if TYPE_CHECKING:
-    from core.act.acting import Acting
-    from core.act.hands import OrderBook
+    from core.act.executor import OrderBook
+    from core.act.service import Acting
     from core.config.model import Config, MachineConfig
     from core.desk.desk import Desk
     from core.events import Event, MachineNamed
-    from core.guide.book import GuideBook
-    from core.guide.guiding import Guiding
+    from core.guide.guide_store import GuideBook
+    from core.guide.runner import Guiding
     from core.launch.launches import Launches
     from core.launch.run_book import RunBook
     from core.ports import Ask, Keeping
@@ -205,7 +205,7 @@ async def keep_at_once(config: "Config", event: "Event") -> None:
 
 def acting_of(desk: "Desk", history: History) -> "Acting":
     """Return the operator's hands over a desk."""
-    from core.act.acting import Acting  # noqa: PLC0415
+    from core.act.service import Acting  # noqa: PLC0415
     from storage.instance import this_instance  # noqa: PLC0415
 
     return Acting(
@@ -221,7 +221,7 @@ def guiding_of(
     desk: "Desk", acting: "Acting", history: History, *, dry_run: bool = False
 ) -> "Guiding":
     """Return the guides over a desk and its hands; of a dry run none is kept."""
-    from core.guide.book import Unkept  # noqa: PLC0415
-    from core.guide.guiding import Guiding  # noqa: PLC0415
+    from core.guide.guide_store import Unkept  # noqa: PLC0415
+    from core.guide.runner import Guiding  # noqa: PLC0415
 
     return Guiding(desk, acting, book=Unkept(history.guides) if dry_run else history.guides)

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.act.expand import Place, live_processes, models_of, scope_at, with_model
-from core.act.names import name_of, where_of
 from core.act.refusals import at_sight
+from core.act.target_expansion import Place, live_processes, models_of, scope_at, with_model
+from core.act.target_labels import name_of, where_of
 from core.fleet import Fleet
 from core.format import age, plural
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
@@ -14,7 +14,7 @@ from core.model.action import OFFERS, Action, Offer, Scope, Verb, offers_on
 from core.model.process import ProcessState
 from core.model.task import TaskState
 from core.text import Shown, shown
-from core.views.signs import sign
+from core.views.glyphs import sign
 
 _DIGITS = "123456789"
 _LOOKED_AT = 20

@@ -7,7 +7,7 @@ here; while it is withheld, its place says so.
 from collections.abc import Iterator, Mapping, Sequence
 
 from core import format as fmt
-from core.ctl.following import Following
+from core.ctl.event_cursor import Following
 from core.model.detail import Messages, SampleDetail, SampleError, SampleEvent, SampleMessage, Store
 from core.model.knobs import ConfigView, LimitView, ModelThroughput, Throughput
 from core.text import CONTENT_LIMIT, Shown, shown, shown_lines

@@ -1,8 +1,8 @@
 """What an answer says of an order, and what a later look says of one that had no answer."""
 
-from core.act.basis import latch, name_of, value_of
-from core.act.said import body_of, is_made, why_odd
-from core.act.seen import Seen
+from core.act.preconditions import latch, name_of, value_of
+from core.act.replies import body_of, is_made, why_odd
+from core.act.snapshot import Seen
 from core.ctl.decode import JsonObject, count, parse_object, text, texts
 from core.errors import AnswerMalformed, NotThere, RequestFailed, TooBusy
 from core.format import plural

@@ -5,16 +5,14 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.act.basis import basis_of
-from core.act.commands import equivalent
-from core.act.computed import HUSK_AFTER, computed_preview, end_preview, interrupt_preview
-from core.act.expand import no_action_on
-from core.act.lanes import Lanes
-from core.act.limits import Limits
-from core.act.look import Asker, Looks, Pace
-from core.act.names import name_of, where_of
+from core.act.concurrency import Lanes
+from core.act.equivalent_command import equivalent
+from core.act.local_preview import HUSK_AFTER, computed_preview, end_preview, interrupt_preview
+from core.act.pause_cost import Limits
 from core.act.plan import Plan, Step
+from core.act.preconditions import basis_of
 from core.act.preview import Preview, config_preview, preview_of
+from core.act.reader import Asker, Looks, Pace
 from core.act.refusals import (
     Refusal,
     against_end,
@@ -23,10 +21,12 @@ from core.act.refusals import (
     last_interrupt,
     on_reading,
 )
+from core.act.replies import body_of, why_odd
 from core.act.requests import request_of
-from core.act.said import body_of, why_odd
-from core.act.seen import Seen
-from core.act.undo import undo_of
+from core.act.snapshot import Seen
+from core.act.target_expansion import no_action_on
+from core.act.target_labels import name_of, where_of
+from core.act.undo_action import undo_of
 from core.ctl.decode import parse_object
 from core.ctl.versions import Surface
 from core.errors import AnswerMalformed, RequestFailed, StorageError, Unsupported, UsageWrong
@@ -34,7 +34,7 @@ from core.ids import ProcessKey, Target, TaskKey, process_of
 from core.model.action import Action, Verb, offer_of, scope_of
 from core.model.order import Order
 from core.model.process import Process, ProcessState
-from core.watch.logs import read_header
+from core.watch.log_headers import read_header
 
 DEADLINE = 15.0
 """Seconds that one dry run may take."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, cast
 
-from core.act.basis import name_of, value_of
-from core.act.launched import launched_with
-from core.act.seen import Seen
+from core.act.argv_knobs import launched_with
+from core.act.preconditions import name_of, value_of
+from core.act.snapshot import Seen
 from core.ctl.decode import JsonObject, count, inner, number, text
 from core.ctl.knobs import config_view
 from core.format import duration, plural

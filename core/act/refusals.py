@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from core.act.seen import Seen
+from core.act.snapshot import Seen
 from core.ctl.versions import DRY_RUN, Feature, lack_of, lacks, upgrade_command
 from core.fleet import Fleet
 from core.format import plural

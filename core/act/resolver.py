@@ -5,10 +5,10 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from core.act.look import Asker, Looks, Pace
 from core.act.outcome import seen_applied
+from core.act.reader import Asker, Looks, Pace
 from core.act.refusals import at_sight
-from core.act.seen import Seen
+from core.act.snapshot import Seen
 from core.errors import AnswerMalformed, RequestFailed
 from core.ids import SampleKey, process_of
 from core.model.action import Verb, offer_of, scope_of

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
-from core.ctl.split import split_fields, split_items
+from core.ctl.json_slices import split_fields, split_items
 from core.errors import AnswerMalformed
 
 JsonObject = Mapping[str, Any]

@@ -17,7 +17,7 @@ from core.ctl.decode import (
     text,
     texts,
 )
-from core.ctl.details import unix_time
+from core.ctl.sample_details import unix_time
 from core.errors import AnswerMalformed
 from core.model.knobs import (
     BufferView,

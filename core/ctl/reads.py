@@ -12,11 +12,11 @@ All raise:
 from collections.abc import Awaitable, Callable, Sequence
 
 from core.ctl import routes
-from core.ctl.answers import good_body
-from core.ctl.details import event_page, messages, sample_detail, scoring_pass, store
+from core.ctl.answer_errors import good_body
 from core.ctl.envelopes import SampleRows, TaskRows, sample_rows, task_rows
-from core.ctl.following import Following, next_reads, take_page
+from core.ctl.event_cursor import Following, next_reads, take_page
 from core.ctl.knobs import config_view, throughput
+from core.ctl.sample_details import event_page, messages, sample_detail, scoring_pass, store
 from core.ctl.versions import Feature, Surface, surface
 from core.errors import NotThere, RequestFailed
 from core.ids import ProcessKey, SampleKey, TaskKey

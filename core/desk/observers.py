@@ -10,7 +10,7 @@ from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, TaskKey
 from core.ports import Heard, Reply
-from core.watch import logs
+from core.watch import log_headers
 from core.watch.observer import Observer
 
 
@@ -38,6 +38,8 @@ class Watching:
     """
 
     watcher: Callable[[MachineName, WatchConfig], Watcher] = Observer
-    wants: Callable[[Fleet, MachineName], tuple[TaskKey, ...]] = logs.header_wants
-    frame: Callable[[Fleet, TaskKey], Frame] = logs.header_frame
-    event: Callable[[Fleet, TaskKey, Reply, float], LogRead | LogUnreadable] = logs.header_event
+    wants: Callable[[Fleet, MachineName], tuple[TaskKey, ...]] = log_headers.header_wants
+    frame: Callable[[Fleet, TaskKey], Frame] = log_headers.header_frame
+    event: Callable[[Fleet, TaskKey, Reply, float], LogRead | LogUnreadable] = (
+        log_headers.header_event
+    )

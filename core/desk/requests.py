@@ -10,7 +10,7 @@ from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.job import Job
 from core.ports import Reply, SignIn, Station
-from core.watch.logs import header_frame
+from core.watch.log_headers import header_frame
 
 
 class Reaching:
@@ -35,7 +35,7 @@ class Reaching:
         return await station.request(Frame("get", head), deadline=deadline)
 
     async def send(self, process: ProcessKey, request: Request, *, deadline: float) -> Reply:
-        """Send a mutation or a signal to a process, once (`core.act.look.Asker`).
+        """Send a mutation or a signal to a process, once (`core.act.reader.Asker`).
 
         Raises:
             RequestFailed: No answer; unless it says "not sent", it may have been applied.

@@ -3,7 +3,7 @@
 from core.events import Event
 from core.fleet import Fleet
 from core.fold.fold import fold
-from core.judge.book import with_findings
+from core.judge.findings import with_findings
 from core.judge.verdicts import judge
 
 

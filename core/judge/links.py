@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from core.fleet import Fleet
-from core.judge.book import closed, newest_finding
-from core.judge.words import lasting, times
+from core.judge.findings import closed, newest_finding
+from core.judge.phrases import lasting, times
 from core.model.finding import Finding, Tone
 from core.model.machine import LinkState, Machine
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from core.fleet import Fleet
 from core.ids import ProcessKey, TaskKey
-from core.judge.book import closed, open_finding
+from core.judge.findings import closed, open_finding
 from core.model.action import Verb
 from core.model.finding import Finding, Tone
 from core.model.order import Order, OrderState

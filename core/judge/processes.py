@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from core.fleet import Fleet
 from core.ids import ProcessKey
-from core.judge.book import closed, open_finding
-from core.judge.words import lasting, things
+from core.judge.findings import closed, open_finding
+from core.judge.phrases import lasting, things
 from core.model.finding import Finding, Tone
 from core.model.process import Process, ProcessState
 from core.model.task import TaskState

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from core.fleet import Fleet
 from core.ids import TaskKey
-from core.judge.book import closed, open_finding
-from core.judge.words import things
+from core.judge.findings import closed, open_finding
+from core.judge.phrases import things
 from core.model.finding import Finding, Tone
 from core.model.task import Task, TaskState
 

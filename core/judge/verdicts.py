@@ -16,7 +16,7 @@ from core.events import (
     TimePassed,
 )
 from core.fleet import Fleet
-from core.judge.book import closed
+from core.judge.findings import closed
 from core.judge.links import judge_link
 from core.judge.orders import judge_interrupted, judge_order
 from core.judge.processes import judge_process

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from core import format as fmt
 from core.format import said
 from core.guide.guide import Guide, GuideStep, StepState, was_stopped
-from core.guide.wishing import name_of
+from core.guide.step_actions import name_of
 from core.text import Shown, shown
 from core.views.cells import Span, Table, TextLine, Tone
 from core.views.fields import Fields, field, table
+from core.views.glyphs import Name, sign
 from core.views.orders import when
-from core.views.signs import Name, sign
 
 _LOOKS: dict[StepState, tuple[Name, Tone]] = {
     StepState.WAITING: ("wait", "dim"),

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.act.basis import value_of
-from core.act.launched import launched_with
+from core.act.argv_knobs import launched_with
+from core.act.preconditions import value_of
 from core.format import count
 from core.model.action import CLEARABLE, Change
 from core.model.knobs import ConfigView, LimitView

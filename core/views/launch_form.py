@@ -13,7 +13,7 @@ from core.launch.spec_file import ON_ERROR_CHOICES
 from core.launch.spec_text import table_text
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone
-from core.views.signs import sign
+from core.views.glyphs import sign
 
 PLAN = "plan"
 """The name of the last row: it goes on to the plan."""

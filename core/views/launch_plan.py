@@ -12,9 +12,9 @@ from core.launch.warn import warnings_by_key
 from core.model.run import Run, RunState
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone
+from core.views.glyphs import Name, sign
 from core.views.machines import marks
 from core.views.runs import LOOKS, log_place, run_sign
-from core.views.signs import Name, sign
 
 _LEVELS: Mapping[Level, tuple[Name, Tone]] = {
     Level.OK: ("success", "good"),

@@ -9,7 +9,7 @@ from core.ids import MachineName
 from core.model.machine import Gpu, LinkState, Machine, ToolState
 from core.views.cells import Bar, Cell, Span, Table, Tone
 from core.views.fields import Fields, Value, field, table
-from core.views.signs import Name, sign
+from core.views.glyphs import Name, sign
 
 
 @dataclass(frozen=True, slots=True)

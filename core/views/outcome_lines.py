@@ -8,7 +8,7 @@ from core.format import plural, said
 from core.model.order import OrderState
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone
-from core.views.signs import Name, sign
+from core.views.glyphs import Name, sign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

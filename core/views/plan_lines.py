@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from core.act.plan import Plan, Step, blast_radius
 from core.act.preview import KnobChange, Preview
-from core.act.undo import undo_sentence
+from core.act.undo_action import undo_sentence
 from core.format import plural, said
 from core.model.action import Verb
 from core.model.order import Value
 from core.text import Shown, shown, shown_lines
 from core.views.cells import Span, TextLine, Tone
-from core.views.signs import sign
+from core.views.glyphs import sign
 
 _NAMED = 24
 """Targets that are named in one group; the others are counted, and named one by one on `d`."""

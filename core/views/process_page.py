@@ -7,10 +7,10 @@ from core.fleet import Fleet
 from core.format import UNKNOWN, said
 from core.ids import ProcessKey
 from core.views.cells import Cell
-from core.views.lines import task_line
 from core.views.machines import gpu_name
 from core.views.page import Fact, Page, fact, page, section, words
 from core.views.processes import ProcessLine, command, process_words, running_for
+from core.views.row_context import task_line
 from core.views.tasks import progress_bar, score_cell, state_word
 
 

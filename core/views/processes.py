@@ -11,8 +11,8 @@ from core.model.machine import Machine
 from core.model.process import Process, ProcessState
 from core.views.cells import Cell, Span, Table, Tone
 from core.views.fields import Fields, field, table
+from core.views.glyphs import Name, sign
 from core.views.machines import marks
-from core.views.signs import Name, sign
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from core.model.run import OVER, Run, RunLog, RunState
 from core.text import shown
 from core.views.cells import Cell, Span, Table, Tone
 from core.views.fields import Fields, field, table
+from core.views.glyphs import Name, sign
 from core.views.machines import marks
 from core.views.orders import when
-from core.views.signs import Name, sign
 
 LOOKS: Mapping[RunState, tuple[Name, Tone]] = {
     RunState.PREPARING: ("wait", "plain"),

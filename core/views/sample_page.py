@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from core import format as fmt
-from core.ctl.steering import can_be_steered, steering_line
+from core.ctl.acp import can_be_steered, steering_line
 from core.fleet import Fleet
 from core.format import UNKNOWN, said
 from core.ids import SampleKey
 from core.views.cells import Cell, Span
-from core.views.lines import SampleLine, task_line
 from core.views.page import Fact, Page, fact, page, section, words
+from core.views.row_context import SampleLine, task_line
 from core.views.samples import doing, idle, limits, scores, status_word, time_taken
 
 _SHOWN_CALLS = 20

@@ -7,7 +7,7 @@ from core.ids import SampleKey, TaskKey
 from core.model.sample import Activity, Sample, SampleStatus
 from core.views.cells import Cell, Span, Table, Tone
 from core.views.fields import Fields, Value, field, table
-from core.views.lines import SampleLine, TaskLine, task_line
+from core.views.row_context import SampleLine, TaskLine, task_line
 
 _TONES: dict[str, Tone] = {
     SampleStatus.RUNNING: "good",

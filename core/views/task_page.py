@@ -9,8 +9,8 @@ from core.ids import TaskKey
 from core.judge.pace import durations, quantile
 from core.model.task import Metric
 from core.views.cells import Bar, Cell
-from core.views.lines import TaskLine, task_line
 from core.views.page import Fact, Page, fact, page, section, words
+from core.views.row_context import TaskLine, task_line
 from core.views.tasks import age_cell, latch, left_cell, progress_bar, rate, state_word
 
 _SHOWN_METRICS = 40

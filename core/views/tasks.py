@@ -13,9 +13,9 @@ from core.model.sample import Sample, SampleId
 from core.model.task import Task, TaskState
 from core.views.cells import Bar, Cell, Span, Table, Tone
 from core.views.fields import Fields, Value, field, table
-from core.views.lines import STALE, TaskLine, task_lines, trouble_rank
+from core.views.glyphs import Name, sign
 from core.views.machines import marks
-from core.views.signs import Name, sign
+from core.views.row_context import STALE, TaskLine, task_lines, trouble_rank
 
 _SIGNS: dict[TaskState, tuple[Name, Tone]] = {
     TaskState.RUNNING: ("run", "good"),

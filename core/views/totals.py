@@ -12,7 +12,7 @@ from core.model.task import Task, TaskState
 from core.text import Shown, shown
 from core.views.cells import Span, Tone
 from core.views.findings import is_open
-from core.views.lines import task_lines
+from core.views.row_context import task_lines
 from core.views.run_totals import run_totals
 
 Spans = tuple[Span, ...]

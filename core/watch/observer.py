@@ -34,9 +34,9 @@ from core.model.machine import LinkState
 from core.model.sample import SampleCounts, SampleStatus
 from core.ports import Heard
 from core.text import shown
-from core.watch.aims import WHOLE_EVERY, Aim, aims, disagrees
-from core.watch.facts import read_facts, read_hello
-from core.watch.seen import Told, told
+from core.watch.machine_facts import read_facts, read_hello
+from core.watch.polls import WHOLE_EVERY, Aim, aims, disagrees
+from core.watch.process_list import Told, told
 
 HEARD_EVERY = 3.0
 """Shortest time between two `LinkHeard`, seconds."""

@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-import core.act.hands
-from core.act.acting import Acting
+import core.act.executor
+from core.act.service import Acting
 from core.errors import NotConfirmed
 from core.ids import SampleKey
 from core.model.action import Action, Change, Verb
@@ -90,7 +90,7 @@ async def test_an_order_into_a_stopped_eval_is_unknown_and_found_out_later(
     busy_eval: Eval, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is applied when the eval goes on: no second one is sent."""
-    monkeypatch.setattr(core.act.hands, "SOON", 1.0)
+    monkeypatch.setattr(core.act.executor, "SOON", 1.0)
     async with acting_on_eval(busy_eval) as acted:
         task = await acted.task(busy_eval)
         plan = await acted.plan(_PAUSE, task)

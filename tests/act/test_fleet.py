@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from core.act.expand import with_model
 from core.act.plan import blast_radius, skipped
 from core.act.planner import Progress
-from core.act.targets import Aim, places_of
+from core.act.target_expansion import with_model
+from core.act.target_grammar import Aim, places_of
 from core.config.model import MachineConfig
 from core.ids import MachineName, process_of
 from core.model.action import Action, Change, Verb

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.act.hands import Told
+from core.act.executor import Told
 from core.act.plan import Step
 from core.ctl import routes
 from core.ids import MachineName, ProcessKey

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from core.ctl import commands, reads
-from core.ctl.answers import good_body
+from core.ctl import cli_commands, reads
+from core.ctl.answer_errors import good_body
 from core.ctl.versions import NEEDED
 from core.errors import NotThere, Unsupported
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
@@ -67,7 +67,7 @@ def test_the_equivalent_command_says_the_same_in_a_shell(parked_eval: Eval, ctl:
         data_dir=str(parked_eval.data_dir),
         python=parked_eval.python,
     )
-    command = commands.sample_show(process, sample) + " --json"
+    command = cli_commands.sample_show(process, sample) + " --json"
     done = subprocess.run(
         ["/bin/sh", "-c", command], cwd="/", capture_output=True, check=True, timeout=50
     )

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.ctl import commands, reads
-from core.ctl.following import Following
+from core.ctl import cli_commands, reads
+from core.ctl.event_cursor import Following
 from core.ids import SampleKey, TaskKey
 from core.model.detail import SampleError, SampleEvent, SampleMessage, Store
 from core.model.knobs import ConfigView, LimitView
@@ -224,16 +224,16 @@ async def test_the_equivalent_commands_say_what_was_read(parked_eval: Eval, ctl:
         process = watched.fleet.processes[key]
         sample, _ = (await samples_of(watched, parked_eval))[0]
     expected = {
-        commands.task_list(process): ("task", "list"),
-        commands.process_list(process): ("process", "list"),
-        commands.sample_list(process, sample.task): ("sample", "list", place(sample)[0]),
-        commands.sample_errors(process, sample.task): ("sample", "errors", place(sample)[0]),
-        commands.sample_show(process, sample): ("sample", "show", *place(sample)),
-        commands.sample_events(process, sample): ("sample", "events", *place(sample)),
-        commands.sample_messages(process, sample): ("sample", "messages", *place(sample)),
-        commands.sample_store(process, sample): ("sample", "store", *place(sample)),
-        commands.config(process, sample.task): ("config", place(sample)[0]),
-        commands.throughput(process, key.pid): ("model", "throughput"),
+        cli_commands.task_list(process): ("task", "list"),
+        cli_commands.process_list(process): ("process", "list"),
+        cli_commands.sample_list(process, sample.task): ("sample", "list", place(sample)[0]),
+        cli_commands.sample_errors(process, sample.task): ("sample", "errors", place(sample)[0]),
+        cli_commands.sample_show(process, sample): ("sample", "show", *place(sample)),
+        cli_commands.sample_events(process, sample): ("sample", "events", *place(sample)),
+        cli_commands.sample_messages(process, sample): ("sample", "messages", *place(sample)),
+        cli_commands.sample_store(process, sample): ("sample", "store", *place(sample)),
+        cli_commands.config(process, sample.task): ("config", place(sample)[0]),
+        cli_commands.throughput(process, key.pid): ("model", "throughput"),
     }
     for command, told in expected.items():
         where, *line = shlex.split(command)

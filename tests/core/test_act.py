@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.act.basis import IN_FLIGHT, basis_of, changed
-from core.act.commands import equivalent
+from core.act.equivalent_command import equivalent
 from core.act.plan import Plan, Step, unmet
+from core.act.preconditions import IN_FLIGHT, basis_of, changed
 from core.act.preview import apart_text, preview_of
 from core.act.refusals import against_end, against_signal
 from core.act.requests import Request, apart, request_of
-from core.act.seen import Seen
-from core.act.targets import Aim, action_named, places_of
-from core.act.undoing import undo_wishes
+from core.act.snapshot import Seen
+from core.act.target_grammar import Aim, action_named, places_of
+from core.act.undo_plan import undo_wishes
 from core.errors import TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.ids import (

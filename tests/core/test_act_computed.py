@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.act.computed import interrupt_preview
+from core.act.local_preview import interrupt_preview
 from core.act.preview import Preview
-from core.act.seen import Seen
+from core.act.snapshot import Seen
 from core.ids import MachineName
 from core.model.task import TaskRow
 from tests.support.fleets import (

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.ctl.decode import DEEPEST, parse, raw_fields, raw_rows
-from core.ctl.details import event_page, messages, sample_detail, scoring_pass, store
 from core.ctl.envelopes import sample_rows, score_metrics, task_rows
+from core.ctl.json_slices import split_fields, split_items
 from core.ctl.knobs import config_view, throughput
-from core.ctl.split import split_fields, split_items
+from core.ctl.sample_details import event_page, messages, sample_detail, scoring_pass, store
 from core.ctl.versions import surface
 from core.errors import AnswerMalformed
-from core.watch.facts import read_facts
-from core.watch.logs import read_header
+from core.watch.log_headers import read_header
+from core.watch.machine_facts import read_facts
 
 GOOD = b'{"task_id":"t","eval_id":"e","sample_id":1,"epoch":1,"status":"running","event":"model"}'
 DEEP = b"[" * 100_000 + b"]" * 100_000

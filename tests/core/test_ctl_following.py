@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.ctl.following import KEPT, KEPT_BYTES, Following, next_reads, take_page
+from core.ctl.event_cursor import KEPT, KEPT_BYTES, Following, next_reads, take_page
 from core.ctl.reads import follow_events
 from core.ids import ProcessKey, SampleKey
 from core.model.detail import EventPage, SampleEvent

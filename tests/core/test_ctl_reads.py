@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.ctl import reads, routes
-from core.ctl.answers import good_body
-from core.ctl.details import event_page, messages, sample_detail, store, unix_time
+from core.ctl.answer_errors import good_body
 from core.ctl.knobs import config_view, throughput
+from core.ctl.sample_details import event_page, messages, sample_detail, store, unix_time
 from core.errors import NotThere, RequestFailed, TooBusy, TooLarge, Unsupported
 from core.ids import ProcessKey, SampleKey
 from core.ports import Reply

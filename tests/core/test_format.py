@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from core import format as fmt
 from core.text import Shown
-from core.views.signs import SIGNS, in_ascii
+from core.views.glyphs import SIGNS, in_ascii
 
 _NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(10**400), 10**400)
 

@@ -3,7 +3,7 @@ from itertools import pairwise
 from core.desk.step import advance
 from core.events import Dismissed, Event, LogUnreadable, TimePassed
 from core.fleet import Fleet
-from core.judge.book import FINDINGS_LIMIT, with_findings
+from core.judge.findings import FINDINGS_LIMIT, with_findings
 from core.model.finding import Finding
 from core.model.machine import LinkState
 from core.model.process import ProcessState

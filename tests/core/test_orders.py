@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from hypothesis import given, settings
 
-from core.act.wanted import Wanted, joined, order_object
+from core.act.order_query import Wanted, joined, order_object
 from core.desk.replay import read_recording, write_recording
 from core.event_codec import event_of, line_of
 from core.events import OrderEnded, OrderGiven

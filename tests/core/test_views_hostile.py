@@ -13,9 +13,9 @@ from core.events import Event
 from core.fleet import Fleet
 from core.ids import SampleKey
 from core.text import Shown
-from core.views.arrange import filter_rows, sort_rows
 from core.views.cells import Bar, Span, Table
 from core.views.findings import findings_table
+from core.views.glyphs import in_ascii
 from core.views.machine_page import machine_page
 from core.views.machines import machines_table
 from core.views.page import Page
@@ -25,7 +25,7 @@ from core.views.run_page import run_page
 from core.views.runs import runs_table
 from core.views.sample_page import sample_page
 from core.views.samples import samples_table
-from core.views.signs import in_ascii
+from core.views.table_ops import filter_rows, sort_rows
 from core.views.task_page import task_page
 from core.views.tasks import tasks_table
 from core.views.totals import header_totals, title

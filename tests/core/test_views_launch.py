@@ -11,8 +11,8 @@ from core.launch.form import Form, form_of_template
 from core.launch.form_check import Checked, check
 from core.launch.templates import BUILT_IN_TEMPLATES
 from core.model.run import RunLog, RunState
-from core.views.ages import only_older
 from core.views.cells import Span
+from core.views.changes import only_older
 from core.views.launch_choices import offers_for
 from core.views.launch_form import (
     PLAN,

@@ -10,8 +10,8 @@ from core.config.model import CADENCES, WatchConfig
 from core.fleet import Fleet
 from core.ids import TaskKey
 from core.model.process import ProcessState
-from core.watch.aims import ERRORS_EVERY, ONCE, PARKED_EVERY, PAUSED_EVERY, Aim, aims
 from core.watch.cadence import phase_of
+from core.watch.polls import ERRORS_EVERY, ONCE, PARKED_EVERY, PAUSED_EVERY, Aim, aims
 from tests.support.fleets import (
     NOW,
     fleet_after,

@@ -9,7 +9,7 @@ from core.fleet import Fleet
 from core.frames import encode
 from core.model.task import TaskState
 from core.ports import Reply
-from core.watch.logs import header_event, header_frame, header_wants
+from core.watch.log_headers import header_event, header_frame, header_wants
 from tests.support.fleets import (
     H1,
     H2,

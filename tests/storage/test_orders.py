@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
+from core.act.order_query import Wanted
 from core.act.preview import preview_of
-from core.act.seen import Seen
-from core.act.wanted import Wanted
+from core.act.snapshot import Seen
 from core.errors import StorageError
 from core.events import OrderEnded, OrderGiven, ReadFailed
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey, address_of

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from core.act.acting import REMEMBERED, Acting
+from core.act.order_query import Wanted
 from core.act.requests import Request
-from core.act.wanted import Wanted
+from core.act.service import REMEMBERED, Acting
 from core.errors import RequestFailed
 from core.events import Event
 from core.fleet import Fleet

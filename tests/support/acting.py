@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from core.act.acting import Acting
-from core.act.expand import Place
-from core.act.hands import OrderBook, Told
+from core.act.executor import OrderBook, Told
 from core.act.plan import Plan
+from core.act.service import Acting
+from core.act.target_expansion import Place
 from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import ProcessKey, TaskKey

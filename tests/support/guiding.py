@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from core.act.hands import Told
+from core.act.executor import Told
 from core.guide.guide import Guide, StepState
-from core.guide.guiding import Guiding
+from core.guide.runner import Guiding
 from core.model.order import Instance
 from storage.database import Database
 from storage.guides import Guides

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.act.wanted import Wanted
+from core.act.order_query import Wanted
 from core.errors import StorageError
 from core.ids import MachineName, ProcessKey, Target, TaskKey, address_of
 from core.model.action import Action, Verb
@@ -12,7 +12,7 @@ from core.model.order import Instance, Order, Outcome
 
 
 class Book:
-    """`core.act.hands.OrderBook` that remembers, and can be told to fail."""
+    """`core.act.executor.OrderBook` that remembers, and can be told to fail."""
 
     def __init__(self, orders: Sequence[Order] = ()) -> None:
         self.orders: list[Order] = list(orders)

@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from core.act.acting import Acting
-from core.act.commands import equivalent
-from core.act.expand import Place
-from core.act.hands import Told
-from core.act.names import name_of, where_of
+from core.act.equivalent_command import equivalent
+from core.act.executor import Told
 from core.act.plan import Plan, Step, unmet
 from core.act.planner import Progress
 from core.act.preview import Preview
 from core.act.refusals import Refusal, at_sight
 from core.act.requests import request_of
+from core.act.service import Acting
+from core.act.target_expansion import Place
+from core.act.target_labels import name_of, where_of
 from core.ids import Target, TaskKey, process_of
 from core.model.action import Action, Verb, offer_of, scope_of
 from core.model.order import OrderState, Outcome

@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from core.act.wanted import Wanted
+from core.act.order_query import Wanted
 from core.errors import StorageError
 from core.events import OrderEnded, OrderGiven
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.ctl.steering import can_be_steered, steering_line, steering_words
+from core.ctl.acp import can_be_steered, steering_line, steering_words
 from core.ids import MachineName, SampleKey
 from tests.support.fleets import (
     H1,

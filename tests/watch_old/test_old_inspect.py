@@ -8,7 +8,7 @@ import pytest
 from platformdirs import user_cache_path
 
 from core.ctl import reads
-from core.ctl.following import Following
+from core.ctl.event_cursor import Following
 from core.errors import Unsupported
 from core.events import ReadFailed
 from core.ids import SampleKey

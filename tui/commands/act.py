@@ -5,11 +5,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from core.act.acting import Acting
-from core.act.expand import Place
-from core.act.hands import Told
+from core.act.executor import Told
 from core.act.plan import Plan
-from core.act.targets import Aim, action_named, places_of
+from core.act.service import Acting
+from core.act.target_expansion import Place
+from core.act.target_grammar import Aim, action_named, places_of
 from core.errors import NotConfirmed, NothingToDo, UsageWrong
 from core.events import OrderEnded
 from core.model.action import Action, Change, Manner, Verb

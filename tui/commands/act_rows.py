@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from core.act.hands import Told
+from core.act.executor import Told
 from core.act.plan import Plan, Step, blast_radius, skipped
-from core.act.undo import undo_sentence
+from core.act.undo_action import undo_sentence
 from core.ids import address_of
 from core.text import shown, shown_lines
 from tui.commands.answers import Json, plain_json

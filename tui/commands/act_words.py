@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from core.act.acting import Acting
-from core.act.targets import Aim
+from core.act.service import Acting
+from core.act.target_grammar import Aim
 from core.errors import UsageWrong
 from core.model.action import CLEARABLE, Change
 from core.text import shown

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.act.expand import Place, live_processes
-from core.act.hands import Told
+from core.act.executor import Told
 from core.act.plan import Plan
-from core.act.targets import Aim, places_of
+from core.act.target_expansion import Place, live_processes
+from core.act.target_grammar import Aim, places_of
 from core.errors import NotConfirmed, TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.guide.guide import Guide, GuideKind, was_stopped
-from core.guide.guiding import Guiding
+from core.guide.runner import Guiding
 from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
 from core.model.action import Action, Verb
 from core.model.order import OrderState

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from core import format as fmt
-from core.act.wanted import Wanted, order_object
+from core.act.order_query import Wanted, order_object
 from core.errors import UsageWrong
 from core.ids import MachineName
 from core.model.action import Verb

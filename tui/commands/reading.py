@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from core.ctl import routes
-from core.ctl.answers import good_body
+from core.ctl.answer_errors import good_body
 from core.ctl.decode import parse_object
 from core.ctl.versions import Feature
 from core.errors import AnswerMalformed, NobodyReached, NotThere, TargetUnclear

@@ -9,9 +9,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from core.act.expand import Place
+from core.act.target_expansion import Place
 from core.ctl import routes
-from core.ctl.answers import good_body
+from core.ctl.answer_errors import good_body
 from core.ctl.knobs import config_view
 from core.errors import EvalroomError
 from core.format import plural, said

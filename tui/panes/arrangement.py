@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from core.views.arrange import filter_rows, sort_rows
 from core.views.cells import Column, Row, Table
+from core.views.table_ops import filter_rows, sort_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from rich.cells import cell_len
 from rich.segment import Segment
 
 from core.text import Shown, shown
-from core.views.arrange import fitting
 from core.views.cells import Span, TextLine
+from core.views.table_ops import fitting
 from tui.bindings import bindings
 from tui.panes.painted import Line, fitted
 from tui.panes.pane import FRAME, Pane

@@ -10,7 +10,7 @@ from tui.panes.table import TablePane
 from tui.screens.arranging import ArrangingScreen
 
 if TYPE_CHECKING:
-    from core.act.expand import Place
+    from core.act.target_expansion import Place
     from tui.app import RoomApp
     from tui.levers import Levers
 

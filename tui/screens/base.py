@@ -29,7 +29,6 @@ from tui.places import JournalOfOrders, ListOfGuides, ListOfRuns, Place
 from tui.screens.acting import ActingScreen
 
 if TYPE_CHECKING:
-    from core.act import expand
     from tui.app import RoomApp
 
 NARROW = 100

@@ -7,7 +7,7 @@ hundred times as long as the last read took, so that an eval never feels that it
 import asyncio
 import time
 
-from core.ctl.answers import advice_for
+from core.ctl.answer_errors import advice_for
 from core.errors import EvalroomError
 from core.ids import ProcessKey
 from core.ports import Reply

@@ -17,7 +17,7 @@ from tui.places import Place, Subject
 from tui.screens.base import PanesScreen, put
 
 if TYPE_CHECKING:
-    from core.act import expand
+    pass
 
 _SAMPLES_LEAST = 7
 _MACHINES_LEAST, _MACHINES_SHARE = 30, 0.27

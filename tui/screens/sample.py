@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import cast
 
 from core import format as fmt
-from core.ctl.following import Following
+from core.ctl.acp import can_be_steered, steering_line, steering_words
+from core.ctl.event_cursor import Following
 from core.ctl.reads import follow_events, read_messages, read_sample, read_store
-from core.ctl.steering import can_be_steered, steering_line, steering_words
 from core.errors import NotThere
 from core.events import ContentRevealed
 from core.fleet import Fleet

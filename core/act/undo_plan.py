@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from core.act import names
-from core.act.basis import name_of
+from core.act import target_labels
 from core.act.plan import Plan, Step
 from core.act.planner import Wish
+from core.act.preconditions import name_of
 from core.fleet import Fleet
 from core.format import plural
 from core.ids import Address
@@ -72,7 +72,7 @@ def undo_title(undoing: Undoing, fleet: Fleet) -> str:
     first = undoing.orders[0]
     now = " now" if first.action.now else ""
     targets = {order.target for order in undoing.orders}
-    one = f"{names.name_of(first.target, fleet)} on {names.where_of(first.target, fleet)}"
+    one = f"{target_labels.name_of(first.target, fleet)} on {target_labels.where_of(first.target, fleet)}"
     whose = one if len(targets) == 1 else plural(len(targets), "target")
     return f"Undo {first.action.verb}{now}: {whose}"
 

@@ -7,7 +7,7 @@ more is in flight than the preview showed.
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from core.act.seen import Seen
+from core.act.snapshot import Seen
 from core.ids import ModelKey, ProcessKey, SampleKey, Target
 from core.model.action import Action, Change, Verb
 from core.model.knobs import ConfigView, LimitView

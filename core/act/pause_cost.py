@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Iterable
 
-from core.act.look import Asker, Pace
-from core.act.seen import Seen
+from core.act.reader import Asker, Pace
+from core.act.snapshot import Seen
 from core.ctl import reads, routes
-from core.ctl.answers import good_body
+from core.ctl.answer_errors import good_body
 from core.ctl.decode import count, inner, parse_object
 from core.ctl.knobs import config_view
 from core.errors import AnswerMalformed, RequestFailed

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from core.act.look import Asker
+from core.act.reader import Asker
 from core.act.requests import apart
 from core.ctl import reads
 from core.errors import AnswerMalformed, NothingToDo, RequestFailed, UsageWrong

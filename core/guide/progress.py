@@ -3,26 +3,26 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from core.guide import looks, looks_incident
+from core.guide import status, status_incident
+from core.guide.context import World
 from core.guide.guide import OVER, Guide, GuideKind, GuideStep, StepKind, StepState
-from core.guide.world import World
 
 Look = Callable[[Guide, GuideStep, World], GuideStep]
 
 _LOOKS: dict[StepKind, Look] = {
-    StepKind.PAUSE: looks.pause,
-    StepKind.QUIESCE: looks.quiesce,
-    StepKind.FLUSH: looks.flush,
-    StepKind.INTERRUPT: looks.interrupt,
-    StepKind.END: looks.end,
-    StepKind.DRAIN: looks.ending,
-    StepKind.SCORE: looks.ending,
-    StepKind.CANCEL: looks.ending,
-    StepKind.RELEASE: looks.release,
+    StepKind.PAUSE: status.pause,
+    StepKind.QUIESCE: status.quiesce,
+    StepKind.FLUSH: status.flush,
+    StepKind.INTERRUPT: status.interrupt,
+    StepKind.END: status.end,
+    StepKind.DRAIN: status.ending,
+    StepKind.SCORE: status.ending,
+    StepKind.CANCEL: status.ending,
+    StepKind.RELEASE: status.release,
 }
 _INCIDENT: dict[StepKind, Look] = {
-    StepKind.PAUSE: looks_incident.pause,
-    StepKind.RESUME: looks_incident.resume,
+    StepKind.PAUSE: status_incident.pause,
+    StepKind.RESUME: status_incident.resume,
 }
 _NOT_REACHED = "not reached"
 

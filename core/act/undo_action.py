@@ -1,6 +1,6 @@
 """What takes an action back, as far as anything does."""
 
-from core.act.basis import name_of
+from core.act.preconditions import name_of
 from core.ids import ProcessKey, SampleKey, Target
 from core.model.action import CLEARABLE, Action, Change, Verb
 from core.model.order import Basis

@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import replace
 
 from core.format import plural
+from core.guide.context import GOOD, World, is_running
 from core.guide.guide import Guide, GuideKind, GuideStep, StepKind, StepState
-from core.guide.world import GOOD, World, is_running
 from core.ids import ProcessKey, TaskKey, address_of
 from core.model.order import OrderState
 from core.model.process import Process, ProcessState

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.act.expand import Place, live_processes, running_tasks, with_model
+from core.act.target_expansion import Place, live_processes, running_tasks, with_model
 from core.errors import TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from core.act.expand import with_model
+from core.act.target_expansion import with_model
 from core.format import plural
+from core.guide.context import GOOD, World
 from core.guide.guide import Guide, GuideStep, StepKind
-from core.guide.looks import NO_ANSWER, done, running, waiting
-from core.guide.world import GOOD, World
+from core.guide.status import NO_ANSWER, done, running, waiting
 from core.ids import ModelKey, Target, address_of, process_of
 from core.model.action import Action
 from core.model.order import Order, OrderState

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Protocol
 
 from core.act.requests import Request
-from core.act.seen import Seen
+from core.act.snapshot import Seen
 from core.ctl import reads, routes
-from core.ctl.answers import good_body
+from core.ctl.answer_errors import good_body
 from core.ctl.knobs import config_view
 from core.ctl.versions import Surface, surface
 from core.errors import AnswerMalformed, NotThere, RequestFailed, Unsupported

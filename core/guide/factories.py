@@ -4,8 +4,8 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.act.expand import live_processes, with_model
-from core.act.names import name_of
+from core.act.target_expansion import live_processes, with_model
+from core.act.target_labels import name_of
 from core.errors import UsageWrong
 from core.fleet import Fleet
 from core.format import plural

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from core.act.basis import changed
-from core.act.look import Asker, Looks, Pace, at_once
+from core.act.order_query import Wanted
 from core.act.outcome import failed, outcome_of
 from core.act.plan import Plan, Step
 from core.act.planner import Planner, by_process
+from core.act.preconditions import changed
+from core.act.reader import Asker, Looks, Pace, at_once
 from core.act.refusals import INTERRUPT_AGAIN, last_interrupt
-from core.act.wanted import Wanted
 from core.errors import RequestFailed, StorageError
 from core.events import Event, OrderEnded, OrderGiven
 from core.ids import ProcessKey, address_of, process_of

@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from core.act.expand import Place, Wish, wishes_of
-from core.act.hands import Hands, OrderBook, Told
-from core.act.look import Asker
+from core.act.executor import Hands, OrderBook, Told
+from core.act.order_query import Wanted
 from core.act.plan import Plan, Step, unmet
 from core.act.planner import Planner, Progress
+from core.act.reader import Asker
 from core.act.resolver import Resolver
-from core.act.undoing import as_undo, undo_title, undoing_of
-from core.act.wanted import Wanted
+from core.act.target_expansion import Place, Wish, wishes_of
+from core.act.undo_plan import as_undo, undo_title, undoing_of
 from core.ctl.versions import features
 from core.errors import NotConfirmed, StorageError, UsageWrong
 from core.events import Event, OrderGiven, SurfaceRead

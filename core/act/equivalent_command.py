@@ -1,6 +1,6 @@
 """The shell command that does the same by hand, on that machine."""
 
-from core.ctl.commands import command, positional
+from core.ctl.cli_commands import command, positional
 from core.fleet import Fleet
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
 from core.model.action import Action, Change, Verb

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from core.act.preview import Preview
 from core.act.refusals import Refusal
-from core.act.seen import Seen
+from core.act.snapshot import Seen
 from core.format import plural
 from core.ids import ProcessKey, Target
 from core.model.action import Action, Verb

@@ -8,23 +8,23 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from core.act.acting import Acting
-from core.act.hands import Told
-from core.act.look import Asker
+from core.act.executor import Told
+from core.act.order_query import Wanted, joined
 from core.act.plan import Plan
 from core.act.planner import Progress
-from core.act.wanted import Wanted, joined
+from core.act.reader import Asker
+from core.act.service import Acting
 from core.ctl import routes
-from core.ctl.answers import good_body
+from core.ctl.answer_errors import good_body
 from core.ctl.knobs import config_view
 from core.errors import AnswerMalformed, RequestFailed, StorageError, UsageWrong
-from core.guide.book import GuideBook
+from core.guide.context import World, of_guide
+from core.guide.factories import cleanup_guide, finish_guide, incident_guide, park_guide
 from core.guide.guide import Guide, GuideStep, StepKind, StepState
-from core.guide.looking import looked, skipped, stopped
-from core.guide.making import cleanup_guide, finish_guide, incident_guide, park_guide
+from core.guide.guide_store import GuideBook
+from core.guide.progress import looked, skipped, stopped
 from core.guide.resume_command import resume_command
-from core.guide.wishing import fitted, name_of, settled_by, title_of, wishes_of
-from core.guide.world import World, of_guide
+from core.guide.step_actions import fitted, name_of, settled_by, title_of, wishes_of
 from core.ids import ProcessKey, TaskKey
 from core.model.order import Instance, Order
 from core.model.process import Process

@@ -6,9 +6,9 @@ from core.act.plan import Plan, Step
 from core.act.planner import Wish
 from core.act.refusals import Refusal
 from core.errors import UsageWrong
+from core.guide.context import World
 from core.guide.guide import Guide, GuideKind, GuideStep, StepKind
-from core.guide.looks_incident import paused_here, to_resume
-from core.guide.world import World
+from core.guide.status_incident import paused_here, to_resume
 from core.ids import Address, address_of, process_of
 from core.model.action import Action, Verb
 
