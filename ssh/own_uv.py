@@ -6,7 +6,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from core.launch.fetch import UvFile
+from core.launch.provision.fetch_client import UvFile
 
 
 @cache

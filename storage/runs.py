@@ -28,7 +28,7 @@ _OPEN = "SELECT id, desk FROM run WHERE body IS NOT NULL AND ended_at IS NULL"
 
 
 class Runs:
-    """`core.launch.run_book.RunBook` over the database.
+    """`core.launch.run.run_store.RunBook` over the database.
 
     Args:
         database: An open one, or one that opens at its first use.

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from core.config.model import AttachWay, MachineConfig
 from core.errors import UsageWrong
 from core.ids import MachineName
-from core.launch.engines.sessions import switch_words
+from core.launch.attach_command import is_here, terminal_words
+from core.launch.engines.session import switch_words
 from core.model.run import Run
 from core.quoting import command_line, plain_word, quoted
-from core.terminals import is_here, terminal_words
 from core.text import Shown, shown
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ async def check_machine(config: "Config", words: Words) -> int:
         UsageWrong: No machine is named, or one that is none.
         SpecWrong: The spec is wrong, or can't be launched there.
     """
-    from core.launch.matrix import expand  # noqa: PLC0415
-    from core.launch.plan import machine_python  # noqa: PLC0415
-    from core.launch.spec_file import read_spec  # noqa: PLC0415
+    from core.launch.plan.launch_plan import machine_python  # noqa: PLC0415
+    from core.launch.plan.matrix import expand  # noqa: PLC0415
+    from core.launch.spec.file import read_spec  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
     from storage.secrets import Secrets  # noqa: PLC0415
     from tui.commands.machines_check import check_any, check_launches, machine_named  # noqa: PLC0415

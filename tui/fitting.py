@@ -9,7 +9,7 @@ from tui.making import guiding_of
 if TYPE_CHECKING:
     from core.config.model import Config
     from core.desk.desk import Desk
-    from core.launch.launches import Launches
+    from core.launch.run.service import Launches
     from storage.paths import Paths
     from tui.app import RoomApp
     from tui.attaching import Attaching

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from core.ctl.decode import number
-from core.launch.form import Form, draft_of, form_of_draft
+from core.launch.form.form import Form, draft_of, form_of_draft
 
 if TYPE_CHECKING:
     from tui.app import ViewStore

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 
 from core import format as fmt
 from core.errors import EvalroomError, SpecWrong
-from core.launch.checks import CheckedPlan
-from core.launch.form import Form, form_of_run, form_of_template
-from core.launch.form_check import Checked, check, machines_of
-from core.launch.form_text import typed_of
-from core.launch.launching import Launching
+from core.launch.form.check import Checked, check, machines_of
+from core.launch.form.field_text import typed_of
+from core.launch.form.form import Form, form_of_run, form_of_template
+from core.launch.ports import Launching
+from core.launch.preflight.checks import CheckedPlan
 from core.launch.secret_store import check_value
-from core.launch.spec import Spec
-from core.launch.spec_file import check_table
-from core.launch.spec_text import spec_table
-from core.launch.templates import Template, template_named, templates
-from core.launch.yaml_words import plain
+from core.launch.spec.file import check_table
+from core.launch.spec.spec import Spec
+from core.launch.spec.templates import Template, template_named, templates
+from core.launch.spec.text import spec_table
+from core.launch.spec.yaml_quote import plain
 from core.model.run import Run
 from core.text import Shown, shown
 from core.views.launch_form import Surroundings

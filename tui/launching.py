@@ -10,7 +10,7 @@ from tui.arguments import Words
 if TYPE_CHECKING:
     from core.config.model import Config
     from core.desk.desk import Desk
-    from core.launch.launches import Launches
+    from core.launch.run.service import Launches
 
 
 def dry_run(config: "Config", words: Words) -> int:
@@ -25,8 +25,8 @@ def dry_run(config: "Config", words: Words) -> int:
 
 async def launch_command(config: "Config", words: Words) -> int:
     """Run `evalroom launch`; return the exit status."""
-    from core.launch.matrix import expand  # noqa: PLC0415
-    from core.launch.spec_file import read_spec  # noqa: PLC0415
+    from core.launch.plan.matrix import expand  # noqa: PLC0415
+    from core.launch.spec.file import read_spec  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
     from tui.commands.launch_now import Asked, launch_now  # noqa: PLC0415
     from tui.making import desk_of, history_of, running  # noqa: PLC0415

@@ -12,7 +12,7 @@ from tui.places import RUNS
 
 if TYPE_CHECKING:
     from core.act.service import Acting
-    from core.launch.launching import Launching
+    from core.launch.ports import Launching
     from core.launch.secret_store import SecretStore
     from core.model.run import Run
     from tui.app import RoomApp, ViewStore

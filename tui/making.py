@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from core.events import Event, MachineNamed
     from core.guide.guide_store import GuideBook
     from core.guide.runner import Guiding
-    from core.launch.launches import Launches
-    from core.launch.run_book import RunBook
+    from core.launch.run.run_store import RunBook
+    from core.launch.run.service import Launches
     from core.ports import Ask, Keeping
     from storage.paths import Paths
 

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
     from core.config.model import Config, MachineConfig
     from core.desk.desk import Desk
-    from core.launch.bringing import Brought
-    from core.launch.checks import CheckedPlan
-    from core.launch.launches import Launches
-    from core.launch.launching import Tell
-    from core.launch.matrix import Launch
-    from core.launch.plan import RunPlan
-    from core.launch.sessions import Found
+    from core.launch.plan.launch_plan import RunPlan
+    from core.launch.plan.matrix import Launch
+    from core.launch.ports import Tell
+    from core.launch.preflight.checks import CheckedPlan
+    from core.launch.provision.provision import Brought
+    from core.launch.run.service import Launches
+    from core.launch.run.sessions import Found
     from tui.making import History
 
 
 def surroundings_of(config: "Config") -> Surroundings:
     """Return what plans need to know from here."""
-    from core.launch.warn import INSPECT  # noqa: PLC0415
+    from core.launch.plan.warnings import INSPECT  # noqa: PLC0415
     from ssh.built_in_tasks import built_in_tasks  # noqa: PLC0415
 
     try:
@@ -43,8 +43,8 @@ def surroundings_of(config: "Config") -> Surroundings:
 
 def launches_of(desk: "Desk", config: "Config", history: "History") -> "Launches":
     """Return the launches over a desk; they do nothing until they run or are asked."""
-    from core.launch.launches import Launches  # noqa: PLC0415
-    from core.launch.ledger import Ledger  # noqa: PLC0415
+    from core.launch.run.runs import Ledger  # noqa: PLC0415
+    from core.launch.run.service import Launches  # noqa: PLC0415
     from storage.instance import this_instance  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
     from storage.secrets import Secrets  # noqa: PLC0415
@@ -56,7 +56,7 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "Launches
     async def choose_all(
         launches: "Sequence[Launch]", tell: "Tell | None"
     ) -> "tuple[CheckedPlan, ...]":
-        from core.launch.preflight.choose import choose  # noqa: PLC0415
+        from core.launch.preflight.machine_choice import choose  # noqa: PLC0415
 
         machines = {each.name: each for each in config.machines}
         plans = [
@@ -66,7 +66,7 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "Launches
         return await choose(desk, plans, machines, lambda: desk.fleet, secrets=names, tell=tell)
 
     async def bring_it(plan: "RunPlan", tell: "Callable[[str], None]") -> "Brought":
-        from core.launch.bringing import bring  # noqa: PLC0415
+        from core.launch.provision.provision import bring  # noqa: PLC0415
         from ssh.own_uv import own_uv  # noqa: PLC0415
 
         name = plan.spec.code.token if plan.spec.code is not None else None
@@ -87,7 +87,7 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "Launches
 
 def plan_on(launch: "Launch", machine: "MachineConfig", around: Surroundings) -> "RunPlan":
     """Return the plan of a launch on one machine, with a fresh id."""
-    from core.launch.plan import make_plan, run_id  # noqa: PLC0415
+    from core.launch.plan.launch_plan import make_plan, run_id  # noqa: PLC0415
 
     return make_plan(
         launch,
@@ -107,7 +107,7 @@ class DeskSessions:
 
     async def list(self) -> "Sequence[Found]":
         """See `Sessions.list`."""
-        from core.launch.sessions import sessions  # noqa: PLC0415
+        from core.launch.run.sessions import sessions  # noqa: PLC0415
 
         machines = self._desk.fleet.machines.values()
         up = [each.name for each in machines if each.link.state is LinkState.UP]
@@ -115,6 +115,6 @@ class DeskSessions:
 
     async def end(self, found: "Found") -> None:
         """See `Sessions.end`."""
-        from core.launch.sessions import end  # noqa: PLC0415
+        from core.launch.run.sessions import end  # noqa: PLC0415
 
         await end(self._desk, found)

@@ -10,7 +10,7 @@ from tui.arguments import Words
 
 if TYPE_CHECKING:
     from core.config.model import Config
-    from core.launch.plan import RunPlan
+    from core.launch.plan.launch_plan import RunPlan
 
 
 async def one_machine(config: "Config", words: Words) -> int:
@@ -30,8 +30,8 @@ async def prepare_machine(config: "Config", words: Words) -> int:
         SpecWrong: The spec is wrong, or can't be launched there.
         NotConfirmed: Nobody said yes, or nothing may be changed.
     """
-    from core.launch.matrix import expand  # noqa: PLC0415
-    from core.launch.spec_file import read_spec  # noqa: PLC0415
+    from core.launch.plan.matrix import expand  # noqa: PLC0415
+    from core.launch.spec.file import read_spec  # noqa: PLC0415
     from ssh.own_uv import own_uv  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
     from storage.secrets import Secrets  # noqa: PLC0415
@@ -67,7 +67,7 @@ async def prepare_machine(config: "Config", words: Words) -> int:
 
 def _secrets(plan: "RunPlan") -> Iterator[str]:
     """Yield the names of the secrets that are needed: those of a task that is made, and a token."""
-    from core.launch.preparing import What, items  # noqa: PLC0415
+    from core.launch.provision.prepare import What, items  # noqa: PLC0415
 
     if any(item.what is What.DATA for item in items([plan])):
         yield from plan.secrets.values()

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from core import format as fmt
 from core.errors import EvalroomError
-from core.launch.engines.sessions import end_means
-from core.launch.sessions import Found
+from core.launch.engines.session import end_means
+from core.launch.run.sessions import Found
 from core.text import Shown, shown
 from core.views.cells import Span
 from tui.dialogs.ask import TypeName

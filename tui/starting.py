@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from core.launch.checks import CheckedPlan
+from core.launch.preflight.checks import CheckedPlan
 from core.model.run import Run
 from core.text import Shown
 

@@ -72,7 +72,8 @@ def undo_title(undoing: Undoing, fleet: Fleet) -> str:
     first = undoing.orders[0]
     now = " now" if first.action.now else ""
     targets = {order.target for order in undoing.orders}
-    one = f"{target_labels.name_of(first.target, fleet)} on {target_labels.where_of(first.target, fleet)}"
+    label = target_labels.name_of(first.target, fleet)
+    one = f"{label} on {target_labels.where_of(first.target, fleet)}"
     whose = one if len(targets) == 1 else plural(len(targets), "target")
     return f"Undo {first.action.verb}{now}: {whose}"
 

@@ -1,4 +1,4 @@
-"""The config file: TOML to `core.config.model.Config`, or what is wrong with it and on which line."""
+"""The config file: TOML to `Config`, or a list of errors, each with its line."""
 
 import difflib
 import tomllib
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from core.config import rules as rules
+from core.config import rules
 from core.config.model import Config, MachineConfig, ScreenConfig, StorageConfig, WatchConfig
 from core.config.toml_errors import NO_TOML, said_of
 from core.config.toml_lines import KeyPath, line_of, lines_of

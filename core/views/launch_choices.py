@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.fleet import Fleet
-from core.launch.form import field_of
-from core.launch.models import PROVIDERS, provider_of
-from core.launch.spec import ANY, BUILT_IN_ARGS
-from core.launch.templates import BUILT_IN_TEMPLATES
+from core.launch.form.form import field_of
+from core.launch.spec.provider_env import PROVIDERS, provider_of
+from core.launch.spec.spec import ANY, BUILT_IN_ARGS
+from core.launch.spec.templates import BUILT_IN_TEMPLATES
 from core.model.machine import Machine
 from core.text import Shown, shown
 from core.views.cells import Span

@@ -7,8 +7,8 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.format import plural, said
 from core.ids import MachineName
-from core.launch.checks import Check, CheckedPlan, Level
-from core.launch.warn import warnings_by_key
+from core.launch.plan.warnings import warnings_by_key
+from core.launch.preflight.checks import Check, CheckedPlan, Level
 from core.model.run import Run, RunState
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone

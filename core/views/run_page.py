@@ -9,9 +9,9 @@ from core import format as fmt
 from core.errors import UsageWrong
 from core.fleet import Fleet
 from core.format import said
-from core.launch.engines.failures import plain_text
-from core.launch.spec_text import table_text
-from core.launch.yaml_words import plain
+from core.launch.engines.start_failures import plain_text
+from core.launch.spec.text import table_text
+from core.launch.spec.yaml_quote import plain
 from core.model.run import Run, RunLog, RunState
 from core.quoting import path_word, plain_word
 from core.text import shown

@@ -409,7 +409,7 @@ TURN_SECONDS = 2.0
 def read_reservations(folders):
     """Where a run would reserve its GPUs, and which are held there.
 
-    How reservations stand on a machine is told in `core/launch/gpus.py`.
+    How reservations stand on a machine is told in `core/launch/preflight/gpu_reservations.py`.
     """
     for folder in folders:
         full = at_home(folder)

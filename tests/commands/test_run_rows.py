@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from core.errors import UsageWrong
-from core.launch.launching import Output
+from core.launch.ports import Output
 from core.model.run import Run, RunLog, RunState
 from tests.support.runs import run
 from tui.commands.run_rows import run_json, run_lines, why_lines

@@ -5,7 +5,7 @@ import pytest
 from core.config.model import MachineConfig
 from core.errors import UsageWrong
 from core.ids import MachineName
-from core.terminals import terminal_words
+from core.launch.attach_command import terminal_words
 
 GPU = MachineName("gpu")
 WORDS = ("tmux", "attach-session", "-t", "=it's $(x)")

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from core.fleet import Fleet
-from core.launch.checks import Check, CheckedPlan, Level
-from core.launch.form import Form, form_of_template
-from core.launch.form_check import Checked, check
-from core.launch.templates import BUILT_IN_TEMPLATES
+from core.launch.form.check import Checked, check
+from core.launch.form.form import Form, form_of_template
+from core.launch.preflight.checks import Check, CheckedPlan, Level
+from core.launch.spec.templates import BUILT_IN_TEMPLATES
 from core.model.run import RunLog, RunState
 from core.views.cells import Span
 from core.views.changes import only_older

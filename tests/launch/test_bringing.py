@@ -8,8 +8,8 @@ import pytest
 from core.config.model import MachineConfig
 from core.errors import JobFailed, RequestFailed
 from core.ids import MachineName
-from core.launch.bringing import Need, bring, needs
-from core.launch.fetch import python_words
+from core.launch.provision.fetch_client import python_words
+from core.launch.provision.provision import Need, bring, needs
 from core.model.job import Job
 from tests.launch.test_uv_comes import made
 from tests.support.specs import plan, spec

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inspect_ai._util.config import parse_cli_args
 
-from core.launch.script import Start, script
-from core.launch.spec_file import check_spec
-from core.launch.spec_text import spec_file
-from core.launch.starter import STARTER
-from core.launch.yaml_words import plain, word_value, yaml_value
+from core.launch.plan.bootstrap import STARTER
+from core.launch.plan.script import Start, script
+from core.launch.spec.file import check_spec
+from core.launch.spec.text import spec_file
+from core.launch.spec.yaml_quote import plain, word_value, yaml_value
 from tests.support.specs import SMOKE
 
 # Text as TOML and UTF-8 have it: no lone surrogates.

@@ -8,9 +8,9 @@ from core.config.model import Config, MachineConfig
 from core.errors import JobFailed, RequestFailed
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.checks import CheckedPlan
-from core.launch.matrix import expand
-from core.launch.preflight.choose import choose, preflight
+from core.launch.plan.matrix import expand
+from core.launch.preflight.checks import CheckedPlan
+from core.launch.preflight.machine_choice import choose, preflight
 from core.model.job import Job
 from core.model.machine import Link, LinkState, Machine
 from tests.support.specs import SMOKE, spec

@@ -5,8 +5,8 @@ import pytest
 
 from core.errors import JobFailed, SpecWrong
 from core.launch.engines.engine import ALREADY, FileOutput, ScreenOutput, Started
-from core.launch.engines.failures import failure_of
 from core.launch.engines.registry import ENGINES, USUAL, engine_named
+from core.launch.engines.start_failures import failure_of
 from core.launch.engines.tmux_sessions import (
     Session,
     attach_words,

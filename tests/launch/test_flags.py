@@ -4,8 +4,8 @@ import pytest
 
 from core.config.model import MachineConfig
 from core.ids import MachineName
-from core.launch.flags import Flags, eval_set, worst_case
-from core.launch.matrix import expand
+from core.launch.plan.flags import Flags, eval_set, worst_case
+from core.launch.plan.matrix import expand
 from tests.support.specs import spec
 
 LOCAL = MachineConfig(name=MachineName("local"))

@@ -10,21 +10,15 @@ from hypothesis import strategies as st
 from core.config.model import MachineConfig
 from core.errors import SpecWrong
 from core.ids import MachineName
-from core.launch.form import (
-    Form,
-    draft_of,
-    form_of_draft,
-    form_of_run,
-    form_of_template,
-)
-from core.launch.form_check import check, may_hold_a_secret
-from core.launch.form_fields import BY_KEY
-from core.launch.form_reads import reads_of
-from core.launch.form_text import Kind, Unreadable, items_of, typed_of, value_of
-from core.launch.spec_file import KEYS, check_table
-from core.launch.spec_text import spec_table
-from core.launch.templates import BUILT_IN_TEMPLATES, Template
-from core.launch.yaml_words import plain
+from core.launch.form.check import check, may_hold_a_secret
+from core.launch.form.env import reads_of
+from core.launch.form.field_text import Kind, Unreadable, items_of, typed_of, value_of
+from core.launch.form.fields import BY_KEY
+from core.launch.form.form import Form, draft_of, form_of_draft, form_of_run, form_of_template
+from core.launch.spec.file import KEYS, check_table
+from core.launch.spec.templates import BUILT_IN_TEMPLATES, Template
+from core.launch.spec.text import spec_table
+from core.launch.spec.yaml_quote import plain
 from tests.support.specs import LOCAL, spec
 
 GPU = MachineConfig(name=MachineName("h100"), tags=("gpu",))

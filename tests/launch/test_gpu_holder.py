@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 
-from core.launch.gpus import NO_GPUS, OWN, SHARED
-from core.launch.script import GPU_HOLDER
+from core.launch.plan.script import GPU_HOLDER
+from core.launch.preflight.gpu_reservations import NO_GPUS, OWN, SHARED
 from tests.support.evals import short_folder, wait_until
 from tests.support.gpus import (
     HOLDER,

@@ -3,7 +3,7 @@
 import subprocess
 from dataclasses import replace
 
-from core.launch.gpus import Reservation, free, lock_name, why_not
+from core.launch.preflight.gpu_reservations import Reservation, free, lock_name, why_not
 from core.model.machine import Gpu, GpuProcess
 from tests.support.specs import LOCAL, plan, spec
 

@@ -8,8 +8,8 @@ import inspect_ai
 import pytest
 from inspect_ai._cli.eval import eval_set_command
 
-from core.launch.eval_options import KINDS, OWN_KEYS, Kind
-from core.launch.models import PROVIDERS, missing, provider_of
+from core.launch.spec.eval_options import KINDS, OWN_KEYS, Kind
+from core.launch.spec.provider_env import PROVIDERS, missing, provider_of
 
 SOURCES = Path(inspect_ai.__file__).parent / "model" / "_providers"
 

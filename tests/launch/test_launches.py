@@ -10,9 +10,9 @@ import pytest
 from core.config.model import MachineConfig
 from core.errors import JobFailed
 from core.ids import MachineName
-from core.launch import launcher
-from core.launch.sessions import end, sessions
-from core.launch.standing import process_of_run
+from core.launch.run import launcher_client
+from core.launch.run.run_state import process_of_run
+from core.launch.run.sessions import end, sessions
 from core.model.run import RunState
 from tests.support.launches import alive, end_all, launching
 from tests.support.reached import machine_of, trusting
@@ -48,7 +48,7 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
 
         # A start that is sent again starts nothing again, and prints what it printed.
         plan = checked[0].plan
-        status, out, _ = await launcher.start(here.place, plan, {})
+        status, out, _ = await launcher_client.start(here.place, plan, {})
         assert status == 75
         assert f'"pid": {run.pid}' in out
         assert not alive(run.id)
@@ -196,5 +196,7 @@ async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_faile
             await here.launches.output(failed)
         assert await sessions(here.place, [local.name]) == ()
         # A start that is sent again leaves no secrets where nothing reads them any more.
-        assert (await launcher.start(here.place, checked[0].plan, {"S": "sk-canary"}))[0] == 75
+        assert (await launcher_client.start(here.place, checked[0].plan, {"S": "sk-canary"}))[
+            0
+        ] == 75
         assert not list((folder / ".evalroom" / "secrets").iterdir())

@@ -3,7 +3,7 @@ import pytest
 from core.config.model import MachineConfig
 from core.errors import SpecWrong
 from core.ids import MachineName
-from core.launch.matrix import MOST_RUNS, expand
+from core.launch.plan.matrix import MOST_RUNS, expand
 from tests.support.specs import spec
 
 

@@ -5,8 +5,8 @@ import pytest
 from core.config.model import MachineConfig
 from core.errors import SpecWrong
 from core.ids import MachineName
-from core.launch.matrix import expand
-from core.launch.plan import UV, RunPlan, make_plan, run_id
+from core.launch.plan.launch_plan import UV, RunPlan, make_plan, run_id
+from core.launch.plan.matrix import expand
 from ssh.built_in_tasks import built_in_tasks
 from tests.support.specs import LOCAL, SMOKE, plan, plans, spec
 

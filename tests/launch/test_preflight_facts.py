@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.preflight.facts import (
-    read_facts,
-)
-from core.launch.preflight.judge import judge_machine
+from core.launch.preflight.assessment import judge_machine
+from core.launch.preflight.survey_facts import read_facts
 from tests.support.specs import spec
 from tests.support.surveys import (
     GIVEN,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.ids import MachineName
-from core.launch.preflight.choose import preflight
+from core.launch.preflight.machine_choice import preflight
 from tests.support.desk_on_evals import watching
 from tests.support.reached import machine_of, trusting
 from tests.support.specs import plan, spec

@@ -7,12 +7,9 @@ from typing import Any
 import pytest
 
 from core.fleet import Fleet
-from core.launch.preflight.facts import (
-    Facts,
-    TaskTold,
-)
+from core.launch.preflight.assessment import judge
 from core.launch.preflight.inspect_checks import options_of
-from core.launch.preflight.judge import judge
+from core.launch.preflight.survey_facts import Facts, TaskTold
 from core.model.machine import ToolState
 from tests.support.specs import plan, spec
 from tests.support.surveys import (

@@ -8,14 +8,9 @@ import pytest
 
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.checks import Level
-from core.launch.gpus import Reservation
-from core.launch.preflight.facts import (
-    DockerTold,
-    Facts,
-    Reserved,
-    TaskTold,
-)
+from core.launch.preflight.checks import Level
+from core.launch.preflight.gpu_reservations import Reservation
+from core.launch.preflight.survey_facts import DockerTold, Facts, Reserved, TaskTold
 from core.model.machine import (
     GpuProcess,
     Link,

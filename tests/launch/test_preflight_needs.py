@@ -8,13 +8,9 @@ import pytest
 
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.checks import Level
-from core.launch.preflight.facts import (
-    Caches,
-    Facts,
-    TaskTold,
-)
-from core.launch.preflight.judge import judge_machine
+from core.launch.preflight.assessment import judge_machine
+from core.launch.preflight.checks import Level
+from core.launch.preflight.survey_facts import Caches, Facts, TaskTold
 from core.model.machine import ToolState
 from tests.support.specs import spec
 from tests.support.surveys import (

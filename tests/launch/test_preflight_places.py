@@ -8,13 +8,9 @@ import pytest
 
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, TaskKey
-from core.launch.plan import RUNS
-from core.launch.preflight.facts import (
-    Facts,
-    RunFolder,
-    RunningEval,
-)
-from core.launch.preflight.judge import judge
+from core.launch.plan.launch_plan import RUNS
+from core.launch.preflight.assessment import judge
+from core.launch.preflight.survey_facts import Facts, RunFolder, RunningEval
 from core.model.machine import Memory, ToolState
 from core.model.process import Process, ProcessState
 from core.model.run import Run, RunState

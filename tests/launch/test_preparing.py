@@ -9,8 +9,8 @@ import pytest
 
 from core.config.model import MachineConfig
 from core.ids import MachineName
-from core.launch.plan import RunPlan
-from core.launch.preparing import Prepared, Preparing, What, items
+from core.launch.plan.launch_plan import RunPlan
+from core.launch.provision.prepare import Prepared, Preparing, What, items
 from tests.support.evals import short_folder
 from tests.support.fetching import Hands, path_without
 from tests.support.repositories import repository

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 
-from core.launch.flags import eval_set, worst_case
-from core.launch.matrix import expand
+from core.launch.plan.flags import eval_set, worst_case
+from core.launch.plan.matrix import expand
 from tests.support.evals import short_folder
 from tests.support.specs import EVALS, LOCAL, Home, plan, spec
 

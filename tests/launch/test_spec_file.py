@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import OnErrorMissing, SpecWrong
-from core.launch.spec import Code, Tolerate
-from core.launch.spec_file import KEYS, check_spec, read_spec
+from core.launch.spec.file import KEYS, check_spec, read_spec
+from core.launch.spec.spec import Code, Tolerate
 from tests.support.specs import SMOKE, spec
 
 BASE = 'task = "a/b"\nmodel = "mockllm/model"\nmachine = "m"\non_error = "stop"\n'

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from core.ids import MachineName
-from core.launch.run_of import run_seen
-from core.launch.standing import after_fleet, after_logs, after_look
+from core.launch.run.run_record import run_seen
+from core.launch.run.run_state import after_fleet, after_logs, after_look
 from core.model.process import ProcessState
 from core.model.run import Run, RunState
 from tests.support.fleets import H1, fleet_after, process_seen

@@ -21,9 +21,9 @@ from core.config.model import MachineConfig
 from core.errors import JobFailed
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.checks import CheckedPlan, Level
-from core.launch.preflight import request
-from core.launch.preflight.choose import choose, look, preflight
+from core.launch.preflight import survey_request
+from core.launch.preflight.checks import CheckedPlan, Level
+from core.launch.preflight.machine_choice import choose, look, preflight
 from core.model.job import Job
 from core.model.machine import MachineFacts, ToolState
 from ssh import jobs
@@ -95,7 +95,7 @@ def write_tasks(folder: Path) -> None:
 async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_imported(
     login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(request, "TASK_SECONDS", 4.0)  # and three for each further task
+    monkeypatch.setattr(survey_request, "TASK_SECONDS", 4.0)  # and three for each further task
     folder = login.folder / "evals"
     folder.mkdir()
     write_tasks(folder)
@@ -147,7 +147,7 @@ async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_import
 async def test_a_task_that_hangs_and_an_interpreter_that_is_none_are_told(
     login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(request, "TASK_SECONDS", 2.0)
+    monkeypatch.setattr(survey_request, "TASK_SECONDS", 2.0)
     slow = login.tool(
         "slow",
         'echo \'{"python": "3.11.0"}\'; echo \'{"inspect": "0.3.285", "packages": {}}\'\n'
@@ -249,7 +249,7 @@ async def test_a_tool_that_hung_for_the_probe_is_not_started_again(login: Login)
     known = replace(
         MachineFacts(at=0.0), docker=replace(MachineFacts(at=0.0).docker, state=ToolState.STUCK)
     )
-    job = request.request([], HERE, known, python="/nowhere/python3")
+    job = survey_request.request([], HERE, known, python="/nowhere/python3")
     answer = await login.hands().work(HERE.name, job, deadline=50)
     assert answer["docker"] == {"state": "stuck", "error": "it hung before"}
     assert not mark.exists()

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import OnErrorMissing, SpecWrong
-from core.launch.spec_file import check_spec
-from core.launch.templates import BUILT_IN_TEMPLATES, template_named, templates
+from core.launch.spec.file import check_spec
+from core.launch.spec.templates import BUILT_IN_TEMPLATES, template_named, templates
 
 FILLED = (
     'model="mockllm/model"', 'machine="local"', 'on_error="continue"',
@@ -14,7 +14,7 @@ FILLED = (
 
 @pytest.mark.parametrize("template", BUILT_IN_TEMPLATES, ids=lambda each: each.name)
 def test_a_template_is_a_spec_once_its_blanks_are_filled_in(template: object) -> None:
-    from core.launch.templates import Template
+    from core.launch.spec.templates import Template
 
     assert isinstance(template, Template)
     assert "on_error" in template.blanks

@@ -8,8 +8,8 @@ import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 
 from core.launch.engines.engine import ScreenOutput, Started
-from core.launch.engines.failures import failure_of
 from core.launch.engines.registry import engine_named
+from core.launch.engines.start_failures import failure_of
 from core.launch.engines.tmux_sessions import (
     TMUX,
     Session,
@@ -18,7 +18,7 @@ from core.launch.engines.tmux_sessions import (
     list_words,
     sessions_of,
 )
-from core.launch.plan import RunPlan
+from core.launch.plan.launch_plan import RunPlan
 from tests.support.evals import short_folder, wait_until
 from tests.support.specs import Home, plan, spec
 

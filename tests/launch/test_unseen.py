@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.ids import MachineName
-from core.launch.finding import Finding
+from core.launch.run.run_poller import Finding
 from core.model.job import Job
 from core.model.run import Run, RunState
 from tests.support.fleets import H1, NOW
@@ -56,7 +56,7 @@ async def test_a_young_run_that_is_not_seen_is_looked_at_soon_again(
     loop = SimpleNamespace(time=lambda: clock.at)
     finding = Finding(there, there, calmly=True)
     monkeypatch.setattr(
-        "core.launch.finding.asyncio",
+        "core.launch.run.run_poller.asyncio",
         SimpleNamespace(get_running_loop=lambda: loop, gather=asyncio.gather),
     )
     await finding.turn()

@@ -17,8 +17,8 @@ from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 from core.config.model import MachineConfig
 from core.errors import JobFailed
 from core.ids import MachineName
-from core.launch.bringing import Brought, bring
-from core.launch.plan import RunPlan
+from core.launch.plan.launch_plan import RunPlan
+from core.launch.provision.provision import Brought, bring
 from core.model.job import Job
 from ssh.own_uv import own_uv
 from tests.support.evals import short_folder, wait_until

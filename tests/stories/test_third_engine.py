@@ -12,7 +12,7 @@ from core.errors import JobFailed
 from core.ids import MachineName
 from core.launch.engines.engine import SECRETS, FileOutput, Started
 from core.launch.engines.registry import ENGINES
-from core.launch.spec import Spec
+from core.launch.spec.spec import Spec
 from core.model.run import RunState
 from tests.support.evals import short_folder
 from tests.support.launches import launching

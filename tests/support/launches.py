@@ -12,14 +12,14 @@ from typing import Any
 from core.config.model import Config, MachineConfig
 from core.desk.desk import Desk
 from core.ids import MachineName, ProcessKey
-from core.launch.bringing import Brought
-from core.launch.checks import CheckedPlan
-from core.launch.launches import Launches
-from core.launch.launching import Tell
-from core.launch.ledger import Ledger
-from core.launch.matrix import Launch, expand
-from core.launch.plan import RunPlan
-from core.launch.spec import Spec
+from core.launch.plan.launch_plan import RunPlan
+from core.launch.plan.matrix import Launch, expand
+from core.launch.ports import Tell
+from core.launch.preflight.checks import CheckedPlan
+from core.launch.provision.provision import Brought
+from core.launch.run.runs import Ledger
+from core.launch.run.service import Launches
+from core.launch.spec.spec import Spec
 from core.model.job import Job
 from core.model.run import Run, RunState
 from core.ports import Reply

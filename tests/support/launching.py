@@ -8,13 +8,13 @@ from core.config.model import MachineConfig
 from core.errors import EvalroomError
 from core.events import RunChanged
 from core.ids import MachineName
-from core.launch.checks import Check, CheckedPlan, Level
-from core.launch.form_check import machines_of
-from core.launch.launching import Output, Tell
-from core.launch.matrix import Launch, expand
-from core.launch.plan import make_plan
-from core.launch.spec import Spec
-from core.launch.spec_text import spec_table
+from core.launch.form.check import machines_of
+from core.launch.plan.launch_plan import make_plan
+from core.launch.plan.matrix import Launch, expand
+from core.launch.ports import Output, Tell
+from core.launch.preflight.checks import Check, CheckedPlan, Level
+from core.launch.spec.spec import Spec
+from core.launch.spec.text import spec_table
 from core.model.run import Run, RunState
 from ssh.built_in_tasks import built_in_tasks
 from tests.support.rooms import FakeRoom

@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from core.fleet import Fleet
-from core.launch.checks import Check, Level
-from core.launch.plan import RUNS
-from core.launch.preflight.facts import (
+from core.launch.plan.launch_plan import RUNS
+from core.launch.preflight.assessment import judge
+from core.launch.preflight.checks import Check, Level
+from core.launch.preflight.survey_facts import (
     Caches,
     DockerTold,
     Facts,
@@ -19,8 +20,7 @@ from core.launch.preflight.facts import (
     TaskTold,
     Uv,
 )
-from core.launch.preflight.judge import judge
-from core.launch.spec import Spec
+from core.launch.spec.spec import Spec
 from core.model.machine import Gpu, Memory, ToolState
 from tests.support.specs import plan, spec
 

@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 
 from core.errors import NotConfirmed, SpecWrong
 from core.fleet import Fleet
-from core.launch.checks import Check, Level
-from core.launch.spec import Tolerate
-from core.launch.spec_file import read_spec
+from core.launch.preflight.checks import Check, Level
+from core.launch.spec.file import read_spec
+from core.launch.spec.spec import Tolerate
 from core.model.run import RunState
 from storage.view_state import ViewState
 from tests.support.fleets import H1, H2

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from textual.pilot import Pilot
 
-from core.launch.checks import Check, Level
+from core.launch.preflight.checks import Check, Level
 from tests.support.fleets import H1, H2
 from tests.support.launching import PYTHON, ToldLaunching
 from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, shows

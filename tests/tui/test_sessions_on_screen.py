@@ -2,8 +2,8 @@
 
 from core.errors import JobFailed
 from core.ids import MachineName
-from core.launch.engines.sessions import Session
-from core.launch.sessions import Found
+from core.launch.engines.session import Session
+from core.launch.run.sessions import Found
 from tests.support.fleets import NOW
 from tests.support.rooms import FakeRoom, app_on, busy_fleet, shows
 from tui.app import RoomApp

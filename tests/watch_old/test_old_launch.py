@@ -8,7 +8,7 @@ import pytest
 from core.config.model import MachineConfig
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.preflight.choose import preflight
+from core.launch.preflight.machine_choice import preflight
 from tests.support.fetching import Hands
 from tests.support.specs import plan, spec
 from tests.support.surveys import of, said

@@ -8,9 +8,9 @@ from typing import Never
 
 from core.config.model import MachineConfig
 from core.errors import UsageWrong
-from core.launch.launches import Launches
+from core.launch.attach_command import terminal_words
+from core.launch.run.service import Launches
 from core.quoting import plain_word
-from core.terminals import terminal_words
 from core.text import shown
 from tui.commands.looking import Looker
 from tui.commands.printing import print_json, print_lines

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.launch.checks import Check, Level
+from core.launch.preflight.checks import Check, Level
 from core.text import shown
 
 _MARKS = {Level.OK: "ok  ", Level.WARNING: "mind", Level.STOP: "STOP"}

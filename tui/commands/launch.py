@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from core.config.model import Config, MachineConfig
-from core.launch.flags import on_error_words
-from core.launch.matrix import Launch, expand
-from core.launch.plan import FILE_MODE, RunPlan, make_plan, run_id
-from core.launch.spec_file import read_spec
-from core.launch.spec_text import spec_table
+from core.launch.plan.flags import on_error_words
+from core.launch.plan.launch_plan import FILE_MODE, RunPlan, make_plan, run_id
+from core.launch.plan.matrix import Launch, expand
+from core.launch.spec.file import read_spec
+from core.launch.spec.text import spec_table
 from core.quoting import plain_word
 from core.text import shown, shown_lines
 from core.views.runs import log_place

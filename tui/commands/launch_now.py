@@ -9,9 +9,9 @@ from core.config.model import MachineConfig
 from core.errors import NotConfirmed
 from core.events import Event, RunChanged
 from core.format import plural
-from core.launch.checks import CheckedPlan
-from core.launch.launches import Launches
-from core.launch.spec import Spec
+from core.launch.preflight.checks import CheckedPlan
+from core.launch.run.service import Launches
+from core.launch.spec.spec import Spec
 from core.model.run import Run, RunState
 from core.text import shown
 from core.views.runs import log_place

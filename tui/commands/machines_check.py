@@ -5,9 +5,9 @@ from typing import Protocol
 
 from core.config.model import Config, MachineConfig
 from core.errors import UsageWrong
-from core.launch.checks import Check, Level
-from core.launch.plan import RunPlan
-from core.launch.preflight.choose import choose, look
+from core.launch.plan.launch_plan import RunPlan
+from core.launch.preflight.checks import Check, Level
+from core.launch.preflight.machine_choice import choose, look
 from core.model.job import Worker
 from core.text import shown
 from tui.commands.answers import is_reached

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 from core.errors import NotConfirmed
 from core.format import plural
 from core.ids import MachineName
-from core.launch.fetch import OwnUv
-from core.launch.plan import RunPlan
-from core.launch.preparing import Item, Prepared, Preparing, items
+from core.launch.plan.launch_plan import RunPlan
+from core.launch.provision.fetch_client import OwnUv
+from core.launch.provision.prepare import Item, Prepared, Preparing, items
 from core.model.job import Worker
 from core.text import shown
 from tui.commands.answers import is_reached

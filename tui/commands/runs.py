@@ -5,8 +5,8 @@ import sys
 from collections.abc import Mapping
 
 from core.errors import UsageWrong
-from core.launch.launches import Launches
-from core.launch.launching import Output
+from core.launch.ports import Output
+from core.launch.run.service import Launches
 from core.model.run import Run
 from core.text import shown, shown_lines
 from tui.commands.looking import Looker

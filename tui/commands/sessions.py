@@ -3,9 +3,9 @@
 import sys
 
 from core.errors import NotConfirmed, UsageWrong
-from core.launch import sessions as of
-from core.launch.engines.sessions import end_means
-from core.launch.sessions import Found
+from core.launch.engines.session import end_means
+from core.launch.run import sessions as of
+from core.launch.run.sessions import Found
 from core.model.job import Worker
 from core.model.machine import LinkState
 from core.text import shown

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from core.launch.templates import Template, template_named, templates
+from core.launch.spec.templates import Template, template_named, templates
 from core.text import shown_lines
 from tui.commands.printing import print_json, print_lines
 

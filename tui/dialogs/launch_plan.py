@@ -14,9 +14,9 @@ from textual.worker import Worker
 
 from core.errors import EvalroomError
 from core.format import plural, said
-from core.launch.checks import CheckedPlan
-from core.launch.form import Form
-from core.launch.spec import Spec
+from core.launch.form.form import Form
+from core.launch.preflight.checks import CheckedPlan
+from core.launch.spec.spec import Spec
 from core.model.run import Run
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine

@@ -29,6 +29,7 @@ from tui.places import JournalOfOrders, ListOfGuides, ListOfRuns, Place
 from tui.screens.acting import ActingScreen
 
 if TYPE_CHECKING:
+    from core.act import target_expansion
     from tui.app import RoomApp
 
 NARROW = 100
@@ -354,11 +355,11 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
         """Send to the clipboard what belongs to the selection."""
         self.room_app.acts.copy(self.selected())
 
-    def targets(self) -> "tuple[expand.Place, ...]":
+    def targets(self) -> "tuple[target_expansion.Place, ...]":
         """Return what an action is on: the marked rows, else what the cursor is on."""
         pane = self.panes[self.current]
         if isinstance(pane, TablePane) and pane.marks:
-            return tuple(cast("expand.Place", key) for key in pane.chosen_keys)
+            return tuple(cast("target_expansion.Place", key) for key in pane.chosen_keys)
         place = self.selected()
         if place is None or isinstance(place, JournalOfOrders | ListOfGuides | ListOfRuns):
             return ()

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from core.launch.form import Form
-from core.launch.form_check import may_hold_a_secret
-from core.launch.form_reads import Reads, names_of, reads_of
+from core.launch.form.check import may_hold_a_secret
+from core.launch.form.env import Reads, names_of, reads_of
+from core.launch.form.form import Form
 from core.text import Shown, shown
 from core.views.launch_choices import Offer, offers_for, title_of
 from core.views.launch_form import (

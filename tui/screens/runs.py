@@ -10,7 +10,7 @@ from core import format as fmt
 from core.act import target_expansion
 from core.errors import EvalroomError
 from core.fleet import Fleet
-from core.launch.launching import Output
+from core.launch.ports import Output
 from core.model.run import Run
 from core.text import Shown, shown, shown_lines
 from core.views.cells import Span, TextLine, Tone

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from core.launch.engines.engine import ALREADY, FileOutput, Started
-from core.launch.engines.failures import failure_of
+from core.launch.engines.start_failures import failure_of
 
 if TYPE_CHECKING:
-    from core.launch.spec import Spec
+    from core.launch.spec.spec import Spec
 
 _LINE_LIMIT = 64 * 1024
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from core.launch.spec import Spec
+    from core.launch.spec.spec import Spec
 
 ALREADY = 75
 """The exit status of a script whose run was started before."""

@@ -10,7 +10,7 @@ import msgspec
 
 from core.errors import JobFailed
 from core.launch.engines.engine import ALREADY, SECRETS, ScreenOutput, Started
-from core.launch.engines.failures import failure_of
+from core.launch.engines.start_failures import failure_of
 from core.launch.engines.tmux_sessions import (
     TMUX,
     attach_words,
@@ -21,7 +21,7 @@ from core.launch.engines.tmux_sessions import (
 from core.quoting import quoted
 
 if TYPE_CHECKING:
-    from core.launch.spec import Spec
+    from core.launch.spec.spec import Spec
 
 WIDTH, HEIGHT = 200, 50
 """The size of a session that nobody is attached to, characters."""

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from core.launch.checks import Check
-from core.launch.preflight.case import Case
-from core.launch.preflight.facts import DockerTold, Facts, Part
+from core.launch.preflight.checks import Check
+from core.launch.preflight.context import Case
+from core.launch.preflight.results import error_of, fine, mind, size, stop
 from core.launch.preflight.sandboxes import MEMORY, at_once, needs_docker
-from core.launch.preflight.words import error_of, fine, mind, size, stop
+from core.launch.preflight.survey_facts import DockerTold, Facts, Part
 from core.model.machine import ToolState
 
 ENGINE, COMPOSE = "24.0.6", "2.21.0"

@@ -4,11 +4,18 @@ from collections.abc import Iterator, Sequence
 
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.checks import Check
-from core.launch.gpus import OWN, SHARED, Reservation, free, lock_name, why_not
-from core.launch.preflight.case import Case
-from core.launch.preflight.facts import Facts, Part
-from core.launch.preflight.words import error_of, fine, listed, mind, size, stop
+from core.launch.preflight.checks import Check
+from core.launch.preflight.context import Case
+from core.launch.preflight.gpu_reservations import (
+    OWN,
+    SHARED,
+    Reservation,
+    free,
+    lock_name,
+    why_not,
+)
+from core.launch.preflight.results import error_of, fine, listed, mind, size, stop
+from core.launch.preflight.survey_facts import Facts, Part
 from core.model.machine import Gpu, ToolState
 
 _IN_USE = 1024**3

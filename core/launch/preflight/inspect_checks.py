@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 
 from core.ctl.versions import NEEDED, upgrade_command
-from core.launch.checks import Check
 from core.launch.engines.registry import with_terminal
-from core.launch.plan import RunPlan
-from core.launch.preflight.case import Case
-from core.launch.preflight.facts import Facts, InspectTold
-from core.launch.preflight.words import error_of, fine, listed, mind, stop
+from core.launch.plan.launch_plan import RunPlan
+from core.launch.preflight.checks import Check
+from core.launch.preflight.context import Case
+from core.launch.preflight.results import error_of, fine, listed, mind, stop
+from core.launch.preflight.survey_facts import Facts, InspectTold
 from core.model.machine import ToolState
 
 DETACHES = "0.3.250"

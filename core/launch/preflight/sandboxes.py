@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
-from core.launch.flags import worst_case
-from core.launch.preflight.facts import TaskTold
-from core.launch.spec import BUILT_IN, Spec
+from core.launch.plan.flags import worst_case
+from core.launch.preflight.survey_facts import TaskTold
+from core.launch.spec.spec import BUILT_IN, Spec
 
 MEMORY = 1024**3
 """Bytes that one sample's containers are taken to need where nothing says it: 1 GiB."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from core.launch.checks import Check
-from core.launch.preflight import needs
-from core.launch.preflight.case import Case
-from core.launch.preflight.facts import TaskTold
-from core.launch.preflight.words import error_of, fine, listed, mind, packages_line, stop
-from core.launch.spec import BUILT_IN
-from core.launch.warn import bare
+from core.launch.plan.warnings import bare
+from core.launch.preflight import requirements
+from core.launch.preflight.checks import Check
+from core.launch.preflight.context import Case
+from core.launch.preflight.results import error_of, fine, listed, mind, packages_line, stop
+from core.launch.preflight.survey_facts import TaskTold
+from core.launch.spec.spec import BUILT_IN
 from core.model.machine import ToolState
 
 _UNCERTAIN = frozenset({"KeyError", "ValueError", "OSError", "PrerequisiteError"})
@@ -24,7 +24,7 @@ def task_checks(case: Case) -> Iterator[Check]:
     if name in BUILT_IN:
         yield fine("task", f"{name} comes with evalroom")
         return
-    if name.startswith(needs.FETCHED):
+    if name.startswith(requirements.FETCHED):
         yield fine("task", f"{name} is fetched from Hugging Face when the run starts")
         return
     told = case.task
@@ -79,7 +79,7 @@ def _found(case: Case, name: str, told: TaskTold) -> Iterator[Check]:
 
 
 def _no_file(case: Case, told: TaskTold) -> Check:
-    if needs.has_own_code(case.spec):
+    if requirements.has_own_code(case.spec):
         return fine("task", "its code is fetched with the launch, and looked at then")
     return stop("task", f"there is no file {told.error}", "mind its path, and code in the spec")
 
@@ -119,7 +119,7 @@ def _lacks(case: Case) -> Iterator[tuple[str, str]]:
         yield case.spec.task[0], module.replace("_", "-")
     if inspect is None or inspect.inspect is None:
         return
-    for model, package in needs.packages_of(case.spec, case.login):
+    for model, package in requirements.packages_of(case.spec, case.login):
         if inspect.packages.get(bare(package), "") is None:
             yield model, package
 
@@ -139,9 +139,9 @@ def _unseen(case: Case) -> Iterator[Check]:
     """Yield what uv is not told to bring, by the names alone: nothing could be looked at."""
     wanted = {bare(each) for each in case.spec.packages}
     lacks: list[str] = []
-    if needs.may_fetch_data(case.spec):
+    if requirements.may_fetch_data(case.spec):
         lacks.append(case.spec.task[0].partition("/")[0].replace("_", "-"))
-    lacks += (package for _, package in needs.packages_of(case.spec, case.login))
+    lacks += (package for _, package in requirements.packages_of(case.spec, case.login))
     lacks = [each for each in dict.fromkeys(lacks) if bare(each) not in wanted]
     if lacks and case.facts.inspect.state is not ToolState.OK:
         line = packages_line((*case.spec.packages, *lacks))
