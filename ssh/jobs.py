@@ -16,8 +16,8 @@ from core.errors import AnswerMalformed, JobFailed, LinkLost, MachineError, Requ
 from core.ids import MachineName
 from core.model.job import Job
 from core.text import shown
-from ssh.link import Link, Program
-from ssh.start import ErrorTail, shake_hands
+from ssh.handshake import ErrorTail, shake_hands
+from ssh.links.link import Link, Program
 
 JOBS_AT_ONCE = 2
 """Jobs on one link at a time: sshd lets few channels be open (MaxSessions), one is the probe's."""

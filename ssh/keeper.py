@@ -30,7 +30,7 @@ from core.model.job import Job
 from core.model.machine import LinkState
 from core.ports import Heard, Reply, SignIn
 from ssh.jobs import JOBS_AT_ONCE, do_job
-from ssh.link import Link
+from ssh.links.link import Link
 from ssh.probe_session import ProbeOptions, ProbeSession
 
 LAGGING = 10.0

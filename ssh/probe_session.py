@@ -27,8 +27,8 @@ from core.frames import Frame, Splitter, encode
 from core.ids import MachineName
 from core.ports import Reply
 from core.text import shown
-from ssh.link import Link, Program
-from ssh.start import ErrorTail, shake_hands
+from ssh.handshake import ErrorTail, shake_hands
+from ssh.links.link import Link, Program
 
 BEAT = 10.0
 """Seconds between two beats of ours: the probe's lease."""

@@ -48,7 +48,7 @@ def desk_of(
     """A desk over the config's machines; it does nothing until it runs."""
     from core.desk.desk import Desk  # noqa: PLC0415
     from core.desk.recorder import Recorder  # noqa: PLC0415
-    from ssh.stations import station_for  # noqa: PLC0415
+    from ssh.factory import station_for  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
 
     clock = WallClock()

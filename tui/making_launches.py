@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def surroundings_of(config: "Config") -> Surroundings:
     """Return what plans need to know from here."""
     from core.launch.plan.warnings import INSPECT  # noqa: PLC0415
-    from ssh.built_in_tasks import built_in_tasks  # noqa: PLC0415
+    from ssh.shipped_files import built_in_tasks  # noqa: PLC0415
 
     try:
         inspect_version = version("inspect-ai")
@@ -67,7 +67,7 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "Launches
 
     async def bring_it(plan: "RunPlan", tell: "Callable[[str], None]") -> "Brought":
         from core.launch.provision.provision import bring  # noqa: PLC0415
-        from ssh.own_uv import own_uv  # noqa: PLC0415
+        from ssh.local_uv import own_uv  # noqa: PLC0415
 
         name = plan.spec.code.token if plan.spec.code is not None else None
         token = (await secrets.open([name]))[name] if name is not None else None

@@ -32,7 +32,7 @@ async def prepare_machine(config: "Config", words: Words) -> int:
     """
     from core.launch.plan.matrix import expand  # noqa: PLC0415
     from core.launch.spec.file import read_spec  # noqa: PLC0415
-    from ssh.own_uv import own_uv  # noqa: PLC0415
+    from ssh.local_uv import own_uv  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
     from storage.secrets import Secrets  # noqa: PLC0415
     from tui.commands.machines_check import machine_named  # noqa: PLC0415

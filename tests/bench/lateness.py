@@ -14,7 +14,7 @@ from pathlib import Path
 from core.config.file import read_config
 from core.desk.desk import Desk
 from core.events import Event, MachineNamed, SamplesSeen
-from ssh.stations import station_for
+from ssh.factory import station_for
 from tests.bench.rows import percentile
 
 

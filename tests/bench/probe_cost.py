@@ -11,7 +11,7 @@ from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import MachineName
 from core.ports import Heard
-from ssh.stations import station_for
+from ssh.factory import station_for
 from tests.bench.rows import Result, percentile
 from tests.sim.machines import ROOT
 from tests.support.usage import Meter, resident_mib

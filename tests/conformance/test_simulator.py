@@ -19,7 +19,7 @@ from core.frames import Frame
 from core.ids import MachineName
 from core.ports import Heard, Reply, Station
 from core.watch.observer import Observer
-from ssh.stations import station_for
+from ssh.factory import station_for
 from tests.sim.machines import ROOT, simulator
 from tests.support.evals import short_folder
 

@@ -13,9 +13,9 @@ from core.errors import LinkLost, LinkRefused, RequestFailed, TooBusy
 from core.frames import Frame
 from core.ids import MachineName
 from core.model.machine import LinkState
-from ssh.asyncssh_auth import Secrets
-from ssh.asyncssh_link import AsyncsshLink
-from ssh.command_link import CommandLink, full_command
+from ssh.links.asyncssh_auth import Secrets
+from ssh.links.asyncssh_link import AsyncsshLink
+from ssh.links.command_link import CommandLink, full_command
 from tests.support.hearing import hearing
 from tests.support.reached import machine_of, station_of, trusting
 from tests.support.sshd import Sshd, free_port
@@ -98,7 +98,7 @@ async def test_asking_while_it_lags_makes_a_fresh_connection_at_once(
 async def test_an_sshd_that_accepts_and_never_speaks_is_given_up(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssh.asyncssh_link.LOGIN", 2.0)
+    monkeypatch.setattr("ssh.links.asyncssh_link.LOGIN", 2.0)
     assert own_sshd.process is not None
     own_sshd.process.send_signal(signal.SIGSTOP)
     station = station_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
@@ -163,7 +163,7 @@ async def test_a_program_whose_connection_dies_has_no_exit_status(
 async def test_no_more_than_four_programs_share_a_connection(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssh.asyncssh_link.OPENING", 1.0)
+    monkeypatch.setattr("ssh.links.asyncssh_link.OPENING", 1.0)
     link = AsyncsshLink(
         machine_of(own_sshd), known_hosts=trusting(own_sshd, tmp_path), secrets=Secrets(), ask=None
     )

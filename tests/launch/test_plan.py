@@ -7,7 +7,7 @@ from core.errors import SpecWrong
 from core.ids import MachineName
 from core.launch.plan.launch_plan import UV, RunPlan, make_plan, run_id
 from core.launch.plan.matrix import expand
-from ssh.built_in_tasks import built_in_tasks
+from ssh.shipped_files import built_in_tasks
 from tests.support.specs import LOCAL, SMOKE, plan, plans, spec
 
 FAR = MachineConfig(name=MachineName("local"))

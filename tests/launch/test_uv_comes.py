@@ -19,7 +19,7 @@ from core.ids import MachineName
 from core.launch.provision import fetch_client
 from core.launch.provision.fetch_client import PIECE, UvFile
 from core.model.job import Job
-from ssh.own_uv import own_uv
+from ssh.local_uv import own_uv
 from tests.support.evals import short_folder
 from tests.support.fetching import HERE, Hands, small_disk
 

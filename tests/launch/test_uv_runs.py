@@ -20,7 +20,7 @@ from core.ids import MachineName
 from core.launch.plan.launch_plan import RunPlan
 from core.launch.provision.provision import Brought, bring
 from core.model.job import Job
-from ssh.own_uv import own_uv
+from ssh.local_uv import own_uv
 from tests.support.evals import short_folder, wait_until
 from tests.support.fetching import Hands
 from tests.support.repositories import repository, serving

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ids import MachineName
-from ssh.failures import TRANSLATIONS, as_machine_errors, translated
+from ssh.links.errors import TRANSLATIONS, as_machine_errors, translated
 
 M = MachineName("m")
 THEIRS = [

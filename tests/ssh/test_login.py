@@ -14,9 +14,9 @@ from core.config.model import MachineConfig
 from core.errors import NeedsYou
 from core.ids import MachineName
 from core.model.machine import LinkState
-from ssh.asyncssh_auth import Secrets
-from ssh.asyncssh_link import AsyncsshLink
-from ssh.ssh_config import resolved
+from ssh.links.asyncssh_auth import Secrets
+from ssh.links.asyncssh_link import AsyncsshLink
+from ssh.links.ssh_config import resolved
 from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, machine_of, station_of, trusting
 from tests.support.sshd import Sshd, keygen, prepared

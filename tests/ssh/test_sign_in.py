@@ -8,7 +8,7 @@ from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.machine import LinkState
 from core.ports import SignIn
-from ssh.sign_in import sign_in_of
+from ssh.links.sign_in import sign_in_of
 from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, station_of, trusting
 from tests.support.sshd import Sshd

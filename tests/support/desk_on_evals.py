@@ -16,7 +16,7 @@ from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey
 from core.model.process import Process
 from core.model.task import Task
-from ssh.stations import station_for
+from ssh.factory import station_for
 from tests.support.clocks import RealClock
 from tests.support.evals import Eval
 

@@ -13,8 +13,8 @@ import pytest
 
 from core.ids import MachineName
 from core.model.job import Job
-from ssh.command_link import CommandLink
 from ssh.jobs import do_job
+from ssh.links.command_link import CommandLink
 
 HERE = MachineName("here")
 

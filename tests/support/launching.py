@@ -16,7 +16,7 @@ from core.launch.preflight.checks import Check, CheckedPlan, Level
 from core.launch.spec.spec import Spec
 from core.launch.spec.text import spec_table
 from core.model.run import Run, RunState
-from ssh.built_in_tasks import built_in_tasks
+from ssh.shipped_files import built_in_tasks
 from tests.support.rooms import FakeRoom
 
 PYTHON = Check(name="python", level=Level.OK, said="3.12 at /opt/venv/bin/python, Inspect 0.3.285")

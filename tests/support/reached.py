@@ -7,7 +7,7 @@ from typing import Any
 from core.config.model import MachineConfig, WatchConfig
 from core.ids import MachineName
 from core.ports import Ask, Station
-from ssh.stations import station_for
+from ssh.factory import station_for
 from tests.support.sshd import Sshd
 
 PYTHON = "/usr/bin/python3"

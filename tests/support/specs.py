@@ -17,7 +17,7 @@ from core.launch.plan.launch_plan import RunPlan, make_plan, run_id
 from core.launch.plan.matrix import expand
 from core.launch.spec.file import check_spec
 from core.launch.spec.spec import Spec
-from ssh.built_in_tasks import built_in_tasks
+from ssh.shipped_files import built_in_tasks
 
 EVALS = Path(__file__).parents[1] / "evals"
 LOCAL = MachineConfig(name=MachineName("local"), link="command")

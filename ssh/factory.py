@@ -7,11 +7,11 @@ from core.config.model import MachineConfig, WatchConfig
 from core.errors import StorageError
 from core.ports import Ask, Station
 from core.text import shown
-from ssh.command_link import CommandLink
 from ssh.keeper import Keeper, MakeLink, fresh_desk
-from ssh.link import Link
+from ssh.links.command_link import CommandLink
+from ssh.links.link import Link
+from ssh.links.sign_in import sign_in_of
 from ssh.probe_session import ProbeOptions
-from ssh.sign_in import sign_in_of
 
 
 def station_for(
@@ -70,7 +70,7 @@ def _asyncssh_links(machine: MachineConfig, known_hosts: Path, ask: Ask | None) 
 
     def make_link(*, asking: bool) -> Link:
         if not links:
-            from ssh.asyncssh_link import asyncssh_links  # noqa: PLC0415
+            from ssh.links.asyncssh_link import asyncssh_links  # noqa: PLC0415
 
             links.append(asyncssh_links(machine, known_hosts=known_hosts, ask=ask))
         return links[0](asking=asking)
@@ -79,7 +79,7 @@ def _asyncssh_links(machine: MachineConfig, known_hosts: Path, ask: Ask | None) 
 
 
 def _remember(known_hosts: Path, line: str) -> None:
-    from ssh.trust import remember  # noqa: PLC0415 - it needs asyncssh
+    from ssh.links.trust import remember  # noqa: PLC0415 - it needs asyncssh
 
     try:
         remember(known_hosts, line)

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ids import MachineName
 from core.text import shown
-from ssh.link import SHELL
+from ssh.links.link import SHELL
 
 CHUNK = 65536
 CLOSING = 2.0
@@ -49,7 +49,7 @@ class LocalProgram:
         return self._child.pid
 
     async def write(self, data: bytes) -> None:
-        """See `ssh.link.Program.write`."""
+        """See `ssh.links.link.Program.write`."""
         try:
             self._in.write(data)
             await self._in.drain()
@@ -57,20 +57,20 @@ class LocalProgram:
             raise LinkLost(self._machine, f"the program for {self._machine} ended") from error
 
     async def read(self) -> bytes:
-        """See `ssh.link.Program.read`."""
+        """See `ssh.links.link.Program.read`."""
         return await _read(self._out)
 
     async def read_error(self) -> bytes:
-        """See `ssh.link.Program.read_error`."""
+        """See `ssh.links.link.Program.read_error`."""
         return await _read(self._err)
 
     async def wait(self) -> int | None:
-        """See `ssh.link.Program.wait`."""
+        """See `ssh.links.link.Program.wait`."""
         status = await self._child.wait()
         return status if status >= 0 else None
 
     async def close(self) -> None:
-        """See `ssh.link.Program.close`."""
+        """See `ssh.links.link.Program.close`."""
         with contextlib.suppress(OSError, RuntimeError):
             self._in.close()
         for sign in (None, signal.SIGTERM, signal.SIGKILL):
@@ -105,7 +105,7 @@ class CommandLink:
         self._programs: list[LocalProgram] = []
 
     async def open(self) -> None:
-        """See `ssh.link.Link.open`; there is nothing to connect.
+        """See `ssh.links.link.Link.open`; there is nothing to connect.
 
         Raises:
             LinkRefused: The command can't be one.
@@ -116,7 +116,7 @@ class CommandLink:
             )
 
     async def start(self) -> LocalProgram:
-        """See `ssh.link.Link.start`."""
+        """See `ssh.links.link.Link.start`."""
         try:
             child = await asyncio.create_subprocess_exec(
                 *self._command,
@@ -139,19 +139,19 @@ class CommandLink:
         return program
 
     async def close(self) -> None:
-        """See `ssh.link.Link.close`."""
+        """See `ssh.links.link.Link.close`."""
         for program in self._programs:
             await program.close()
         self._programs.clear()
 
     def explain(self, status: int | None, said: str) -> MachineError | None:
-        """See `ssh.link.Link.explain`."""
+        """See `ssh.links.link.Link.explain`."""
         if len(self._command) == 1:
             return None
         return explained(self._machine, self._command[0], status, said)
 
     def advice(self) -> str | None:
-        """See `ssh.link.Link.advice`."""
+        """See `ssh.links.link.Link.advice`."""
         return None
 
 

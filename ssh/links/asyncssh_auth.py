@@ -13,7 +13,7 @@ from core.errors import LinkRefused, NeedsYou
 from core.ids import MachineName
 from core.ports import Ask
 from core.text import shown
-from ssh.ssh_config import SshHost
+from ssh.links.ssh_config import SshHost
 
 USUAL = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
 

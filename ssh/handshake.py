@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from core.errors import LinkLost, LinkRefused, MachineError, ProbeBroken
 from core.ids import MachineName
 from core.text import shown
-from ssh.link import Link, Program
-from ssh.shell import command_line, program_word
+from ssh.links.link import Link, Program
+from ssh.links.shell import command_line, program_word
 
 TRIES = 3
 """How often the line is sent, all in all."""

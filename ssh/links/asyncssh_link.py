@@ -11,12 +11,12 @@ import asyncssh
 from core.config.model import MachineConfig
 from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ports import Ask
-from ssh.asyncssh_auth import KeysFound, Login, Secrets, agent_path, load_keys
-from ssh.failures import as_machine_errors, translated
 from ssh.keeper import MakeLink
-from ssh.link import SHELL, Link
-from ssh.ssh_config import SshHost, resolved
-from ssh.trust import KnownKeys, read_known, revoked_error, verdict
+from ssh.links.asyncssh_auth import KeysFound, Login, Secrets, agent_path, load_keys
+from ssh.links.errors import as_machine_errors, translated
+from ssh.links.link import SHELL, Link
+from ssh.links.ssh_config import SshHost, resolved
+from ssh.links.trust import KnownKeys, read_known, revoked_error, verdict
 
 CHUNK = 65536
 CONNECT = 10.0
@@ -52,7 +52,7 @@ class AsyncsshProgram:
         self._closed = False
 
     async def write(self, data: bytes) -> None:
-        """See `ssh.link.Program.write`."""
+        """See `ssh.links.link.Program.write`."""
         try:
             self._process.stdin.write(data)
             await self._process.stdin.drain()
@@ -62,11 +62,11 @@ class AsyncsshProgram:
             ) from error
 
     async def read(self) -> bytes:
-        """See `ssh.link.Program.read`."""
+        """See `ssh.links.link.Program.read`."""
         return await self._read(self._process.stdout)
 
     async def read_error(self) -> bytes:
-        """See `ssh.link.Program.read_error`."""
+        """See `ssh.links.link.Program.read_error`."""
         return await self._read(self._process.stderr)
 
     async def _read(self, stream: "asyncssh.SSHReader[bytes]") -> bytes:
@@ -76,14 +76,14 @@ class AsyncsshProgram:
             return b""
 
     async def wait(self) -> int | None:
-        """See `ssh.link.Program.wait`."""
+        """See `ssh.links.link.Program.wait`."""
         with contextlib.suppress(OSError, asyncssh.Error):
             await self._process.wait_closed()
         status = self._process.exit_status
         return status if status is not None and status >= 0 else None
 
     async def close(self) -> None:
-        """See `ssh.link.Program.close`."""
+        """See `ssh.links.link.Program.close`."""
         if self._closed:
             return
         self._closed = True
@@ -117,7 +117,7 @@ class AsyncsshLink:
         self._free = asyncio.Semaphore(CHANNELS)
 
     async def open(self) -> None:
-        """See `ssh.link.Link.open`."""
+        """See `ssh.links.link.Link.open`."""
         machine = self._machine.name
         host = await asyncio.to_thread(resolved, self._machine)
         self._host = host
@@ -203,7 +203,7 @@ class AsyncsshLink:
         return NeedsYou(error.machine, f"{error.message} ({'; '.join(hints)})", error.advice)
 
     async def start(self) -> AsyncsshProgram:
-        """See `ssh.link.Link.start`."""
+        """See `ssh.links.link.Link.start`."""
         machine = self._machine.name
         connection = self._connection
         if connection is None:
@@ -221,7 +221,7 @@ class AsyncsshLink:
         return AsyncsshProgram(self._machine, process, self._free.release)
 
     async def close(self) -> None:
-        """See `ssh.link.Link.close`."""
+        """See `ssh.links.link.Link.close`."""
         connection, self._connection = self._connection, None
         if connection is None:
             return
@@ -233,14 +233,14 @@ class AsyncsshLink:
         connection.abort()
 
     def explain(self, status: int | None, said: str) -> MachineError | None:
-        """See `ssh.link.Link.explain`."""
+        """See `ssh.links.link.Link.explain`."""
         del said
         if status is None:
             return translated(self._machine.name, asyncssh.ConnectionLost("it ended at the start"))
         return None
 
     def advice(self) -> str | None:
-        """See `ssh.link.Link.advice`."""
+        """See `ssh.links.link.Link.advice`."""
         return self._host.advice() if self._host is not None else None
 
 
