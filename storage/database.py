@@ -17,7 +17,7 @@ import aiosqlite
 
 from core.errors import StorageError
 from core.text import shown
-from storage.opening import alone
+from storage.open_lock import alone
 from storage.paths import private_file
 from storage.schema import (
     DatabaseBusy,

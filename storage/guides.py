@@ -14,11 +14,11 @@ from core.errors import StorageError, UsageWrong
 from core.guide.guide import Guide
 from core.model.order import Instance
 from core.text import shown
-from storage.about import column_text
 from storage.database import Database
-from storage.glance import glance
-from storage.instance import is_alive
+from storage.event_columns import column_text
+from storage.identity import is_alive
 from storage.orders import IsAlive
+from storage.readonly import glance
 
 _SELECT = "SELECT id, ended_at, host, boot, desk_pid, desk_start, operator, body FROM guide"
 _LISTED = f"{_SELECT} ORDER BY ended_at IS NULL DESC, at DESC, rowid DESC LIMIT ?"

@@ -7,8 +7,8 @@ from core.event_codec import event_of
 from core.events import Event
 from core.ids import MachineName, TaskKey
 from core.model.task import ProgressPoint
-from storage.about import column_text, task_columns
 from storage.database import Database
+from storage.event_columns import column_text, task_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

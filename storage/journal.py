@@ -17,11 +17,11 @@ from core.events import ContentRevealed, Event
 from core.ids import TaskKey
 from core.model.task import ProgressPoint
 from core.ports import Clock
-from storage.about import about, task_columns
 from storage.database import Database
+from storage.event_columns import about, task_columns
 from storage.history import progress_of
-from storage.instance import operator_name
-from storage.worth import Worth
+from storage.identity import operator_name
+from storage.retention import Worth
 
 TIDY_EVERY = 600.0
 """Seconds between two rounds of thinning."""

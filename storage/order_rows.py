@@ -12,7 +12,7 @@ from core.act.order_query import Wanted, action_object
 from core.ids import Address, MachineName, ProcessKey
 from core.model.action import Action
 from core.model.order import Basis, Instance, Order, OrderState
-from storage.about import column_text
+from storage.event_columns import column_text
 
 _COLUMNS = (
     "id", "plan", "at", "host", "boot", "desk_pid", "desk_start", "operator", "machine", "pid",

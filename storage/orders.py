@@ -7,10 +7,9 @@ from pathlib import Path
 
 from core.act.order_query import Wanted
 from core.model.order import Instance, Order, Outcome
-from storage.about import column_text
 from storage.database import Database
-from storage.glance import glance
-from storage.instance import is_alive
+from storage.event_columns import column_text
+from storage.identity import is_alive
 from storage.order_rows import (
     INSERT,
     IS_OPEN,
@@ -22,6 +21,7 @@ from storage.order_rows import (
     selected,
     understood,
 )
+from storage.readonly import glance
 
 IsAlive = Callable[[Instance, Instance], bool | None]
 

@@ -12,11 +12,11 @@ import msgspec
 from core.event_codec import plain_mapping
 from core.model.order import Instance
 from core.model.run import Run
-from storage.about import column_text
 from storage.database import Database
-from storage.glance import glance
-from storage.instance import is_alive
+from storage.event_columns import column_text
+from storage.identity import is_alive
 from storage.orders import IsAlive
+from storage.readonly import glance
 
 _LISTED = (
     "SELECT body FROM run WHERE body IS NOT NULL"

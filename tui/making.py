@@ -206,7 +206,7 @@ async def keep_at_once(config: "Config", event: "Event") -> None:
 def acting_of(desk: "Desk", history: History) -> "Acting":
     """Return the operator's hands over a desk."""
     from core.act.service import Acting  # noqa: PLC0415
-    from storage.instance import this_instance  # noqa: PLC0415
+    from storage.identity import this_instance  # noqa: PLC0415
 
     return Acting(
         desk,

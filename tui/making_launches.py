@@ -45,7 +45,7 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "Launches
     """Return the launches over a desk; they do nothing until they run or are asked."""
     from core.launch.run.runs import Ledger  # noqa: PLC0415
     from core.launch.run.service import Launches  # noqa: PLC0415
-    from storage.instance import this_instance  # noqa: PLC0415
+    from storage.identity import this_instance  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
     from storage.secrets import Secrets  # noqa: PLC0415
 

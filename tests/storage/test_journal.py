@@ -26,12 +26,12 @@ from core.model.machine import LinkState, MachineFacts
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts
 from core.model.task import LogHeader, Metric, ProgressPoint, TaskCounts, TaskRow
-from storage.about import about
 from storage.database import Database
+from storage.event_columns import about
 from storage.history import events_kept
-from storage.instance import operator_name
+from storage.identity import operator_name
 from storage.journal import Journal
-from storage.worth import Worth
+from storage.retention import Worth
 from tests.support.clocks import SetClock
 
 M = MachineName("h100-1")

@@ -20,12 +20,12 @@ from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey, addr
 from core.model.action import Action, Change, Verb
 from core.model.order import Instance, Order, OrderState, Outcome
 from storage.database import Database
-from storage.instance import this_instance
+from storage.identity import this_instance
 from storage.journal import Journal
 from storage.order_rows import order_of
 from storage.orders import OrderJournal, read_orders
+from storage.retention import Worth
 from storage.schema import DatabaseNewer, migrations
-from storage.worth import Worth
 from tests.support.clocks import SetClock
 from tests.support.events import orders
 from tests.support.orders import HERE, order

@@ -24,7 +24,7 @@ from core.model.job import Job
 from core.model.run import Run, RunState
 from core.ports import Reply
 from storage.database import Database
-from storage.instance import this_instance
+from storage.identity import this_instance
 from storage.runs import Runs
 from tests.support.desk_on_evals import Watched, watching
 from tui.making_launches import plan_on, surroundings_of
