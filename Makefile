@@ -28,7 +28,7 @@ check: $(VENV)/.tests  ## lint, format, types, import contracts, start-up import
 	$(BIN)/pytest -q tests/architecture
 
 mypy:
-	$(BIN)/mypy core ssh storage tui tests
+	$(BIN)/mypy cli core ssh storage tui tests
 
 pyright:
 	$(BIN)/pyright

@@ -21,7 +21,7 @@ def _loaded_after(code: str) -> set[str]:
 
 def _main(*words: str) -> str:
     return (
-        f"from tui.main import main\ntry:\n    main({list(words)!r})\nexcept SystemExit:\n    pass"
+        f"from cli.main import main\ntry:\n    main({list(words)!r})\nexcept SystemExit:\n    pass"
     )
 
 
@@ -46,6 +46,6 @@ def test_an_ssh_machine_alone_loads_asyncssh() -> None:
     assert "asyncssh" not in _loaded_after("import ssh.factory, ssh.keeper, ssh.probe_session")
 
 
-@pytest.mark.parametrize("package", ["core", "ssh", "storage", "tui"])
+@pytest.mark.parametrize("package", ["cli", "core", "ssh", "storage", "tui"])
 def test_no_other_distribution_owns_our_packages(package: str) -> None:
     assert set(packages_distributions().get(package, ["evalroom"])) == {"evalroom"}

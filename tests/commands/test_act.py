@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from cli.commands.act import status_of
 from core.act.executor import Told
 from core.act.plan import Step
 from core.ctl import routes
@@ -13,7 +14,6 @@ from core.model.action import Action, Verb, offer_of
 from core.model.order import OrderState, Outcome
 from tests.support.commands import Home, machine
 from tests.support.evals import Eval, running_evals
-from tui.commands.act import status_of
 
 pytestmark = [pytest.mark.xdist_group("acted_by_command"), pytest.mark.timeout(120)]
 

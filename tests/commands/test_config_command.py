@@ -3,9 +3,9 @@ import tomllib
 
 import pytest
 
+from cli.main import main
 from core.config.file import check_config
 from tests.support.commands import Home
-from tui.main import main
 
 
 def test_path_is_told_whether_it_is_there_or_not(

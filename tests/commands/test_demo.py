@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from cli.commands.demo import remove_forgotten, report, size_for, start, tasks_of
 from tests.support.commands import EVALROOM, Home
 from tests.support.evals import short_folder, wait_until
 from tests.support.fleets import NOW, fleet_after, named, tasks_seen
 from tests.support.terminal import Terminal
-from tui.commands.demo import remove_forgotten, report, size_for, start, tasks_of
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-import tui.main
+import cli.main
+from cli.exit_status import cause_of
+from cli.main import main
 from core.errors import LinkRefused, UsageWrong
 from core.ids import MachineName
 from tests.support.commands import EVALROOM, Home
 from tests.support.evals import wait_until
-from tui.endings import cause_of
-from tui.main import main
 
 
 def crash_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,7 +21,7 @@ def crash_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
         del argv
         raise error
 
-    monkeypatch.setattr(tui.main, "_run", run)
+    monkeypatch.setattr(cli.main, "_run", run)
 
 
 def test_a_crash_is_one_sentence_and_a_private_file(

@@ -2,10 +2,10 @@
 
 import tracemalloc
 
+from cli.render.events import EventLines
 from core.events import ProcessGone
 from core.ids import ProcessKey, TaskKey
 from tests.support.fleets import H1, NOW, sample, samples_seen
-from tui.commands.event_lines import EventLines
 
 
 def test_a_watch_of_weeks_forgets_the_samples_of_processes_that_ended() -> None:

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from cli.commands.samples import sample, samples
+from cli.render.plain import print_error, print_lines
 from core.errors import RequestFailed
 from core.events import ContentRevealed
 from core.fleet import Fleet
 from core.ids import ProcessKey
 from core.ports import Reply
 from tests.support.fleets import NOW, fleet_after, link, named, process_seen, task_row, tasks_seen
-from tui.commands.printing import print_error, print_lines
-from tui.commands.samples import sample, samples
 
 EVIL: tuple[Any, ...] = (
     "\x1b]52;c;x\x07", "\u202e\x9b31m", "\r\n\x00", None, True, -1, 1e308, 10**30, 10**400,

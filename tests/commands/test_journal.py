@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from cli.commands.journal import order_lines
+from cli.main import main
+from cli.parser.moments import moment
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey
 from core.model.action import Action, Change, Verb
 from core.model.order import Order, OrderState, Outcome
@@ -21,9 +24,6 @@ from storage.schema import migrations
 from tests.support.commands import Home
 from tests.support.orders import PAUSED, order
 from tests.support.rooms import HOSTILE
-from tui.commands.journal import order_lines
-from tui.main import main
-from tui.since import moment
 
 DONE = Outcome(state=OrderState.DONE, message="3 samples finish")
 

@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+from cli.commands.status import machine_lines, status_lines
+from cli.render.plain import aligned, plain, print_json, print_lines, table_lines, width_of
 from core.model.machine import InspectFound, ToolState
 from core.text import shown
 from core.views.cells import Bar, Column, Row, Span, Table
@@ -20,8 +22,6 @@ from tests.support.fleets import (
     task_row,
     tasks_seen,
 )
-from tui.commands.printing import aligned, plain, print_json, print_lines, table_lines, width_of
-from tui.commands.status import machine_lines, status_lines
 
 HOSTILE = "\x1b]52;c;aGk=\x07\u202e\r\n[red]name[/]\u200b"
 

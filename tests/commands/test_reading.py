@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from cli.commands.samples import sample, samples
 from core.errors import NotThere, RequestFailed, TooLarge, Unsupported
 from core.events import ContentRevealed
 from core.fleet import Fleet
 from core.ids import ProcessKey
 from core.ports import Reply
 from tests.support.fleets import NOW, fleet_after, link, named, process_seen, task_row, tasks_seen
-from tui.commands.samples import sample, samples
 
 PYTHON = "/opt/my venv/bin/python"
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from cli.commands.runs import output
+from cli.render.runs import run_json, run_lines, why_lines
 from core.errors import UsageWrong
 from core.launch.ports import Output
 from core.model.run import Run, RunLog, RunState
 from tests.support.runs import run
-from tui.commands.run_rows import run_json, run_lines, why_lines
-from tui.commands.runs import output
 
 LOG = RunLog(location="/logs/a b.eval", status="error", task="mine", model="mockllm/model")
 

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from cli.main import main
+from cli.parser.arguments import parsed
 from core.errors import UsageWrong
 from tests.support.commands import Home
-from tui.arguments import parsed
-from tui.main import main
 
 
 def test_no_command_is_the_room() -> None:
@@ -96,6 +96,6 @@ def test_probe_prints_the_program_itself(home: Home) -> None:
 
 
 def test_module_and_script_are_the_same() -> None:
-    from tui import main as module
+    from cli import main as module
 
     assert callable(module.main)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cli.commands.launch import Surroundings
+from cli.wiring.launches import plan_on, surroundings_of
 from core.config.model import Config, MachineConfig
 from core.errors import JobFailed, RequestFailed
 from core.fleet import Fleet
@@ -15,8 +17,6 @@ from core.model.job import Job
 from core.model.machine import Link, LinkState, Machine
 from tests.support.specs import SMOKE, spec
 from tests.support.surveys import said
-from tui.commands.launch import Surroundings
-from tui.making_launches import plan_on, surroundings_of
 
 NAMES = ("a", "b", "c")
 MACHINES = tuple(

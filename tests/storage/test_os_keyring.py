@@ -75,7 +75,7 @@ def test_a_real_keyring_keeps_it(tmp_path: Path) -> None:
             (pytest.fail if os.environ.get("CI") else pytest.skip)(f"no {program} here")
     home = Home(tmp_path)
     file = home.folder / ".local/share/evalroom/secrets.json"
-    script = IN_A_SESSION.format(evalroom=f"{sys.executable} -m tui.main", python=sys.executable)
+    script = IN_A_SESSION.format(evalroom=f"{sys.executable} -m cli.main", python=sys.executable)
     env = {key: value for key, value in home.env.items() if key != "PYTHON_KEYRING_BACKEND"}
     done = subprocess.run(
         ["dbus-run-session", "--", "sh", "-c", script], env=env, cwd=home.folder, timeout=50,

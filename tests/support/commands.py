@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-EVALROOM = (sys.executable, "-m", "tui.main")
+EVALROOM = (sys.executable, "-m", "cli.main")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

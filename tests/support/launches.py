@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cli.wiring.launches import plan_on, surroundings_of
 from core.config.model import Config, MachineConfig
 from core.desk.desk import Desk
 from core.ids import MachineName, ProcessKey
@@ -27,7 +28,6 @@ from storage.database import Database
 from storage.identity import this_instance
 from storage.runs import Runs
 from tests.support.desk_on_evals import Watched, watching
-from tui.making_launches import plan_on, surroundings_of
 
 Work = Callable[[MachineName, Job, float], Any]
 

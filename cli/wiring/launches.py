@@ -1,0 +1,120 @@
+"""The launches of a room or a command, made from the config: what they check, bring and keep."""
+
+import os
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from cli.commands.launch import Surroundings
+from core.model.machine import LinkState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cli.wiring.desk import History
+    from core.config.model import Config, MachineConfig
+    from core.desk.desk import Desk
+    from core.launch.plan.launch_plan import RunPlan
+    from core.launch.plan.matrix import Launch
+    from core.launch.ports import Tell
+    from core.launch.preflight.checks import CheckedPlan
+    from core.launch.provision.provision import Brought
+    from core.launch.run.service import Launches
+    from core.launch.run.sessions import Found
+
+
+def surroundings_of(config: "Config") -> Surroundings:
+    """Return what plans need to know from here."""
+    from core.launch.plan.warnings import INSPECT  # noqa: PLC0415
+    from ssh.shipped_files import built_in_tasks  # noqa: PLC0415
+
+    try:
+        inspect_version = version("inspect-ai")
+    except PackageNotFoundError:
+        inspect_version = INSPECT
+    return Surroundings(
+        config=config,
+        built_in=built_in_tasks(),
+        inspect_version=inspect_version,
+        own_python=sys.executable,
+    )
+
+
+def launches_of(desk: "Desk", config: "Config", history: "History") -> "Launches":
+    """Return the launches over a desk; they do nothing until they run or are asked."""
+    from core.launch.run.runs import Ledger  # noqa: PLC0415
+    from core.launch.run.service import Launches  # noqa: PLC0415
+    from storage.identity import this_instance  # noqa: PLC0415
+    from storage.paths import paths  # noqa: PLC0415
+    from storage.secrets import Secrets  # noqa: PLC0415
+
+    around = surroundings_of(config)
+    secrets = Secrets(paths().secrets)
+    instance = this_instance()
+
+    async def choose_all(
+        launches: "Sequence[Launch]", tell: "Tell | None"
+    ) -> "tuple[CheckedPlan, ...]":
+        from core.launch.preflight.machine_choice import choose  # noqa: PLC0415
+
+        machines = {each.name: each for each in config.machines}
+        plans = [
+            [plan_on(each, machines[name], around) for name in each.candidates] for each in launches
+        ]
+        names = await secrets.names()
+        return await choose(desk, plans, machines, lambda: desk.fleet, secrets=names, tell=tell)
+
+    async def bring_it(plan: "RunPlan", tell: "Callable[[str], None]") -> "Brought":
+        from core.launch.provision.provision import bring  # noqa: PLC0415
+        from ssh.local_uv import own_uv  # noqa: PLC0415
+
+        name = plan.spec.code.token if plan.spec.code is not None else None
+        token = (await secrets.open([name]))[name] if name is not None else None
+        return await bring(desk, plan, token=token, uv=own_uv, tell=tell)
+
+    return Launches(
+        desk=desk,
+        ledger=Ledger(history.run_book, instance=instance, post=desk.post, now=desk.now),
+        machines=config.machines,
+        choose=choose_all,
+        bring=bring_it,
+        open_secrets=secrets.open,
+        operator=instance.operator,
+        read_only=config.read_only,
+    )
+
+
+def plan_on(launch: "Launch", machine: "MachineConfig", around: Surroundings) -> "RunPlan":
+    """Return the plan of a launch on one machine, with a fresh id."""
+    from core.launch.plan.launch_plan import make_plan, run_id  # noqa: PLC0415
+
+    return make_plan(
+        launch,
+        machine,
+        run=run_id(time.time(), os.urandom(8)),
+        built_in=around.built_in,
+        inspect_version=around.inspect_version,
+        own_python=around.own_python,
+    )
+
+
+class DeskSessions:
+    """`tui.sessions.Sessions` over the machines of a desk that are reached."""
+
+    def __init__(self, desk: "Desk") -> None:
+        self._desk = desk
+
+    async def list(self) -> "Sequence[Found]":
+        """See `Sessions.list`."""
+        from core.launch.run.sessions import sessions  # noqa: PLC0415
+
+        machines = self._desk.fleet.machines.values()
+        up = [each.name for each in machines if each.link.state is LinkState.UP]
+        return await sessions(self._desk, up)
+
+    async def end(self, found: "Found") -> None:
+        """See `Sessions.end`."""
+        from core.launch.run.sessions import end  # noqa: PLC0415
+
+        await end(self._desk, found)
