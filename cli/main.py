@@ -102,7 +102,7 @@ def _need_a_terminal() -> None:
 def _read_config(words: Words) -> "Config":
     from core.config.file import default_config, read_config  # noqa: PLC0415
     from storage.paths import refuse_if_others_write  # noqa: PLC0415
-    from tui.keys import KEYS_BY_NAME  # noqa: PLC0415
+    from tui.keys.table import KEYS_BY_NAME  # noqa: PLC0415
 
     path = _config_path(words)
     if path is None:
@@ -128,7 +128,7 @@ def _config(words: Words) -> int:
     from cli.commands import config as commands  # noqa: PLC0415
     from storage.config_text import config_text  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
-    from tui.keys import KEYS_BY_NAME  # noqa: PLC0415
+    from tui.keys.table import KEYS_BY_NAME  # noqa: PLC0415
 
     what, path = words.given["what"], _config_path(words)
     if what == "check":

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, cast
 
 from core.config.model import ScreenConfig
 from core.views.cells import Span
-from tui.places import GUIDES
-from tui.terminal_app import TerminalApp
+from tui.navigation import GUIDES
+from tui.terminal.terminal_app import TerminalApp
 
 if TYPE_CHECKING:
     from core.act.service import Acting
     from core.guide.runner import Guiding
     from tui.app import RoomApp
-    from tui.guides import GuideLevers
-    from tui.levers import Levers
+    from tui.controllers.actions import Levers
+    from tui.controllers.guides import GuideLevers
 
 
 class ActingApp(TerminalApp, inherit_bindings=False):
@@ -60,7 +60,7 @@ class ActingApp(TerminalApp, inherit_bindings=False):
     def levers(self) -> "Levers":
         """The hands of the operator, on screen."""
         if self._levers is None:
-            from tui.levers import Levers  # noqa: PLC0415 - the first frame does without
+            from tui.controllers.actions import Levers  # noqa: PLC0415 - the first frame does without
 
             self._levers = Levers(cast("RoomApp", self), self.acting)
         return self._levers
@@ -70,7 +70,7 @@ class ActingApp(TerminalApp, inherit_bindings=False):
         """The guides on screen; None: there are none here."""
         acting = self.acting
         if self._guides is None and acting is not None and self.make_guiding is not None:
-            from tui.guides import GuideLevers  # noqa: PLC0415
+            from tui.controllers.guides import GuideLevers  # noqa: PLC0415
 
             self._guides = GuideLevers(cast("RoomApp", self), self.make_guiding(acting))
         return self._guides

@@ -15,21 +15,19 @@ from core.ports import Room
 from core.text import Shown
 from core.views.changes import only_older
 from core.views.totals import title
-from tui.acts import Acts
-from tui.bindings import bindings
+from tui.controllers.places import Acts
 from tui.dialogs.ask import AskSecret, Leave
-from tui.key_labels import labels
-from tui.keys import BY_NAME, remapped
+from tui.keys.bindings import bindings
+from tui.keys.labels import labels
+from tui.keys.table import BY_NAME, remapped
 from tui.launching_app import LaunchingApp
-from tui.places import JOURNAL, Place, Way, is_there
-from tui.remembered import Remembered, remembered_of
+from tui.navigation import JOURNAL, Place, Way, is_there
 from tui.screens.base import PanesScreen
-from tui.screens.places import screen_for
 from tui.screens.room import RoomScreen
-from tui.terminal import (
-    sentence_of,
-)
+from tui.screens.screen_for import screen_for
+from tui.terminal.terminal import sentence_of
 from tui.theme import SIXTEEN, THEMES, theme_for
+from tui.view_state import Remembered, remembered_of
 
 if TYPE_CHECKING:
     from core.act.service import Acting
@@ -308,7 +306,7 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
     # Keys and commands
 
     def keys_of(self, name: str) -> str:
-        """Return the keys of a name of `tui.keys`, as they are mapped now."""
+        """Return the keys of a name of `tui.keys.table`, as they are mapped now."""
         return self._remapped.get(name) or BY_NAME[name].keys
 
     def action_leave(self) -> None:
@@ -340,8 +338,8 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
 
     def action_command(self) -> None:
         """Open the command palette."""
+        from tui.controllers.palette import commands_of  # noqa: PLC0415
         from tui.dialogs.choose import Command, Palette  # noqa: PLC0415
-        from tui.palette import commands_of  # noqa: PLC0415
 
         front = self.front
         if front is None or isinstance(self.screen, Palette):

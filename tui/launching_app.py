@@ -8,7 +8,7 @@ from core.config.model import ScreenConfig
 from core.quoting import plain_word
 from core.text import shown
 from tui.acting_app import ActingApp
-from tui.places import RUNS
+from tui.navigation import RUNS
 
 if TYPE_CHECKING:
     from core.act.service import Acting
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from core.launch.secret_store import SecretStore
     from core.model.run import Run
     from tui.app import RoomApp, ViewStore
-    from tui.attaching import Attaching
-    from tui.launches import LaunchLevers
-    from tui.sessions import SessionLevers, Sessions
+    from tui.controllers.attach import Attaching
+    from tui.controllers.launches import LaunchLevers
+    from tui.controllers.sessions import SessionLevers, Sessions
 
 _AFTER = 1.0
 """Seconds behind the first frame until runs are looked after: live rows come first."""
@@ -78,7 +78,7 @@ class LaunchingApp(ActingApp, inherit_bindings=False):
         """The launches on screen; None: nothing can be launched from here."""
         launching = self.launching if self.can_launch else None
         if self._launches is None and launching is not None:
-            from tui.launches import LaunchLevers  # noqa: PLC0415 - the first frame does without
+            from tui.controllers.launches import LaunchLevers  # noqa: PLC0415 - the first frame does without
 
             self._launches = LaunchLevers(cast("RoomApp", self), launching)
         return self._launches
@@ -99,7 +99,7 @@ class LaunchingApp(ActingApp, inherit_bindings=False):
         """The terminals that runs left, on screen; None: none can be listed here."""
         if self.make_sessions is None:
             return None
-        from tui.sessions import SessionLevers  # noqa: PLC0415 - the first frame does without
+        from tui.controllers.sessions import SessionLevers  # noqa: PLC0415 - the first frame does without
 
         return SessionLevers(cast("RoomApp", self), self.make_sessions())
 

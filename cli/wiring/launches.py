@@ -100,7 +100,7 @@ def plan_on(launch: "Launch", machine: "MachineConfig", around: Surroundings) ->
 
 
 class DeskSessions:
-    """`tui.sessions.Sessions` over the machines of a desk that are reached."""
+    """`tui.controllers.sessions.Sessions` over the machines of a desk that are reached."""
 
     def __init__(self, desk: "Desk") -> None:
         self._desk = desk

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from core.launch.run.service import Launches
     from storage.paths import Paths
     from tui.app import RoomApp
-    from tui.attaching import Attaching
+    from tui.controllers.attach import Attaching
 
 
 def fit(
@@ -45,7 +45,7 @@ def fit(
     app.secret_store = Secrets(places.secrets)
 
     def make_attaching() -> "Attaching":
-        from tui.attaching import Attaching  # noqa: PLC0415
+        from tui.controllers.attach import Attaching  # noqa: PLC0415
 
         return Attaching(
             app,

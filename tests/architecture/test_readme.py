@@ -4,15 +4,15 @@ import re
 from pathlib import Path
 
 from core.model.action import OFFERS, Verb
-from tui.key_labels import labels
-from tui.keys import BY_NAME, table_of_keys
+from tui.keys.labels import labels
+from tui.keys.table import BY_NAME, table_of_keys
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 
 
 def test_the_table_of_keys_is_the_one_of_the_keys() -> None:
     assert f"\n\n{table_of_keys()}\n\n" in README, (
-        "put tui.keys.table_of_keys() into the README's section Keys"
+        "put tui.keys.table.table_of_keys() into the README's section Keys"
     )
 
 

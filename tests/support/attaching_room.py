@@ -10,8 +10,8 @@ from core.config.model import MachineConfig
 from core.events import RunChanged
 from core.model.run import Run, RunState
 from tests.support.rooms import FakeRoom, app_on
-from tui.attaching import Attaching
-from tui.places import RUNS
+from tui.controllers.attach import Attaching
+from tui.navigation import RUNS
 
 RUN = "20261129-210255-vdmc2a9g"
 

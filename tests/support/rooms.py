@@ -47,7 +47,7 @@ from tests.support.fleets import (
     tasks_seen,
 )
 from tui.app import RoomApp
-from tui.dialogs.seen_first import SeenFirst
+from tui.dialogs.guarded_dialog import SeenFirst
 
 EU, US = MachineName("a100-eu"), MachineName("a100-us")
 COLOURS = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}

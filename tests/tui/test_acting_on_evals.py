@@ -21,7 +21,7 @@ from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals
 from tests.support.rooms import COLOURS, answerable, screen_text, shows
 from tui.app import RoomApp
-from tui.dialogs.seen_first import LOOK
+from tui.dialogs.guarded_dialog import LOOK
 
 SIZE = (160, 46)
 

@@ -11,7 +11,7 @@ from core.ids import MachineName
 from core.launch.engines.tmux_sessions import attach_words
 from tests.support.attaching_room import RUN, BeatingRoom
 from tests.support.rooms import app_on, shows
-from tui.attaching import Attaching, Opening, opening
+from tui.controllers.attach import Attaching, Opening, opening
 
 HERE = MachineConfig(name=MachineName("here"), link="command")
 FAR = MachineConfig(name=MachineName("far"))

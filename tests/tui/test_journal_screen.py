@@ -29,7 +29,7 @@ from tests.support.rooms import (
     shows,
 )
 from tui.app import RoomApp
-from tui.places import JOURNAL, Place
+from tui.navigation import JOURNAL, Place
 from tui.screens.journal import JournalScreen
 
 WIDE = (150, 40)

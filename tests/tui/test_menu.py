@@ -8,6 +8,7 @@ from core.model.action import OFFERS, Action, Verb, offers_on
 from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import Activity, ToolCall
+from core.views.action_menu import Entry, buttons, endings, entries, pause_or_resume, read_only
 from tests.support.fleets import (
     H1,
     H2,
@@ -24,7 +25,6 @@ from tests.support.fleets import (
     task_row,
     tasks_seen,
 )
-from tui.menu import Entry, buttons, endings, entries, pause_or_resume, read_only
 
 
 def fleet(*, read_only: bool = False) -> Fleet:

@@ -16,8 +16,8 @@ from tests.support.fleets import H1, H2, named, task_key
 from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, screen_text, shows
 from tests.support.told_acting import ToldActing
 from tui.app import RoomApp
+from tui.dialogs.guarded_dialog import REPEAT
 from tui.dialogs.preview import PreviewDialog
-from tui.dialogs.seen_first import REPEAT
 
 WIDE = (160, 46)
 CTF = task_key("t1", H1, 100)

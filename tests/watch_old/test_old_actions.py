@@ -7,10 +7,10 @@ import pytest
 from core.ids import ModelKey, SampleKey, Target
 from core.model.action import Action, Change, Verb
 from core.model.order import OrderState
+from core.views.action_menu import entries
 from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals
 from tests.watch_old.test_old_inspect import VERSIONS, python_with
-from tui.menu import entries
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -10,11 +10,11 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from core.text import Shown
+from core.views.action_menu import Entry
 from core.views.cells import Cell, Column, Row, Span, Table
+from tui.app_access import app_of
 from tui.dialogs.choose import ChoicePane
 from tui.dialogs.dialog import Words
-from tui.menu import Entry
-from tui.of_app import app_of
 from tui.panes.table import TablePane
 
 _COLUMNS = (

@@ -19,15 +19,15 @@ from core.ids import TaskKey, process_of
 from core.model.action import Action, Change, Verb
 from core.ports import Room
 from core.text import Shown, shown
+from core.views.action_menu import production, subject, targets_of
 from core.views.cells import Span, TextLine, Tone
 from core.views.knobs import Knob, knobs_of, parsed_value
 from core.views.plan_lines import value_word
-from tui.dialogs.sheet import SheetDialog
-from tui.menu import production, subject, targets_of
+from tui.dialogs.text_dialog import SheetDialog
 from tui.panes.painted import cut
 
 if TYPE_CHECKING:
-    from tui.levers import Levers
+    from tui.controllers.actions import Levers
 
 _WIDE, _NARROW = (30, 22), (23, 17)
 """Columns of a knob's name and of its value, where there is room and where there is little."""

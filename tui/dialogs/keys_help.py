@@ -8,7 +8,7 @@ from textual.screen import ModalScreen
 
 from core.text import Shown
 from core.views.cells import Span, TextLine
-from tui.of_app import app_of
+from tui.app_access import app_of
 from tui.panes.lines import LinesPane
 
 _KEY_ROOM = 14

@@ -31,12 +31,12 @@ from core.views.launch_plan import (
     title_of,
     words_of,
 )
-from tui.dialogs.seen_first import SeenFirst
+from tui.dialogs.guarded_dialog import SeenFirst
 
 if TYPE_CHECKING:
+    from core.launch.run.start_progress import Starting
     from tui.app import RoomApp
-    from tui.launches import LaunchLevers
-    from tui.starting import Starting
+    from tui.controllers.launches import LaunchLevers
 
 Phase = Literal["checking", "failed", "plan", "launching"]
 

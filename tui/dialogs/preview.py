@@ -22,11 +22,11 @@ from core.text import Shown, shown
 from core.views.cells import Span, TextLine
 from core.views.outcome_lines import outcome_lines, summary
 from core.views.plan_lines import body_lines, can_be_told_apart, foot_lines, head_lines
-from tui.carrying import Carrying
-from tui.dialogs.seen_first import SeenFirst
+from core.views.plan_progress import Carrying
+from tui.dialogs.guarded_dialog import SeenFirst
 
 if TYPE_CHECKING:
-    from tui.levers import Levers
+    from tui.controllers.actions import Levers
 
 Ask = Callable[[Callable[[Progress], None], asyncio.Event], Awaitable[Plan]]
 """Makes the plan; it tells how far it is, and goes on without pauses once the event is set."""

@@ -14,7 +14,7 @@ from core.text import Shown
 from tui.panes.painted import Line, Painted, fitted, width_of
 
 if TYPE_CHECKING:
-    from tui.menu import Entry
+    from core.views.action_menu import Entry
 
 _GAP = " "
 

@@ -13,20 +13,20 @@ from core.text import Shown, shown
 from core.views.cells import Span
 from core.views.machines import marked_as, marks
 from core.views.totals import header_totals
-from tui.acts import machine_of
-from tui.bindings import bindings
-from tui.changed_cells import CellsCompositor
-from tui.key_labels import labels
-from tui.keys import BY_NAME
-from tui.of_app import app_of
+from tui.app_access import app_of
+from tui.controllers.places import machine_of
+from tui.keys.bindings import bindings
+from tui.keys.labels import labels
+from tui.keys.table import BY_NAME
+from tui.navigation import JournalOfOrders, ListOfGuides, ListOfRuns, Place
 from tui.panes.action_bar import ActionBar
 from tui.panes.arrangement import Arrangement
 from tui.panes.bars import Header, KeyBar, PaneBar
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
 from tui.panes.too_small import TooSmall
-from tui.places import JournalOfOrders, ListOfGuides, ListOfRuns, Place
-from tui.screens.acting import ActingScreen
+from tui.screens.action_keys import ActingScreen
+from tui.terminal.changed_cells import CellsCompositor
 
 if TYPE_CHECKING:
     from core.act import target_expansion

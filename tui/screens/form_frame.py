@@ -15,8 +15,8 @@ from textual.widgets import Input
 
 from core.views.launch_form import FormRow
 from core.views.totals import header_totals
+from tui.app_access import app_of
 from tui.dialogs.keys_help import KeysHelp
-from tui.of_app import app_of
 from tui.panes.bars import Header, KeyBar
 from tui.panes.form import FormPane
 from tui.panes.lines import LinesPane

@@ -14,12 +14,12 @@ from core.guide.runner import CAN_BE_SKIPPED, open_first
 from core.text import Shown
 from core.views.cells import Span
 from core.views.guides import guide_lines, guide_title, guides_table
-from tui.bindings import bindings
-from tui.guides import GuideLevers
+from tui.controllers.guides import GuideLevers
+from tui.keys.bindings import bindings
+from tui.navigation import Place
 from tui.panes.lines import LinesPane
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
-from tui.places import Place
 from tui.screens.base import PanesScreen, put
 
 _EVERY = 10.0

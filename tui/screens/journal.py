@@ -17,12 +17,12 @@ from core.model.order import Order
 from core.text import shown
 from core.views.order_page import order_page
 from core.views.orders import orders_table
-from tui.asked_file import AskedFile
-from tui.bindings import bindings
+from tui.export import AskedFile
+from tui.keys.bindings import bindings
+from tui.navigation import Place, Subject, is_there
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
-from tui.places import Place, Subject, is_there
 from tui.screens.base import PanesScreen, put
 
 _MOST = 2_000

@@ -22,12 +22,12 @@ from core.views.launch_form import (
     template_text,
     to_mend,
 )
-from tui.asked_file import AskedFile
 from tui.dialogs.choose import Choice, Choose
+from tui.export import AskedFile
 from tui.screens.form_frame import FormFrame
 
 if TYPE_CHECKING:
-    from tui.launches import LaunchLevers
+    from tui.controllers.launches import LaunchLevers
 
 _KEEP_AFTER = 1.0
 """Seconds after something was typed until the draft is kept."""

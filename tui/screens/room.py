@@ -11,9 +11,9 @@ from core.views.findings import findings_table
 from core.views.machines import machines_table
 from core.views.samples import samples_table
 from core.views.tasks import tasks_table
+from tui.navigation import Place, Subject
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
-from tui.places import Place, Subject
 from tui.screens.base import PanesScreen, put
 
 if TYPE_CHECKING:

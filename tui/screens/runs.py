@@ -21,12 +21,12 @@ from core.views.run_page import (
     run_page,
 )
 from core.views.runs import process_of, runs_table, way_to_tasks
-from tui.bindings import bindings
+from tui.keys.bindings import bindings
+from tui.navigation import Place
 from tui.panes.lines import LinesPane
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
-from tui.places import Place
 from tui.screens.base import PanesScreen, put
 
 _REST = 0.4

@@ -20,14 +20,14 @@ from core.model.process import Process
 from core.model.sample import SampleStatus
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine
+from core.views.readings import error_lines, event_lines, message_lines, store_lines
 from core.views.sample_page import sample_page
-from tui.bindings import bindings
+from tui.keys.bindings import bindings
+from tui.navigation import Place
 from tui.panes.lines import LinesPane
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
-from tui.places import Place
-from tui.readings import error_lines, event_lines, message_lines, store_lines
-from tui.screens.reading import ReadingScreen
+from tui.screens.reader_screen import ReadingScreen
 
 _ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANCELLED})
 _LEAVE = "Ctrl+X leaves it; the eval goes on"

@@ -10,16 +10,16 @@ from core.model.task import ProgressPoint, TaskState
 from core.text import Shown, shown
 from core.views.cells import Span
 from core.views.page import Fact, Page, Section
+from core.views.readings import knob_sections, throughput_section
 from core.views.samples import samples_table
 from core.views.task_page import task_page
+from tui.navigation import Place
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.panes.plot import PlotPane
 from tui.panes.table import TablePane
-from tui.places import Place
-from tui.readings import knob_sections, throughput_section
 from tui.screens.base import put
-from tui.screens.reading import ReadingScreen
+from tui.screens.reader_screen import ReadingScreen
 
 
 class TaskScreen(ReadingScreen):

@@ -6,7 +6,7 @@ from core.ctl import cli_commands
 from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey, TaskKey
 from core.text import Shown, shown
-from tui.places import JournalOfOrders, ListOfGuides, ListOfRuns, Place
+from tui.navigation import JournalOfOrders, ListOfGuides, ListOfRuns, Place
 
 _LONGEST = 4_000
 

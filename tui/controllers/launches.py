@@ -10,6 +10,7 @@ from core.launch.form.field_text import typed_of
 from core.launch.form.form import Form, form_of_run, form_of_template
 from core.launch.ports import Launching
 from core.launch.preflight.checks import CheckedPlan
+from core.launch.run.start_progress import Starting
 from core.launch.secret_store import check_value
 from core.launch.spec.file import check_table
 from core.launch.spec.spec import Spec
@@ -19,13 +20,12 @@ from core.launch.spec.yaml_quote import plain
 from core.model.run import Run
 from core.text import Shown, shown
 from core.views.launch_form import Surroundings
+from tui.controllers.drafts import FormMemory
 from tui.dialogs.ask_value import AskValue
 from tui.dialogs.choose import Choice, Choose
 from tui.dialogs.launch_plan import LaunchPlan
-from tui.form_memory import FormMemory
-from tui.places import RUNS
+from tui.navigation import RUNS
 from tui.screens.launch_form import LaunchForm
-from tui.starting import Starting
 
 if TYPE_CHECKING:
     from tui.app import RoomApp

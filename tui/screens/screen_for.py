@@ -1,7 +1,7 @@
 """Which screen shows which place."""
 
 from core.ids import ProcessKey, SampleKey, TaskKey
-from tui.places import JournalOfOrders, ListOfGuides, ListOfRuns, Place
+from tui.navigation import JournalOfOrders, ListOfGuides, ListOfRuns, Place
 from tui.screens.base import PanesScreen
 
 

@@ -14,7 +14,7 @@ from rich.style import Style
 from core.views.cells import Cell, Column, Row, Tone
 from tui.panes.columns import Placed, natural_widths, place
 from tui.panes.painted import Line
-from tui.panes.rows import paint_cell, paint_row
+from tui.panes.row_painter import paint_cell, paint_row
 
 _KEPT = 400
 """Painted rows that are kept; more are forgotten when they are off screen."""

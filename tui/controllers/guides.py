@@ -15,9 +15,9 @@ from core.guide.runner import Guiding
 from core.guide.step_actions import title_of
 from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
 from core.text import Shown, shown
+from core.views.action_menu import read_only
 from tui.dialogs.choose import Choice, Choose
-from tui.menu import read_only
-from tui.places import GUIDES
+from tui.navigation import GUIDES
 
 if TYPE_CHECKING:
     from tui.app import RoomApp

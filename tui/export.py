@@ -8,8 +8,8 @@ from textual.screen import Screen
 
 from core.text import shown
 from tui.dialogs.write_file import AskFile, AskReplace
-from tui.terminal_app import TerminalApp
-from tui.writing import replace_file, write_new
+from tui.export_file import replace_file, write_new
+from tui.terminal.terminal_app import TerminalApp
 
 _FOLDER = 0o700
 Write = Callable[[Path, bytes], None]

@@ -7,7 +7,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from core.text import Shown
-from tui.of_app import app_of
+from tui.app_access import app_of
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
 

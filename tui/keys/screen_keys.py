@@ -1,6 +1,6 @@
-"""The keys of screens that have some of their own; `tui.keys` puts them in their order."""
+"""The keys of screens that have some of their own; `tui.keys.table` puts them in their order."""
 
-from tui.key import Key
+from tui.keys.key import Key
 
 OF_A_SAMPLE: tuple[Key, ...] = (
     Key(

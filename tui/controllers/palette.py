@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 from core.fleet import Fleet
 from core.text import Shown, shown
+from core.views.action_menu import Entry
 from tui.dialogs.choose import Command
-from tui.key_labels import labels
-from tui.keys import KEYS, Where
-from tui.menu import Entry
-from tui.places import Place
+from tui.keys.labels import labels
+from tui.keys.table import KEYS, Where
+from tui.navigation import Place
 
 if TYPE_CHECKING:
     from tui.app import RoomApp

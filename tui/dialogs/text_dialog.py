@@ -12,10 +12,10 @@ from textual.widgets import Input
 
 from core.text import Shown
 from core.views.cells import TextLine
+from tui.app_access import app_of
 from tui.dialogs.dialog import Dialog, Words, key_line
-from tui.of_app import app_of
 from tui.panes.lines import folded
-from tui.panes.scrolled import Scrolled
+from tui.panes.scrolling_lines import Scrolled
 
 _FRAME = 4
 """Lines of the box beside its text: its edges, and a blank one at either end."""

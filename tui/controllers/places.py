@@ -9,10 +9,10 @@ from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.machine import LinkState, Machine
 from core.model.process import ProcessState
-from tui.copies import copy_text
+from tui.clipboard import copy_text
+from tui.controllers.sign_in import retry_or_sign_in
 from tui.dialogs.ask import AcceptKey
-from tui.places import JournalOfOrders, ListOfGuides, ListOfRuns, Place
-from tui.signing_in import retry_or_sign_in
+from tui.navigation import JournalOfOrders, ListOfGuides, ListOfRuns, Place
 
 if TYPE_CHECKING:
     from tui.app import RoomApp

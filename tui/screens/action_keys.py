@@ -1,18 +1,18 @@
-"""The keys of a screen that change something over there, through `tui.levers`."""
+"""The keys of a screen that change something over there, through `tui.controllers.actions`."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey
-from tui.of_app import app_of
+from tui.app_access import app_of
 from tui.panes.action_bar import ActionBar
 from tui.panes.table import TablePane
-from tui.screens.arranging import ArrangingScreen
+from tui.screens.table_keys import ArrangingScreen
 
 if TYPE_CHECKING:
     from core.act.target_expansion import Place
     from tui.app import RoomApp
-    from tui.levers import Levers
+    from tui.controllers.actions import Levers
 
 
 class ActingScreen(ArrangingScreen, inherit_bindings=False):

@@ -16,8 +16,9 @@ from textual.filter import LineFilter, Monochrome, NoColor
 
 from core.config.model import ScreenConfig
 from core.text import Shown, shown
-from tui.filters import Ascii, Harmless, to_ascii
-from tui.terminal import (
+from tui.terminal.key_queue import OneKeyAtATime
+from tui.terminal.output_filters import Ascii, Harmless, to_ascii
+from tui.terminal.terminal import (
     GRACE,
     KEEP_TITLE,
     LEAVING_SIGNALS,
@@ -30,10 +31,9 @@ from tui.terminal import (
     title_sequence,
 )
 from tui.theme import terminal_of
-from tui.typing import OneKeyAtATime
 
 if TYPE_CHECKING:
-    from tui.foreground import Ended
+    from tui.terminal.foreground import Ended
 
 _OF_KEYS = (signal.SIGINT, signal.SIGQUIT)
 """What the terminal's own keys send to all who run in its foreground."""
@@ -118,7 +118,7 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
         Returns:
             None: there is no terminal to lend.
         """
-        from tui.foreground import run_program  # noqa: PLC0415 - the first frame does without
+        from tui.terminal.foreground import run_program  # noqa: PLC0415 - the first frame does without
 
         driver = self._driver
         if driver is None or not driver.can_suspend:

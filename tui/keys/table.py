@@ -5,9 +5,9 @@ A key is remapped in the config by its name: `[keys] filter = "ctrl+f"`.
 
 from collections.abc import Iterable, Mapping
 
-from tui.key import Key, Where
-from tui.key_labels import labels
-from tui.keys_of_screens import OF_A_SAMPLE, OF_GUIDES, OF_RUNS
+from tui.keys.key import Key, Where
+from tui.keys.labels import labels
+from tui.keys.screen_keys import OF_A_SAMPLE, OF_GUIDES, OF_RUNS
 
 KEYS: tuple[Key, ...] = (
     Key(

@@ -20,11 +20,7 @@ from core.ids import SampleKey, Target, process_of
 from core.model.action import Action, Verb
 from core.model.order import Order
 from core.text import Shown, shown
-from core.views.cells import Span
-from core.views.outcome_lines import summary
-from tui.carrying import Carrying
-from tui.dialogs.preview import Ask, PreviewDialog
-from tui.menu import (
+from core.views.action_menu import (
     REQUEUE_ERRORED,
     Entry,
     buttons,
@@ -38,6 +34,10 @@ from tui.menu import (
     subject,
     targets_of,
 )
+from core.views.cells import Span
+from core.views.outcome_lines import summary
+from core.views.plan_progress import Carrying
+from tui.dialogs.preview import Ask, PreviewDialog
 
 if TYPE_CHECKING:
     from tui.app import RoomApp

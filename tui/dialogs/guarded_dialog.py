@@ -4,7 +4,7 @@ import time
 
 from textual import events
 
-from tui.dialogs.sheet import SheetDialog
+from tui.dialogs.text_dialog import SheetDialog
 
 LOOK = 0.3
 """Seconds that something is on screen until a key can answer it."""

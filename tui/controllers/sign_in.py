@@ -9,7 +9,7 @@ from core.text import Shown, shown
 
 if TYPE_CHECKING:
     from tui.app import RoomApp
-    from tui.foreground import Ended
+    from tui.terminal.foreground import Ended
 
 SSH_FAILED = 255
 """The exit status by which ssh says that it failed itself, not what it ran over there."""

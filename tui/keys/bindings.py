@@ -2,7 +2,7 @@
 
 from textual.binding import Binding, BindingType
 
-from tui.keys import KEYS, Where
+from tui.keys.table import KEYS, Where
 
 
 def bindings(*wheres: Where) -> list[BindingType]:
