@@ -1,13 +1,13 @@
 """What the README lists is what there is."""
 
 import re
-from pathlib import Path
 
 from core.model.action import OFFERS, Verb
+from tests.support.tree import ROOT
 from tui.keys.labels import labels
 from tui.keys.table import BY_NAME, table_of_keys
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
+README = (ROOT / "README.md").read_text()
 
 
 def test_the_table_of_keys_is_the_one_of_the_keys() -> None:

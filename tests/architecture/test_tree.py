@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.tree import ROOT
+
 PACKAGES = ("cli", "core", "ssh", "storage", "tui")
 SOURCES = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
 SHIPPED = sorted((ROOT / "ssh" / "shipped").rglob("*.py"))

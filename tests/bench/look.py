@@ -14,8 +14,8 @@ from core.ids import MachineName
 from core.ports import Heard
 from ssh.factory import station_for
 from tests.bench.rows import Result, percentile
-from tests.sim.machines import ROOT
 from tests.support.sshd import Sshd, running
+from tests.support.tree import ROOT
 from tests.support.usage import cpu_seconds
 
 LOOKS = 300

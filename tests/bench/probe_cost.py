@@ -13,7 +13,7 @@ from core.ids import MachineName
 from core.ports import Heard
 from ssh.factory import station_for
 from tests.bench.rows import Result, percentile
-from tests.sim.machines import ROOT
+from tests.support.tree import ROOT
 from tests.support.usage import Meter, resident_mib
 
 PROCESSES = 5

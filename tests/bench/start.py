@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.bench.rooms import room
 from tests.bench.rows import Result, percentile
-from tests.sim.machines import ROOT
+from tests.support.tree import ROOT
 
 
 def measure(folder: Path, quick: bool) -> list[Result]:

@@ -7,6 +7,7 @@ from cli.main import main
 from cli.parser.arguments import parsed
 from core.errors import UsageWrong
 from tests.support.commands import Home
+from tests.support.tree import ROOT
 
 
 def test_no_command_is_the_room() -> None:
@@ -91,7 +92,7 @@ def test_the_room_without_a_terminal_is_told(home: Home, argv: list[str]) -> Non
 
 def test_probe_prints_the_program_itself(home: Home) -> None:
     ran = home.run("probe")
-    shipped = Path(__file__).parents[2] / "ssh" / "shipped" / "probe.py"
+    shipped = ROOT / "ssh" / "shipped" / "probe.py"
     assert (ran.status, ran.out) == (0, shipped.read_text())
 
 

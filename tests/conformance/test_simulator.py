@@ -20,8 +20,9 @@ from core.ids import MachineName
 from core.ports import Heard, Reply, Station
 from core.watch.observer import Observer
 from ssh.factory import station_for
-from tests.sim.machines import ROOT, simulator
+from tests.sim.machines import simulator
 from tests.support.evals import short_folder
+from tests.support.tree import ROOT
 
 HERE = MachineName("here")
 QUICK = WatchConfig(facts_every=1.0)

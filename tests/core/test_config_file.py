@@ -9,9 +9,10 @@ from core.config.file import LOCAL, all_keys, check_config, default_config, read
 from core.config.model import CADENCES, MachineConfig
 from core.config.toml_lines import lines_of
 from core.errors import ConfigWrong
+from tests.support.tree import ROOT
 
 HERE = Path("/etc/evalroom/config.toml")
-EXAMPLE = Path(__file__).parents[2] / "config.example.toml"
+EXAMPLE = ROOT / "config.example.toml"
 
 
 def wrongs(text: str) -> list[str]:

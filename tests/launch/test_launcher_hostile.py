@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from core.ctl.decode import parse_object
+from tests.support.tree import ROOT
 
-LAUNCHER = Path(__file__).parents[2] / "ssh" / "shipped" / "launcher.py"
+LAUNCHER = ROOT / "ssh" / "shipped" / "launcher.py"
 GOOD = "20260101-000000-aaaaaaaa"
 BAD = "20260102-000000-bbbbbbbb"
 DEEP = "[" * 100_000

@@ -18,6 +18,7 @@ from core.launch.plan.flags import eval_set, worst_case
 from core.launch.plan.matrix import expand
 from tests.support.evals import short_folder
 from tests.support.specs import EVALS, LOCAL, Home, plan, spec
+from tests.support.tree import ROOT
 
 pytestmark = pytest.mark.xdist_group("launches")
 SECRET = "sk-never-to-be-seen-again"
@@ -235,7 +236,7 @@ failing = 1
 @pytest.mark.slow
 def test_the_built_in_tasks_tell_their_scores_in_advance(home: Home) -> None:
     rates = (0, 0.25, 0.333, 1)
-    tasks = Path(__file__).parents[2] / "ssh" / "shipped" / "tasks"
+    tasks = ROOT / "ssh" / "shipped" / "tasks"
     work: list[tuple[str, list[str]]] = []
     for rate in rates:
         folder = home.folder / f"s{rate}"
@@ -265,6 +266,6 @@ def test_the_built_in_tasks_tell_their_scores_in_advance(home: Home) -> None:
 )  # fmt: skip
 def test_an_answer_is_read_as_a_number(said: str, number: float | None) -> None:
     names: dict[str, Any] = {}
-    tasks = Path(__file__).parents[2] / "ssh" / "shipped" / "tasks"
+    tasks = ROOT / "ssh" / "shipped" / "tasks"
     exec((tasks / "arithmetic.py").read_text(), names)
     assert names["last_number"](said) == number

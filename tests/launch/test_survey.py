@@ -33,6 +33,7 @@ from tests.support.specs import Home as AtHome
 from tests.support.specs import plan, plans, spec
 from tests.support.standins import DOCKER, NO_DAEMON, Login, running_from
 from tests.support.surveys import of, said
+from tests.support.tree import ROOT
 
 HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.executable)
 
@@ -389,7 +390,7 @@ def test_a_survey_whose_link_is_cut_ends_with_all_that_it_started(login: Login) 
     import os
 
     login.tool("docker", "sleep 600")
-    program = Path(__file__).parents[2] / "ssh" / "shipped" / "survey.py"
+    program = ROOT / "ssh" / "shipped" / "survey.py"
     env = {**os.environ, "PATH": f"{login.tools}:{os.environ['PATH']}"}
     child = subprocess.Popen([sys.executable, "-I", str(program)], stdin=subprocess.PIPE, env=env)
     assert child.stdin is not None

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
@@ -25,10 +24,11 @@ from tests.support.evals import short_folder, wait_until
 from tests.support.fetching import Hands
 from tests.support.repositories import repository, serving
 from tests.support.specs import Home, plan, spec
+from tests.support.tree import ROOT
 from tests.support.uv import uv_env
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
-SMOKE_FILE = Path(__file__).parents[2] / "ssh" / "shipped" / "tasks" / "smoke.py"
+SMOKE_FILE = ROOT / "ssh" / "shipped" / "tasks" / "smoke.py"
 FAR = MachineConfig(name=MachineName("local"), host="x")
 TOKEN = "glpat-never-to-be-seen-again"
 

@@ -29,6 +29,7 @@ from storage.schema import DatabaseNewer, migrations
 from tests.support.clocks import SetClock
 from tests.support.events import orders
 from tests.support.orders import HERE, order
+from tests.support.tree import ROOT
 
 M = MachineName("h100-1")
 P = ProcessKey(M, 7, "boot:9")
@@ -185,7 +186,7 @@ asyncio.run(main())
 def child(path: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", CHILD, str(path), *words],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from core.errors import SecretMissing, StorageError, UsageWrong
 from storage.os_keyring import OsKeyring
 from storage.secret_file import Kept, change_secrets, read_secrets
 from storage.secrets import Secrets
+from tests.support.tree import ROOT
 
 VALUE = "sk-never-to-be-seen\nünï"
 
@@ -187,7 +188,7 @@ def test_what_a_killed_writer_left_is_gone_with_the_next(file: Path) -> None:
         "Path.replace = die\n"
         f"s.change_secrets(Path({str(file)!r}), lambda kept: s.Kept(values={{'A': 'sk-1'}}))\n"
     )
-    subprocess.run([sys.executable, "-c", killed], check=False, cwd=Path(__file__).parents[2])
+    subprocess.run([sys.executable, "-c", killed], check=False, cwd=ROOT)
     assert not file.exists()
     (left,) = file.parent.glob(".*")
     assert stat.S_IMODE(left.stat().st_mode) == 0o600

@@ -16,8 +16,8 @@ from tests.bench.rooms import home_env
 from tests.support.evals import short_folder, wait_until
 from tests.support.sshd import SUPER, Sshd, running
 from tests.support.tmux import Tmux, in_tmux
+from tests.support.tree import ROOT
 
-ROOT = Path(__file__).parents[2]
 NAME = "smoke-vdmc2a9g"
 DISPLAY = "the display of an eval"
 ROOM = "evalroom/smoke"

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from tests.support.tree import ROOT
+
 EVALROOM = (sys.executable, "-m", "cli.main")
 
 

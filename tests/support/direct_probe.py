@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from core.frames import Frame, Splitter, encode
+from tests.support.tree import ROOT
 
-PROBE = Path(__file__).parents[2] / "ssh" / "shipped" / "probe.py"
+PROBE = ROOT / "ssh" / "shipped" / "probe.py"
 
 
 class DirectProbe:

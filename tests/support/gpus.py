@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-HOLDER = Path(__file__).parents[2] / "ssh" / "shipped" / "gpu_holder.py"
+from tests.support.tree import ROOT
+
+HOLDER = ROOT / "ssh" / "shipped" / "gpu_holder.py"
 RUN = "20260101-000000-abcdefgh"
 TWO = "0, GPU-aa, Disabled\n1, GPU-bb, Disabled\n"
 IN_THE_BACKGROUND = """\
