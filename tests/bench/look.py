@@ -23,7 +23,14 @@ LOOKS = 300
 
 def measure(folder: Path, quick: bool) -> list[Result]:
     """Look at one eval of a hundred samples both ways, over the same sshd."""
-    words = [sys.executable, "-m", "tests.sim.eval_server", str(folder / "d"), "--samples", "100"]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.support.sim.eval_server",
+        str(folder / "d"),
+        "--samples",
+        "100",
+    ]
     server = subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT)
     try:
         assert server.stdout is not None

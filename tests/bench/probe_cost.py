@@ -23,7 +23,14 @@ PERIOD = 1.0
 
 def measure(folder: Path, quick: bool) -> list[Result]:
     """Watch five evals of a hundred running samples once a second."""
-    words = [sys.executable, "-m", "tests.sim.eval_server", str(folder), "--samples", str(SAMPLES)]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.support.sim.eval_server",
+        str(folder),
+        "--samples",
+        str(SAMPLES),
+    ]
     servers = [subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT) for _ in range(PROCESSES)]
     try:
         for server in servers:

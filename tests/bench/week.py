@@ -23,7 +23,7 @@ from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.machine import LinkState
 from core.model.process import ProcessState
 from tests.bench.rows import Result
-from tests.sim.evals import SimEval
+from tests.support.sim.evals import SimEval
 from tests.support.usage import resident_mib
 
 HOUR = 3600.0

@@ -20,8 +20,8 @@ from core.ids import MachineName
 from core.ports import Heard, Reply, Station
 from core.watch.observer import Observer
 from ssh.factory import station_for
-from tests.sim.machines import simulator
 from tests.support.evals import short_folder
+from tests.support.sim.machines import simulator
 from tests.support.tree import ROOT
 
 HERE = MachineName("here")
@@ -106,7 +106,7 @@ def served(folder: Path) -> Iterator[Path]:
     """A data folder with one eval's socket, answered by the same numbers as the simulator's."""
     server = subprocess.Popen(
         [
-            *(sys.executable, "-m", "tests.sim.eval_server", str(folder / "d")),
+            *(sys.executable, "-m", "tests.support.sim.eval_server", str(folder / "d")),
             *("--samples", "20", "--changing", "0.2"),
         ],
         stdout=subprocess.PIPE,

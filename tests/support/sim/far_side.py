@@ -1,8 +1,8 @@
 """One program that stands for the probes of many machines: it speaks frames, and nothing else.
 
-    python -m tests.sim.far_side SOCKET [--processes 5] [--samples 20] [--changing 1.0]
+    python -m tests.support.sim.far_side SOCKET [--processes 5] [--samples 20] [--changing 1.0]
 
-Each connection to SOCKET is one machine. A relay (`tests/sim/relay.py`) joins a real link to it.
+Each connection to SOCKET is one machine. A relay (`tests/support/sim/relay.py`) joins a real link to it.
 What a real probe does, the conformance test of this folder holds it to.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from core.frames import Frame, Splitter, encode
-from tests.sim.evals import SimEval
+from tests.support.sim.evals import SimEval
 
 AS_OF = re.compile(r"[&?][^&?=]*=\{as_of\}")
 

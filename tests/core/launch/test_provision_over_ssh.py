@@ -14,8 +14,8 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.provision import fetch_client
 from core.model.machine import LinkState
-from tests.launch.test_checkout import at_work, planned
-from tests.launch.test_uv_comes import made, nothing
+from tests.core.launch.test_checkout import at_work, planned
+from tests.core.launch.test_uv_comes import made, nothing
 from tests.support.desk_on_evals import watching
 from tests.support.evals import short_folder, wait_until
 from tests.support.reached import machine_of, trusting

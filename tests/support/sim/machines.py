@@ -45,7 +45,7 @@ def simulator(
         [
             sys.executable,
             "-m",
-            "tests.sim.far_side",
+            "tests.support.sim.far_side",
             str(socket),
             *words,
             "--changing",

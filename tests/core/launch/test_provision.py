@@ -11,7 +11,7 @@ from core.ids import MachineName
 from core.launch.provision.fetch_client import python_words
 from core.launch.provision.provision import Need, bring, needs
 from core.model.job import Job
-from tests.launch.test_uv_comes import made
+from tests.core.launch.test_uv_comes import made
 from tests.support.specs import plan, spec
 
 FAR = MachineConfig(name=MachineName("local"), host="x")

@@ -9,10 +9,10 @@ from core.config.model import MachineConfig
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.preflight.machine_choice import preflight
+from tests.compat.test_old_inspect import python_with
 from tests.support.fetching import Hands
 from tests.support.specs import plan, spec
 from tests.support.surveys import of, said
-from tests.watch_old.test_old_inspect import python_with
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.executable)

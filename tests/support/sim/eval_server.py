@@ -1,6 +1,6 @@
 """An eval's control socket without an eval: for measuring the probe, not for proving it.
 
-    python -m tests.sim.eval_server DATA_DIR [--samples 100] [--changing 1.0]
+    python -m tests.support.sim.eval_server DATA_DIR [--samples 100] [--changing 1.0]
 
 It leaves a discovery record as Inspect does, answers HTTP/1.1 on the socket until it is ended,
 and changes `changing` samples a second.
@@ -13,7 +13,7 @@ import os
 import time
 from pathlib import Path
 
-from tests.sim.evals import SimEval
+from tests.support.sim.evals import SimEval
 
 
 class SimProcess(SimEval):
