@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from core.config import rules
+from core.config.keys import shared
 from core.config.model import Config, MachineConfig, ScreenConfig, StorageConfig, WatchConfig
 from core.config.toml_errors import NO_TOML, said_of
 from core.config.toml_lines import KeyPath, line_of, lines_of
@@ -169,7 +170,7 @@ class _Reading:
         for action in keys:
             if actions is not None and action not in actions:
                 self._unknown(("keys", action), tuple(actions))
-        for action, other in keys.shared(keys, actions or {}):
+        for action, other in shared(keys, actions or {}):
             what = f'"{shown(action)}" takes a key of "{shown(other)}"'
             self._problem(("keys", action), what, f'give it another, or "{shown(other)}" too')
         return keys
