@@ -7,7 +7,7 @@ from core.model.run import Run
 from core.text import Shown
 
 
-class Starting:
+class StartProgress:
     """Runs on their way, from the Enter that confirmed them.
 
     Attributes:
