@@ -22,6 +22,7 @@ from core.errors import (
     NeedsTrust,
     NeedsYou,
     RequestFailed,
+    first_error,
 )
 from core.events import LinkChanged
 from core.frames import Frame
@@ -233,7 +234,7 @@ class Keeper:
         except* MachineError as group:
             if session.is_up or time.monotonic() - begun > GOOD:
                 self._failures = 0
-            raise _inner(group) from None
+            raise first_error(group) from None
         finally:
             self._session = self._link = None
             self._close(link)
@@ -320,13 +321,6 @@ def fresh_desk() -> str:
 def with_lease(options: ProbeOptions, lease: float) -> ProbeOptions:
     """Return `options` with a shorter life for a probe that hears nothing, seconds."""
     return replace(options, lease=lease)
-
-
-def _inner(group: BaseExceptionGroup[MachineError]) -> MachineError:
-    inner = group.exceptions[0]
-    while isinstance(inner, BaseExceptionGroup):
-        inner = inner.exceptions[0]
-    return inner
 
 
 def _unheard(_: Heard) -> None:

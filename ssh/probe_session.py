@@ -22,6 +22,7 @@ from core.errors import (
     ProbeBroken,
     RequestFailed,
     TooBusy,
+    first_error,
 )
 from core.frames import Frame, Splitter, encode
 from core.ids import MachineName
@@ -131,7 +132,7 @@ class ProbeSession:
                 tasks.create_task(self._read_errors(program))
                 tasks.create_task(self._talk(tasks, program, hear))
         except* MachineError as group:
-            raise _first(group) from None
+            raise first_error(group) from None
         finally:
             self._end()
 
@@ -297,13 +298,6 @@ class ProbeSession:
 
 MAX_BATCH = 256 * 1024
 """Bytes that are joined to one write."""
-
-
-def _first(group: BaseExceptionGroup[MachineError]) -> MachineError:
-    inner = group.exceptions[0]
-    while isinstance(inner, BaseExceptionGroup):
-        inner = inner.exceptions[0]
-    return inner
 
 
 def _maybe(frame: Frame) -> str:
