@@ -1,20 +1,20 @@
-"""Makes the station of a machine as the config names it."""
+"""Makes the connection to a machine from its entry in the config."""
 
 from functools import partial
 from pathlib import Path
 
 from core.config.model import MachineConfig, WatchConfig
 from core.errors import StorageError
-from core.ports import Ask, Station
+from core.ports import Ask, MachineConnection
 from core.text import shown
-from ssh.keeper import Keeper, MakeLink, fresh_desk
+from ssh.link_supervisor import LinkSupervisor, MakeLink, fresh_desk
 from ssh.links.command_link import CommandLink
 from ssh.links.link import Link
 from ssh.links.sign_in import sign_in_of
 from ssh.probe_session import ProbeOptions
 
 
-def station_for(
+def connection_for(
     machine: MachineConfig,
     *,
     known_hosts: Path,
@@ -22,8 +22,8 @@ def station_for(
     ask: Ask | None,
     watch: WatchConfig | None = None,
     lease: float | None = None,
-) -> Station:
-    """Return the station of `machine`; it does nothing until it runs.
+) -> MachineConnection:
+    """Return the connection to `machine`; it does nothing until `run` is called.
 
     asyncssh is imported only for a machine that uses it, with its first link.
 
@@ -48,14 +48,14 @@ def station_for(
         def make_command_link(*, asking: bool) -> Link:  # noqa: ARG001 - it can't ask
             return CommandLink(machine.name, machine.command)
 
-        return Keeper(
+        return LinkSupervisor(
             machine.name,
             address=" ".join(machine.command),
             make_link=make_command_link,
             options=options,
             sign_in=partial(sign_in_of, machine.command),
         )
-    return Keeper(
+    return LinkSupervisor(
         machine.name,
         address=f"{machine.host or machine.name}:{machine.port or ''}",
         make_link=_asyncssh_links(machine, known_hosts, ask),

@@ -69,7 +69,7 @@ class ProbeOptions:
     """What a probe is started with.
 
     Attributes:
-        desk: Marks the probes of one station, so that a new one ends a former one.
+        desk: Marks the probes of one connection, so that a new one ends a former one.
         python: The interpreter over there.
         data_dir: The XDG_DATA_HOME of the evals; None: the login's.
         lease: Seconds without a beat until it exits; None: its own 60. Only shorter counts.
@@ -148,7 +148,7 @@ class ProbeSession:
         self.send(Frame("beat"))
 
     async def request(self, frame: Frame, *, deadline: float) -> Reply:
-        """See `core.ports.Station.request`."""
+        """See `core.ports.MachineConnection.request`."""
         if len(self._asked) >= MAX_OUT:
             raise TooBusy(f"{MAX_OUT} requests to {self._machine} are out already", "try again")
         number = next(self._ids)

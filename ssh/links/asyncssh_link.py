@@ -11,7 +11,7 @@ import asyncssh
 from core.config.model import MachineConfig
 from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ports import Ask
-from ssh.keeper import MakeLink
+from ssh.link_supervisor import MakeLink
 from ssh.links.asyncssh_auth import KeysFound, Login, Secrets, agent_path, load_keys
 from ssh.links.errors import as_machine_errors, translated
 from ssh.links.link import SHELL, Link

@@ -10,7 +10,7 @@ from core.model.machine import LinkState
 from core.ports import SignIn
 from ssh.links.sign_in import sign_in_of
 from tests.support.hearing import hearing
-from tests.support.reached import PYTHON, station_of, trusting
+from tests.support.reached import PYTHON, connection_of, trusting
 from tests.support.sshd import Sshd
 
 SSH = ("ssh", "-F", "none")
@@ -77,10 +77,10 @@ async def test_only_a_machine_that_needs_you_is_signed_in_to(sshd: Sshd, tmp_pat
         machine = MachineConfig(
             name=MachineName("far"), link="command", command=(*SSH, *more, *words), python=PYTHON
         )
-        station = station_of(machine, tmp_path / "unused")
-        async with hearing(station) as heard:
+        connection = connection_of(machine, tmp_path / "unused")
+        async with hearing(connection) as heard:
             link = await heard.link(state)
-            signs_in = await station.sign_in()
+            signs_in = await connection.sign_in()
             assert (signs_in is not None) is (state is LinkState.NEEDS_YOU)
             if state is LinkState.NEEDS_YOU:
                 assert "Host key verification failed" in (link.reason or "")

@@ -1,7 +1,7 @@
-"""Keeps the link to one machine up for ever, and its probe on it. This is the desk's `Station`.
+"""Keeps the link to one machine up, and a probe running over it.
 
-A lost link is tried again with backoff and jitter, and at once when asked. Trust and
-authentication are never tried again by themselves: lock-outs are real.
+A lost link is retried with backoff and jitter, or at once on request. A failed host key check or
+sign-in is never retried without the operator: repeated attempts can lock an account.
 """
 
 import asyncio
@@ -83,8 +83,8 @@ def _ramp() -> Ramp:
     return _RAMPS.setdefault(asyncio.get_running_loop(), Ramp())
 
 
-class Keeper:
-    """The station of one machine (`core.ports.Station`)."""
+class LinkSupervisor:
+    """The connection to one machine; implements `core.ports.MachineConnection`."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class Keeper:
         return self._machine
 
     async def run(self, hear: Callable[[Heard], None]) -> None:
-        """See `core.ports.Station.run`."""
+        """See `core.ports.MachineConnection.run`."""
         self._hear = hear
         self._say(LinkState.CONNECTING)
         try:
@@ -141,17 +141,17 @@ class Keeper:
                 self._failures = 0
 
     def send(self, frame: Frame) -> bool:
-        """See `core.ports.Station.send`."""
+        """See `core.ports.MachineConnection.send`."""
         return self._session is not None and self._session.send(frame)
 
     async def request(self, frame: Frame, *, deadline: float) -> Reply:
-        """See `core.ports.Station.request`."""
+        """See `core.ports.MachineConnection.request`."""
         if self._session is None or not self._session.is_up:
             raise RequestFailed(f"not sent: the link to {self._machine} is down")
         return await self._session.request(frame, deadline=deadline)
 
     async def work(self, job: Job, *, deadline: float) -> Mapping[str, Any]:
-        """See `core.ports.Station.work`."""
+        """See `core.ports.MachineConnection.work`."""
         if job.changes and self._options.read_only:
             raise RequestFailed(f"not sent: {self._machine} is read-only")
         link = self._link
@@ -163,14 +163,14 @@ class Keeper:
             )
 
     def retry_now(self) -> None:
-        """See `core.ports.Station.retry_now`."""
+        """See `core.ports.MachineConnection.retry_now`."""
         if self._state is LinkState.UP:
             return
         self._asking = self._state is LinkState.NEEDS_YOU
         self._try_now()
 
     def accept_key(self, fingerprint: str) -> None:
-        """See `core.ports.Station.accept_key`."""
+        """See `core.ports.MachineConnection.accept_key`."""
         needs = self._needs
         if needs is None or needs.fingerprint != fingerprint or self._trust is None:
             return
@@ -179,7 +179,7 @@ class Keeper:
         self._try_now()
 
     async def sign_in(self) -> SignIn | None:
-        """See `core.ports.Station.sign_in`."""
+        """See `core.ports.MachineConnection.sign_in`."""
         if self._sign_in is None or self._state is not LinkState.NEEDS_YOU:
             return None
         return await self._sign_in()
@@ -313,7 +313,7 @@ class Keeper:
 
 
 def fresh_desk() -> str:
-    """Return the mark of one station's probes: a new probe ends a former one of its own."""
+    """Return the mark of one connection's probes: a new probe ends a former one of its own."""
     return secrets.token_hex(8)
 
 
