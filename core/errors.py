@@ -173,7 +173,7 @@ class NeedsTrust(MachineError):
         super().__init__(
             machine,
             f"the host key of {machine} is unknown ({fingerprint})",
-            "compare the fingerprint with the machine's own, then accept it in the room with T",
+            "compare it with the machine's own fingerprint, then press T in the room to accept it",
         )
         self.fingerprint = fingerprint
         self.known_hosts_line = known_hosts_line

@@ -30,7 +30,7 @@ class MachineNamed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkChanged:
-    """A link came to a state. Fields as in `core.model.machine.Link`."""
+    """A link came to a state. Fields as in `core.model.machine.LinkStatus`."""
 
     at: float
     machine: MachineName

@@ -1,4 +1,4 @@
-"""The desk and what is around it, made from the config: stations, history, the operator's hands."""
+"""Builds the desk from the config: connections, history, actions."""
 
 import asyncio
 import contextlib
@@ -48,13 +48,13 @@ def desk_of(
     """A desk over the config's machines; it does nothing until it runs."""
     from core.desk.desk import Desk  # noqa: PLC0415
     from core.desk.recorder import Recorder  # noqa: PLC0415
-    from ssh.factory import station_for  # noqa: PLC0415
+    from ssh.factory import connection_for  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
 
     clock = WallClock()
     known_hosts = paths().known_hosts
-    stations = [
-        station_for(
+    connections = [
+        connection_for(
             machine,
             known_hosts=known_hosts,
             read_only=config.read_only,
@@ -66,7 +66,7 @@ def desk_of(
     recorder = Recorder(words.record) if words.record is not None else None
     try:
         yield Desk(
-            stations=stations,
+            connections=connections,
             named=[_named(machine, config, clock.now()) for machine in config.machines],
             watch=config.watch,
             clock=clock,

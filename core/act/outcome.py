@@ -13,7 +13,7 @@ from core.ports import Reply
 from core.text import shown
 
 NOT_SENT = "not sent"
-"""What a probe's or a station's error begins with when nothing left."""
+"""What a probe's or a connection's error begins with when nothing left."""
 
 
 def outcome_of(  # noqa: PLR0911 - one case per kind of answer

@@ -176,7 +176,7 @@ class Looks:
             return seen
         return replace(seen, sample=detail.sample)
 
-    def _paced(self, pace: Pace) -> reads.Read:
+    def _paced(self, pace: Pace) -> reads.ReadFunction:
         async def read(process: ProcessKey, path: str) -> Reply:
             reply = await self._asker.read(process, path)
             await pace.after(reply.took)

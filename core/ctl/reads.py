@@ -1,6 +1,6 @@
 """Reads of a process on demand: one sample's insides, knobs, throughput, score.
 
-Each asks through a `Read` (`Room.read`, bound to nothing) and returns what the answer says.
+Each asks through a `ReadFunction` (`Room.read`, bound to nothing) and returns what the answer says.
 
 All raise:
     NotThere: There is no such task or sample, or it has not started.
@@ -25,7 +25,7 @@ from core.model.knobs import ConfigView, Throughput
 from core.ports import Reply
 from core.text import shown
 
-Read = Callable[[ProcessKey, str], Awaitable[Reply]]
+ReadFunction = Callable[[ProcessKey, str], Awaitable[Reply]]
 """GET a path of a process's control channel."""
 
 PAGE = 500
@@ -39,7 +39,7 @@ PATH_LIMIT = 16_384
 
 
 async def _ask(
-    read: Read, process: ProcessKey, path: str, what: str, feature: Feature | None = None
+    read: ReadFunction, process: ProcessKey, path: str, what: str, feature: Feature | None = None
 ) -> bytes:
     if len(path) > PATH_LIMIT:
         raise RequestFailed(f"{what}: a host gave it a name too long to ask for")
@@ -50,13 +50,13 @@ def _named(sample: SampleKey) -> str:
     return f"sample {shown(sample.sample_id, 60)}/{sample.epoch}"
 
 
-async def read_tasks(read: Read, process: ProcessKey) -> TaskRows:
+async def read_tasks(read: ReadFunction, process: ProcessKey) -> TaskRows:
     """Return the task rows of a process."""
     return task_rows(await _ask(read, process, routes.TASKS, "the task list", "tasks"))
 
 
 async def read_samples(
-    read: Read,
+    read: ReadFunction,
     task: TaskKey,
     eval_id: str,
     *,
@@ -73,7 +73,7 @@ async def read_samples(
 
 
 async def read_sample(
-    read: Read, sample: SampleKey, eval_id: str, *, content: bool = False
+    read: ReadFunction, sample: SampleKey, eval_id: str, *, content: bool = False
 ) -> SampleDetail:
     """Return one sample and its errors; their words only with `content`."""
     path = routes.sample(eval_id, sample.sample_id, sample.epoch, content=content or None)
@@ -82,7 +82,7 @@ async def read_sample(
 
 
 async def read_events(
-    read: Read,
+    read: ReadFunction,
     sample: SampleKey,
     eval_id: str,
     *,
@@ -108,7 +108,7 @@ async def read_events(
 
 
 async def follow_events(
-    read: Read,
+    read: ReadFunction,
     sample: SampleKey,
     eval_id: str,
     following: Following,
@@ -141,7 +141,7 @@ async def follow_events(
 
 
 async def read_messages(
-    read: Read,
+    read: ReadFunction,
     sample: SampleKey,
     eval_id: str,
     *,
@@ -159,7 +159,7 @@ async def read_messages(
 
 
 async def read_store(
-    read: Read,
+    read: ReadFunction,
     sample: SampleKey,
     eval_id: str,
     *,
@@ -172,7 +172,7 @@ async def read_store(
     return store(body, content=content)
 
 
-async def read_task_config(read: Read, task: TaskKey) -> ConfigView:
+async def read_task_config(read: ReadFunction, task: TaskKey) -> ConfigView:
     """Return the knobs of a task, and those of its process."""
     body = await _ask(
         read, task.process, routes.task_config(task.task_id), "the task's config", "task config"
@@ -180,7 +180,7 @@ async def read_task_config(read: Read, task: TaskKey) -> ConfigView:
     return config_view(body)
 
 
-async def read_process_config(read: Read, process: ProcessKey) -> ConfigView:
+async def read_process_config(read: ReadFunction, process: ProcessKey) -> ConfigView:
     """Return the knobs of a process."""
     body = await _ask(
         read, process, routes.PROCESS_CONFIG, "the process's config", "process config"
@@ -188,7 +188,7 @@ async def read_process_config(read: Read, process: ProcessKey) -> ConfigView:
     return config_view(body)
 
 
-async def read_throughput(read: Read, process: ProcessKey, window: int = 60) -> Throughput:
+async def read_throughput(read: ReadFunction, process: ProcessKey, window: int = 60) -> Throughput:
     """Return what the models of a process got through in the last `window` seconds."""
     body = await _ask(
         read, process, routes.throughput(window), "the models' throughput", "throughput"
@@ -196,7 +196,7 @@ async def read_throughput(read: Read, process: ProcessKey, window: int = 60) -> 
     return throughput(body)
 
 
-async def read_task_score(read: Read, task: TaskKey) -> ScoringPass | None:
+async def read_task_score(read: ReadFunction, task: TaskKey) -> ScoringPass | None:
     """Return the last scoring of a task while it runs; None: it was never scored so."""
     path = routes.task_score(task.task_id)
     try:
@@ -206,6 +206,6 @@ async def read_task_score(read: Read, task: TaskKey) -> ScoringPass | None:
     return scoring_pass(body)
 
 
-async def read_surface(read: Read, process: ProcessKey) -> Surface:
+async def read_surface(read: ReadFunction, process: ProcessKey) -> Surface:
     """Return which routes and parameters a process has."""
     return surface(await _ask(read, process, routes.OPENAPI, "the list of routes"))

@@ -36,7 +36,7 @@ from core.ids import MachineName, ProcessKey, TaskKey
 from core.judge.findings import with_findings
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
-from core.ports import Clock, Heard, Keeping, Show, Station
+from core.ports import Clock, Heard, Keeping, MachineConnection, Show
 from core.signal import Signal
 
 MINUTE = 60.0
@@ -55,7 +55,7 @@ class Desk(Reaching):
     """One room over many machines. All of it runs in one event loop.
 
     Args:
-        stations: One for each machine.
+        connections: One for each machine.
         named: The machines as the config names them, in its order.
         watch: How often to look.
         clock: Time at the desk.
@@ -68,7 +68,7 @@ class Desk(Reaching):
     def __init__(
         self,
         *,
-        stations: Sequence[Station],
+        connections: Sequence[MachineConnection],
         named: Sequence[MachineNamed],
         watch: WatchConfig,
         clock: Clock,
@@ -81,10 +81,11 @@ class Desk(Reaching):
         self._watch = watch
         self._keeping = keeping
         self._record = record
-        super().__init__(stations)
-        self._watchers = {name: watching.watcher(name, watch) for name in self._stations}
+        super().__init__(connections)
+        self._watchers = {name: watching.watcher(name, watch) for name in self._connections}
         self._readers = {
-            name: LogReader(name, station, watching) for name, station in self._stations.items()
+            name: LogReader(name, connection, watching)
+            for name, connection in self._connections.items()
         }
         self._keeper = None if keeping is None else Keeper(keeping, self._tell_storage)
         self._showing = Showing(Fleet())
@@ -111,9 +112,9 @@ class Desk(Reaching):
         return self._showing.fleet
 
     @property
-    def stations(self) -> Sequence[Station]:
-        """The machines' stations."""
-        return tuple(self._stations.values())
+    def connections(self) -> Sequence[MachineConnection]:
+        """The machines' connections."""
+        return tuple(self._connections.values())
 
     @property
     def is_replay(self) -> bool:
@@ -142,7 +143,7 @@ class Desk(Reaching):
         if task == self._focus:
             return
         for key in (task, self._focus):
-            if key is not None and key.machine in self._stations:
+            if key is not None and key.machine in self._connections:
                 self._unsteered.add(key.machine)
                 self._steered.pop(key.machine, None)
         self._focus = task
@@ -176,9 +177,9 @@ class Desk(Reaching):
     async def _run(self) -> None:
         try:
             async with asyncio.TaskGroup() as tasks:
-                for name, station in self._stations.items():
+                for name, connection in self._connections.items():
                     tasks.create_task(
-                        station.run(partial(self._hear, name)), name=f"station {name}"
+                        connection.run(partial(self._hear, name)), name=f"connection {name}"
                     )
                 for name, reader in self._readers.items():
                     tasks.create_task(
@@ -293,7 +294,7 @@ class Desk(Reaching):
             self._turning.discard(name)
             self._steered[name] = now
             for frame in self._watchers[name].frames(self.fleet, self._focus, self._clock.now()):
-                self._stations[name].send(frame)
+                self._connections[name].send(frame)
         if self._alarm is not None:
             self._alarm.cancel()
         self._alarm = loop.call_later(soonest, self._woken.set) if soonest is not None else None
@@ -320,7 +321,7 @@ class Desk(Reaching):
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(MINUTE)
-            self._unsteered.update(self._stations)
+            self._unsteered.update(self._connections)
             self.post(TimePassed(at=self._clock.now(), keep_gone=self._watch.keep_gone))
 
     # What the desk itself finds

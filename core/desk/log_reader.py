@@ -12,7 +12,7 @@ from core.fleet import Fleet
 from core.fold.machines import ALIVE
 from core.ids import MachineName, TaskKey
 from core.model.process import ProcessState
-from core.ports import Reply, Station
+from core.ports import MachineConnection, Reply
 
 DEADLINE = 60.0
 """Seconds that one reading may take."""
@@ -31,15 +31,17 @@ class _Tries:
 
 
 class LogReader:
-    """Reads the headers of one machine's finishing logs through its station.
+    """Reads the headers of one machine's finishing logs through its connection.
 
     What came back too early proves nothing: a log that still says started while its process
     lives, or that was read before its process went, is read again.
     """
 
-    def __init__(self, machine: MachineName, station: Station, watching: Watching) -> None:
+    def __init__(
+        self, machine: MachineName, connection: MachineConnection, watching: Watching
+    ) -> None:
         self._machine = machine
-        self._station = station
+        self._connection = connection
         self._watching = watching
         self._tries: dict[_Attempt, _Tries] = {}
         self._nudged = asyncio.Event()
@@ -94,7 +96,7 @@ class LogReader:
         was_gone = _is_gone(fleet(), key)
         frame = self._watching.frame(fleet(), key)
         try:
-            reply = await self._station.request(frame, deadline=DEADLINE)
+            reply = await self._connection.request(frame, deadline=DEADLINE)
         except RequestFailed:
             # The link or the probe failed, which says nothing of the log.
             self._was_vain(fleet(), key, now())

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from core.fleet import Fleet
+from core.format import duration_in_words, times_in_words
 from core.judge.findings import closed, newest_finding
-from core.judge.phrases import lasting, times
-from core.model.finding import Finding, Tone
+from core.model.finding import Finding, Severity
 from core.model.machine import LinkState, Machine
 
 SETTLE = 60.0
@@ -15,7 +15,7 @@ FLAPPING = 600.0
 """A link that is lost again this soon after it came back is still the same finding."""
 
 _LOST = frozenset({LinkState.DOWN, LinkState.REFUSED, LinkState.NEEDS_TRUST, LinkState.NEEDS_YOU})
-_TONES: dict[LinkState, Tone] = {
+_TONES: dict[LinkState, Severity] = {
     LinkState.DOWN: "hand",
     LinkState.REFUSED: "hand",
     LinkState.NEEDS_TRUST: "look",
@@ -38,8 +38,8 @@ def judge_link(fleet: Fleet, machine: Machine, at: float) -> Iterable[Finding]:
     if state is LinkState.CONNECTING or last is None or last.closed_at is not None:
         return
     if last.count == 1 or _settled(last, at):
-        down = lasting(at - last.opened_at)
-        flapped = f", lost {times(last.count)}" if last.count > 1 else ""
+        down = duration_in_words(at - last.opened_at)
+        flapped = f", lost {times_in_words(last.count)}" if last.count > 1 else ""
         yield closed(last, at, f"the link is back after {down}{flapped}")
 
 
@@ -59,13 +59,14 @@ def _lose(last: Finding | None, machine: Machine, at: float, prefix: str) -> Ite
     if last.closed_at is not None:
         if _settled(last, at):
             count = last.count + 1
+            since = duration_in_words(at - last.opened_at)
             yield replace(
                 last,
                 closed_at=None,
                 changed_at=at,
                 count=count,
                 tone=_TONES[state],
-                text=f"{text} (lost {times(count)} in {lasting(at - last.opened_at)})",
+                text=f"{text} (lost {times_in_words(count)} in {since})",
             )
     elif last.tone != _TONES[state] or (
         last.count == 1 and last.text != text and _settled(last, at)

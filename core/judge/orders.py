@@ -7,7 +7,7 @@ from core.fleet import Fleet
 from core.ids import ProcessKey, TaskKey
 from core.judge.findings import closed, open_finding
 from core.model.action import Verb
-from core.model.finding import Finding, Tone
+from core.model.finding import Finding, Severity
 from core.model.order import Order, OrderState
 from core.model.process import ProcessState
 from core.text import shown
@@ -88,6 +88,6 @@ def judge_interrupted(after: Fleet, key: ProcessKey, at: float) -> Iterable[Find
             return
 
 
-def _renewed(found: Finding, text: str, tone: Tone, at: float) -> Iterable[Finding]:
+def _renewed(found: Finding, text: str, tone: Severity, at: float) -> Iterable[Finding]:
     if found.text != text:
         yield replace(found, text=text, tone=tone, changed_at=at)

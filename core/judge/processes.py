@@ -3,17 +3,17 @@
 from collections.abc import Iterable
 
 from core.fleet import Fleet
+from core.format import duration_in_words, plural
 from core.ids import ProcessKey
 from core.judge.findings import closed, open_finding
-from core.judge.phrases import lasting, things
-from core.model.finding import Finding, Tone
+from core.model.finding import Finding, Severity
 from core.model.process import Process, ProcessState
 from core.model.task import TaskState
 
 NEWS = 60.0
 """Seconds after its start in which a process that is first seen counts as having come."""
 
-_TROUBLES: dict[ProcessState, tuple[Tone, str]] = {
+_TROUBLES: dict[ProcessState, tuple[Severity, str]] = {
     ProcessState.HEADLESS: (
         "hand",
         "lives, but its control server does not: it can be neither seen nor steered",
@@ -66,8 +66,8 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
     offset = machine.probe.clock_offset if machine is not None and machine.probe else 0.0
     ran = ""
     if process.started_at is not None:
-        ran = f" after {lasting(at + offset - process.started_at)}"
-    had = f"; {things(running, 'task')} ran when last seen" if running else ""
+        ran = f" after {duration_in_words(at + offset - process.started_at)}"
+    had = f"; {plural(running, 'task')} ran when last seen" if running else ""
     return Finding(
         id=f"went:{_identity(process.key)}",
         kind="process",
@@ -85,7 +85,7 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
     last = open_finding(after, prefix)
     trouble = _TROUBLES.get(process.state)
     if last is not None and (trouble is None or last.kind != process.state):
-        lasted = lasting(at - last.opened_at)
+        lasted = duration_in_words(at - last.opened_at)
         how = "is gone" if process.state is ProcessState.GONE else f"is {process.state} again"
         if trouble is not None:
             how = f"is now {process.state}"
@@ -98,7 +98,7 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
     if process.waiting_since is not None:
         machine = after.machines.get(process.key.machine)
         offset = machine.probe.clock_offset if machine is not None and machine.probe else 0.0
-        waited = f" (for {lasting(at + offset - process.waiting_since)})"
+        waited = f" (for {duration_in_words(at + offset - process.waiting_since)})"
     yield Finding(
         id=f"{prefix}{at:.3f}",
         kind=str(process.state),

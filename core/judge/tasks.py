@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from core.fleet import Fleet
+from core.format import plural
 from core.ids import TaskKey
 from core.judge.findings import closed, open_finding
-from core.judge.phrases import things
-from core.model.finding import Finding, Tone
+from core.model.finding import Finding, Severity
 from core.model.task import Task, TaskState
 
 NEWS = 60.0
@@ -15,7 +15,7 @@ NEWS = 60.0
 MANY_ERRORS = 0.1
 """Share of a task's samples from which errors want a hand and not a look."""
 
-_ENDED: dict[TaskState, tuple[str, Tone, str]] = {
+_ENDED: dict[TaskState, tuple[str, Severity, str]] = {
     TaskState.SUCCESS: ("finished", "good", "success"),
     TaskState.ERROR: ("finished", "hand", "ended with an error"),
     TaskState.CANCELLED: ("finished", "look", "was cancelled"),
@@ -79,7 +79,7 @@ def _end(task: Task, at: float) -> Finding:
 
 def _how(task: Task) -> str:
     samples, header = task.progress, task.header
-    done = f"{samples.completed} of {things(samples.total, 'sample')} completed"
+    done = f"{samples.completed} of {plural(samples.total, 'sample')} completed"
     if samples.errored:
         done += f", {samples.errored} errored"
     if task.state is TaskState.LOST:
@@ -118,8 +118,8 @@ def _log(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
 def _errors(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
     samples = task.row.samples
     share = samples.errored / samples.total if samples.total > 0 else 1.0
-    text = f"{samples.errored} of {things(samples.total, 'sample')} errored ({share:.0%})"
-    tone: Tone = "hand" if share >= MANY_ERRORS else "look"
+    text = f"{samples.errored} of {plural(samples.total, 'sample')} errored ({share:.0%})"
+    tone: Severity = "hand" if share >= MANY_ERRORS else "look"
     yield from _tally(after, task, at, ("errors", samples.errored, tone, text))
 
 
@@ -127,7 +127,7 @@ def _retries(after: Fleet, known: Task | None, task: Task, at: float) -> Iterabl
     again, total = _run_again(task)
     if known is not None and not task.is_over and _run_again(known) == (again, total):
         return
-    text = f"{things(again, 'sample')} run again, {total} {'retry' if total == 1 else 'retries'}"
+    text = f"{plural(again, 'sample')} run again, {total} {'retry' if total == 1 else 'retries'}"
     yield from _tally(after, task, at, ("retries", total, "look", text))
 
 
@@ -137,7 +137,7 @@ def _run_again(task: Task) -> tuple[int, int]:
 
 
 def _tally(
-    after: Fleet, task: Task, at: float, seen: tuple[str, int, Tone, str]
+    after: Fleet, task: Task, at: float, seen: tuple[str, int, Severity, str]
 ) -> Iterable[Finding]:
     """One finding for a number of things: opens with the first, follows the number, closes."""
     kind, number, tone, text = seen
@@ -146,7 +146,7 @@ def _tally(
     if last is not None and (task.is_over or (number == 0 and kind == "errors")):
         yield closed(last, at)
     elif last is not None and number > last.count:
-        worse: Tone = "hand" if "hand" in {tone, last.tone} else tone
+        worse: Severity = "hand" if "hand" in {tone, last.tone} else tone
         yield replace(last, count=number, text=text, tone=worse, changed_at=at)
     elif last is not None and number < last.count and kind == "errors":
         yield replace(last, count=number, text=text, tone=tone, changed_at=at)

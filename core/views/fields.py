@@ -15,7 +15,7 @@ from core.views.cells import Cell, Column, Row, SortValue, Table, Tone
 LineT = TypeVar("LineT")
 KeyT = TypeVar("KeyT")
 
-Value = float | str | None
+FieldValue = float | str | None
 """What a line is sorted by in one column; None is unknown."""
 
 
@@ -30,13 +30,13 @@ class Field(Generic[LineT]):
 
     column: Column
     cell: Callable[[LineT], Cell]
-    value: Callable[[LineT], Value]
+    value: Callable[[LineT], FieldValue]
 
 
 def field(
     name: str,
     cell: Callable[[LineT], Cell],
-    value: Callable[[LineT], Value],
+    value: Callable[[LineT], FieldValue],
     *,
     title: str | None = None,
     align: Literal["left", "right"] = "left",
@@ -113,7 +113,7 @@ class _Sorts(Mapping[str, SortValue], Generic[LineT]):
         return len(self._fields.names)
 
 
-def sort_value(value: Value) -> SortValue:
+def sort_value(value: FieldValue) -> SortValue:
     """Return what a value is sorted by: numbers, then words, then the unknown."""
     if isinstance(value, str):
         return (1, value.casefold()) if value else (2, 0)

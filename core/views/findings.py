@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from core import format as fmt
 from core.fleet import Fleet
 from core.model.finding import Finding
-from core.views.cells import Span, Table, Tone
+from core.views.cells import Span, Table, Tone, text_cell
 from core.views.fields import Fields, field, table
 
 
@@ -52,13 +52,13 @@ FINDING_FIELDS = Fields[FindingLine](
         ),
         field(
             "kind",
-            lambda line: fmt.text(line.finding.kind, line.tone),
+            lambda line: text_cell(line.finding.kind, line.tone),
             lambda line: line.finding.kind,
             width=8,
         ),
         field(
             "where",
-            lambda line: fmt.text(line.where, "strong" if is_open(line.finding) else "plain"),
+            lambda line: text_cell(line.where, "strong" if is_open(line.finding) else "plain"),
             lambda line: line.where,
             width=14,
             grow=1,
@@ -66,7 +66,7 @@ FINDING_FIELDS = Fields[FindingLine](
         ),
         field(
             "what",
-            lambda line: fmt.text(line.finding.text, limit=400),
+            lambda line: text_cell(line.finding.text, limit=400),
             lambda line: line.finding.text,
             width=20,
             grow=4,

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from core import format as fmt
-from core.format import said
 from core.guide.guide import Guide, GuideStep, StepState, was_stopped
 from core.guide.step_actions import name_of
 from core.text import Shown, shown
-from core.views.cells import Span, Table, TextLine, Tone
+from core.views.cells import Span, Table, TextLine, Tone, said, text_cell
 from core.views.fields import Fields, field, table
 from core.views.glyphs import Name, sign
 from core.views.orders import when
@@ -63,26 +61,26 @@ _FIELDS = Fields[_Line](
         ),
         field(
             "state",
-            lambda line: fmt.text(_word(line), _TONES[_word(line)]),
+            lambda line: text_cell(_word(line), _TONES[_word(line)]),
             _word,
             width=7,
         ),
         field(
             "guide",
-            lambda line: fmt.text(name_of(line[0].kind), "strong"),
+            lambda line: text_cell(name_of(line[0].kind), "strong"),
             lambda line: name_of(line[0].kind),
             width=12,
         ),
         field(
             "on",
-            lambda line: fmt.text(line[0].name),
+            lambda line: text_cell(line[0].name),
             lambda line: line[0].name,
             width=12,
             grow=1,
         ),
         field(
             "step",
-            lambda line: fmt.text(_where(line), "dim", 300),
+            lambda line: text_cell(_where(line), "dim", 300),
             _where,
             width=12,
             grow=2,

@@ -8,7 +8,7 @@ from core.act.preconditions import value_of
 from core.format import count
 from core.model.action import CLEARABLE, Change
 from core.model.knobs import ConfigView, LimitView
-from core.model.order import Value
+from core.model.order import BasisValue
 from core.text import Shown, shown
 
 _FROM_ZERO = frozenset(
@@ -50,7 +50,7 @@ class Knob:
     change: Change
     scope: str
     label: Shown
-    now: Value
+    now: BasisValue
     launch: int | None = None
     in_use: int | None = None
     note: Shown = Shown("")

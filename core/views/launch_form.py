@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from core.errors import sentences
-from core.format import plural, said
+from core.format import plural
 from core.launch.form.check import Checked
 from core.launch.form.env import Reads, names_of, reads_of
 from core.launch.form.form import LEFT_OUT, Form, field_of
@@ -13,7 +13,7 @@ from core.launch.plan.flags import on_error_means, worst_case
 from core.launch.spec.file import ON_ERROR_CHOICES
 from core.launch.spec.text import table_text
 from core.text import Shown, shown
-from core.views.cells import Span, TextLine, Tone
+from core.views.cells import Span, TextLine, Tone, said
 from core.views.glyphs import sign
 
 PLAN = "plan"

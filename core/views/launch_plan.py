@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from core import format as fmt
 from core.fleet import Fleet
-from core.format import plural, said
+from core.format import plural
 from core.ids import MachineName
 from core.launch.plan.warnings import warnings_by_key
 from core.launch.preflight.checks import Check, CheckedPlan, Level
 from core.model.run import Run, RunState
 from core.text import Shown, shown
-from core.views.cells import Span, TextLine, Tone
+from core.views.cells import Span, TextLine, Tone, said
 from core.views.glyphs import Name, sign
 from core.views.machines import marks
 from core.views.runs import LOOKS, log_place, run_sign

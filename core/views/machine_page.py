@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 from core import format as fmt
 from core.fleet import Fleet
-from core.format import UNKNOWN, said
 from core.ids import MachineName
 from core.model.machine import Docker, Gpu, InspectFound, Machine, MachineFacts, ToolState
 from core.model.process import Process
-from core.views.cells import Bar, Cell, Span, Tone
+from core.views.cells import UNKNOWN, Bar, Cell, Span, Tone, said, text_cell
 from core.views.machines import gpu_name, link_words
 from core.views.page import Fact, Page, Section, fact, page, section, words
 from core.views.processes import ProcessLine, command, process_words
@@ -108,7 +107,7 @@ def _share(total: float | None, free: float | None) -> Cell:
 
 def _inspect(found: InspectFound) -> Cell:
     if found.state is ToolState.OK:
-        return (*fmt.text(found.version), said(f"  {found.python or ''}", "dim"))
+        return (*text_cell(found.version), said(f"  {found.python or ''}", "dim"))
     if found.state is ToolState.ABSENT:
         return (said("not installed in the configured Python", "look"),)
     if found.state is ToolState.UNKNOWN:

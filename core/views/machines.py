@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 from core import format as fmt
 from core.fleet import Fleet
-from core.format import UNKNOWN, said
 from core.ids import MachineName
 from core.model.machine import Gpu, LinkState, Machine, ToolState
-from core.views.cells import Bar, Cell, Span, Table, Tone
-from core.views.fields import Fields, Value, field, table
+from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, said, text_cell
+from core.views.fields import Fields, FieldValue, field, table
 from core.views.glyphs import Name, sign
 
 
@@ -152,7 +151,7 @@ def _memory_cell(line: MachineLine) -> Cell:
     return (said(fmt.percent(used), "look" if used > 0.95 else "plain"),)  # noqa: PLR2004
 
 
-def _retry(line: MachineLine) -> Value:
+def _retry(line: MachineLine) -> FieldValue:
     return line.machine.link.retry_at
 
 
@@ -167,7 +166,7 @@ MACHINE_FIELDS = Fields[MachineLine](
         ),
         field(
             "machine",
-            lambda line: (*marks(line.machine), *fmt.text(line.machine.name, "strong")),
+            lambda line: (*marks(line.machine), *text_cell(line.machine.name, "strong")),
             lambda line: line.machine.name,
             width=8,
             grow=2,
@@ -192,7 +191,7 @@ MACHINE_FIELDS = Fields[MachineLine](
         field("mem", _memory_cell, _memory, align="right", width=4, rank=6),
         field(
             "evals",
-            lambda line: fmt.counted(line.processes, zero="dim"),
+            lambda line: count_cell(line.processes, zero="dim"),
             lambda line: line.processes,
             align="right",
             width=5,
@@ -207,7 +206,7 @@ MACHINE_FIELDS = Fields[MachineLine](
         ),
         field(
             "why",
-            lambda line: fmt.text(line.machine.link.reason, "dim"),
+            lambda line: text_cell(line.machine.link.reason, "dim"),
             lambda line: line.machine.link.reason,
             width=16,
             grow=2,

@@ -4,10 +4,9 @@ import time
 from collections.abc import Iterator
 
 from core import format as fmt
-from core.format import said
 from core.model.order import Order
 from core.text import Shown
-from core.views.cells import Cell
+from core.views.cells import Cell, said
 from core.views.orders import TONES, OrderLine, action_words
 from core.views.page import Fact, Page, fact, page, section, words
 

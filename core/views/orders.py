@@ -8,7 +8,7 @@ from core import format as fmt
 from core.model.action import Action, offer_of, scope_of
 from core.model.order import Order, OrderState
 from core.text import NAME_LIMIT, Shown, shown
-from core.views.cells import Span, Table, Tone
+from core.views.cells import Span, Table, Tone, text_cell
 from core.views.fields import Fields, field, table
 
 TONES: dict[OrderState, Tone] = {
@@ -80,13 +80,13 @@ ORDER_FIELDS = Fields[OrderLine](
         ),
         field(
             "state",
-            lambda line: fmt.text(line.order.state, TONES[line.order.state]),
+            lambda line: text_cell(line.order.state, TONES[line.order.state]),
             lambda line: line.order.state,
             width=7,
         ),
         field(
             "action",
-            lambda line: fmt.text(
+            lambda line: text_cell(
                 action_words(line.order.action), "look" if is_destructive(line.order) else "plain"
             ),
             lambda line: action_words(line.order.action),
@@ -94,14 +94,14 @@ ORDER_FIELDS = Fields[OrderLine](
         ),
         field(
             "target",
-            lambda line: fmt.text(line.where, "strong"),
+            lambda line: text_cell(line.where, "strong"),
             lambda line: line.where,
             width=14,
             grow=2,
         ),
         field(
             "outcome",
-            lambda line: fmt.text(line.order.message, limit=300),
+            lambda line: text_cell(line.order.message, limit=300),
             lambda line: line.order.message,
             width=12,
             grow=3,
@@ -109,14 +109,14 @@ ORDER_FIELDS = Fields[OrderLine](
         ),
         field(
             "reason",
-            lambda line: fmt.text(line.order.reason, limit=NAME_LIMIT),
+            lambda line: text_cell(line.order.reason, limit=NAME_LIMIT),
             lambda line: line.order.reason,
             grow=1,
             rank=3,
         ),
         field(
             "who",
-            lambda line: fmt.text(line.order.instance.operator, "dim"),
+            lambda line: text_cell(line.order.instance.operator, "dim"),
             lambda line: line.order.instance.operator,
             rank=2,
         ),

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from core.format import plural, said
+from core.format import plural
 from core.model.order import OrderState
 from core.text import Shown, shown
-from core.views.cells import Span, TextLine, Tone
+from core.views.cells import Span, TextLine, Tone, said
 from core.views.glyphs import Name, sign
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from core import format as fmt
 from core.text import Shown, shown
-from core.views.cells import Cell, Tone
+from core.views.cells import Cell, Tone, text_cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ def fact(label: str, value: Cell) -> Fact:
 
 def words(label: str, value: object, tone: Tone = "plain", limit: int = 200) -> Fact:
     """Return a fact with untrusted text; unknown where there is none."""
-    return Fact(shown(label), fmt.text(value, tone, limit))
+    return Fact(shown(label), text_cell(value, tone, limit))
 
 
 def section(title: str, facts: Iterable[Fact]) -> Section:

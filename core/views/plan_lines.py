@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from core.act.plan import Plan, Step, blast_radius
 from core.act.preview import KnobChange, Preview
 from core.act.undo_action import undo_sentence
-from core.format import plural, said
+from core.format import plural
 from core.model.action import Verb
-from core.model.order import Value
+from core.model.order import BasisValue
 from core.text import Shown, shown, shown_lines
-from core.views.cells import Span, TextLine, Tone
+from core.views.cells import Span, TextLine, Tone, said
 from core.views.glyphs import sign
 
 _NAMED = 24
@@ -182,7 +182,7 @@ def knob_change(change: KnobChange) -> TextLine:
     )
 
 
-def value_word(value: Value) -> str:
+def value_word(value: BasisValue) -> str:
     """Return a knob's value as a word."""
     return "unset" if value is None else str(value)
 

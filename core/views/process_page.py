@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from core import format as fmt
 from core.fleet import Fleet
-from core.format import UNKNOWN, said
 from core.ids import ProcessKey
-from core.views.cells import Cell
+from core.views.cells import UNKNOWN, Cell, said
 from core.views.machines import gpu_name
 from core.views.page import Fact, Page, fact, page, section, words
 from core.views.processes import ProcessLine, command, process_words, running_for

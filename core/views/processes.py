@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from core import format as fmt
 from core.fleet import Fleet
 from core.fold.machines import ALIVE
-from core.format import UNKNOWN, said
 from core.ids import MachineName, ProcessKey
 from core.model.machine import Machine
 from core.model.process import Process, ProcessState
-from core.views.cells import Cell, Span, Table, Tone
+from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, said, text_cell
 from core.views.fields import Fields, field, table
 from core.views.glyphs import Name, sign
 from core.views.machines import marks
@@ -112,7 +111,7 @@ PROCESS_FIELDS = Fields[ProcessLine](
             "machine",
             lambda line: (
                 *marks(line.machine),
-                *fmt.text(line.process.key.machine, "dim"),
+                *text_cell(line.process.key.machine, "dim"),
             ),
             lambda line: line.process.key.machine,
             width=8,
@@ -120,7 +119,7 @@ PROCESS_FIELDS = Fields[ProcessLine](
         ),
         field(
             "pid",
-            lambda line: fmt.text(line.process.key.pid, "strong"),
+            lambda line: text_cell(line.process.key.pid, "strong"),
             lambda line: line.process.key.pid,
             align="right",
             width=7,
@@ -134,7 +133,7 @@ PROCESS_FIELDS = Fields[ProcessLine](
         ),
         field(
             "tasks",
-            lambda line: fmt.counted(len(line.process.tasks), zero="dim"),
+            lambda line: count_cell(len(line.process.tasks), zero="dim"),
             lambda line: len(line.process.tasks),
             align="right",
             width=5,
@@ -154,7 +153,7 @@ PROCESS_FIELDS = Fields[ProcessLine](
         ),
         field(
             "command",
-            lambda line: fmt.text(command(line.process), "dim"),
+            lambda line: text_cell(command(line.process), "dim"),
             lambda line: command(line.process),
             width=20,
             grow=3,
@@ -162,7 +161,7 @@ PROCESS_FIELDS = Fields[ProcessLine](
         ),
         field(
             "trouble",
-            lambda line: fmt.text(line.process.trouble, "look"),
+            lambda line: text_cell(line.process.trouble, "look"),
             lambda line: line.process.trouble,
             width=8,
             grow=1,

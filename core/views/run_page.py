@@ -8,14 +8,13 @@ from typing import Any
 from core import format as fmt
 from core.errors import UsageWrong
 from core.fleet import Fleet
-from core.format import said
 from core.launch.engines.start_failures import plain_text
 from core.launch.spec.text import table_text
 from core.launch.spec.yaml_quote import plain
 from core.model.run import Run, RunLog, RunState
 from core.quoting import path_word, plain_word
 from core.text import shown
-from core.views.cells import Cell, Span, TextLine, Tone
+from core.views.cells import Cell, Span, TextLine, Tone, said
 from core.views.order_page import moment
 from core.views.page import Fact, Page, fact, page, section, words
 from core.views.runs import LOOKS, launched_by, log_place, process_of, run_sign, scores, took

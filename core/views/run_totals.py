@@ -1,9 +1,9 @@
 """What the header says of runs; it is drawn with the first frame, and loads little."""
 
 from core.fleet import Fleet
-from core.format import plural, said
+from core.format import plural
 from core.model.run import RunState
-from core.views.cells import Span
+from core.views.cells import Span, said
 
 _LATELY = 1_800.0
 """Seconds for which the header tells that a run of this operator failed."""

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 
 from core import format as fmt
 from core.fleet import Fleet
-from core.format import UNKNOWN, said
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
 from core.model.process import Process
 from core.model.run import OVER, Run, RunLog, RunState
 from core.text import shown
-from core.views.cells import Cell, Span, Table, Tone
+from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, said, text_cell
 from core.views.fields import Fields, field, table
 from core.views.glyphs import Name, sign
 from core.views.machines import marks
@@ -75,7 +74,7 @@ def scores(log: RunLog) -> Cell:
 def result(run: Run) -> Cell:
     """Return the scores of a run, or what it says of itself."""
     if run.said:
-        return fmt.text(run.said, "look" if run.state in _FAILED else "dim", 300)
+        return text_cell(run.said, "look" if run.state in _FAILED else "dim", 300)
     found = [cell for log in run.logs if (cell := scores(log))]
     between = Span(shown("; "), "dim")
     return tuple(part for cell in found for part in (between, *cell))[1:]
@@ -84,7 +83,7 @@ def result(run: Run) -> Cell:
 def launched_by(run: Run) -> Cell:
     """Return who launched a run; one of somebody else says so."""
     if run.is_ours:
-        return fmt.text(run.operator or "you", "dim")
+        return text_cell(run.operator or "you", "dim")
     return (Span(shown(f"{run.operator or 'somebody'}, not you"), "look"),)
 
 
@@ -105,20 +104,20 @@ RUN_FIELDS = Fields[RunLine](
         ),
         field(
             "machine",
-            lambda line: (*marks(line.machine), *fmt.text(line.run.machine)),
+            lambda line: (*marks(line.machine), *text_cell(line.run.machine)),
             lambda line: line.run.machine,
             width=6,
         ),
         field(
             "task",
-            lambda line: fmt.text(line.run.task, "strong"),
+            lambda line: text_cell(line.run.task, "strong"),
             lambda line: line.run.task,
             width=20,
             grow=2,
         ),
         field(
             "model",
-            lambda line: fmt.text(line.run.model),
+            lambda line: text_cell(line.run.model),
             lambda line: line.run.model,
             width=12,
             grow=1,
@@ -154,7 +153,7 @@ RUN_FIELDS = Fields[RunLine](
         ),
         field(
             "engine",
-            lambda line: fmt.text(line.run.engine, "dim"),
+            lambda line: text_cell(line.run.engine, "dim"),
             lambda line: line.run.engine,
             width=6,
             rank=5,

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from core import format as fmt
 from core.ctl.acp import can_be_steered, steering_line
 from core.fleet import Fleet
-from core.format import UNKNOWN, said
 from core.ids import SampleKey
-from core.views.cells import Cell, Span
+from core.views.cells import UNKNOWN, Cell, Span, count_cell, said
 from core.views.page import Fact, Page, fact, page, section, words
 from core.views.row_context import SampleLine, task_line
 from core.views.samples import doing, idle, limits, scores, status_word, time_taken
@@ -48,11 +47,11 @@ def _facts(line: SampleLine) -> Iterator[Fact]:
     yield fact("doing", doing(sample, line.clock))
     yield fact("time", _lasting(time_taken(line)))
     yield fact("last active", _ago(idle(line)))
-    yield fact("turns", fmt.counted(sample.turn_count))
-    yield fact("messages", fmt.counted(sample.message_count))
-    yield fact("tokens", fmt.counted(sample.total_tokens))
-    yield fact("events", fmt.counted(sample.events))
-    yield fact("retries", fmt.counted(sample.retries, "look", zero="plain"))
+    yield fact("turns", count_cell(sample.turn_count))
+    yield fact("messages", count_cell(sample.message_count))
+    yield fact("tokens", count_cell(sample.total_tokens))
+    yield fact("events", count_cell(sample.events))
+    yield fact("retries", count_cell(sample.retries, "look", zero="plain"))
     yield fact("limit", limits(sample))
     yield fact("scores", scores(sample))
     if sample.interrupt:

@@ -2,11 +2,10 @@
 
 from core import format as fmt
 from core.fleet import Fleet
-from core.format import UNKNOWN, said
 from core.ids import SampleKey, TaskKey
 from core.model.sample import Activity, Sample, SampleStatus
-from core.views.cells import Cell, Span, Table, Tone
-from core.views.fields import Fields, Value, field, table
+from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, said, text_cell
+from core.views.fields import Fields, FieldValue, field, table
 from core.views.row_context import SampleLine, TaskLine, task_line
 
 _TONES: dict[str, Tone] = {
@@ -85,7 +84,7 @@ def idle(line: SampleLine) -> float | None:
 def limits(sample: Sample) -> Cell:
     """Return the limit in use and how much of it, or the limit that ended the sample."""
     if sample.limit:
-        return fmt.text(f"hit {sample.limit}", "look")
+        return text_cell(f"hit {sample.limit}", "look")
     used, total = fmt.sane(sample.token_limit_usage), fmt.sane(sample.token_limit_total)
     if used is None or not total:
         return UNKNOWN
@@ -123,7 +122,7 @@ def _score_tone(value: object) -> Tone:
     return "hand" if value in {"I", 0} else "plain"
 
 
-def _score_value(line: SampleLine) -> Value:
+def _score_value(line: SampleLine) -> FieldValue:
     for value in (line.sample.scores or {}).values():
         return value if isinstance(value, int | float | str) else str(value)[:40]
     return None
@@ -146,14 +145,14 @@ SAMPLE_FIELDS = Fields[SampleLine](
     (
         field(
             "id",
-            lambda line: fmt.text(line.sample.sample_id, "strong"),
+            lambda line: text_cell(line.sample.sample_id, "strong"),
             lambda line: line.sample.sample_id,
             width=6,
             grow=1,
         ),
         field(
             "ep",
-            lambda line: fmt.counted(line.sample.epoch, "dim"),
+            lambda line: count_cell(line.sample.epoch, "dim"),
             lambda line: line.sample.epoch,
             align="right",
             width=3,
@@ -175,7 +174,7 @@ SAMPLE_FIELDS = Fields[SampleLine](
         ),
         field(
             "turns",
-            lambda line: fmt.counted(line.sample.turn_count),
+            lambda line: count_cell(line.sample.turn_count),
             lambda line: line.sample.turn_count,
             align="right",
             width=5,
@@ -183,7 +182,7 @@ SAMPLE_FIELDS = Fields[SampleLine](
         ),
         field(
             "msgs",
-            lambda line: fmt.counted(line.sample.message_count),
+            lambda line: count_cell(line.sample.message_count),
             lambda line: line.sample.message_count,
             align="right",
             width=5,
@@ -191,7 +190,7 @@ SAMPLE_FIELDS = Fields[SampleLine](
         ),
         field(
             "tokens",
-            lambda line: fmt.counted(line.sample.total_tokens),
+            lambda line: count_cell(line.sample.total_tokens),
             lambda line: line.sample.total_tokens,
             align="right",
             width=6,
@@ -199,7 +198,7 @@ SAMPLE_FIELDS = Fields[SampleLine](
         ),
         field(
             "retries",
-            lambda line: fmt.counted(line.sample.retries, "look", zero="dim"),
+            lambda line: count_cell(line.sample.retries, "look", zero="dim"),
             lambda line: line.sample.retries,
             align="right",
             width=7,

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 from core import format as fmt
 from core.fleet import Fleet
-from core.format import UNKNOWN, said
 from core.ids import TaskKey
 from core.judge.pace import durations, quantile
 from core.model.task import Metric
-from core.views.cells import Bar, Cell
+from core.views.cells import UNKNOWN, Bar, Cell, count_cell, said
 from core.views.page import Fact, Page, fact, page, section, words
 from core.views.row_context import TaskLine, task_line
 from core.views.tasks import age_cell, latch, left_cell, progress_bar, rate, state_word
@@ -47,11 +46,11 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
     yield words("solver", row.solver)
     yield words("machine", f"{task.key.machine}, pid {task.key.process.pid}")
     yield fact("tokens", _tokens(line))
-    yield fact("messages", fmt.counted(row.total_messages))
-    yield fact("HTTP retries", fmt.counted(row.http_retries, "look", zero="plain"))
-    yield fact("refusals", fmt.counted(row.refusals, "look", zero="plain"))
-    yield fact("attempts", fmt.counted(row.attempts, "look" if row.attempts > 1 else "plain"))
-    yield fact("epochs", fmt.counted(row.epochs))
+    yield fact("messages", count_cell(row.total_messages))
+    yield fact("HTTP retries", count_cell(row.http_retries, "look", zero="plain"))
+    yield fact("refusals", count_cell(row.refusals, "look", zero="plain"))
+    yield fact("attempts", count_cell(row.attempts, "look" if row.attempts > 1 else "plain"))
+    yield fact("epochs", count_cell(row.epochs))
     yield words("log", row.log_location, "dim", limit=1_000)
     if task.header_error:
         yield words("log unread", task.header_error, "look", limit=400)
@@ -63,7 +62,7 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
 
 
 def _tokens(line: TaskLine) -> Cell:
-    total = fmt.counted(line.task.row.total_tokens)
+    total = count_cell(line.task.row.total_tokens)
     per_minute = rate(line)
     if per_minute is None:
         return total
@@ -123,5 +122,5 @@ def _metrics(metrics: tuple[Metric, ...]) -> Iterator[Fact]:
 
 def _of(part: int | None, whole: int | None) -> Cell:
     if part is None or whole is None:
-        return fmt.counted(part) or fmt.counted(whole) or UNKNOWN
+        return count_cell(part) or count_cell(whole) or UNKNOWN
     return (said(f"{fmt.count(part)} of {fmt.count(whole)}"),)

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 from core import format as fmt
 from core.fleet import Fleet
-from core.format import UNKNOWN, said
 from core.ids import TaskKey
 from core.judge.pace import TimeLeft, time_left, tokens_per_minute
 from core.model.process import ProcessState
 from core.model.sample import Sample, SampleId
 from core.model.task import Task, TaskState
-from core.views.cells import Bar, Cell, Span, Table, Tone
-from core.views.fields import Fields, Value, field, table
+from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, said, text_cell
+from core.views.fields import Fields, FieldValue, field, table
 from core.views.glyphs import Name, sign
 from core.views.machines import marks
 from core.views.row_context import STALE, TaskLine, task_lines, trouble_rank
@@ -112,7 +111,7 @@ def _done_cell(line: TaskLine) -> Cell:
     return (said(f"{fmt.sane(_done(line)):.0f}/{fmt.sane(total):.0f}"),)
 
 
-def _progress(line: TaskLine) -> Value:
+def _progress(line: TaskLine) -> FieldValue:
     total = line.task.progress.total
     return _done(line) / total if total > 0 else None
 
@@ -158,7 +157,7 @@ def left_cell(line: TaskLine) -> Cell:
     return (Span(fmt.span_of_time(left.p50, left.p90)),)
 
 
-def _left_value(line: TaskLine) -> Value:
+def _left_value(line: TaskLine) -> FieldValue:
     left = left_of(line.task, line.now) if line.is_known else None
     return None if left is None else left.p50
 
@@ -174,7 +173,7 @@ def score_cell(line: TaskLine) -> Cell:
     return (Span(fmt.score(metrics[0].value, metrics[0].stderr), tone),)
 
 
-def _score_value(line: TaskLine) -> Value:
+def _score_value(line: TaskLine) -> FieldValue:
     header = line.task.header
     metrics = header.metrics if header is not None and header.metrics else line.task.interim
     return metrics[0].value if metrics else None
@@ -193,7 +192,7 @@ TASK_FIELDS = Fields[TaskLine](
             "machine",
             lambda line: (
                 *marks(line.machine),
-                *fmt.text(line.task.key.machine, "dim"),
+                *text_cell(line.task.key.machine, "dim"),
             ),
             lambda line: line.task.key.machine,
             width=7,
@@ -201,14 +200,14 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "task",
-            lambda line: fmt.text(line.task.row.task, "strong"),
+            lambda line: text_cell(line.task.row.task, "strong"),
             lambda line: line.task.row.task,
             width=14,
             grow=3,
         ),
         field(
             "model",
-            lambda line: fmt.text(line.task.row.model, "dim"),
+            lambda line: text_cell(line.task.row.model, "dim"),
             lambda line: line.task.row.model,
             width=12,
             grow=2,
@@ -218,7 +217,7 @@ TASK_FIELDS = Fields[TaskLine](
         field("done", _done_cell, _done, align="right", width=7),
         field(
             "err",
-            lambda line: fmt.counted(line.task.progress.errored, "hand", zero="dim"),
+            lambda line: count_cell(line.task.progress.errored, "hand", zero="dim"),
             lambda line: line.task.progress.errored,
             align="right",
             width=3,
@@ -226,7 +225,7 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "fly",
-            lambda line: fmt.counted(_flying(line), zero="dim"),
+            lambda line: count_cell(_flying(line), zero="dim"),
             _flying,
             align="right",
             width=3,
@@ -234,7 +233,7 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "queued",
-            lambda line: fmt.counted(_queued(line), "dim"),
+            lambda line: count_cell(_queued(line), "dim"),
             _queued,
             align="right",
             width=6,
@@ -245,7 +244,7 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "tries",
-            lambda line: fmt.counted(
+            lambda line: count_cell(
                 line.task.row.attempts, "look" if line.task.row.attempts > 1 else "dim"
             ),
             lambda line: line.task.row.attempts,
@@ -255,7 +254,7 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "tokens",
-            lambda line: fmt.counted(line.task.row.total_tokens),
+            lambda line: count_cell(line.task.row.total_tokens),
             lambda line: line.task.row.total_tokens,
             align="right",
             width=6,
@@ -263,7 +262,7 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "tok/min",
-            lambda line: fmt.counted(rate(line), zero="dim"),
+            lambda line: count_cell(rate(line), zero="dim"),
             rate,
             align="right",
             width=7,
@@ -271,7 +270,7 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "http",
-            lambda line: fmt.counted(line.task.row.http_retries, "look", zero="dim"),
+            lambda line: count_cell(line.task.row.http_retries, "look", zero="dim"),
             lambda line: line.task.row.http_retries,
             align="right",
             width=5,
@@ -279,7 +278,7 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "refused",
-            lambda line: fmt.counted(line.task.row.refusals, "look", zero="dim"),
+            lambda line: count_cell(line.task.row.refusals, "look", zero="dim"),
             lambda line: line.task.row.refusals,
             align="right",
             width=7,
@@ -289,7 +288,7 @@ TASK_FIELDS = Fields[TaskLine](
         field("score", score_cell, _score_value, align="right", width=8, rank=2),
         field(
             "log",
-            lambda line: fmt.text(line.task.row.log_location, "dim"),
+            lambda line: text_cell(line.task.row.log_location, "dim"),
             lambda line: line.task.row.log_location,
             width=12,
             grow=1,

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from core import format as fmt
 from core.fleet import Fleet
-from core.format import plural, said
+from core.format import plural
 from core.judge.pace import tokens_per_minute
 from core.model.machine import LinkState
 from core.model.task import Task, TaskState
 from core.text import Shown, shown
-from core.views.cells import Span, Tone
+from core.views.cells import Span, Tone, said
 from core.views.findings import is_open
 from core.views.row_context import task_lines
 from core.views.run_totals import run_totals

@@ -22,7 +22,7 @@ from tests.support.rows import still
 pytestmark = parked_group
 
 
-def reader(one: Eval) -> reads.Read:
+def reader(one: Eval) -> reads.ReadFunction:
     """Read an eval straight over its socket."""
 
     async def read(process: ProcessKey, path: str) -> Reply:

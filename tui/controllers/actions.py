@@ -15,7 +15,6 @@ from core.act.target_expansion import Place
 from core.act.undo_plan import undo_wishes
 from core.errors import EvalroomError
 from core.fleet import Fleet
-from core.format import said
 from core.ids import SampleKey, Target, process_of
 from core.model.action import Action, Verb
 from core.model.order import Order
@@ -34,7 +33,7 @@ from core.views.action_menu import (
     subject,
     targets_of,
 )
-from core.views.cells import Span
+from core.views.cells import Span, said
 from core.views.outcome_lines import summary
 from core.views.plan_progress import Carrying
 from tui.dialogs.preview import Ask, PreviewDialog

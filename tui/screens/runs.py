@@ -13,7 +13,7 @@ from core.fleet import Fleet
 from core.launch.ports import Output
 from core.model.run import Run
 from core.text import Shown, shown, shown_lines
-from core.views.cells import Span, TextLine, Tone
+from core.views.cells import Span, TextLine, Tone, said
 from core.views.run_page import (
     inspect_command,
     launch_command,
@@ -144,7 +144,7 @@ class RunsScreen(PanesScreen):
             is_cut = len(output.data) < output.end
             lines = output_lines(output.data, is_cut=is_cut) or (_said("it printed nothing"),)
             footer = f"{'the end of ' * is_cut}{fmt.size(output.size)}"
-        self.output.show(Shown("Output"), lines, footer=(fmt.said(footer, "dim"),) * bool(footer))
+        self.output.show(Shown("Output"), lines, footer=(said(footer, "dim"),) * bool(footer))
 
     @on(TablePane.Moved)
     def _run_moved(self) -> None:

@@ -1,4 +1,4 @@
-"""A station without a machine: says what a test tells it to, keeps what it was sent."""
+"""A connection without a machine: sends what a test gives it, keeps what it receives."""
 
 import asyncio
 import json
@@ -16,8 +16,8 @@ from core.ports import Heard, Reply, SignIn
 Answer = Callable[[Frame], Reply | RequestFailed]
 
 
-class FakeStation:
-    """Fulfils `core.ports.Station`.
+class FakeConnection:
+    """Fulfils `core.ports.MachineConnection`.
 
     Args:
         machine: Whose it is.
@@ -79,7 +79,7 @@ class FakeStation:
         self.jobs.append(job)
         await asyncio.sleep(0)
         if self.do is None:
-            raise RequestFailed("not sent: this station does no jobs")
+            raise RequestFailed("not sent: this connection does no jobs")
         return self.do(job)
 
     def retry_now(self) -> None:
