@@ -34,7 +34,9 @@ def test_an_error_says_its_own_two_sentences() -> None:
 
 def test_the_first_error_inside_groups_is_found() -> None:
     lost = LinkLost(MachineName("h1"), "it broke")
-    group = BaseExceptionGroup("", [BaseExceptionGroup("", [lost, OSError()]), ValueError()])
+    group: BaseException = BaseExceptionGroup(
+        "", [BaseExceptionGroup("", [lost, OSError()]), ValueError()]
+    )
 
     assert first_error(group) is lost
     assert first_error(lost) is lost
