@@ -27,12 +27,10 @@ EvalroomError                 what happened, where, what to do next
 └── StorageError              the disk, the database
 """
 
-from typing import TypeVar, cast, overload
+from typing import cast
 
 from core.ids import MachineName
 from core.text import shown
-
-E = TypeVar("E", bound=BaseException)
 
 _COMMANDS = frozenset(
     {"chmod", "docker", "evalroom", "inspect", "pip", "python", "python3", "ssh", "tmux", "uv"}
@@ -60,10 +58,6 @@ def sentences(message: str, advice: str | None) -> str:
     return f"{message}{stop} {advice}"
 
 
-@overload
-def first_error(error: BaseExceptionGroup[E]) -> E: ...
-@overload
-def first_error(error: BaseException) -> BaseException: ...
 def first_error(error: BaseException) -> BaseException:
     """Return the first error inside groups of errors, at any depth; another error itself."""
     while isinstance(error, BaseExceptionGroup):
