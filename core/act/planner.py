@@ -307,7 +307,7 @@ def by_process(wishes: Sequence[Wish]) -> Mapping[ProcessKey, list[int]]:
 
 
 def _unanswered(error: RequestFailed | AnswerMalformed) -> Refusal:
-    said = f"{error.message}. {error.advice}".rstrip(". ") if error.advice else error.message
+    said = error.sentence
     if isinstance(error, Unsupported):
         return Refusal("unsupported", said)
     if isinstance(error, RequestFailed) and error.status is None:

@@ -28,6 +28,7 @@ from core.guide.step_actions import fitted, guide_label, requests_of, settled_by
 from core.ids import ProcessKey, TaskKey
 from core.model.order import Instance, Order
 from core.model.process import Process
+from core.signal import Signal
 from core.text import shown
 
 LOOK_EVERY_S = 0.5
@@ -61,7 +62,7 @@ class GuideRunner:
         self._guides: dict[str, Guide] = {}
         self._orders: dict[str, tuple[Order, ...]] = {}
         self._unsaved: set[str] = set()
-        self._hearers: list[Callable[[Guide], None]] = []
+        self._changed = Signal[Guide]()
         self._woken = asyncio.Event()
 
     @property
@@ -80,8 +81,7 @@ class GuideRunner:
 
     def listen(self, hear: Callable[[Guide], None]) -> Callable[[], None]:
         """Call `hear` with each guide that changed; returns what ends that."""
-        self._hearers.append(hear)
-        return lambda: self._hearers.remove(hear) if hear in self._hearers else None
+        return self._changed.connect(hear)
 
     async def recent(self, limit: int = 50) -> tuple[Guide, ...]:
         """Return open and recent guides of every evalroom of this user, newest first.
@@ -315,8 +315,7 @@ class GuideRunner:
 
     async def _keep(self, guide: Guide, *, only_if: bool = True) -> None:
         self._guides[guide.id] = guide
-        for hear in tuple(self._hearers):
-            hear(guide)
+        self._changed.emit(guide)
         if self._book is not None and (only_if or guide.id in self._unsaved):
             await self._book.save(guide)
             self._unsaved.discard(guide.id)

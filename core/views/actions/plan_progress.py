@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from core.act.executor import Told
 from core.act.plan import Plan, Step
 from core.model.order import Order
+from core.signal import Signal
 from core.text import Shown
 from core.views.actions.outcome_lines import CHANGED, WAITING, TargetOutcome
 
@@ -31,12 +32,11 @@ class PlanProgress:
         self._lines = [_Line(step) for step in plan.steps]
         self._now = list(range(len(plan.steps)))
         """Which of the lines the plan that is carried out now consists of."""
-        self._hearers: list[Callable[[], None]] = []
+        self._changed = Signal[None]()
 
     def listen(self, hear: Callable[[], None]) -> Callable[[], None]:
         """Call `hear` whenever something is told; returns what ends that."""
-        self._hearers.append(hear)
-        return lambda: self._hearers.remove(hear) if hear in self._hearers else None
+        return self._changed.connect(lambda _: hear())
 
     def tell(self, told: Told) -> None:
         """Take in what became of one step of the plan that is carried out now."""
@@ -103,8 +103,7 @@ class PlanProgress:
         return TargetOutcome(where=step.where, name=step.name, state=state, message=message)
 
     def _say(self) -> None:
-        for hear in tuple(self._hearers):
-            hear()
+        self._changed.emit(None)
 
 
 def _has_changed(line: _Line) -> bool:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from core.errors import sentences
 from core.format import plural
 from core.launch.form.check import Checked
 from core.launch.form.env import Reads, names_of, reads_of
@@ -121,7 +122,7 @@ def _short(what: str, advice: str) -> Shown:
     first = advice.partition("\n")[0]
     if what.endswith("is wrong") or '" is wrong: ' in what:
         return shown(first.removeprefix("allowed: "), 300)
-    return shown(f"{what}; {first}" if first and what != "needed" else what, 300)
+    return shown(what if what == "needed" else sentences(what, first), 300)
 
 
 def _note(form: Form, checked: Checked, around: Surroundings, key: str) -> TextLine:

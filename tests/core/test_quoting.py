@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.errors import BrokenFrame, UsageWrong
 from core.frames import MAX_HEAD, MAX_PART, Frame, Splitter, encode
-from ssh.links.shell import command_line, program_word, quoted
+from core.quoting import command_line, program_word, quoted
 from tests.support.probe_module import probe_module
 
 CORPUS = [

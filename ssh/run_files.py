@@ -1,4 +1,4 @@
-"""The files of ours that are shipped to where a run needs them."""
+"""The files that a launch copies to a machine for its run."""
 
 from collections.abc import Mapping
 from importlib import resources
@@ -7,8 +7,8 @@ from types import MappingProxyType
 _FILES = ("tasks/smoke.py", "tasks/arithmetic.py", "gpu_holder.py")
 
 
-def built_in_tasks() -> Mapping[str, bytes]:
-    """Return the files of the tasks that a spec may name and what holds GPUs, by their names."""
+def run_files() -> Mapping[str, bytes]:
+    """Return the built-in tasks and the GPU holder, by file name."""
     shipped = resources.files("ssh").joinpath("shipped")
     return MappingProxyType(
         {path.rpartition("/")[2]: shipped.joinpath(path).read_bytes() for path in _FILES}
