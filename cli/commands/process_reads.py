@@ -7,7 +7,7 @@ from cli.render.fleet_json import Json, is_reached
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
 from core.ctl.decode import parse_object
-from core.ctl.versions import Feature
+from core.ctl.features import Feature
 from core.errors import AnswerMalformed, NobodyReached, NotThere, TargetUnclear
 from core.model.task import Task
 from core.task_targets import find_task

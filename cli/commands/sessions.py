@@ -12,7 +12,7 @@ from core.launch.run.sessions import MachineSession
 from core.model.job import Worker
 from core.model.machine import LinkState
 from core.text import shown
-from core.views.order_page import moment
+from core.views.pages.order_page import moment
 
 
 async def sessions(desk: Looker, worker: Worker, *, timeout: float, as_json: bool) -> int:

@@ -11,10 +11,10 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.model.machine import InspectFound, Machine, ToolState
 from core.text import shown
-from core.views.machines import machines_table
-from core.views.processes import processes_table
-from core.views.tasks import tasks_table
-from core.views.totals import header_totals
+from core.views.header.totals import header_totals
+from core.views.tables.machines import machines_table
+from core.views.tables.processes import processes_table
+from core.views.tables.tasks import tasks_table
 
 _FACTS_BRIEF = 0.5
 _FACTS_LONG = 10.0

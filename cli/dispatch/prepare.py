@@ -36,7 +36,7 @@ async def prepare_machine(config: "Config", words: Words) -> int:
     from cli.wiring.launches import plan_on, surroundings_of  # noqa: PLC0415
     from core.launch.plan.matrix import expand  # noqa: PLC0415
     from core.launch.spec.spec_reader import read_spec  # noqa: PLC0415
-    from ssh.local_uv import own_uv  # noqa: PLC0415
+    from ssh.local_uv import local_uv  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
     from storage.secrets import Secrets  # noqa: PLC0415
 
@@ -62,7 +62,7 @@ async def prepare_machine(config: "Config", words: Words) -> int:
     secrets = await Secrets(paths().secrets).open(() if asked.dry_run else names)
     with desk_of(config.of_machines([machine.name]), words) as desk:
         async with running(desk):
-            return await prepare(desk, machine.name, plans, asked, secrets=secrets, uv=own_uv)
+            return await prepare(desk, machine.name, plans, asked, secrets=secrets, uv=local_uv)
 
 
 def _secrets(plan: "RunPlan") -> Iterator[str]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def surroundings_of(config: "Config") -> Surroundings:
     """Return what plans need to know from here."""
     from core.launch.plan.warnings import INSPECT  # noqa: PLC0415
-    from ssh.shipped_files import built_in_tasks  # noqa: PLC0415
+    from ssh.run_files import run_files  # noqa: PLC0415
 
     try:
         inspect_version = version("inspect-ai")
@@ -35,7 +35,7 @@ def surroundings_of(config: "Config") -> Surroundings:
         inspect_version = INSPECT
     return Surroundings(
         config=config,
-        built_in=built_in_tasks(),
+        built_in=run_files(),
         inspect_version=inspect_version,
         own_python=sys.executable,
     )
@@ -69,11 +69,11 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "DeskLaun
 
     async def bring_it(plan: "RunPlan", tell: "Callable[[str], None]") -> "Provisioned":
         from core.launch.provision.dependencies import provision  # noqa: PLC0415
-        from ssh.local_uv import own_uv  # noqa: PLC0415
+        from ssh.local_uv import local_uv  # noqa: PLC0415
 
         name = plan.spec.code.token if plan.spec.code is not None else None
         token = (await secrets.open([name]))[name] if name is not None else None
-        return await provision(desk, plan, token=token, uv=own_uv, tell=tell)
+        return await provision(desk, plan, token=token, uv=local_uv, tell=tell)
 
     return DeskLaunchService(
         desk=desk,

@@ -33,7 +33,7 @@ class ToolState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class LinkStatus:
     """The one supervised connection to a machine.
 
     Attributes:
@@ -194,7 +194,7 @@ class Machine:
     name: MachineName
     address: str
     kind: LinkKind
-    link: Link
+    link: LinkStatus
     tags: tuple[str, ...] = ()
     read_only: bool = False
     production: bool = False

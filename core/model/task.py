@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
 
 from core.ids import TaskKey
 from core.model.sample import Sample, SampleCounts, SampleId
@@ -195,6 +194,3 @@ class Task:
         """Whether its log has said how it ended, or it is lost."""
         # Asked of a thousand tasks for each drawing: a set would hash words in Python.
         return self.state is not TaskState.RUNNING and self.state is not TaskState.FINISHING
-
-
-JsonObject = Mapping[str, Any]

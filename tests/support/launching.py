@@ -17,7 +17,7 @@ from core.launch.progress import OnProgress
 from core.launch.spec.spec import Spec
 from core.launch.spec.spec_writer import spec_table
 from core.model.run import Run, RunState
-from ssh.shipped_files import built_in_tasks
+from ssh.run_files import run_files
 from tests.support.rooms import FakeRoom
 
 PYTHON = Check(
@@ -78,7 +78,7 @@ class ToldLaunching:
             launch,
             replace(machines[name], python="/opt/venv/bin/python"),
             run=f"20261129-124107-{self._made:08}",
-            built_in=built_in_tasks(),
+            built_in=run_files(),
             inspect_version="0.3.285",
         )
         # What a script says in full is no matter of pictures.

@@ -19,7 +19,7 @@ from core.launch.spec.templates import Template, template_named, templates
 from core.launch.spec.yaml_quote import plain
 from core.model.run import Run
 from core.text import Shown, shown
-from core.views.launch_form import FormContext
+from core.views.launch.launch_form import FormContext
 from tui.controllers.drafts import FormMemory
 from tui.dialogs.ask_value import AskValue
 from tui.dialogs.choose import Choice, Choose

@@ -13,14 +13,14 @@ from textual.widgets import Input
 from textual.worker import Worker
 
 from core.errors import EvalroomError
-from core.format import plural, said
+from core.format import plural
 from core.launch.form.form import Form
 from core.launch.preflight.checks import CheckedPlan
 from core.launch.spec.spec import Spec
 from core.model.run import Run
 from core.text import Shown, shown
-from core.views.cells import Span, TextLine
-from core.views.launch_plan import (
+from core.views.cells import Span, TextLine, said
+from core.views.launch.launch_plan import (
     body_lines,
     can_be_told_apart,
     foot_lines,

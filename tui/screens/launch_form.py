@@ -10,8 +10,8 @@ from core.launch.form.form import Form
 from core.launch.form.model_variables import ModelVariable, model_variables, names_in
 from core.launch.form.validation import withheld_keys
 from core.text import Shown, shown
-from core.views.launch_choices import FieldChoice, choices_for, title_of
-from core.views.launch_form import (
+from core.views.launch.launch_choices import FieldChoice, choices_for, title_of
+from core.views.launch.launch_form import (
     PLAN,
     READS,
     FormRow,

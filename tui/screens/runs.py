@@ -13,14 +13,9 @@ from core.fleet import Fleet
 from core.launch.ports import OutputChunk
 from core.model.run import Run
 from core.text import Shown, shown, shown_lines
-from core.views.cells import Span, TextLine, Tone
-from core.views.run_page import (
-    inspect_command,
-    launch_command,
-    output_lines,
-    run_page,
-)
-from core.views.runs import process_of, runs_table, way_to_tasks
+from core.views.cells import Span, TextLine, Tone, said
+from core.views.pages.run_page import inspect_command, launch_command, output_lines, run_page
+from core.views.tables.runs import process_of, runs_table, way_to_tasks
 from tui.keys.bindings import bindings
 from tui.navigation import Place
 from tui.panes.lines import LinesPane
@@ -144,9 +139,7 @@ class RunsScreen(PanesScreen):
             is_cut = len(output.data) < output.end
             lines = output_lines(output.data, is_cut=is_cut) or (_said("it printed nothing"),)
             footer = f"{'the end of ' * is_cut}{fmt.size(output.size)}"
-        self.output.show(
-            Shown("OutputChunk"), lines, footer=(fmt.said(footer, "dim"),) * bool(footer)
-        )
+        self.output.show(Shown("Output"), lines, footer=(said(footer, "dim"),) * bool(footer))
 
     @on(TablePane.Moved)
     def _run_moved(self) -> None:

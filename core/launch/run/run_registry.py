@@ -9,6 +9,7 @@ from core.events import Event, RunChanged
 from core.launch.run.run_store import RunStore
 from core.model.order import Instance
 from core.model.run import Run
+from core.signal import Signal
 
 
 class RunRegistry:
@@ -35,7 +36,7 @@ class RunRegistry:
         self._now = now
         self._runs: dict[str, Run] = {}
         self._unsaved: set[str] = set()
-        self._hearers: dict[int, Callable[[Run], None]] = {}
+        self._changed = Signal[Run]()
         self.held: set[str] = set()
         """Runs that are being started from here: nobody else changes them."""
 
@@ -70,19 +71,16 @@ class RunRegistry:
         if self._runs.get(run.id) != run:
             self._runs[run.id] = run
             self._post(RunChanged(at=self._now(), run=run))
-            for hear in list(self._hearers.values()):
-                hear(run)
+            self._changed.emit(run)
 
     def listen(self, hear: Callable[[Run], None], runs: AbstractSet[str]) -> Callable[[], None]:
         """Call `hear` for every change of these runs; returns what ends it."""
-        key = max(self._hearers, default=0) + 1
 
         def of_these(run: Run) -> None:
             if run.id in runs:
                 hear(run)
 
-        self._hearers[key] = of_these
-        return lambda: self._hearers.__delitem__(key)
+        return self._changed.connect(of_these)
 
     async def change(self, run: Run) -> Run:
         """Tell of a run as it stands now and write it down; what can't be written is later."""

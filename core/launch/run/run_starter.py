@@ -81,8 +81,7 @@ class RunStarter:
             run = await self._started(plan, run, engine, secrets)
         except EvalroomError as error:
             await self._swept(plan)
-            why = f"{error.message}; {error.advice}" if error.advice else error.message
-            return await self.registry.change(with_error(run, why, self.desk.now()))
+            return await self.registry.change(with_error(run, error.sentence, self.desk.now()))
         return await self._watched(run)
 
     def _tell(self, run: Run, said: str) -> None:

@@ -130,7 +130,7 @@ def _why(run: Run, row: Mapping[str, Any]) -> str:
     try:
         engine_named(run.engine).read(1, out, err)
     except JobFailed as error:
-        return f"{error.message}; {error.advice}" if error.advice else error.message
+        return error.sentence
     except SpecWrong:
         return "no eval of it was seen, and its engine is not known here"
     return "its script ended, and no eval was seen"
@@ -139,9 +139,7 @@ def _why(run: Run, row: Mapping[str, Any]) -> str:
 def after_screen(run: Run, screen: str, now: float) -> Run:
     """Return a run that left no log, as the last that stands on its screen tells."""
     error = start_failure(screen)
-    return with_error(
-        run, f"{error.message}; {error.advice}" if error.advice else error.message, now
-    )
+    return with_error(run, error.sentence, now)
 
 
 def with_error(run: Run, why: str, now: float) -> Run:

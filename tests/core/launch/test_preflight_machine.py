@@ -13,8 +13,8 @@ from core.launch.preflight.gpu_reservations import Reservation
 from core.launch.preflight.survey_facts import DockerFacts, ReservationFacts, SurveyFacts, TaskFacts
 from core.model.machine import (
     GpuProcess,
-    Link,
     LinkState,
+    LinkStatus,
     Machine,
     MachineFacts,
     Memory,
@@ -151,7 +151,7 @@ def test_gpus_that_are_not_to_be_had_are_told(changes: Mapping[str, Any], says: 
 
 def test_gpus_of_amd_are_those_that_the_probe_read() -> None:
     read = MachineFacts(at=0, gpu_tool="rocm-smi", gpu_state=ToolState.OK, gpus=gpus(4))
-    link = Link(state=LinkState.UP, since=0)
+    link = LinkStatus(state=LinkState.UP, since=0)
     name = MachineName("local")
     machine = Machine(name=name, address="", kind="command", link=link, facts=read)
     facts = replace(WELL, gpus=failed(ToolState.ABSENT))

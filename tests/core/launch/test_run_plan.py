@@ -7,7 +7,7 @@ from core.errors import SpecWrong
 from core.ids import MachineName
 from core.launch.plan.matrix import expand
 from core.launch.plan.run_plan import UV_PATH, RunPlan, make_plan, run_id
-from ssh.shipped_files import built_in_tasks
+from ssh.run_files import run_files
 from tests.support.specs import LOCAL, SMOKE, plan, plans, spec
 
 FAR = MachineConfig(name=MachineName("local"))
@@ -159,6 +159,6 @@ def _plan(name: str, machines: list[MachineConfig], asked: str = "gpu") -> RunPl
     (launch,) = expand(spec("", f"machine={asked}"), machines)
     (machine,) = [each for each in machines if each.name == name]
     return make_plan(
-        launch, machine, run=run_id(0, bytes(8)), built_in=built_in_tasks(),
+        launch, machine, run=run_id(0, bytes(8)), built_in=run_files(),
         inspect_version="0.3.285",
     )  # fmt: skip

@@ -19,7 +19,7 @@ from core.ids import MachineName
 from core.launch.provision import fetch_client
 from core.launch.provision.fetch_client import PIECE_BYTES, UvFile
 from core.model.job import Job
-from ssh.local_uv import own_uv
+from ssh.local_uv import local_uv
 from tests.support.evals import short_folder
 from tests.support.fetching import HERE, Hands, small_disk
 
@@ -68,15 +68,15 @@ ALL_THERE_IS = {".evalroom/bin/uv 755", ".evalroom/bin/uv.lock 600"}
 
 
 async def test_evalrooms_own_uv_is_sent_once_and_runs_there(hands: Hands) -> None:
-    file = await asyncio.to_thread(own_uv)
+    file = await asyncio.to_thread(local_uv)
     assert file is not None
     told: list[str] = []
-    got = await fetch_client.fetch_uv(hands, HERE, own_uv, told.append)
+    got = await fetch_client.fetch_uv(hands, HERE, local_uv, told.append)
     assert (got.version, got.was_there, got.how) == (file.version, False, "sent from here")
     assert told[1:2] == ["uv goes to here: 8.0M of 37M"]
     assert (hands.home / ".evalroom/bin/uv").stat().st_size == file.size
     assert left(hands) == ALL_THERE_IS
-    again = await fetch_client.fetch_uv(hands, HERE, own_uv, told.append)
+    again = await fetch_client.fetch_uv(hands, HERE, local_uv, told.append)
     assert (again.version, again.was_there) == (file.version, True)
 
 
@@ -196,7 +196,7 @@ async def test_where_there_is_no_pip_a_venv_has_one(hands: Hands) -> None:
 async def test_another_platform_is_sent_nothing_and_a_uv_that_is_there_is_copied(
     hands: Hands,
 ) -> None:
-    file = await asyncio.to_thread(own_uv)
+    file = await asyncio.to_thread(local_uv)
     assert file is not None
     here = hands.home / ".local/bin/uv"
     here.parent.mkdir(parents=True)

@@ -19,7 +19,7 @@ from core.ids import MachineName
 from core.launch.plan.run_plan import RunPlan
 from core.launch.provision.dependencies import Provisioned, provision
 from core.model.job import Job
-from ssh.local_uv import own_uv
+from ssh.local_uv import local_uv
 from tests.support.evals import short_folder, wait_until
 from tests.support.fetching import Hands
 from tests.support.repositories import repository, serving
@@ -46,7 +46,7 @@ def hands(home: Home) -> Hands:
 
 
 async def brought(hands: Hands, asked: RunPlan, token: str | None = None) -> Provisioned:
-    return await provision(hands, asked, token=token, uv=own_uv, tell=lambda _: None)
+    return await provision(hands, asked, token=token, uv=local_uv, tell=lambda _: None)
 
 
 def started_without_network(home: Home, asked: RunPlan) -> EvalLog:
