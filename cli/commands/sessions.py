@@ -10,7 +10,6 @@ from core.launch.engines.session import end_means
 from core.launch.run import sessions as of
 from core.launch.run.sessions import Found
 from core.model.job import Worker
-from core.model.machine import LinkState
 from core.text import shown
 from core.views.order_page import moment
 
@@ -56,7 +55,7 @@ async def end_session(
 
 async def _found(desk: Looker, worker: Worker, timeout: float) -> tuple[Found, ...]:
     await desk.first_look(timeout)
-    up = [m.name for m in desk.fleet.machines.values() if m.link.state is LinkState.UP]
+    up = [m.name for m in desk.fleet.machines.values() if m.link.is_up]
     return await of.sessions(worker, up)
 
 

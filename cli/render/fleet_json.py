@@ -12,7 +12,7 @@ import msgspec
 
 from core.fleet import Fleet
 from core.model.machine import Machine
-from core.model.process import Process, ProcessState
+from core.model.process import Process
 from core.model.task import Metric, Task
 
 Json = dict[str, Any]
@@ -143,4 +143,4 @@ def is_reached(machine: Machine) -> bool:
 
 def is_there(process: Process) -> bool:
     """Whether a process still runs."""
-    return process.state is not ProcessState.GONE
+    return not process.is_gone

@@ -23,7 +23,6 @@ from core.launch.run.run_record import manifest
 from core.launch.run.run_state import after_fleet, failed, process_of_run, with_started
 from core.launch.run.runs import Ledger
 from core.model.job import Worker
-from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.run import Run, RunState
 from core.ports import Reply
@@ -143,7 +142,7 @@ class Starting:
                 told = f"{error.message}; it goes on once {run.machine} answers"
                 await self.ledger.change(replace(self.ledger.runs[run.id], said=told))
                 await asyncio.sleep(_AGAIN)
-                while not self._is_up(run) and clock.time() < until:  # noqa: ASYNC110
+                while not self.desk.fleet.is_up(run.machine) and clock.time() < until:  # noqa: ASYNC110
                     await asyncio.sleep(_AGAIN)
 
     async def _may_run(self, plan: RunPlan) -> bool:
@@ -157,10 +156,6 @@ class Starting:
             return False
         except RequestFailed:
             return True
-
-    def _is_up(self, run: Run) -> bool:
-        machine = self.desk.fleet.machines.get(run.machine)
-        return machine is not None and machine.link.state is LinkState.UP
 
     async def _watched(self, run: Run) -> Run:
         """Wait until the room sees the run's process, for a while: it may be over already."""
