@@ -16,7 +16,7 @@ from core.launch.spec.file import read_spec
 from core.launch.spec.text import spec_table
 from core.quoting import plain_word
 from core.text import shown, shown_lines
-from core.views.runs import log_place
+from core.views.tables.runs import log_place
 
 _SCRIPT_LIMIT = 200_000
 _WHICH = ", reserved when it starts: CUDA_VISIBLE_DEVICES says which"

@@ -19,7 +19,7 @@ from core.launch.run.service import Launches
 from core.launch.spec.spec import Spec
 from core.model.run import Run, RunState
 from core.text import shown
-from core.views.runs import log_place
+from core.views.tables.runs import log_place
 
 FAILED, NOT_CONFIRMED = 1, 4
 

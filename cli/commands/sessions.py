@@ -11,7 +11,7 @@ from core.launch.run import sessions as of
 from core.launch.run.sessions import Found
 from core.model.job import Worker
 from core.text import shown
-from core.views.order_page import moment
+from core.views.pages.order_page import moment
 
 
 async def sessions(desk: Looker, worker: Worker, *, timeout: float, as_json: bool) -> int:

@@ -136,11 +136,6 @@ def _plain(value: object) -> Any:
     return str(value)
 
 
-def is_reached(machine: Machine) -> bool:
-    """Whether a machine answered: its probe said hello and its link was not lost since."""
-    return machine.probe is not None and machine.link.state.value in {"up", "lagging"}
-
-
 def is_there(process: Process) -> bool:
     """Whether a process still runs."""
     return not process.is_gone

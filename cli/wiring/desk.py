@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from core.config.model import Config, MachineConfig
     from core.desk.desk import Desk
     from core.events import Event, MachineNamed
-    from core.guide.guide_store import GuideBook
-    from core.guide.runner import Guiding
+    from core.guide.guide_store import GuideStore
+    from core.guide.runner import GuideRunner
     from core.launch.run.run_store import RunBook
     from core.launch.run.service import Launches
     from core.ports import Ask, Keeping
@@ -82,7 +82,7 @@ def desk_of(
 async def running(
     desk: "Desk",
     acting: "Acting | None" = None,
-    guiding: "Guiding | None" = None,
+    guiding: "GuideRunner | None" = None,
     launches: "Launches | None" = None,
 ) -> AsyncGenerator[None, None]:
     """Let a desk, the hands over it, its guides and its launches run within the block."""
@@ -139,7 +139,7 @@ class History:
 
     keeping: "Keeping | None" = None
     book: "OrderBook | None" = None
-    guides: "GuideBook | None" = None
+    guides: "GuideStore | None" = None
     run_book: "RunBook | None" = None
     runs: frozenset[str] = frozenset()
     said: str = ""
@@ -219,9 +219,11 @@ def acting_of(desk: "Desk", history: History) -> "Acting":
 
 def guiding_of(
     desk: "Desk", acting: "Acting", history: History, *, dry_run: bool = False
-) -> "Guiding":
+) -> "GuideRunner":
     """Return the guides over a desk and its hands; of a dry run none is kept."""
-    from core.guide.guide_store import Unkept  # noqa: PLC0415
-    from core.guide.runner import Guiding  # noqa: PLC0415
+    from core.guide.guide_store import ReadOnlyGuideStore  # noqa: PLC0415
+    from core.guide.runner import GuideRunner  # noqa: PLC0415
 
-    return Guiding(desk, acting, book=Unkept(history.guides) if dry_run else history.guides)
+    return GuideRunner(
+        desk, acting, book=ReadOnlyGuideStore(history.guides) if dry_run else history.guides
+    )

@@ -10,8 +10,8 @@ from core.act.requests import Request
 from core.act.snapshot import Seen
 from core.ctl import reads, routes
 from core.ctl.answer_errors import good_body
-from core.ctl.knobs import config_view
-from core.ctl.versions import Surface, surface
+from core.ctl.config_envelopes import config_view
+from core.ctl.features import Surface, surface
 from core.errors import AnswerMalformed, NotThere, RequestFailed, Unsupported
 from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey, Target, TaskKey, process_of

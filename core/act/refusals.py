@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.act.snapshot import Seen
-from core.ctl.versions import DRY_RUN, Feature, lack_of, lacks, upgrade_command
+from core.ctl.features import (
+    DRY_RUN_API_VERSION,
+    Feature,
+    missing,
+    missing_feature,
+    upgrade_command,
+)
 from core.fleet import Fleet
 from core.format import plural
 from core.ids import ModelKey, ProcessKey, Target, TaskKey, process_of
@@ -71,7 +77,7 @@ def _lacking(offer: Offer, process: Process) -> Refusal | None:
     """Return what its Inspect lacks, where its routes are known already."""
     if offer.needs is None or process.can is None or offer.needs in process.can:
         return None
-    lack = lack_of(offer.needs, process.python)
+    lack = missing_feature(offer.needs, process.python)
     return Refusal("unsupported", f"{lack.sentence}: {lack.command}")
 
 
@@ -104,11 +110,11 @@ def _too_old(offer: Offer, action: Action, seen: Seen, process: Process) -> Refu
     feature = offer.needs
     if feature is None or seen.surface is None:
         return None
-    lack = lacks(feature, seen.surface, process.python)
+    lack = missing(feature, seen.surface, process.python)
     if lack is not None:
         return Refusal("unsupported", f"{lack.sentence}: {lack.command}")
     version = process.api_version or 0
-    if offer.dry_run and version < DRY_RUN:
+    if offer.dry_run and version < DRY_RUN_API_VERSION:
         # It would ignore the word and act: nothing is asked of it, and nothing is sent blindly.
         brings = upgrade_command(process.python, "0.3.250")
         return Refusal(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.ctl.versions import Surface
+from core.ctl.features import Surface
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.model.knobs import ConfigView
 from core.model.sample import Sample, SampleStatus

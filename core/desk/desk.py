@@ -33,7 +33,7 @@ from core.events import (
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
-from core.judge.findings import with_findings
+from core.judge.finding_list import with_findings
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
 from core.ports import Clock, Heard, Keeping, MachineConnection, Show

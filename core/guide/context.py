@@ -16,7 +16,7 @@ Presence = Literal["there", "gone", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class GuideContext:
     """What is known at one moment.
 
     Attributes:

@@ -40,7 +40,7 @@ class Process:
         paused_models: Models whose latch is set in it.
         run: The id that evalroom gave the run at its launch; None: it launched none.
         variables: Names of the variables it was started with that its resuming needs.
-        can: What its Inspect can show and do (`core.ctl.versions.Feature`); None: not asked yet.
+        can: What its Inspect can show and do (`core.ctl.features.Feature`); None: not asked yet.
         ended_at: When it was gone, Unix seconds at the desk.
         tasks: Its tasks in the fleet, in the order first seen.
         trouble: Why its last read gave no usable answer, or which rows could not be read.

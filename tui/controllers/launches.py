@@ -19,7 +19,7 @@ from core.launch.spec.text import spec_table
 from core.launch.spec.yaml_quote import plain
 from core.model.run import Run
 from core.text import Shown, shown
-from core.views.launch_form import Surroundings
+from core.views.launch.launch_form import Surroundings
 from tui.controllers.drafts import FormMemory
 from tui.dialogs.ask_value import AskValue
 from tui.dialogs.choose import Choice, Choose

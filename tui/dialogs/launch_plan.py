@@ -20,7 +20,7 @@ from core.launch.spec.spec import Spec
 from core.model.run import Run
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, said
-from core.views.launch_plan import (
+from core.views.launch.launch_plan import (
     body_lines,
     can_be_told_apart,
     foot_lines,

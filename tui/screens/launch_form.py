@@ -10,8 +10,8 @@ from core.launch.form.check import may_hold_a_secret
 from core.launch.form.env import Reads, names_of, reads_of
 from core.launch.form.form import Form
 from core.text import Shown, shown
-from core.views.launch_choices import Offer, offers_for, title_of
-from core.views.launch_form import (
+from core.views.launch.launch_choices import Offer, offers_for, title_of
+from core.views.launch.launch_form import (
     PLAN,
     READS,
     FormRow,

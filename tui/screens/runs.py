@@ -14,13 +14,8 @@ from core.launch.ports import Output
 from core.model.run import Run
 from core.text import Shown, shown, shown_lines
 from core.views.cells import Span, TextLine, Tone, said
-from core.views.run_page import (
-    inspect_command,
-    launch_command,
-    output_lines,
-    run_page,
-)
-from core.views.runs import process_of, runs_table, way_to_tasks
+from core.views.pages.run_page import inspect_command, launch_command, output_lines, run_page
+from core.views.tables.runs import process_of, runs_table, way_to_tasks
 from tui.keys.bindings import bindings
 from tui.navigation import Place
 from tui.panes.lines import LinesPane

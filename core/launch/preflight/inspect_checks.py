@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from core.ctl.versions import NEEDED, upgrade_command
+from core.ctl.features import REQUIREMENTS, upgrade_command
 from core.launch.engines.registry import with_terminal
 from core.launch.plan.launch_plan import RunPlan
 from core.launch.preflight.checks import Check
@@ -106,7 +106,7 @@ def inspect_checks(case: Case) -> Iterator[Check]:
         return
     if cannot:
         said = f"Inspect {version} is too old to {listed(cannot)}"
-        newest = max((each.since for each in NEEDED.values()), key=_numbers)
+        newest = max((each.since for each in REQUIREMENTS.values()), key=_numbers)
         yield mind("Inspect", said, _newer(case.plan, newest))
     else:
         yield fine("Inspect", f"Inspect {version}")
@@ -159,7 +159,7 @@ def features_missing(version: str) -> tuple[str, ...]:
     has = _numbers(version)
     if not has:
         return ()
-    changing = ((name, each) for name, each in NEEDED.items() if each.method != "get")
+    changing = ((name, each) for name, each in REQUIREMENTS.items() if each.method != "get")
     return tuple(name for name, each in changing if has < _numbers(each.since))
 
 

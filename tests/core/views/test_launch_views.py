@@ -13,8 +13,9 @@ from core.launch.spec.templates import BUILT_IN_TEMPLATES
 from core.model.run import RunLog, RunState
 from core.views.cells import Span
 from core.views.changes import only_older
-from core.views.launch_choices import offers_for
-from core.views.launch_form import (
+from core.views.header.run_totals import run_totals
+from core.views.launch.launch_choices import offers_for
+from core.views.launch.launch_form import (
     PLAN,
     READS,
     FormRow,
@@ -24,11 +25,16 @@ from core.views.launch_form import (
     spec_lines,
     template_text,
 )
-from core.views.launch_plan import body_lines, foot_lines, head_lines, launched_lines, words_of
-from core.views.page import Page
-from core.views.run_page import inspect_command, launch_command, output_lines, run_page
-from core.views.run_totals import run_totals
-from core.views.runs import runs_table, way_to_tasks
+from core.views.launch.launch_plan import (
+    body_lines,
+    foot_lines,
+    head_lines,
+    launched_lines,
+    words_of,
+)
+from core.views.pages.page import Page
+from core.views.pages.run_page import inspect_command, launch_command, output_lines, run_page
+from core.views.tables.runs import runs_table, way_to_tasks
 from tests.support.fleets import H1, H2, NOW, process_key, task_key
 from tests.support.rooms import HOSTILE, busy_fleet
 from tests.support.runs import EU, LOG, every_run, run, with_runs
