@@ -134,8 +134,3 @@ def _plain(value: object) -> Any:
         items = cast("Mapping[object, object]", value)
         return {str(key): each for key, each in items.items()}
     return str(value)
-
-
-def is_there(process: Process) -> bool:
-    """Whether a process still runs."""
-    return not process.is_gone
