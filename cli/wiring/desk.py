@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from core.events import Event, MachineNamed
     from core.guide.guide_store import GuideStore
     from core.guide.runner import GuideRunner
-    from core.launch.run.run_store import RunBook
-    from core.launch.run.service import Launches
+    from core.launch.run.run_store import RunStore
+    from core.launch.run.service import DeskLaunchService
     from core.ports import Ask, Keeping
     from storage.paths import Paths
 
@@ -83,7 +83,7 @@ async def running(
     desk: "Desk",
     acting: "Acting | None" = None,
     guiding: "GuideRunner | None" = None,
-    launches: "Launches | None" = None,
+    launches: "DeskLaunchService | None" = None,
 ) -> AsyncGenerator[None, None]:
     """Let a desk, the hands over it, its guides and its launches run within the block."""
     async with asyncio.TaskGroup() as tasks:
@@ -140,7 +140,7 @@ class History:
     keeping: "Keeping | None" = None
     book: "OrderBook | None" = None
     guides: "GuideStore | None" = None
-    run_book: "RunBook | None" = None
+    run_book: "RunStore | None" = None
     runs: frozenset[str] = frozenset()
     said: str = ""
 
@@ -152,7 +152,7 @@ async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[Histor
     from storage.guides import Guides  # noqa: PLC0415
     from storage.journal import Journal  # noqa: PLC0415
     from storage.orders import OrderJournal  # noqa: PLC0415
-    from storage.runs import Runs  # noqa: PLC0415
+    from storage.runs import SqliteRunStore  # noqa: PLC0415
     from storage.schema import DatabaseBusy  # noqa: PLC0415
 
     database = Database(places.database)
@@ -177,7 +177,7 @@ async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[Histor
             keeping=Journal(database, limit_mib=config.storage.limit_mib, clock=WallClock()),
             book=book,
             guides=Guides(database),
-            run_book=Runs(database),
+            run_book=SqliteRunStore(database),
             runs=runs,
             said=said,
         )

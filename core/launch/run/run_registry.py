@@ -6,17 +6,17 @@ from types import MappingProxyType
 
 from core.errors import StorageError
 from core.events import Event, RunChanged
-from core.launch.run.run_store import RunBook
+from core.launch.run.run_store import RunStore
 from core.model.order import Instance
 from core.model.run import Run
 from core.signal import Signal
 
 
-class Ledger:
+class RunRegistry:
     """The runs of one room.
 
     Args:
-        book: Where they are kept; None: nothing can be launched, only seen.
+        store: Where they are kept; None: nothing can be launched, only seen.
         instance: This evalroom.
         post: Takes the events.
         now: The desk's time, Unix seconds.
@@ -24,13 +24,13 @@ class Ledger:
 
     def __init__(
         self,
-        book: RunBook | None,
+        store: RunStore | None,
         *,
         instance: Instance,
         post: Callable[[Event], None],
         now: Callable[[], float],
     ) -> None:
-        self._book = book
+        self._store = store
         self._instance = instance
         self._post = post
         self._now = now
@@ -48,7 +48,7 @@ class Ledger:
     @property
     def can_keep(self) -> bool:
         """Whether there is a disk to keep runs on."""
-        return self._book is not None
+        return self._store is not None
 
     def open(self) -> Iterable[Run]:
         """Return those of which something more may come, but for what is being started here."""
@@ -60,9 +60,9 @@ class Ledger:
         Raises:
             StorageError: They are not on disk; nothing was told.
         """
-        if self._book is None:
+        if self._store is None:
             raise StorageError("runs can't be kept here: there is no history", "mend that first")
-        await self._book.add(runs, self._instance)
+        await self._store.add(runs, self._instance)
         for run in runs:
             self.see(run)
 
@@ -91,10 +91,10 @@ class Ledger:
         return run
 
     async def _save(self, run: Run) -> None:
-        if self._book is None:
+        if self._store is None:
             return
         try:
-            await self._book.save(run)
+            await self._store.save(run)
         except StorageError:
             self._unsaved.add(run.id)
         else:
@@ -111,9 +111,9 @@ class Ledger:
         Raises:
             StorageError: They can't be read.
         """
-        if self._book is None:
+        if self._store is None:
             return
-        for run in reversed(await self._book.recent(limit)):
+        for run in reversed(await self._store.recent(limit)):
             known = self._runs.get(run.id)
             is_known_better = run.id in self.held | self._unsaved or (known and known.is_over)
             if not is_known_better:
@@ -125,4 +125,4 @@ class Ledger:
         Raises:
             StorageError: They can't be read.
         """
-        return frozenset() if self._book is None else await self._book.abandoned(self._instance)
+        return frozenset() if self._store is None else await self._store.abandoned(self._instance)

@@ -12,7 +12,7 @@ from core.errors import JobFailed
 from core.ids import MachineName
 from core.launch.run import launcher_client
 from core.launch.run.run_state import process_of_run
-from core.launch.run.sessions import end, sessions
+from core.launch.run.sessions import end_session, list_sessions
 from core.model.run import RunState
 from tests.support.launches import alive, end_all, launching
 from tests.support.reached import machine_of, trusting
@@ -48,7 +48,7 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
 
         # A start that is sent again starts nothing again, and prints what it printed.
         plan = checked[0].plan
-        status, out, _ = await launcher_client.start(here.place, plan, {})
+        status, out, _ = await launcher_client.start_run(here.place, plan, {})
         assert status == 75
         assert f'"pid": {run.pid}' in out
         assert not alive(run.id)
@@ -187,16 +187,16 @@ async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_faile
         assert failed.state is RunState.FAILED
         assert "Inspect knows no provider nope" in failed.said
         assert b"nope" in (await here.launches.output(failed)).data
-        found = await sessions(here.place, [local.name])
+        found = await list_sessions(here.place, [local.name])
         assert {each.session.run for each in found} == {each.id for each in runs}
         for each in found:
-            await end(here.place, each)
-            await end(here.place, each)  # it is gone already
+            await end_session(here.place, each)
+            await end_session(here.place, each)  # it is gone already
         with pytest.raises(JobFailed, match="its session is gone"):
             await here.launches.output(failed)
-        assert await sessions(here.place, [local.name]) == ()
+        assert await list_sessions(here.place, [local.name]) == ()
         # A start that is sent again leaves no secrets where nothing reads them any more.
-        assert (await launcher_client.start(here.place, checked[0].plan, {"S": "sk-canary"}))[
+        assert (await launcher_client.start_run(here.place, checked[0].plan, {"S": "sk-canary"}))[
             0
         ] == 75
         assert not list((folder / ".evalroom" / "secrets").iterdir())

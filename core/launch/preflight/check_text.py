@@ -3,38 +3,10 @@
 import json
 from collections.abc import Sequence
 
-from core.launch.preflight.checks import Check, Level
-from core.text import shown
-
-_LONGEST = 500
 _GIB = 1024**3
 _MIB = 1024**2
 _FEW = 9.95
 _MOST_NAMES = 6
-
-
-def fine(name: str, said: str) -> Check:
-    """Return a check that found all well."""
-    return _check(name, Level.OK, said, "")
-
-
-def mind(name: str, said: str, advice: str = "") -> Check:
-    """Return a check that may matter."""
-    return _check(name, Level.WARNING, said, advice)
-
-
-def stop(name: str, said: str, advice: str = "") -> Check:
-    """Return a check that keeps a run from being started."""
-    return _check(name, Level.STOP, said, advice)
-
-
-def _check(name: str, level: Level, said: str, advice: str) -> Check:
-    return Check(
-        name=shown(name, 40),
-        level=level,
-        said=shown(said, _LONGEST),
-        advice=shown(advice, _LONGEST),
-    )
 
 
 def size(count: float) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, cast
 
-from core.launch.engines.registry import USUAL
+from core.launch.engines.registry import DEFAULT_ENGINE
 from core.launch.spec.spec import Code, Spec, Tolerate
 from core.launch.spec.yaml_quote import plain
 
@@ -55,7 +55,7 @@ def spec_table(spec: Spec) -> dict[str, Any]:
 
 def _is_usual(value: Any, key: str) -> bool:
     if key == "engine":
-        return bool(value == USUAL)
+        return bool(value == DEFAULT_ENGINE)
     if key == "gpus":
         return bool(value == 0)
     return value is None or value is False or (isinstance(value, tuple | Mapping) and not value)

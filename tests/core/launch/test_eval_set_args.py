@@ -4,7 +4,7 @@ import pytest
 
 from core.config.model import MachineConfig
 from core.ids import MachineName
-from core.launch.plan.flags import Flags, eval_set, worst_case
+from core.launch.plan.eval_set_args import EvalSetArgs, eval_set_args, worst_case
 from core.launch.plan.matrix import expand
 from tests.support.specs import spec
 
@@ -17,9 +17,9 @@ on_error = "stop"
 """
 
 
-def _flags(more: str = "", *sets: str) -> Flags:
+def _flags(more: str = "", *sets: str) -> EvalSetArgs:
     (launch,) = expand(spec(more, *sets, text=OTHER), [LOCAL])
-    return eval_set(launch, log_dir="logs")
+    return eval_set_args(launch, log_dir="logs")
 
 
 def _words(more: str = "", *sets: str) -> str:

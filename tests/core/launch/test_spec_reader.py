@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import OnErrorMissing, SpecWrong
-from core.launch.spec.file import KEYS, check_spec, read_spec
 from core.launch.spec.spec import Code, Tolerate
+from core.launch.spec.spec_reader import SPEC_KEYS, check_spec, read_spec
 from tests.support.specs import SMOKE, spec
 
 BASE = 'task = "a/b"\nmodel = "mockllm/model"\nmachine = "m"\non_error = "stop"\n'
@@ -215,13 +215,13 @@ notes = "two\\nlines"
     assert read.limit == (10, 20)
     assert read.code == Code(repository="https://host/o/r", ref="main", token="deploy")
     assert read.env["N"] == "1"
-    assert {"sample_ids"} == set(KEYS) - {
+    assert {"sample_ids"} == set(SPEC_KEYS) - {
         line.split(" =")[0] for line in (SMOKE + _every()).splitlines()
     }
 
 
 def _every() -> str:
-    return "\n".join(f"{key} = 1" for key in KEYS if key != "sample_ids")
+    return "\n".join(f"{key} = 1" for key in SPEC_KEYS if key != "sample_ids")
 
 
 @pytest.mark.parametrize(("said", "is_"), [("0.1", 0.1), ("5", 5), ("5.0", 5)])

@@ -5,8 +5,8 @@ import pytest
 from core.config.model import MachineConfig
 from core.errors import SpecWrong
 from core.ids import MachineName
-from core.launch.plan.launch_plan import UV, RunPlan, make_plan, run_id
 from core.launch.plan.matrix import expand
+from core.launch.plan.run_plan import UV_PATH, RunPlan, make_plan, run_id
 from ssh.run_files import run_files
 from tests.support.specs import LOCAL, SMOKE, plan, plans, spec
 
@@ -40,13 +40,14 @@ def test_a_plan_names_all_that_is_written() -> None:
     ("more", "machine", "begins"),
     [
         ("", LOCAL, ("/own/python", "-m", "inspect_ai", "eval-set")),
-        ("", FAR, (UV, "tool", "run", "--offline", "--from", "inspect-ai==0.3.285", "inspect",
+        ("", FAR, (UV_PATH, "tool", "run", "--offline", "--from", "inspect-ai==0.3.285", "inspect",
                    "eval-set")),
         ("python = '/v/bin/python'", FAR, ("/v/bin/python", "-m", "inspect_ai", "eval-set")),
         (
             "python = '3.12'\ninspect = '0.3.280'\npackages = ['openai', 'x>=1']",
             FAR,
-            (UV, "tool", "run", "--offline", "--python", "3.12", "--from", "inspect-ai==0.3.280",
+            (UV_PATH, "tool", "run", "--offline", "--python", "3.12",
+             "--from", "inspect-ai==0.3.280",
              "--with", "openai", "--with", "x>=1", "inspect", "eval-set"),
         ),
         (

@@ -5,21 +5,21 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, cast
 
-from core.launch.plan.matrix import Launch
-from core.launch.spec.eval_options import kind_of
+from core.launch.plan.matrix import RunRequest
+from core.launch.spec.eval_options import option_kind
 from core.launch.spec.rules import task_file
-from core.launch.spec.spec import BUILT_IN, OnError, Spec, Tolerate
+from core.launch.spec.spec import BUILT_IN_TASKS, OnError, Spec, Tolerate
 from core.launch.spec.yaml_quote import json_file, plain, word_value, yaml_float, yaml_value
 
-TASK_ARGS = "task-args.json"
-MODEL_ARGS = "model-args.json"
-TASKS = "tasks"
+TASK_ARGS_FILE = "task-args.json"
+MODEL_ARGS_FILE = "model-args.json"
+TASKS_FOLDER = "tasks"
 """The folder of built-in tasks in a run's own."""
-CODE = "code"
+CODE_FOLDER = "code"
 """The folder of a repository's checkout in a run's own."""
-LOGS = "logs"
+LOGS_FOLDER = "logs"
 
-_RETRIES = 10
+_DEFAULT_RETRY_ATTEMPTS = 10
 """How often eval-set tries a failed task again where it is not told."""
 
 _NUMBERS = (
@@ -30,7 +30,7 @@ _NUMBERS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flags:
+class EvalSetArgs:
     """What Inspect is called with, after `inspect`.
 
     Attributes:
@@ -44,21 +44,21 @@ class Flags:
     files: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def eval_set(launch: Launch, *, log_dir: str) -> Flags:
+def eval_set_args(request: RunRequest, *, log_dir: str) -> EvalSetArgs:
     """Return the words of a launch, without `--detach`: that is the engine's.
 
     Args:
-        launch: What is asked for.
+        request: What is asked for.
         log_dir: Where its logs go; from the run's folder, absolute, or from `~/`.
     """
-    spec = launch.spec
-    task_args, task_files = _arguments("-T", "--task-config", spec.args, TASK_ARGS)
-    model_args, model_files = _arguments("-M", "--model-config", spec.model_args, MODEL_ARGS)
+    spec = request.spec
+    task_args, task_files = _arguments("-T", "--task-config", spec.args, TASK_ARGS_FILE)
+    model_args, model_files = _arguments("-M", "--model-config", spec.model_args, MODEL_ARGS_FILE)
     words = [
         "eval-set",
         task_word(spec),
         "--model",
-        launch.model,
+        request.model,
         *([] if spec.base_url is None else [f"--model-base-url={spec.base_url}"]),
         *model_args,
         *_roles(spec.model_roles),
@@ -76,7 +76,7 @@ def eval_set(launch: Launch, *, log_dir: str) -> Flags:
     homes = {1} if words[1].startswith("~/") else set[int]()
     if log_dir.startswith("~/"):
         homes.add(len(words) - 1)
-    return Flags(
+    return EvalSetArgs(
         words=tuple(words),
         at_home=frozenset(homes),
         files=MappingProxyType({**task_files, **model_files}),
@@ -86,14 +86,14 @@ def eval_set(launch: Launch, *, log_dir: str) -> Flags:
 def task_word(spec: Spec) -> str:
     """Return the task as Inspect is told it: names of files are from the run's folder."""
     task = spec.task[0]
-    if task in BUILT_IN:
-        name = BUILT_IN[task]
-        return f"{TASKS}/{name.rpartition('/')[2]}.py@{name}"
+    if task in BUILT_IN_TASKS:
+        name = BUILT_IN_TASKS[task]
+        return f"{TASKS_FOLDER}/{name.rpartition('/')[2]}.py@{name}"
     file = task_file(task)
     if file is None or file[0].startswith(("/", "~/")) or spec.code is None:
         return task
     directory = spec.code.directory
-    return f"{CODE if directory is None else directory.rstrip('/')}/{task}"
+    return f"{CODE_FOLDER if directory is None else directory.rstrip('/')}/{task}"
 
 
 def on_error_words(spec: Spec) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def retry_attempts(spec: Spec) -> int:
     """Return how often a failed task is tried again at most."""
     if spec.retry_attempts is not None:
         return spec.retry_attempts
-    return 0 if spec.on_error == "stop" else _RETRIES
+    return 0 if spec.on_error == "stop" else _DEFAULT_RETRY_ATTEMPTS
 
 
 def on_error_means(spec: Spec) -> str:
@@ -181,7 +181,7 @@ def _samples(spec: Spec) -> int | None:
 
 
 def _built_in_samples(spec: Spec) -> int | None:
-    match BUILT_IN.get(spec.task[0]):
+    match BUILT_IN_TASKS.get(spec.task[0]):
         case "evalroom/smoke":
             samples = spec.args.get("samples", 10)
             is_count = isinstance(samples, int) and not isinstance(samples, bool)
@@ -236,7 +236,7 @@ def _options(options: Mapping[str, Any]) -> list[str]:
 
 
 def _option(name: str, value: Any) -> Sequence[str]:
-    found = kind_of(name)
+    found = option_kind(name)
     bare, kind = (name, None) if found is None else found
     dashes = "-" if len(bare) == 1 else "--"
     if isinstance(value, bool) and kind not in {"optional", "many", "value"}:

@@ -52,7 +52,7 @@ def provider_of(model: str) -> Provider | None:
     return None if make is None else make(rest)
 
 
-def missing(provider: Provider, given: frozenset[str]) -> tuple[Variable, ...]:
+def missing_variables(provider: Provider, given: frozenset[str]) -> tuple[Variable, ...]:
     """Return the needed variables of which none that serves is in `given`."""
     return tuple(
         each

@@ -26,7 +26,7 @@ def is_here(machine: MachineConfig) -> bool:
     return machine.link == "command" and not machine.command
 
 
-def terminal_words(
+def terminal_command(
     machine: MachineConfig, words: Sequence[str], *, known_hosts: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Return the command that runs `words` on a machine in the terminal that it is started in.

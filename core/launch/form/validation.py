@@ -9,21 +9,21 @@ from core.config.model import MachineConfig
 from core.errors import SpecWrong
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.form.field_text import Unreadable, value_of
-from core.launch.form.fields import BY_KEY
+from core.launch.form.field_text import FieldUnreadable, field_value
+from core.launch.form.fields import FIELD_BY_KEY
 from core.launch.form.form import Form, field_of
-from core.launch.plan.launch_plan import given_python
-from core.launch.plan.matrix import Launch, expand
+from core.launch.plan.matrix import RunRequest, expand
+from core.launch.plan.run_plan import given_python
 from core.launch.plan.warnings import warnings_by_key
-from core.launch.spec.file import WITHHELD, Problem, check_table
 from core.launch.spec.spec import Spec
+from core.launch.spec.spec_reader import WITHHELD_KEYS, SpecProblem, check_table
 
-_LOOKED_AT = 50
+_MAX_WARNED_RUNS = 50
 """Runs of a matrix whose warnings are gathered while somebody types."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wrong:
+class FieldProblem:
     """What is wrong with a field; harmless to show."""
 
     what: str
@@ -31,7 +31,7 @@ class Wrong:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckedForm:
     """A form as it stands, held against the rules of a spec's file.
 
     Attributes:
@@ -44,9 +44,9 @@ class Checked:
 
     table: Mapping[str, Any]
     spec: Spec | None = None
-    wrong: Mapping[str, Wrong] = field(default_factory=lambda: MappingProxyType({}))
+    wrong: Mapping[str, FieldProblem] = field(default_factory=lambda: MappingProxyType({}))
     warnings: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    launches: tuple[Launch, ...] = ()
+    launches: tuple[RunRequest, ...] = ()
 
     @property
     def is_ready(self) -> bool:
@@ -54,7 +54,7 @@ class Checked:
         return self.spec is not None and not self.wrong
 
 
-def check(form: Form, machines: Sequence[MachineConfig]) -> Checked:
+def check_form(form: Form, machines: Sequence[MachineConfig]) -> CheckedForm:
     """Return a form checked: by the rules of a spec's file, and against the machines there are."""
     table, wrong = _read(form)
     spec, problems = check_table(table)
@@ -62,15 +62,15 @@ def check(form: Form, machines: Sequence[MachineConfig]) -> Checked:
         key = str(problem.at[0]) if problem.at else ""
         if key not in wrong:
             wrong[key] = _wrong(problem)
-    launches: tuple[Launch, ...] = ()
+    launches: tuple[RunRequest, ...] = ()
     try:
         _places(table, wrong, machines)
         if not wrong and spec is not None:
             launches = expand(spec, machines)
     except SpecWrong as error:
         what = error.message.removeprefix('"machine" is wrong: ')
-        wrong["machine"] = Wrong(what=what, advice=error.advice)
-    return Checked(
+        wrong["machine"] = FieldProblem(what=what, advice=error.advice)
+    return CheckedForm(
         table=MappingProxyType(table),
         spec=spec,
         wrong=MappingProxyType(wrong),
@@ -80,7 +80,7 @@ def check(form: Form, machines: Sequence[MachineConfig]) -> Checked:
 
 
 def _places(
-    table: Mapping[str, Any], wrong: Mapping[str, Wrong], machines: Sequence[MachineConfig]
+    table: Mapping[str, Any], wrong: Mapping[str, FieldProblem], machines: Sequence[MachineConfig]
 ) -> None:
     """Look at the machines before the rest is right.
 
@@ -94,29 +94,29 @@ def _places(
         expand(some, machines)
 
 
-def _read(form: Form) -> tuple[dict[str, Any], dict[str, Wrong]]:
+def _read(form: Form) -> tuple[dict[str, Any], dict[str, FieldProblem]]:
     table: dict[str, Any] = {}
-    wrong: dict[str, Wrong] = {}
+    wrong: dict[str, FieldProblem] = {}
     for key in form.keys:
         text = form.text(key)
         if not text:
             continue
         try:
-            table[key] = value_of(field_of(key).kind, text)
-        except Unreadable as error:
-            wrong[key] = Wrong(what=error.why, advice=f"write {error.takes}")
+            table[key] = field_value(field_of(key).kind, text)
+        except FieldUnreadable as error:
+            wrong[key] = FieldProblem(what=error.why, advice=f"write {error.takes}")
     return table, wrong
 
 
-def _wrong(problem: Problem) -> Wrong:
+def _wrong(problem: SpecProblem) -> FieldProblem:
     if "is missing" in problem.what:
-        return Wrong(what="needed", advice=problem.advice)
-    return Wrong(what=problem.what, advice=problem.advice)
+        return FieldProblem(what="needed", advice=problem.advice)
+    return FieldProblem(what=problem.what, advice=problem.advice)
 
 
-def _warnings(launches: Sequence[Launch]) -> dict[str, tuple[str, ...]]:
+def _warnings(launches: Sequence[RunRequest]) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
-    for launch in launches[:_LOOKED_AT]:
+    for launch in launches[:_MAX_WARNED_RUNS]:
         for key, said in warnings_by_key(launch, python=_python(launch.spec)):
             found.setdefault(key, {})[said] = None
     return {key: tuple(said) for key, said in found.items()}
@@ -142,9 +142,11 @@ def machines_of(fleet: Fleet) -> tuple[MachineConfig, ...]:
     )
 
 
-def may_hold_a_secret(form: Form, checked: Checked) -> frozenset[str]:
+def withheld_keys(form: Form, checked: CheckedForm) -> frozenset[str]:
     """Return the keys of a form that no draft keeps: what is refused there may be a secret."""
     typed = (*form.texts, *form.former)
     return frozenset(
-        key for key in typed if (key in WITHHELD or key not in BY_KEY) and key in checked.wrong
+        key
+        for key in typed
+        if (key in WITHHELD_KEYS or key not in FIELD_BY_KEY) and key in checked.wrong
     )

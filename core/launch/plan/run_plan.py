@@ -10,27 +10,27 @@ from core.config.model import MachineConfig
 from core.errors import SpecWrong
 from core.ids import MachineName
 from core.launch.engines.registry import engine_named
-from core.launch.plan import flags
-from core.launch.plan.matrix import Launch
-from core.launch.plan.script import GPU_HOLDER, Start, script
+from core.launch.plan import eval_set_args
+from core.launch.plan.matrix import RunRequest
+from core.launch.plan.start_script import GPU_HOLDER_FILE, StartOptions, start_script
 from core.launch.plan.warnings import warnings_of
 from core.launch.spec.rules import is_version
-from core.launch.spec.spec import BUILT_IN, Spec
-from core.launch.spec.text import spec_file
+from core.launch.spec.spec import BUILT_IN_TASKS, Spec
+from core.launch.spec.spec_writer import spec_file
 from core.quoting import path_word, plain_word
 
-RUNS = "~/.evalroom/runs"
+RUNS_FOLDER = "~/.evalroom/runs"
 """The folder of all runs on a machine."""
-UV = "~/.evalroom/bin/uv"
+UV_PATH = "~/.evalroom/bin/uv"
 """What runs Inspect where no interpreter is given."""
-SCRIPT = "start.sh"
-LAUNCH_SCRIPT = "launch.sh"
+SCRIPT_FILE = "start.sh"
+LAUNCH_SCRIPT_FILE = "launch.sh"
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 
 _RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}")
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
-_USUAL_PYTHON = "python3"
+_DEFAULT_PYTHON = "python3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +60,12 @@ class RunPlan:
     """
 
     run: str
-    launch: Launch
+    request: RunRequest
     machine: MachineName
     directory: str
     files: Mapping[str, bytes]
     script: str
-    starts_with: str = SCRIPT
+    starts_with: str = SCRIPT_FILE
     command: tuple[str, ...]
     at_home: frozenset[int] = frozenset()
     variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -74,15 +74,25 @@ class RunPlan:
     attach: tuple[str, ...] = ()
     python: str | None = None
     data_dir: str | None = None
-    log_dir: str = flags.LOGS
+    log_dir: str = eval_set_args.LOGS_FOLDER
     means: str = ""
-    worst: flags.WorstCase
+    worst: eval_set_args.WorstCase
     warnings: tuple[str, ...] = ()
 
     @property
     def spec(self) -> Spec:
         """What was asked for, of this run alone."""
-        return self.launch.spec
+        return self.request.spec
+
+    @property
+    def inspect_words(self) -> tuple[str, ...]:
+        """The words that run the machine's Inspect, up to its own sub-command."""
+        return self.command[: self.command.index("eval-set")]
+
+    @property
+    def python_words(self) -> tuple[str, ...]:
+        """The words that run the Python that has this run's Inspect; uv's take its cache alone."""
+        return (self.python,) if self.python is not None else (*self.inspect_words[:-1], "python")
 
     @property
     def command_line(self) -> str:
@@ -110,7 +120,7 @@ def is_run_id(text: str) -> bool:
 
 
 def make_plan(
-    launch: Launch,
+    request: RunRequest,
     machine: MachineConfig,
     *,
     run: str,
@@ -121,7 +131,7 @@ def make_plan(
     """Return the plan of a launch on a machine.
 
     Args:
-        launch: What is asked for.
+        request: What is asked for.
         machine: One of its candidates.
         run: The id, of `run_id`.
         built_in: The files of ours that a run may need there, by name: of the built-in tasks,
@@ -133,26 +143,26 @@ def make_plan(
     Raises:
         SpecWrong: The machine is no candidate.
     """
-    if machine.name not in launch.candidates:
+    if machine.name not in request.candidates:
         raise SpecWrong(f"{machine.name} is no machine that this launch may run on")
     if not is_run_id(run):
         raise SpecWrong("the id of a run is none")
-    spec = launch.spec
-    directory = f"{RUNS}/{run}"
+    spec = request.spec
+    directory = f"{RUNS_FOLDER}/{run}"
     python = given_python(spec, machine, own_python)
-    log_dir = _log_dir(launch, run)
-    made = flags.eval_set(launch, log_dir=log_dir)
+    log_dir = _log_dir(request, run)
+    made = eval_set_args.eval_set_args(request, log_dir=log_dir)
     before = _inspect(spec, python, inspect_version)
     engine = engine_named(spec.engine)
-    words = (*before, *made.words, *engine.words(spec))
+    words = (*before, *made.words, *engine.words(spec.display))
     at_home = frozenset(
         {index + len(before) for index in made.at_home}
         | {index for index, word in enumerate(before) if word.startswith("~/")}
     )
     secrets_from = engine.secrets_from(run) if spec.secrets else None
-    launches = engine.start(run, spec)
-    text = script(
-        Start(
+    launches = engine.start(run, spec.task[0])
+    text = start_script(
+        StartOptions(
             run=run,
             directory=directory,
             words=words,
@@ -172,35 +182,35 @@ def make_plan(
     spec_name, spec_bytes = spec_file(spec)
     return RunPlan(
         run=run,
-        launch=launch,
+        request=request,
         machine=machine.name,
         directory=directory,
         files=MappingProxyType(
             {
                 spec_name: spec_bytes,
-                SCRIPT: text.encode(),
-                **({} if launches is None else {LAUNCH_SCRIPT: launches.encode()}),
+                SCRIPT_FILE: text.encode(),
+                **({} if launches is None else {LAUNCH_SCRIPT_FILE: launches.encode()}),
                 # Inspect reads the nearest .env from here up: this one says nothing.
                 ".env": b"",
                 **made.files,
                 **_task_file(spec, built_in),
-                **({GPU_HOLDER: built_in[GPU_HOLDER]} if spec.gpus else {}),
+                **({GPU_HOLDER_FILE: built_in[GPU_HOLDER_FILE]} if spec.gpus else {}),
             }
         ),
         script=text,
-        starts_with=SCRIPT if launches is None else LAUNCH_SCRIPT,
+        starts_with=SCRIPT_FILE if launches is None else LAUNCH_SCRIPT_FILE,
         command=words,
         at_home=at_home,
         variables=MappingProxyType({**spec.env, "EVALROOM_RUN": run}),
         secrets=spec.secrets,
         secrets_from=secrets_from,
-        attach=engine.attach(run, spec),
+        attach=engine.attach(run, spec.task[0]),
         python=python,
         data_dir=machine.data_dir,
         log_dir=log_dir,
-        means=flags.on_error_means(spec),
-        worst=flags.worst_case(spec),
-        warnings=warnings_of(launch, python=python),
+        means=eval_set_args.on_error_means(spec),
+        worst=eval_set_args.worst_case(spec),
+        warnings=warnings_of(request, python=python),
     )
 
 
@@ -226,7 +236,7 @@ def machine_python(machine: MachineConfig, own: str | None) -> str | None:
         machine: As the config names it.
         own: As `make_plan`'s `own_python`.
     """
-    if machine.python != _USUAL_PYTHON:
+    if machine.python != _DEFAULT_PYTHON:
         return machine.python
     is_here = machine.link == "command" and not machine.command
     return own if is_here else None
@@ -240,26 +250,26 @@ def _inspect(spec: Spec, python: str | None, version: str) -> tuple[str, ...]:
     # Not `uv run`: its environment is gone with it, and a detached eval is not.
     pinned = ("--from", f"inspect-ai=={spec.inspect or version}")
     # Offline: all of it is in uv's cache by then, and a start waits for no network.
-    return (UV, "tool", "run", "--offline", *asked, *pinned, *more, "inspect")
+    return (UV_PATH, "tool", "run", "--offline", *asked, *pinned, *more, "inspect")
 
 
-def _log_dir(launch: Launch, run: str) -> str:
+def _log_dir(request: RunRequest, run: str) -> str:
     """Return where logs go; runs of one matrix never share a folder: eval-set refuses that."""
-    given = launch.spec.log_dir
+    given = request.spec.log_dir
     if given is None:
-        return flags.LOGS
-    return given if launch.of == 1 else f"{given.rstrip('/')}/{run}"
+        return eval_set_args.LOGS_FOLDER
+    return given if request.of == 1 else f"{given.rstrip('/')}/{run}"
 
 
 def _python_path(spec: Spec) -> str | None:
     if spec.code is None:
         return None
-    return spec.code.directory or flags.CODE
+    return spec.code.directory or eval_set_args.CODE_FOLDER
 
 
 def _task_file(spec: Spec, built_in: Mapping[str, bytes]) -> dict[str, bytes]:
-    task = BUILT_IN.get(spec.task[0])
+    task = BUILT_IN_TASKS.get(spec.task[0])
     if task is None:
         return {}
     name = f"{task.rpartition('/')[2]}.py"
-    return {f"{flags.TASKS}/{name}": built_in[name]}
+    return {f"{eval_set_args.TASKS_FOLDER}/{name}": built_in[name]}

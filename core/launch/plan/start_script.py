@@ -3,18 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.launch.engines.engine import ALREADY
-from core.launch.plan.bootstrap import STARTER
+from core.launch.engines.engine import EXIT_ALREADY_STARTED
+from core.launch.plan.bootstrap import BOOTSTRAP
 from core.quoting import path_word, program_word, quoted
 
-__all__ = ["ALREADY", "GPU_HOLDER", "Start", "script"]
-
-GPU_HOLDER = "gpu_holder.py"
+GPU_HOLDER_FILE = "gpu_holder.py"
 """The file of a run's folder that reserves its GPUs and starts it on them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class StartOptions:
     """What a script starts.
 
     Attributes:
@@ -46,7 +44,7 @@ class Start:
     gpu_locks: str | None = None
 
 
-def script(start: Start) -> str:
+def start_script(start: StartOptions) -> str:
     """Return the text; it runs its command at most once, however often it is started.
 
     Raises:
@@ -55,7 +53,7 @@ def script(start: Start) -> str:
     return "\n".join((*_place(start), *_environment(start), *_command(start), ""))
 
 
-def _place(start: Start) -> list[str]:
+def _place(start: StartOptions) -> list[str]:
     return [
         "#!/bin/sh",
         f"# Run {start.run} of evalroom. It starts once, however often this is run.",
@@ -66,12 +64,12 @@ def _place(start: Start) -> list[str]:
         '    [ -d started ] || { echo "evalroom: nothing can be written in $PWD" >&2; exit 73; }',
         f"    echo {quoted(f'evalroom: run {start.run} was started before')} >&2",
         "    cat launch.json 2>/dev/null",
-        f"    exit {ALREADY}",
+        f"    exit {EXIT_ALREADY_STARTED}",
         "fi",
     ]
 
 
-def _environment(start: Start) -> list[str]:
+def _environment(start: StartOptions) -> list[str]:
     # What holds GPUs is no eval: it gives the eval the run's id, and has it not itself.
     run = "unset EVALROOM_RUN" if start.gpus else f"export EVALROOM_RUN={quoted(start.run)}"
     lines = [run]
@@ -90,7 +88,7 @@ def _environment(start: Start) -> list[str]:
     return lines
 
 
-def _command(start: Start) -> list[str]:
+def _command(start: StartOptions) -> list[str]:
     stay = (*start.inherit, *start.variables, *start.secrets)
     source = start.secrets_from or ""
     words = [
@@ -98,7 +96,7 @@ def _command(start: Start) -> list[str]:
         program_word(start.starter),
         "-I",
         "-c",
-        quoted(STARTER),
+        quoted(BOOTSTRAP),
         quoted(",".join(name for name in stay if name.startswith("INSPECT_"))),
         quoted(",".join(start.secrets)),
         path_word(source) if source else quoted(""),
@@ -121,10 +119,10 @@ def _command(start: Start) -> list[str]:
     ]
 
 
-def _holder(start: Start) -> list[str]:
+def _holder(start: StartOptions) -> list[str]:
     if not start.gpus:
         return []
     way = "become" if start.has_terminal else "keep"
     folder = quoted("") if start.gpu_locks is None else path_word(start.gpu_locks)
     python = program_word(start.starter)
-    return [python, "-I", GPU_HOLDER, str(start.gpus), folder, way, quoted(start.run)]
+    return [python, "-I", GPU_HOLDER_FILE, str(start.gpus), folder, way, quoted(start.run)]

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from core.launch.spec.provider_env import Variable, provider_of
+from core.launch.spec.model_providers import Variable, provider_of
 from core.text import Shown, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reads:
+class ModelVariable:
     """A variable that the model reads, and where the spec gives it.
 
     Attributes:
@@ -24,11 +24,11 @@ class Reads:
     model: Shown
 
 
-def reads_of(table: Mapping[str, Any]) -> tuple[Reads, ...]:
+def model_variables(table: Mapping[str, Any]) -> tuple[ModelVariable, ...]:
     """Return the variables that the models of a table read, each once."""
-    env, secrets = names_of(table, "env"), names_of(table, "secrets")
-    out: dict[str, Reads] = {}
-    for model in models_of(table):
+    env, secrets = names_in(table, "env"), names_in(table, "secrets")
+    out: dict[str, ModelVariable] = {}
+    for model in named_models(table):
         provider = provider_of(model)
         for each in provider.variables if provider is not None else ():
             names = (each.name, *each.instead)
@@ -38,19 +38,19 @@ def reads_of(table: Mapping[str, Any]) -> tuple[Reads, ...]:
                 given = "env"
             if given is None and each.name.endswith("_URL") and "base_url" in table:
                 given = "base_url"
-            read = Reads(variable=each, given=given, secret=secret, model=shown(model))
+            read = ModelVariable(variable=each, given=given, secret=secret, model=shown(model))
             out.setdefault(each.name, read)
     return tuple(out.values())
 
 
-def models_of(table: Mapping[str, Any]) -> tuple[str, ...]:
+def named_models(table: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the models of a table, one or many."""
     models: object = table.get("model")
     named = cast("list[object]", models) if isinstance(models, list) else [models]
     return tuple(each for each in named if isinstance(each, str))
 
 
-def names_of(table: Mapping[str, Any], key: str) -> dict[str, str]:
+def names_in(table: Mapping[str, Any], key: str) -> dict[str, str]:
     """Return what `env` or `secrets` of a table holds, by variable."""
     held: object = table.get(key)
     if not isinstance(held, dict):

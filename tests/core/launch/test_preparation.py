@@ -9,8 +9,8 @@ import pytest
 
 from core.config.model import MachineConfig
 from core.ids import MachineName
-from core.launch.plan.launch_plan import RunPlan
-from core.launch.provision.prepare import Prepared, Preparing, What, items
+from core.launch.plan.run_plan import RunPlan
+from core.launch.provision.preparation import ItemKind, PreparedItem, Preparer, prepare_items
 from tests.support.evals import short_folder
 from tests.support.fetching import Hands, path_without
 from tests.support.repositories import repository
@@ -86,9 +86,9 @@ def boxed(hands: Hands, **args: object) -> RunPlan:
     return plan(spec(text=text))
 
 
-async def prepared(hands: Hands, asked: Sequence[RunPlan]) -> dict[What, Prepared]:
-    told: list[Prepared] = []
-    preparing = Preparing(
+async def prepared(hands: Hands, asked: Sequence[RunPlan]) -> dict[ItemKind, PreparedItem]:
+    told: list[PreparedItem] = []
+    preparing = Preparer(
         worker=hands, secrets={"HF_TOKEN": "hf_secret-value"}, uv=lambda: None,
         say=lambda _: None, tell=told.append,
     )  # fmt: skip
@@ -101,12 +101,13 @@ async def test_code_data_tokens_and_images_come_and_nothing_else_stays(hands: Ha
     told = docker(hands)
     done = await prepared(hands, [boxed(hands, key="x")])
     assert {what: each.state for what, each in done.items()} == {
-        What.CODE: "done", What.DATA: "done", What.TOKENIZER: "failed", What.IMAGES: "done",
+        ItemKind.CODE: "done", ItemKind.DATA: "done", ItemKind.TOKENIZER: "failed",
+        ItemKind.IMAGES: "done",
     }  # fmt: skip
     assert (hands.home / "data").read_text() == "hf_secret-valuex"
-    assert done[What.DATA].said.startswith("the task was made with 3 samples")
-    assert "tokenizer's file can't be fetched" in done[What.TOKENIZER].said
-    assert done[What.IMAGES].said == "3 images"
+    assert done[ItemKind.DATA].said.startswith("the task was made with 3 samples")
+    assert "tokenizer's file can't be fetched" in done[ItemKind.TOKENIZER].said
+    assert done[ItemKind.IMAGES].said == "3 images"
     asked = [json.loads(line) for line in told.read_text().splitlines()]
     assert [words for words in asked if not {"inspect", "config"} & set(words)] == [
         ["build", "-q", "-f", "Dockerfile", "box"],
@@ -120,26 +121,29 @@ async def test_what_fails_is_a_sentence_and_the_rest_comes_all_the_same(hands: H
     docker(hands, fails="other-compose.yaml")
     done = await prepared(hands, [boxed(hands)])
     said = "1 of 3 failed: "
-    assert (done[What.IMAGES].state, done[What.IMAGES].said[: len(said)]) == ("failed", said)
-    assert "denied" in done[What.IMAGES].said
+    assert (done[ItemKind.IMAGES].state, done[ItemKind.IMAGES].said[: len(said)]) == (
+        "failed",
+        said,
+    )
+    assert "denied" in done[ItemKind.IMAGES].said
 
     done = await prepared(hands, [boxed(hands, fail=True)])
-    assert "the task can't be made there: " in done[What.DATA].said
-    assert "no data for [hidden]" in done[What.DATA].said
-    assert (done[What.CODE].state, done[What.IMAGES].state) == ("done", "skipped")
-    assert done[What.IMAGES].said == "the data it needs are not there"
+    assert "the task can't be made there: " in done[ItemKind.DATA].said
+    assert "no data for [hidden]" in done[ItemKind.DATA].said
+    assert (done[ItemKind.CODE].state, done[ItemKind.IMAGES].state) == ("done", "skipped")
+    assert done[ItemKind.IMAGES].said == "the data it needs are not there"
 
 
 async def test_what_needs_something_that_failed_is_left_out(hands: Hands) -> None:
     hands.env = {"PATH": path_without(hands.home.parent, "docker", "git")}
     done = await prepared(hands, [boxed(hands)])
-    states = [done[each].state for each in (What.CODE, What.DATA, What.IMAGES)]
+    states = [done[each].state for each in (ItemKind.CODE, ItemKind.DATA, ItemKind.IMAGES)]
     assert states == ["failed", "skipped", "skipped"]
 
 
 def test_what_a_spec_needs_is_known_before_anything_is_fetched() -> None:
     def whats(more: str = "", *sets: str, machine: MachineConfig = FAR) -> list[str]:
-        return [each.what for each in items([plan(spec(more, *sets), machine=machine)])]
+        return [each.what for each in prepare_items([plan(spec(more, *sets), machine=machine)])]
 
     here = MachineConfig(name=MachineName("local"), link="command")
     assert whats(machine=here) == []
@@ -148,7 +152,7 @@ def test_what_a_spec_needs_is_known_before_anything_is_fetched() -> None:
     assert gpqa == ["uv", "packages", "data", "tokenizer", "images"]
     assert whats("", "task=a/b", "args={}", "model=vllm/x/y")[2:] == ["data", "images", "weights"]
     both = spec("packages = ['x>=1']", "task=['a/b','a/c']", "args={}", "model=openai/x")
-    listed = items(plans(both, machine=FAR))
+    listed = prepare_items(plans(both, machine=FAR))
     assert [(each.what, each.name) for each in listed] == [
         ("uv", "0.8.0 or newer"), ("packages", "inspect-ai==0.3.285, x>=1"), ("data", "a/b"),
         ("images", "those of a/b"), ("data", "a/c"), ("images", "those of a/c"),

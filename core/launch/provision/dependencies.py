@@ -6,15 +6,15 @@ With a given interpreter and no repository that is nothing: a machine without a 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.launch.plan.launch_plan import RunPlan
-from core.launch.ports import Tell
+from core.launch.plan.run_plan import RunPlan
+from core.launch.progress import OnProgress
 from core.launch.provision import fetch_client
-from core.launch.provision.fetch_client import OwnUv
+from core.launch.provision.fetch_client import FindLocalUv
 from core.model.job import Worker
 from core.text import shown
 
 
-class Need(StrEnum):
+class Dependency(StrEnum):
     """Something that is brought."""
 
     UV = "uv"
@@ -25,7 +25,7 @@ class Need(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brought:
+class Provisioned:
     """What a run has on its machine.
 
     Attributes:
@@ -41,18 +41,18 @@ class Brought:
     how: tuple[str, ...] = ()
 
 
-def needs(plan: RunPlan) -> tuple[Need, ...]:
+def dependencies(plan: RunPlan) -> tuple[Dependency, ...]:
     """Return what is brought for a plan, in its order."""
     code = plan.spec.code
     return (
-        *((Need.UV, Need.PACKAGES) if plan.python is None else ()),
-        *((Need.CODE,) if code is not None and code.repository is not None else ()),
+        *((Dependency.UV, Dependency.PACKAGES) if plan.python is None else ()),
+        *((Dependency.CODE,) if code is not None and code.repository is not None else ()),
     )
 
 
-async def bring(
-    worker: Worker, plan: RunPlan, *, token: str | None, uv: OwnUv, tell: Tell
-) -> Brought:
+async def provision(
+    worker: Worker, plan: RunPlan, *, token: str | None, uv: FindLocalUv, tell: OnProgress
+) -> Provisioned:
     """Bring what a plan needs to its machine; done again, it does what is left.
 
     Args:
@@ -66,25 +66,25 @@ async def bring(
         JobFailed: Something can't be had; the sentence says what and why.
         RequestFailed: The link was lost or a deadline passed: do it again.
     """
-    machine, wanted = plan.machine, needs(plan)
+    machine, wanted = plan.machine, dependencies(plan)
     how: list[str] = []
     commit = uv_version = inspect = None
-    if Need.UV in wanted:
+    if Dependency.UV in wanted:
         tell(f"uv on {machine}")
-        got = await fetch_client.uv(worker, machine, uv, tell)
+        got = await fetch_client.fetch_uv(worker, machine, uv, tell)
         uv_version = got.version
         how.append(f"uv {got.version}: {got.how}")
-    if Need.PACKAGES in wanted:
+    if Dependency.PACKAGES in wanted:
         tell(f"Inspect and its packages on {machine}")
-        got = await fetch_client.packages(worker, plan)
+        got = await fetch_client.fetch_packages(worker, plan)
         inspect = got.version
         how.append(f"Inspect {got.version} and its packages: {got.how}")
-    if Need.CODE in wanted:
+    if Dependency.CODE in wanted:
         repository = shown(plan.spec.code.repository if plan.spec.code else "")
         tell(f"the code of {repository} on {machine}")
-        got = await fetch_client.checkout(worker, plan, token=token)
+        got = await fetch_client.fetch_code(worker, plan, token=token)
         commit = got.version
         how.append(f"{repository} at {got.version}: {got.how}")
         if got.note:
             how.append(got.note)
-    return Brought(commit=commit, uv=uv_version, inspect=inspect, how=tuple(how))
+    return Provisioned(commit=commit, uv=uv_version, inspect=inspect, how=tuple(how))

@@ -13,14 +13,14 @@ from core.config.rules import NoSuchKey, NotAllowed, Rule, name
 from core.config.toml_errors import NO_TOML, said_of
 from core.config.toml_lines import KeyPath, line_of, lines_of
 from core.errors import OnErrorMissing, SpecWrong
-from core.launch.engines.registry import ENGINES, USUAL, with_terminal
+from core.launch.engines.registry import DEFAULT_ENGINE, ENGINES, terminal_engine_line
 from core.launch.spec import rules
 from core.launch.spec import table_rules as tables
-from core.launch.spec.spec import BUILT_IN, BUILT_IN_ARGS, Spec
+from core.launch.spec.spec import BUILT_IN_TASK_ARGS, BUILT_IN_TASKS, Spec
 from core.launch.spec.validators import list_of, one_or_many
 from core.text import shown
 
-SIZE_LIMIT = 1 << 20
+MAX_SPEC_BYTES = 1 << 20
 """The largest spec that is read, bytes."""
 
 ON_ERROR_CHOICES = (
@@ -75,7 +75,7 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "notes": rules.notes,
     }
 )
-KEYS = tuple(_RULES)
+SPEC_KEYS = tuple(_RULES)
 """Every key of a spec."""
 
 _NEEDED = {
@@ -83,7 +83,7 @@ _NEEDED = {
     "model": 'which model, like model = "mockllm/model"',
     "machine": 'where it runs: a machine\'s name, a tag, or machine = "any"',
 }
-WITHHELD = frozenset(
+WITHHELD_KEYS = frozenset(
     {"env", "secrets", "code", "base_url", "model_args", "model_roles", "options", "metadata"}
     | {"args", "packages", "log_dir"}
 )
@@ -104,7 +104,7 @@ def read_spec(source: str, *, stdin: TextIO | None = None, sets: Sequence[str] =
             all the others in its advice.
     """
     where = "standard input" if source == "-" else source
-    spec, wrong = check_spec(text_of(source, stdin=stdin), where, sets=sets)
+    spec, wrong = check_spec(read_text(source, stdin=stdin), where, sets=sets)
     if spec is not None and not wrong:
         return spec
     first = wrong[0]
@@ -117,7 +117,7 @@ def read_spec(source: str, *, stdin: TextIO | None = None, sets: Sequence[str] =
     raise type(first)(first.message, f"{first.advice} (also: {others})".strip())
 
 
-def text_of(source: str, *, stdin: TextIO | None = None) -> str:
+def read_text(source: str, *, stdin: TextIO | None = None) -> str:
     """Return the text of a spec.
 
     Raises:
@@ -126,10 +126,10 @@ def text_of(source: str, *, stdin: TextIO | None = None) -> str:
     said = "standard input" if source == "-" else shown(source)
     try:
         if source == "-":
-            raw = b"" if stdin is None else stdin.buffer.read(SIZE_LIMIT + 1)
+            raw = b"" if stdin is None else stdin.buffer.read(MAX_SPEC_BYTES + 1)
         else:
             with Path(source).expanduser().open("rb") as file:
-                raw = file.read(SIZE_LIMIT + 1)
+                raw = file.read(MAX_SPEC_BYTES + 1)
     except FileNotFoundError:
         raise SpecWrong(
             f"there is no spec {said}", "evalroom templates lists some to begin with"
@@ -137,7 +137,7 @@ def text_of(source: str, *, stdin: TextIO | None = None) -> str:
     except (OSError, ValueError, RuntimeError) as error:  # a NUL in it, or an unknown `~user`
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise SpecWrong(f"{said} can't be read: {shown(why)}") from None
-    if len(raw) > SIZE_LIMIT:
+    if len(raw) > MAX_SPEC_BYTES:
         raise SpecWrong(f"{said} is larger than 1 MiB", "is it the right file?")
     try:
         return raw.decode("utf-8-sig")
@@ -171,7 +171,7 @@ def check_spec(
     except ValueError as error:  # a key twice, or a number of too many digits
         said = str(error) if is_json and error.args else "it holds a number of absurd length"
         return None, (_wrong(where, None, said, ""),)
-    reading = _Reading(where, {} if is_json else lines_of(text))
+    reading = _SpecReader(where, {} if is_json else lines_of(text))
     try:
         reading.set(table, sets)
         spec = reading.spec(table)
@@ -199,7 +199,7 @@ def _wrong(where: str, line: int | None, what: str, advice: str) -> SpecWrong:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class SpecProblem:
     """Something wrong in a spec.
 
     Attributes:
@@ -214,30 +214,30 @@ class Problem:
     kind: type[SpecWrong] = SpecWrong
 
 
-def check_table(table: Mapping[str, Any]) -> tuple[Spec | None, tuple[Problem, ...]]:
+def check_table(table: Mapping[str, Any]) -> tuple[Spec | None, tuple[SpecProblem, ...]]:
     """Check a spec that is a table already, as `check_spec` does its text.
 
     Returns:
         The spec, None where it is wrong; and all that is wrong, in no order.
     """
-    reading = _Reading("the spec", {})
+    reading = _SpecReader("the spec", {})
     try:
         return reading.spec(table), reading.problems
     except RecursionError:
-        return None, (Problem(at=(), what="it is nested too deeply", advice=""),)
+        return None, (SpecProblem(at=(), what="it is nested too deeply", advice=""),)
 
 
-class _Reading:
+class _SpecReader:
     """One pass over a parsed spec; what is wrong is gathered, not raised."""
 
     def __init__(self, where: str, lines: Mapping[KeyPath, int]) -> None:
         self._where = where
         self._lines = lines
         self._set: list[KeyPath] = []
-        self._problems: list[Problem] = []
+        self._problems: list[SpecProblem] = []
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[SpecProblem, ...]:
         return tuple(self._problems)
 
     def wrong(self) -> tuple[SpecWrong, ...]:
@@ -273,13 +273,13 @@ class _Reading:
                 inner: Any = held.get(part)
                 held[part] = dict(cast("dict[str, Any]", inner)) if isinstance(inner, dict) else {}
                 held = held[part]
-            held[path[-1]] = typed_value(value)
+            held[path[-1]] = parse_typed(value)
 
     def spec(self, table: Mapping[str, Any]) -> Spec | None:
         values: dict[str, Any] = {}
         for key, value in table.items():
             if key not in _RULES:
-                self._unknown((key,), KEYS)
+                self._unknown((key,), SPEC_KEYS)
             elif not (key in {*_NEEDED, "on_error"} and value == ""):  # a template's blank
                 self._value(key, value, values)
         for key, means in _NEEDED.items():
@@ -288,7 +288,7 @@ class _Reading:
         if table.get("on_error", "") == "":
             what = '"on_error" is missing: what happens on an error is asked for, never assumed'
             advice = "write on_error = one of these:\n  " + "\n  ".join(ON_ERROR_CHOICES)
-            problem = Problem(at=("on_error",), what=what, advice=advice, kind=OnErrorMissing)
+            problem = SpecProblem(at=("on_error",), what=what, advice=advice, kind=OnErrorMissing)
             self._problems.append(problem)
         self._together(values)
         return None if self._problems else Spec(**values)
@@ -301,7 +301,7 @@ class _Reading:
         except NotAllowed as wrong:
             at = (key, *wrong.within)
             there = _at(value, wrong.within)
-            said = "" if key in WITHHELD else f": {_said(there)}"
+            said = "" if key in WITHHELD_KEYS else f": {_said(there)}"
             is_blank = wrong.within and there == ""  # a template's
             what = "is missing" if is_blank else f"is wrong{said}"
             self._problem(at, f'"{_dotted(at)}" {what}', f"allowed: {wrong.allowed}")
@@ -311,8 +311,8 @@ class _Reading:
         if "limit" in values and "sample_ids" in values:
             advice = "write one of the two: Inspect takes no run with both"
             self._problem(("sample_ids",), '"limit" and "sample_ids" stand together', advice)
-        tasks = [BUILT_IN.get(each) for each in values.get("task", ())]
-        known = {arg for each in tasks for arg in BUILT_IN_ARGS.get(each or "", ())}
+        tasks = [BUILT_IN_TASKS.get(each) for each in values.get("task", ())]
+        known = {arg for each in tasks for arg in BUILT_IN_TASK_ARGS.get(each or "", ())}
         for arg in values.get("args", ()) if tasks and all(tasks) else ():
             if arg not in known:  # Inspect would take it in silence
                 self._unknown(("args", arg), tuple(sorted(known)))
@@ -325,9 +325,9 @@ class _Reading:
                     advice += ' begin the path with "/" or "~/"'
                     what = f'"task" is a path without its place: {_said(task)}'
                     self._problem(("task", index), what, advice)
-        engine = ENGINES.get(values.get("engine", USUAL))
+        engine = ENGINES.get(values.get("engine", DEFAULT_ENGINE))
         if engine is not None and not engine.has_terminal and "display" in values:
-            advice = f"add {with_terminal()}, or leave it out"
+            advice = f"add {terminal_engine_line()}, or leave it out"
             self._problem(("display",), '"display" has no meaning without a terminal', advice)
 
     def _variables(self, values: Mapping[str, Any]) -> None:
@@ -348,10 +348,10 @@ class _Reading:
         self._problem(at, f'unknown key "{shown(key)}"{holder}', advice)
 
     def _problem(self, at: KeyPath, what: str, advice: str) -> None:
-        self._problems.append(Problem(at=at, what=what, advice=advice))
+        self._problems.append(SpecProblem(at=at, what=what, advice=advice))
 
 
-def typed_value(text: str) -> Any:
+def parse_typed(text: str) -> Any:
     """Return what a value means that was typed alone, as of `--set`: TOML's, else the text."""
     try:
         table = tomllib.loads(f"value = {text}")
