@@ -21,6 +21,7 @@ from core.errors import (
     NeedsTrust,
     NeedsYou,
     RequestFailed,
+    first_error,
 )
 from core.events import LinkChanged
 from core.frames import Frame
@@ -225,7 +226,7 @@ class LinkSupervisor:
         except* MachineError as group:
             if session.is_up or time.monotonic() - started_at > STABLE_AFTER_S:
                 self._failures = 0
-            raise _inner(group) from None
+            raise first_error(group) from None
         finally:
             self._session = self._link = None
             self._close(link)
@@ -307,13 +308,6 @@ class LinkSupervisor:
 def new_desk_id() -> str:
     """Return a new id for one connection: a new probe ends older probes with the same id."""
     return secrets.token_hex(8)
-
-
-def _inner(group: BaseExceptionGroup[MachineError]) -> MachineError:
-    inner = group.exceptions[0]
-    while isinstance(inner, BaseExceptionGroup):
-        inner = inner.exceptions[0]
-    return inner
 
 
 def _ignore(_: Heard) -> None:

@@ -22,6 +22,7 @@ from core.errors import (
     ProbeBroken,
     RequestFailed,
     TooBusy,
+    first_error,
 )
 from core.frames import Frame, Splitter, encode
 from core.ids import MachineName
@@ -137,7 +138,7 @@ class ProbeSession:
                 tasks.create_task(self._read_errors(program))
                 tasks.create_task(self._run_probe(tasks, program, hear))
         except* MachineError as group:
-            raise _first(group) from None
+            raise first_error(group) from None
         finally:
             self._fail_pending()
 
@@ -308,13 +309,6 @@ class ProbeSession:
                         "the request may have been applied: check the state before you retry",
                     )
                 )
-
-
-def _first(group: BaseExceptionGroup[MachineError]) -> MachineError:
-    inner = group.exceptions[0]
-    while isinstance(inner, BaseExceptionGroup):
-        inner = inner.exceptions[0]
-    return inner
 
 
 def _mutation_note(frame: Frame) -> str:

@@ -26,7 +26,7 @@ _IS_OWNER = "host = ? AND boot = ? AND desk_pid = ? AND desk_start = ?"
 
 
 class Guides:
-    """Implements `core.guide.guide_store.GuideBook` with the database.
+    """Implements `core.guide.guide_store.GuideStore` with the database.
 
     Args:
         database: An open database, or one that opens at its first use.
