@@ -9,7 +9,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import resources
 from itertools import count
 from typing import Any
 
@@ -29,6 +28,7 @@ from core.ports import Reply
 from core.text import shown
 from ssh.handshake import ErrorTail, shake_hands
 from ssh.links.link import Link, Program
+from ssh.shipped_program import shipped_program
 
 BEAT = 10.0
 """Seconds between two beats of ours: the probe's lease."""
@@ -61,7 +61,7 @@ CLOCKS = (
 
 def probe_source() -> bytes:
     """Return the program that runs on machines, as it is sent there."""
-    return resources.files("ssh").joinpath("shipped", "probe.py").read_bytes()
+    return shipped_program("probe")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
