@@ -30,7 +30,7 @@ class MachineNamed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkChanged:
-    """A link came to a state. Fields as in `core.model.machine.Link`."""
+    """A link came to a state. Fields as in `core.model.machine.LinkStatus`."""
 
     at: float
     machine: MachineName
@@ -233,7 +233,7 @@ class SurfaceRead:
     """What a process's Inspect can show and do was read, from its own list of routes.
 
     Attributes:
-        can: Names of `core.ctl.versions.Feature`.
+        can: Names of `core.ctl.features.Feature`.
     """
 
     at: float

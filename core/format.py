@@ -5,11 +5,8 @@ Every function takes what a host may have sent: not-a-number, infinite, negative
 
 import time
 
-from core.text import NAME_LIMIT, Shown, shown
-from core.views.cells import Cell, Span, Tone
+from core.text import Shown
 
-UNKNOWN: Cell = ()
-"""Drawn as a dot; never 0."""
 _CAP = 1e15
 _LAST_CLOCK = 4_000_000_000.0
 _MINUTE = 60
@@ -139,26 +136,23 @@ def clock(at: float, *, seconds: bool = False) -> Shown:
     return Shown(time.strftime("%H:%M:%S" if seconds else "%H:%M", moment))
 
 
-def text(value: object, tone: Tone = "plain", limit: int = NAME_LIMIT) -> Cell:
-    """Return a cell with untrusted text in it; unknown where there is none."""
-    if value is None or value == "":
-        return UNKNOWN
-    return (Span(shown(value, limit), tone),)
-
-
-def said(words: str, tone: Tone = "plain") -> Span:
-    """Return words of our own, or numbers formatted by us, in a tone."""
-    return Span(shown(words), tone)
-
-
-def counted(value: float | None, tone: Tone = "plain", zero: Tone | None = None) -> Cell:
-    """Return a cell with a count; unknown where there is none; `zero` is the tone of 0."""
-    number = sane(value)
-    if number is None:
-        return UNKNOWN
-    return (Span(count(number), tone if number or zero is None else zero),)
-
-
 def plural(number: int, one: str, many: str | None = None) -> str:
     """Return a count with its noun: `1 sample`, `3 samples`."""
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def duration_in_words(seconds: float) -> str:
+    """Return how long, in words that read in a sentence: `45s`, `4m 12s`, `3h 04m`, `2d 3h`."""
+    whole = int(max(0.0, min(1e9, seconds)))
+    if whole < _MINUTE:
+        return f"{whole}s"
+    if whole < _HOUR:
+        return f"{whole // _MINUTE}m {whole % _MINUTE:02}s"
+    if whole < _DAY:
+        return f"{whole // _HOUR}h {whole % _HOUR // _MINUTE:02}m"
+    return f"{whole // _DAY}d {whole % _DAY // _HOUR}h"
+
+
+def times_in_words(count: int) -> str:
+    """Return how often: `once`, `twice`, `3 times`."""
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")

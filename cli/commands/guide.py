@@ -8,7 +8,7 @@ from typing import Any
 
 from cli.commands.desk_queries import Looker
 from cli.commands.status import NOBODY_REACHED
-from cli.render.fleet_json import Json, is_reached, plain_json
+from cli.render.fleet_json import Json, plain_json
 from cli.render.plain import print_json, print_lines
 from cli.render.plans import act_answer, outcome_lines, plan_lines
 from core.act.executor import Told
@@ -18,12 +18,12 @@ from core.act.target_grammar import Aim, places_of
 from core.errors import NotConfirmed, TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.guide.guide import Guide, GuideKind, was_stopped
-from core.guide.runner import Guiding
+from core.guide.runner import GuideRunner
 from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
 from core.model.action import Action, Verb
 from core.model.order import OrderState
 from core.text import shown
-from core.views.guides import plain_lines, state_of
+from core.views.tables.guides import plain_lines, state_of
 
 FAILED, REFUSED = 1, 4
 _ONE_A_TIME = frozenset({GuideKind.INCIDENT, GuideKind.FINISH})
@@ -73,7 +73,7 @@ def guide_asked(given: Mapping[str, Any], *, as_json: bool) -> GuideAsked:
     return GuideAsked(**rest, confirm=confirm, timeout=given["wait"], as_json=as_json)
 
 
-async def guide(desk: Looker, guiding: Guiding, asked: GuideAsked) -> int:
+async def guide(desk: Looker, guiding: GuideRunner, asked: GuideAsked) -> int:
     """Begin guides, or go on with one, as far as is confirmed; return the exit status.
 
     0: done, or waiting for what it was begun for; 1: something failed; 3: nothing reachable;
@@ -83,7 +83,7 @@ async def guide(desk: Looker, guiding: Guiding, asked: GuideAsked) -> int:
         UsageWrong: The words are off.
     """
     await desk.first_look(asked.timeout)
-    if not any(map(is_reached, desk.fleet.machines.values())):
+    if not any(each.is_reached for each in desk.fleet.machines.values()):
         reasons = [f"{shown(m.name)}: {m.link.state}" for m in desk.fleet.machines.values()]
         if asked.as_json:
             print_json({"guides": [], "why": reasons})
@@ -99,7 +99,7 @@ async def guide(desk: Looker, guiding: Guiding, asked: GuideAsked) -> int:
     return status
 
 
-async def _guides(fleet: Fleet, guiding: Guiding, asked: GuideAsked) -> Sequence[Guide]:
+async def _guides(fleet: Fleet, guiding: GuideRunner, asked: GuideAsked) -> Sequence[Guide]:
     match asked.what:
         case "park":
             keys = _processes(fleet, asked.targets)
@@ -138,7 +138,7 @@ def processes_at(fleet: Fleet, place: Place) -> Sequence[ProcessKey]:
             return live_processes(fleet, place)
 
 
-async def _taken_up(guiding: Guiding, asked: GuideAsked) -> Guide:
+async def _taken_up(guiding: GuideRunner, asked: GuideAsked) -> Guide:
     if len(asked.targets) != 1:
         raise UsageWrong("guide resume takes one ID", "see: evalroom guide list")
     typed = asked.targets[0]
@@ -157,7 +157,7 @@ async def _taken_up(guiding: Guiding, asked: GuideAsked) -> Guide:
 class _Run:
     """One guide, gone on with as far as is confirmed."""
 
-    def __init__(self, guiding: Guiding, guide: Guide, asked: GuideAsked) -> None:
+    def __init__(self, guiding: GuideRunner, guide: Guide, asked: GuideAsked) -> None:
         self._guiding = guiding
         self._guide = guide
         self._asked = asked

@@ -1,4 +1,4 @@
-"""The desk and what is around it, made from the config: stations, history, the operator's hands."""
+"""Builds the desk from the config: connections, history, actions."""
 
 import asyncio
 import contextlib
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from core.config.model import Config, MachineConfig
     from core.desk.desk import Desk
     from core.events import Event, MachineNamed
-    from core.guide.guide_store import GuideBook
-    from core.guide.runner import Guiding
-    from core.launch.run.run_store import RunBook
-    from core.launch.run.service import Launches
+    from core.guide.guide_store import GuideStore
+    from core.guide.runner import GuideRunner
+    from core.launch.run.run_store import RunStore
+    from core.launch.run.service import DeskLaunchService
     from core.ports import Ask, Keeping
     from storage.paths import Paths
 
@@ -48,13 +48,13 @@ def desk_of(
     """A desk over the config's machines; it does nothing until it runs."""
     from core.desk.desk import Desk  # noqa: PLC0415
     from core.desk.recorder import Recorder  # noqa: PLC0415
-    from ssh.factory import station_for  # noqa: PLC0415
+    from ssh.factory import connection_for  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
 
     clock = WallClock()
     known_hosts = paths().known_hosts
-    stations = [
-        station_for(
+    connections = [
+        connection_for(
             machine,
             known_hosts=known_hosts,
             read_only=config.read_only,
@@ -66,7 +66,7 @@ def desk_of(
     recorder = Recorder(words.record) if words.record is not None else None
     try:
         yield Desk(
-            stations=stations,
+            connections=connections,
             named=[_named(machine, config, clock.now()) for machine in config.machines],
             watch=config.watch,
             clock=clock,
@@ -82,8 +82,8 @@ def desk_of(
 async def running(
     desk: "Desk",
     acting: "Acting | None" = None,
-    guiding: "Guiding | None" = None,
-    launches: "Launches | None" = None,
+    guiding: "GuideRunner | None" = None,
+    launches: "DeskLaunchService | None" = None,
 ) -> AsyncGenerator[None, None]:
     """Let a desk, the hands over it, its guides and its launches run within the block."""
     async with asyncio.TaskGroup() as tasks:
@@ -139,8 +139,8 @@ class History:
 
     keeping: "Keeping | None" = None
     book: "OrderBook | None" = None
-    guides: "GuideBook | None" = None
-    run_book: "RunBook | None" = None
+    guides: "GuideStore | None" = None
+    run_book: "RunStore | None" = None
     runs: frozenset[str] = frozenset()
     said: str = ""
 
@@ -152,7 +152,7 @@ async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[Histor
     from storage.guides import Guides  # noqa: PLC0415
     from storage.journal import Journal  # noqa: PLC0415
     from storage.orders import OrderJournal  # noqa: PLC0415
-    from storage.runs import Runs  # noqa: PLC0415
+    from storage.runs import SqliteRunStore  # noqa: PLC0415
     from storage.schema import DatabaseBusy  # noqa: PLC0415
 
     database = Database(places.database)
@@ -177,7 +177,7 @@ async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[Histor
             keeping=Journal(database, limit_mib=config.storage.limit_mib, clock=WallClock()),
             book=book,
             guides=Guides(database),
-            run_book=Runs(database),
+            run_book=SqliteRunStore(database),
             runs=runs,
             said=said,
         )
@@ -219,9 +219,11 @@ def acting_of(desk: "Desk", history: History) -> "Acting":
 
 def guiding_of(
     desk: "Desk", acting: "Acting", history: History, *, dry_run: bool = False
-) -> "Guiding":
+) -> "GuideRunner":
     """Return the guides over a desk and its hands; of a dry run none is kept."""
-    from core.guide.guide_store import Unkept  # noqa: PLC0415
-    from core.guide.runner import Guiding  # noqa: PLC0415
+    from core.guide.guide_store import ReadOnlyGuideStore  # noqa: PLC0415
+    from core.guide.runner import GuideRunner  # noqa: PLC0415
 
-    return Guiding(desk, acting, book=Unkept(history.guides) if dry_run else history.guides)
+    return GuideRunner(
+        desk, acting, book=ReadOnlyGuideStore(history.guides) if dry_run else history.guides
+    )

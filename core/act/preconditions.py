@@ -11,7 +11,7 @@ from core.act.snapshot import Seen
 from core.ids import ModelKey, ProcessKey, SampleKey, Target
 from core.model.action import Action, Change, Verb
 from core.model.knobs import ConfigView, LimitView
-from core.model.order import Basis, Value
+from core.model.order import Basis, BasisValue
 from core.model.task import TaskRow
 
 IN_FLIGHT = "in flight"
@@ -22,7 +22,7 @@ _NOTED = frozenset({"running", "quiesced", "pending", "unstarted"})
 def basis_of(action: Action, target: Target, seen: Seen) -> Basis:
     """Return the fields that must still hold when `action` on `target` is confirmed."""
     row = seen.row(target)
-    fields: dict[str, Value] = {}
+    fields: dict[str, BasisValue] = {}
     if row is not None and not isinstance(target, ProcessKey | ModelKey):
         fields |= {"eval id": row.eval_id, "attempts": row.attempts, "status": row.status}
     fields |= _own(action, target, seen, row)
@@ -31,7 +31,7 @@ def basis_of(action: Action, target: Target, seen: Seen) -> Basis:
 
 def _own(  # noqa: PLR0911 - one case per verb
     action: Action, target: Target, seen: Seen, row: TaskRow | None
-) -> dict[str, Value]:
+) -> dict[str, BasisValue]:
     resolving = row.resolving if row is not None else None
     match action.verb:
         case Verb.PAUSE | Verb.RESUME:
@@ -62,22 +62,22 @@ def _own(  # noqa: PLR0911 - one case per verb
             return {}
 
 
-def _pending(config: ConfigView | None) -> Value:
+def _pending(config: ConfigView | None) -> BasisValue:
     """Return how many finished samples wait for a log; None: not told."""
     if config is None or config.buffer is None:
         return None
     return config.buffer.pending
 
 
-def _unstarted(config: ConfigView | None) -> Value:
+def _unstarted(config: ConfigView | None) -> BasisValue:
     """Return how many tasks of a set have not started; None: not told."""
     tasks = config.max_tasks if config is not None else None
     return None if tasks is None else tasks.pending or 0
 
 
-def _sample(action: Action, seen: Seen) -> dict[str, Value]:
+def _sample(action: Action, seen: Seen) -> dict[str, BasisValue]:
     sample = seen.sample
-    fields: dict[str, Value] = {
+    fields: dict[str, BasisValue] = {
         "sample": seen.sample_status,
         "retries": (sample.retries or 0) if sample is not None else 0,
     }
@@ -114,7 +114,7 @@ def changed(before: Basis, now: Basis) -> tuple[str, ...]:
     )
 
 
-def _grew(before: Value, now: Value) -> bool:
+def _grew(before: BasisValue, now: BasisValue) -> bool:
     return isinstance(now, int) and now > (before if isinstance(before, int) else 0)
 
 
@@ -130,7 +130,7 @@ def name_of(change: Change) -> str:
 
 def value_of(  # noqa: PLR0911 - one case per knob
     change: Change, config: ConfigView | None
-) -> Value:
+) -> BasisValue:
     """Return a knob's value now; None: unset, or not told."""
     if config is None:
         return None
@@ -156,17 +156,17 @@ def value_of(  # noqa: PLR0911 - one case per knob
             return config.retry.get(change.knob, config.limits.get(change.knob))
 
 
-def _limit(view: LimitView | None) -> Value:
+def _limit(view: LimitView | None) -> BasisValue:
     return None if view is None else view.limit
 
 
-def _pinned(view: LimitView | None) -> Value:
+def _pinned(view: LimitView | None) -> BasisValue:
     if view is None:
         return None
     return view.override if view.tracks_adaptive else view.limit
 
 
-def _together(values: Iterable[int | None]) -> Value:
+def _together(values: Iterable[int | None]) -> BasisValue:
     found = [each for each in values if each is not None]
     if len(set(found)) <= 1:
         return found[0] if found else None

@@ -8,12 +8,12 @@ from typing import Any, cast
 from core.act.argv_knobs import launched_with
 from core.act.preconditions import name_of, value_of
 from core.act.snapshot import Seen
+from core.ctl.config_envelopes import config_view
 from core.ctl.decode import JsonObject, count, inner, number, text
-from core.ctl.knobs import config_view
 from core.format import duration, plural
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.model.action import Action, Verb, scope_of
-from core.model.order import Value
+from core.model.order import BasisValue
 from core.text import Untrusted, shown
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -49,9 +49,9 @@ class KnobChange:
     """A knob before and after; None: unset."""
 
     knob: str
-    before: Value
-    after: Value
-    launch: Value = None
+    before: BasisValue
+    after: BasisValue
+    launch: BasisValue = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +269,7 @@ def config_preview(action: Action, body: bytes, answer: JsonObject, seen: Seen) 
     )
 
 
-def _launch(knob: str, seen: Seen) -> Value:
+def _launch(knob: str, seen: Seen) -> BasisValue:
     tasks = seen.config.max_tasks if seen.config is not None else None
     told = tasks.launch if knob == "max_tasks" and tasks is not None else None
     return launched_with(seen.argv, knob) if told is None else told
@@ -282,5 +282,5 @@ def _requested(value: object) -> object:
     return {name: each for name, each in asked.items() if isinstance(each, int | str)}
 
 
-def _word(value: Value) -> str:
+def _word(value: BasisValue) -> str:
     return "unset" if value is None else str(value)

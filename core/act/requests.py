@@ -26,7 +26,7 @@ class Request:
     path: str
 
     def frame(self, process: ProcessKey) -> Frame:
-        """Return the frame that carries it; the station adds its id and deadline."""
+        """Return the frame that carries it; the connection adds its id and deadline."""
         head = {"pid": process.pid, "start": process.start}
         if self.method == "SIGNAL":
             return Frame("signal", {**head, "signal": self.path})

@@ -27,7 +27,7 @@ from core.ctl.decode import (
 )
 from core.ctl.envelopes import sample_row, score_metrics
 from core.errors import AnswerMalformed
-from core.model.detail import (
+from core.model.sample_detail import (
     EventPage,
     MessageCall,
     Messages,
@@ -40,7 +40,7 @@ from core.model.detail import (
     StoreEntry,
 )
 
-Row = TypeVar("Row")
+RowT = TypeVar("RowT")
 
 EVENT_CONTENT = ("completion", "arguments", "result", "error", "data", "message", "input", "output")
 """Fields of an event that hold what the agent, or a program that it ran, wrote."""
@@ -263,8 +263,8 @@ def _head(fields: Mapping[str, bytes], *names: str) -> JsonObject:
     return parse_object(b"{%s}" % b",".join(pairs))
 
 
-def _rows(raw: bytes, decode: Callable[[bytes], Row]) -> tuple[tuple[Row, ...], tuple[str, ...]]:
-    rows: list[Row] = []
+def _rows(raw: bytes, decode: Callable[[bytes], RowT]) -> tuple[tuple[RowT, ...], tuple[str, ...]]:
+    rows: list[RowT] = []
     malformed: list[str] = []
     for each in raw_rows(raw):
         try:

@@ -33,10 +33,11 @@ from core.events import (
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
-from core.judge.findings import with_findings
+from core.judge.finding_list import with_findings
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
-from core.ports import Clock, Heard, Keeping, Show, Station
+from core.ports import Clock, Heard, Keeping, MachineConnection, Show
+from core.signal import Signal
 
 MINUTE = 60.0
 STEER_EVERY = 0.5
@@ -54,7 +55,7 @@ class Desk(Reaching):
     """One room over many machines. All of it runs in one event loop.
 
     Args:
-        stations: One for each machine.
+        connections: One for each machine.
         named: The machines as the config names them, in its order.
         watch: How often to look.
         clock: Time at the desk.
@@ -67,7 +68,7 @@ class Desk(Reaching):
     def __init__(
         self,
         *,
-        stations: Sequence[Station],
+        connections: Sequence[MachineConnection],
         named: Sequence[MachineNamed],
         watch: WatchConfig,
         clock: Clock,
@@ -80,14 +81,15 @@ class Desk(Reaching):
         self._watch = watch
         self._keeping = keeping
         self._record = record
-        super().__init__(stations)
-        self._watchers = {name: watching.watcher(name, watch) for name in self._stations}
+        super().__init__(connections)
+        self._watchers = {name: watching.watcher(name, watch) for name in self._connections}
         self._readers = {
-            name: LogReader(name, station, watching) for name, station in self._stations.items()
+            name: LogReader(name, connection, watching)
+            for name, connection in self._connections.items()
         }
         self._keeper = None if keeping is None else Keeper(keeping, self._tell_storage)
         self._showing = Showing(Fleet())
-        self._hearers: dict[int, Callable[[Event], None]] = {}
+        self._folded = Signal[Event]()
         self._focus: TaskKey | None = None
         self._inbox: deque[tuple[MachineName, Heard, float] | Event] = deque()
         self._woken = asyncio.Event()
@@ -110,9 +112,9 @@ class Desk(Reaching):
         return self._showing.fleet
 
     @property
-    def stations(self) -> Sequence[Station]:
-        """The machines' stations."""
-        return tuple(self._stations.values())
+    def connections(self) -> Sequence[MachineConnection]:
+        """The machines' connections."""
+        return tuple(self._connections.values())
 
     @property
     def is_replay(self) -> bool:
@@ -134,20 +136,14 @@ class Desk(Reaching):
 
     def listen(self, hear: Callable[[Event], None]) -> Callable[[], None]:
         """Call `hear` for every event, once it is folded; returns what ends it."""
-        key = max(self._hearers, default=0) + 1
-        self._hearers[key] = hear
-
-        def end() -> None:
-            self._hearers.pop(key, None)
-
-        return end
+        return self._folded.connect(hear)
 
     def focus(self, task: TaskKey | None) -> None:
         """Look at this task more often than the rest; None: at none."""
         if task == self._focus:
             return
         for key in (task, self._focus):
-            if key is not None and key.machine in self._stations:
+            if key is not None and key.machine in self._connections:
                 self._unsteered.add(key.machine)
                 self._steered.pop(key.machine, None)
         self._focus = task
@@ -181,9 +177,9 @@ class Desk(Reaching):
     async def _run(self) -> None:
         try:
             async with asyncio.TaskGroup() as tasks:
-                for name, station in self._stations.items():
+                for name, connection in self._connections.items():
                     tasks.create_task(
-                        station.run(partial(self._hear, name)), name=f"station {name}"
+                        connection.run(partial(self._hear, name)), name=f"connection {name}"
                     )
                 for name, reader in self._readers.items():
                     tasks.create_task(
@@ -276,8 +272,7 @@ class Desk(Reaching):
             except StorageError as error:
                 self._record = None
                 self._find(recording_stopped(error.message, event.at))
-        for hear in list(self._hearers.values()):
-            hear(event)
+        self._folded.emit(event)
 
     def _forget(self, fleet: Fleet) -> None:
         self._read &= fleet.processes.keys()
@@ -299,7 +294,7 @@ class Desk(Reaching):
             self._turning.discard(name)
             self._steered[name] = now
             for frame in self._watchers[name].frames(self.fleet, self._focus, self._clock.now()):
-                self._stations[name].send(frame)
+                self._connections[name].send(frame)
         if self._alarm is not None:
             self._alarm.cancel()
         self._alarm = loop.call_later(soonest, self._woken.set) if soonest is not None else None
@@ -326,7 +321,7 @@ class Desk(Reaching):
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(MINUTE)
-            self._unsteered.update(self._stations)
+            self._unsteered.update(self._connections)
             self.post(TimePassed(at=self._clock.now(), keep_gone=self._watch.keep_gone))
 
     # What the desk itself finds

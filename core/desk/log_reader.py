@@ -9,10 +9,8 @@ from core.desk.observers import Watching
 from core.errors import RequestFailed
 from core.events import Event, LogRead, LogUnreadable
 from core.fleet import Fleet
-from core.fold.machines import ALIVE
 from core.ids import MachineName, TaskKey
-from core.model.process import ProcessState
-from core.ports import Reply, Station
+from core.ports import MachineConnection, Reply
 
 DEADLINE = 60.0
 """Seconds that one reading may take."""
@@ -31,15 +29,17 @@ class _Tries:
 
 
 class LogReader:
-    """Reads the headers of one machine's finishing logs through its station.
+    """Reads the headers of one machine's finishing logs through its connection.
 
     What came back too early proves nothing: a log that still says started while its process
     lives, or that was read before its process went, is read again.
     """
 
-    def __init__(self, machine: MachineName, station: Station, watching: Watching) -> None:
+    def __init__(
+        self, machine: MachineName, connection: MachineConnection, watching: Watching
+    ) -> None:
         self._machine = machine
-        self._station = station
+        self._connection = connection
         self._watching = watching
         self._tries: dict[_Attempt, _Tries] = {}
         self._nudged = asyncio.Event()
@@ -68,7 +68,7 @@ class LogReader:
     def next_want(self, fleet: Fleet, now: float) -> tuple[TaskKey | None, float | None]:
         """Return the log to read now, or in how many seconds one is due (None: none is)."""
         machine = fleet.machines.get(self._machine)
-        if machine is None or machine.link.state not in ALIVE:
+        if machine is None or not machine.link.is_alive:
             return None, None
         wants = [key for key in self._watching.wants(fleet, self._machine) if key in fleet.tasks]
         self._keep_only(_attempt(fleet, key) for key in wants)
@@ -91,10 +91,10 @@ class LogReader:
         Returns:
             What is now proved; None when it is to be read again later.
         """
-        was_gone = _is_gone(fleet(), key)
+        was_gone = fleet().is_gone(key.process)
         frame = self._watching.frame(fleet(), key)
         try:
-            reply = await self._station.request(frame, deadline=DEADLINE)
+            reply = await self._connection.request(frame, deadline=DEADLINE)
         except RequestFailed:
             # The link or the probe failed, which says nothing of the log.
             self._was_vain(fleet(), key, now())
@@ -109,7 +109,7 @@ class LogReader:
         event = self._watching.event(fleet, key, reply, at)
         if isinstance(event, LogRead) and event.header.status != "started":
             return event
-        if _is_gone(fleet, key) and not was_gone:
+        if fleet.is_gone(key.process) and not was_gone:
             return None
         vain = self._was_vain(fleet, key, at)
         if isinstance(event, LogRead):
@@ -134,10 +134,5 @@ class LogReader:
 
 def _attempt(fleet: Fleet, key: TaskKey) -> _Attempt:
     """A task's attempt: when its process goes, what was tried before counts no more."""
-    gone = "gone" if _is_gone(fleet, key) else "alive"
+    gone = "gone" if fleet.is_gone(key.process) else "alive"
     return key, f"{fleet.tasks[key].row.eval_id}:{gone}"
-
-
-def _is_gone(fleet: Fleet, key: TaskKey) -> bool:
-    process = fleet.processes.get(key.process)
-    return process is None or process.state is ProcessState.GONE

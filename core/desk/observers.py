@@ -18,7 +18,7 @@ class Watcher(Protocol):
     """One machine's eyes: frames of its probe in, events out."""
 
     def hear(self, heard: Heard, at: float) -> tuple[Event, ...]:
-        """Return the events in what a station said; `at` is Unix seconds at the desk."""
+        """Return the events in what a connection said; `at` is Unix seconds at the desk."""
         ...
 
     def frames(self, fleet: Fleet, focus: TaskKey | None, at: float) -> tuple[Frame, ...]:

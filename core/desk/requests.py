@@ -1,4 +1,4 @@
-"""What a desk asks of its machines, each by its station: reads, mutations, jobs, the link."""
+"""What a desk asks of its machines, each by its connection: reads, mutations, jobs, the link."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,15 +9,15 @@ from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.job import Job
-from core.ports import Reply, SignIn, Station
+from core.ports import MachineConnection, Reply, SignIn
 from core.watch.log_headers import header_frame
 
 
 class Reaching:
-    """The stations of a desk, by the names of their machines."""
+    """The connections of a desk, by the names of their machines."""
 
-    def __init__(self, stations: Sequence[Station]) -> None:
-        self._stations = {station.machine: station for station in stations}
+    def __init__(self, connections: Sequence[MachineConnection]) -> None:
+        self._connections = {connection.machine: connection for connection in connections}
 
     @property
     def fleet(self) -> Fleet:
@@ -28,11 +28,11 @@ class Reaching:
         """GET `path` of a process's control channel.
 
         Raises:
-            RequestFailed: No answer (see `Station.request`).
+            RequestFailed: No answer (see `MachineConnection.request`).
         """
-        station = self._station(process)
+        connection = self._connection(process)
         head = {"pid": process.pid, "start": process.start, "path": path, "deadline": deadline}
-        return await station.request(Frame("get", head), deadline=deadline)
+        return await connection.request(Frame("get", head), deadline=deadline)
 
     async def send(self, process: ProcessKey, request: Request, *, deadline: float) -> Reply:
         """Send a mutation or a signal to a process, once (`core.act.reader.Asker`).
@@ -40,7 +40,7 @@ class Reaching:
         Raises:
             RequestFailed: No answer; unless it says "not sent", it may have been applied.
         """
-        return await self._station(process).request(request.frame(process), deadline=deadline)
+        return await self._connection(process).request(request.frame(process), deadline=deadline)
 
     async def header(self, task: TaskKey, *, deadline: float) -> Reply:
         """Have a task's log header read by that machine's own Inspect.
@@ -51,7 +51,7 @@ class Reaching:
         if task not in self.fleet.tasks:
             raise NotThere("that task is not known any more")
         frame = header_frame(self.fleet, task)
-        return await self._station(task.process).request(frame, deadline=deadline)
+        return await self._connection(task.process).request(frame, deadline=deadline)
 
     async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
         """Have a job of a launch done there (`core.model.job.Worker`).
@@ -59,30 +59,30 @@ class Reaching:
         Raises:
             JobFailed, RequestFailed: As there.
         """
-        return await self._station_of(machine).work(job, deadline=deadline)
+        return await self._connection_of(machine).work(job, deadline=deadline)
 
-    def _station(self, process: ProcessKey) -> Station:
-        return self._station_of(process.machine)
+    def _connection(self, process: ProcessKey) -> MachineConnection:
+        return self._connection_of(process.machine)
 
-    def _station_of(self, machine: MachineName) -> Station:
-        station = self._stations.get(machine)
-        if station is None:
+    def _connection_of(self, machine: MachineName) -> MachineConnection:
+        connection = self._connections.get(machine)
+        if connection is None:
             raise NotThere(f"not sent: there is no machine {machine}")
-        return station
+        return connection
 
     def retry(self, machine: MachineName) -> None:
         """Try this machine's link at once."""
-        station = self._stations.get(machine)
-        if station is not None:
-            station.retry_now()
+        connection = self._connections.get(machine)
+        if connection is not None:
+            connection.retry_now()
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         """See `core.ports.Room.accept_key`."""
-        station = self._stations.get(machine)
-        if station is not None:
-            station.accept_key(fingerprint)
+        connection = self._connections.get(machine)
+        if connection is not None:
+            connection.accept_key(fingerprint)
 
     async def sign_in(self, machine: MachineName) -> SignIn | None:
         """Return what the operator runs to sign in to this machine; None: nothing."""
-        station = self._stations.get(machine)
-        return await station.sign_in() if station is not None else None
+        connection = self._connections.get(machine)
+        return await connection.sign_in() if connection is not None else None

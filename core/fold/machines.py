@@ -3,16 +3,15 @@
 from core.events import LinkChanged, LinkHeard, MachineNamed
 from core.fleet import Fleet
 from core.fold.immutable import replace
-from core.model.machine import Link, LinkState, Machine
+from core.model.machine import LinkState, LinkStatus, Machine
 
-ALIVE = frozenset({LinkState.UP, LinkState.LAGGING})
 """States in which something comes over a link, or did a moment ago."""
 
 
 def name_machine(fleet: Fleet, event: MachineNamed) -> Machine:
     """Return the machine as the config names it; what is known of it stays."""
     known = fleet.machines.get(event.machine)
-    link = Link(state=LinkState.CONNECTING, since=event.at, lost_at=event.at)
+    link = LinkStatus(state=LinkState.CONNECTING, since=event.at, lost_at=event.at)
     return Machine(
         name=event.machine,
         address=event.address,
@@ -33,13 +32,13 @@ def change_link(fleet: Fleet, event: LinkChanged) -> Machine | None:
     if machine is None:
         return None
     before = machine.link
-    if event.state in ALIVE:
+    if event.state.is_alive:
         lost_at = None
-    elif before.state in ALIVE:
+    elif before.is_alive:
         lost_at = event.at
     else:
         lost_at = before.lost_at
-    link = Link(
+    link = LinkStatus(
         state=event.state,
         since=before.since if before.state is event.state else event.at,
         reason=event.reason,

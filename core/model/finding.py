@@ -5,7 +5,7 @@ from typing import Literal
 
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 
-Tone = Literal["good", "look", "hand", "plain"]
+Severity = Literal["good", "look", "hand", "plain"]
 """What it asks for: nothing, a look (amber), a hand (red)."""
 
 
@@ -27,7 +27,7 @@ class Finding:
 
     id: str
     kind: str
-    tone: Tone
+    tone: Severity
     opened_at: float
     machine: MachineName | None
     text: str

@@ -37,7 +37,7 @@ class Job:
 
 
 class Worker(Protocol):
-    """Who has jobs done; the desk, over its stations."""
+    """Who has jobs done; the desk, over its connections."""
 
     async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
         """Have a job done and return what its program answered.

@@ -7,8 +7,8 @@ from enum import StrEnum
 from core.ids import Address, Target
 from core.model.action import Action
 
-Value = str | int | float | bool | None
-Basis = Mapping[str, Value]
+BasisValue = str | int | float | bool | None
+Basis = Mapping[str, BasisValue]
 """What a plan was based on, field by field; machine, pid and start stand in the target's key."""
 
 

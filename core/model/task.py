@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
 
 from core.ids import TaskKey
 from core.model.sample import Sample, SampleCounts, SampleId
@@ -76,6 +75,11 @@ class TaskRow:
     paused_models: tuple[str, ...] = ()
     api_version: int | None = None
     raw: bytes = b""
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether this attempt is finished; how it ended is in its log alone."""
+        return self.status == "completed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +199,3 @@ class Task:
         """Whether its log has said how it ended, or it is lost."""
         # Asked of a thousand tasks for each drawing: a set would hash words in Python.
         return self.state is not TaskState.RUNNING and self.state is not TaskState.FINISHING
-
-
-JsonObject = Mapping[str, Any]

@@ -6,7 +6,7 @@ from operator import attrgetter, is_
 from typing import Any, TypeVar
 
 from core.fleet import Fleet
-from core.model.machine import Link, Machine
+from core.model.machine import LinkStatus, Machine
 from core.model.task import Task
 
 K = TypeVar("K")
@@ -18,7 +18,7 @@ def _all_but(of: type[Any], *names: str) -> _Fields:
 
 
 _OF_TASK = _all_but(Task, "as_of", "heard_at", "samples_as_of", "samples_heard_at")
-_OF_LINK = _all_but(Link, "heard_at")
+_OF_LINK = _all_but(LinkStatus, "heard_at")
 _OF_MACHINE = _all_but(Machine, "link")
 
 

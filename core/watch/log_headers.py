@@ -34,7 +34,7 @@ def _wants(task: Task) -> bool:
 
 
 def header_frame(fleet: Fleet, task: TaskKey) -> Frame:
-    """Return the request for a task's header; the station gives it its id."""
+    """Return the request for a task's header; the connection gives it its id."""
     known = fleet.tasks[task]
     return Frame(
         "header",

@@ -43,7 +43,9 @@ def test_the_app_loads_no_inspect_and_no_keyring() -> None:
 
 
 def test_an_ssh_machine_alone_loads_asyncssh() -> None:
-    assert "asyncssh" not in _loaded_after("import ssh.factory, ssh.keeper, ssh.probe_session")
+    assert "asyncssh" not in _loaded_after(
+        "import ssh.factory, ssh.link_supervisor, ssh.probe_session"
+    )
 
 
 @pytest.mark.parametrize("package", ["cli", "core", "ssh", "storage", "tui"])

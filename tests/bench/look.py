@@ -12,7 +12,7 @@ from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import MachineName
 from core.ports import Heard
-from ssh.factory import station_for
+from ssh.factory import connection_for
 from tests.bench.rows import Result, percentile
 from tests.support.sshd import Sshd, running
 from tests.support.tree import ROOT
@@ -88,7 +88,7 @@ def _theirs(folder: Path, sshd: Sshd) -> tuple[float, float]:
 
 async def _ours(folder: Path, sshd: Sshd) -> tuple[float, float]:
     known_hosts = folder / "kh"
-    station = station_for(
+    connection = connection_for(
         MachineConfig(
             name=MachineName("host"),
             host="127.0.0.1",
@@ -116,22 +116,22 @@ async def _ours(folder: Path, sshd: Sshd) -> tuple[float, float]:
                 place.update(pid=process["pid"], start=process["start"])
                 listed.set()
 
-    running_station = asyncio.create_task(station.run(hear))
+    running_connection = asyncio.create_task(connection.run(hear))
     try:
         async with asyncio.timeout(20):
             await listed.wait()
         look = Frame("get", {**place, "path": "/tasks"})
-        await station.request(look, deadline=5)
+        await connection.request(look, deadline=5)
         walls: list[float] = []
         cpu = cpu_seconds(probe)
         for _ in range(LOOKS):
             began = time.monotonic()
-            await station.request(look, deadline=5)
+            await connection.request(look, deadline=5)
             walls.append(time.monotonic() - began)
         spent = cpu_seconds(probe) - cpu
     finally:
-        running_station.cancel()
-        await asyncio.gather(running_station, return_exceptions=True)
+        running_connection.cancel()
+        await asyncio.gather(running_connection, return_exceptions=True)
     # A tick of the kernel's clock is the least that can be told.
     least = 1 / os.sysconf("SC_CLK_TCK")
     return percentile(walls, 0.5), max(spent, least) / LOOKS

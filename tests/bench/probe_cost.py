@@ -11,7 +11,7 @@ from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import MachineName
 from core.ports import Heard
-from ssh.factory import station_for
+from ssh.factory import connection_for
 from tests.bench.rows import Result, percentile
 from tests.support.tree import ROOT
 from tests.support.usage import Meter, resident_mib
@@ -47,7 +47,9 @@ def measure(folder: Path, quick: bool) -> list[Result]:
 
 async def _watched(folder: Path, seconds: float) -> list[Result]:
     machine = MachineConfig(name=MachineName("here"), link="command", data_dir=str(folder))
-    station = station_for(machine, known_hosts=folder / "known_hosts", read_only=True, ask=None)
+    connection = connection_for(
+        machine, known_hosts=folder / "known_hosts", read_only=True, ask=None
+    )
     late: list[float] = []
     took: list[float] = []
     pid = 0
@@ -61,12 +63,12 @@ async def _watched(folder: Path, seconds: float) -> list[Result]:
         elif heard.kind == "processes":
             for process in json.loads(heard.body):
                 if process["channel"] == "new":
-                    _watch(station.send, process)
+                    _watch(connection.send, process)
         elif heard.kind == "answer":
             took.append(heard.head["took"])
             late.extend(_lateness(heard))
 
-    running = asyncio.create_task(station.run(hear))
+    running = asyncio.create_task(connection.run(hear))
     try:
         await asyncio.sleep(5)
         late.clear()

@@ -15,7 +15,7 @@ from core.frames import Frame
 from core.ids import ProcessKey, TaskKey
 from core.model.action import Action
 from core.model.order import Instance, OrderState
-from core.ports import Reply, Station
+from core.ports import MachineConnection, Reply
 from tests.support.desk_on_evals import Watched, this_computer, watching
 from tests.support.evals import Eval
 from tests.support.orders import HERE, Book
@@ -90,8 +90,8 @@ async def acting_on(
     async with watching(machines, known_hosts, read_only=read_only) as watched:
         desk = watched.desk
         wire: list[Frame] = []
-        for station in desk.stations:
-            _tap(station, wire)
+        for connection in desk.connections:
+            _tap(connection, wire)
         kept = Book() if book is None else book
         keeps = kept if journal is None else journal
         acting = Acting(desk, instance=instance, book=keeps, runs=runs, post=desk.post)
@@ -115,15 +115,15 @@ async def acting_on_eval(
         yield acted
 
 
-def _tap(station: Station, wire: list[Frame]) -> None:
-    """Remember every request that a station is given."""
-    request = station.request
+def _tap(connection: MachineConnection, wire: list[Frame]) -> None:
+    """Remember every request that a connection is given."""
+    request = connection.request
 
     async def heard(frame: Frame, *, deadline: float) -> Reply:
         wire.append(frame)
         return await request(frame, deadline=deadline)
 
-    station.request = heard  # type: ignore[method-assign]
+    connection.request = heard  # type: ignore[method-assign]
 
 
 async def eventually(ask: Callable[[], Found | None], what: str, seconds: float = 30.0) -> Found:

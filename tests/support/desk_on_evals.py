@@ -16,7 +16,7 @@ from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey
 from core.model.process import Process
 from core.model.task import Task
-from ssh.factory import station_for
+from ssh.factory import connection_for
 from tests.support.clocks import RealClock
 from tests.support.evals import Eval
 
@@ -105,8 +105,8 @@ async def watching(
     """Run a desk over `machines` for the block; its probes change nothing unless told."""
     clock = RealClock()
     desk = Desk(
-        stations=[
-            station_for(
+        connections=[
+            connection_for(
                 machine, known_hosts=known_hosts, read_only=read_only, ask=None, watch=watch
             )
             for machine in machines

@@ -16,7 +16,7 @@ from textual.widgets import Input
 
 from core.frames import Frame
 from core.ids import SampleKey
-from core.ports import Reply, Room, Station
+from core.ports import MachineConnection, Reply, Room
 from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals
 from tests.support.rooms import COLOURS, answerable, screen_text, shows
@@ -227,8 +227,8 @@ async def test_an_order_without_an_answer_stays_on_screen_until_a_look_tells(
     monkeypatch.setattr("core.act.executor.SOON", 1.5)
     one = start(evals)
     async with room_on(one) as (pilot, app, acted):
-        [station] = acted.watched.desk.stations
-        _stop_at_the_order(station, one)
+        [connection] = acted.watched.desk.connections
+        _stop_at_the_order(connection, one)
         await pilot.press("2", "P")
         await previewed(pilot, "somebody else launched it")
         await pilot.press("y", "enter")
@@ -245,12 +245,12 @@ async def test_an_order_without_an_answer_stays_on_screen_until_a_look_tells(
         assert len(acted.sent) == 1
 
 
-def _stop_at_the_order(station: Station, one: Eval) -> None:
-    request = station.request
+def _stop_at_the_order(connection: MachineConnection, one: Eval) -> None:
+    request = connection.request
 
     async def stopping(frame: Frame, *, deadline: float) -> Reply:
         if frame.kind == "send" and "dry_run" not in frame.head["path"]:
             os.kill(one.pid, signal.SIGSTOP)
         return await request(frame, deadline=deadline)
 
-    station.request = stopping  # type: ignore[method-assign]
+    connection.request = stopping  # type: ignore[method-assign]

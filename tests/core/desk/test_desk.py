@@ -21,6 +21,7 @@ from core.ids import MachineName, TaskKey
 from core.model.machine import LinkState
 from core.model.task import ProgressPoint, TaskState
 from core.ports import Heard, Keeping, Room, SignIn
+from tests.support.connections import FakeConnection, down, header, reply, up
 from tests.support.fleets import (
     H1,
     H2,
@@ -35,7 +36,6 @@ from tests.support.fleets import (
     task_row,
     tasks_seen,
 )
-from tests.support.stations import FakeStation, down, header, reply, up
 
 KEY = task_key()
 
@@ -93,10 +93,10 @@ class _Keeping:
         ]
 
 
-def desk_of(*stations: FakeStation, **more: Any) -> Desk:
+def desk_of(*connections: FakeConnection, **more: Any) -> Desk:
     return Desk(
-        stations=stations,
-        named=[named(station.machine) for station in stations],
+        connections=connections,
+        named=[named(connection.machine) for connection in connections],
         watch=WatchConfig(),
         clock=_Clock(),
         watching=replace(Watching(), watcher=_Watcher),
@@ -128,9 +128,9 @@ def test_a_desk_is_a_room() -> None:
 
 
 async def test_what_machines_say_is_folded_judged_and_shown() -> None:
-    station = FakeStation(H1, up(H1), told(process_seen(), tasks_seen(task_row(errored=2))))
+    connection = FakeConnection(H1, up(H1), told(process_seen(), tasks_seen(task_row(errored=2))))
     shown = list[Fleet]()
-    desk = desk_of(station, FakeStation(H2, down(H2, at=NOW)))
+    desk = desk_of(connection, FakeConnection(H2, down(H2, at=NOW)))
     desk.subscribe(shown.append)
     async with running(desk):
         await until(lambda: shown and shown[-1].tasks)
@@ -140,16 +140,16 @@ async def test_what_machines_say_is_folded_judged_and_shown() -> None:
 
 
 async def test_many_events_are_shown_at_most_ten_times_a_second_and_the_last_is_shown() -> None:
-    station = FakeStation(H1, up(H1), told(process_seen()))
+    connection = FakeConnection(H1, up(H1), told(process_seen()))
     shown = list[Fleet]()
-    desk = desk_of(station)
+    desk = desk_of(connection)
     desk.subscribe(shown.append)
     loop = asyncio.get_running_loop()
     async with running(desk):
         await until(lambda: desk.fleet.processes)
         began = loop.time()
         for step in range(200):
-            station.say(told(tasks_seen(task_row(done=step, total=200))))
+            connection.say(told(tasks_seen(task_row(done=step, total=200))))
             await asyncio.sleep(0.002)
         await until(lambda: shown[-1].tasks == desk.fleet.tasks)
         assert len(shown) <= (loop.time() - began) * 10 + 2
@@ -157,7 +157,7 @@ async def test_many_events_are_shown_at_most_ten_times_a_second_and_the_last_is_
 
 async def test_an_idle_fleet_shows_nothing() -> None:
     shown = list[Fleet]()
-    desk = desk_of(FakeStation(H1, up(H1)))
+    desk = desk_of(FakeConnection(H1, up(H1)))
     async with running(desk):
         desk.subscribe(shown.append)
         await until(lambda: shown and shown[-1].machines[H1].link.state is LinkState.UP)
@@ -168,15 +168,15 @@ async def test_an_idle_fleet_shows_nothing() -> None:
 
 async def test_who_unsubscribed_sees_no_more() -> None:
     shown = list[Fleet]()
-    station = FakeStation(H1, up(H1))
-    desk = desk_of(station)
+    connection = FakeConnection(H1, up(H1))
+    desk = desk_of(connection)
     end = desk.subscribe(shown.append)
     async with running(desk):
         await until(lambda: shown)
         end()
         end()
         count = len(shown)
-        station.say(told(process_seen()))
+        connection.say(told(process_seen()))
         await until(lambda: desk.fleet.processes)
         await asyncio.sleep(0.15)
         assert len(shown) == count
@@ -186,7 +186,7 @@ async def test_every_event_is_heard_and_recorded_in_order(tmp_path: Path) -> Non
     path = tmp_path / "room.jsonl"
     heard = list[Event]()
     with Recorder(path) as recorder:
-        desk = desk_of(FakeStation(H1, up(H1), told(process_seen())), record=recorder)
+        desk = desk_of(FakeConnection(H1, up(H1), told(process_seen())), record=recorder)
         end = desk.listen(heard.append)
         async with running(desk):
             await until(lambda: desk.fleet.processes)
@@ -202,7 +202,7 @@ async def test_a_recording_that_fails_ends_and_is_told_and_the_room_goes_on() ->
     def fail(event: Event) -> None:
         raise StorageError(f"no room for {type(event).__name__}")
 
-    desk = desk_of(FakeStation(H1, up(H1), told(process_seen())), record=fail)
+    desk = desk_of(FakeConnection(H1, up(H1), told(process_seen())), record=fail)
     async with running(desk):
         await until(lambda: desk.fleet.processes)
     assert [finding.kind for finding in desk.fleet.findings] == ["storage"]
@@ -212,29 +212,29 @@ async def test_a_recording_that_fails_ends_and_is_told_and_the_room_goes_on() ->
 
 
 async def test_the_focused_task_reaches_the_probe_and_the_former_ones_too() -> None:
-    station, other = FakeStation(H1, up(H1)), FakeStation(H2, up(H2))
-    desk = desk_of(station, other)
+    connection, other = FakeConnection(H1, up(H1)), FakeConnection(H2, up(H2))
+    desk = desk_of(connection, other)
     async with running(desk):
-        await until(lambda: station.sent and other.sent)
+        await until(lambda: connection.sent and other.sent)
         desk.focus(KEY)
-        await until(lambda: station.sent[-1].head["focus"] == KEY)
+        await until(lambda: connection.sent[-1].head["focus"] == KEY)
         count = len(other.sent)
         desk.focus(task_key(machine=H2))
         await until(lambda: len(other.sent) > count)
-        assert station.sent[-1].head["focus"] == task_key(machine=H2)
+        assert connection.sent[-1].head["focus"] == task_key(machine=H2)
 
 
 async def test_a_chatty_machine_is_steered_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.desk.desk.STEER_CALMLY", 0.5)
-    station = FakeStation(H1, up(H1))
-    async with running(desk_of(station)):
+    connection = FakeConnection(H1, up(H1))
+    async with running(desk_of(connection)):
         began = asyncio.get_running_loop().time()
         for _ in range(50):
             await asyncio.sleep(0.005)
-            station.say(told()) if station.sent else None
-        assert len(station.sent) <= 2 + (asyncio.get_running_loop().time() - began) / 0.5
-        steered = len(station.sent)
-        await until(lambda: len(station.sent) > steered)
+            connection.say(told()) if connection.sent else None
+        assert len(connection.sent) <= 2 + (asyncio.get_running_loop().time() - began) / 0.5
+        steered = len(connection.sent)
+        await until(lambda: len(connection.sent) > steered)
 
 
 async def test_a_large_frame_is_decoded_beside_the_loop() -> None:
@@ -245,9 +245,9 @@ async def test_a_large_frame_is_decoded_beside_the_loop() -> None:
             threads.append(threading.current_thread())
             return super().hear(heard, at)
 
-    station = FakeStation(H1, told(process_seen(), body=b"x" * 1_000_000))
+    connection = FakeConnection(H1, told(process_seen(), body=b"x" * 1_000_000))
     desk = Desk(
-        stations=[station],
+        connections=[connection],
         named=[named()],
         watch=WatchConfig(),
         clock=_Clock(),
@@ -261,35 +261,35 @@ async def test_a_large_frame_is_decoded_beside_the_loop() -> None:
 # Asking
 
 
-async def test_a_read_goes_to_the_station_of_the_process() -> None:
-    station = FakeStation(H1, up(H1), answer=lambda _: reply({"ok": True}, status=200))
-    desk = desk_of(station)
+async def test_a_read_goes_to_the_connection_of_the_process() -> None:
+    connection = FakeConnection(H1, up(H1), answer=lambda _: reply({"ok": True}, status=200))
+    desk = desk_of(connection)
     async with running(desk):
         answer = await desk.read(process_key(), "/tasks")
     assert answer.body == b'{"ok": true}'
-    head = station.requests[0].head
-    assert (station.requests[0].kind, head["pid"], head["path"]) == ("get", 100, "/tasks")
+    head = connection.requests[0].head
+    assert (connection.requests[0].kind, head["pid"], head["path"]) == ("get", 100, "/tasks")
 
 
 async def test_a_read_of_a_machine_that_is_not_there_fails_in_words() -> None:
     with pytest.raises(NotThere, match="h100-2"):
-        await desk_of(FakeStation(H1)).read(process_key(H2), "/tasks")
+        await desk_of(FakeConnection(H1)).read(process_key(H2), "/tasks")
 
 
-def test_retry_and_accepted_keys_reach_the_station() -> None:
-    station = FakeStation(H1)
-    desk = desk_of(station)
+def test_retry_and_accepted_keys_reach_the_connection() -> None:
+    connection = FakeConnection(H1)
+    desk = desk_of(connection)
     desk.retry(H1)
     desk.retry(H2)
     desk.accept_key(H1, "SHA256:x")
-    assert (station.retried, station.accepted) == (1, ["SHA256:x"])
+    assert (connection.retried, connection.accepted) == (1, ["SHA256:x"])
 
 
-async def test_what_signs_in_is_the_stations_to_say() -> None:
-    station = FakeStation(H1)
-    station.signs_in = SignIn(("ssh", "h100-1", "true"), is_kept=True)
-    desk = desk_of(station)
-    assert await desk.sign_in(H1) == station.signs_in
+async def test_what_signs_in_is_for_the_connection_to_say() -> None:
+    connection = FakeConnection(H1)
+    connection.signs_in = SignIn(("ssh", "h100-1", "true"), is_kept=True)
+    desk = desk_of(connection)
+    assert await desk.sign_in(H1) == connection.signs_in
     assert await desk.sign_in(H2) is None
 
 
@@ -297,21 +297,21 @@ async def test_what_signs_in_is_the_stations_to_say() -> None:
 
 
 async def test_the_first_look_is_over_when_all_have_answered_or_failed() -> None:
-    station = FakeStation(H1, up(H1))
-    desk = desk_of(station, FakeStation(H2, down(H2)))
+    connection = FakeConnection(H1, up(H1))
+    desk = desk_of(connection, FakeConnection(H2, down(H2)))
     async with running(desk):
         look = asyncio.create_task(desk.first_look(5.0))
-        await until(lambda: station.sent)
-        station.say(listed(process_seen()))
+        await until(lambda: connection.sent)
+        connection.say(listed(process_seen()))
         await until(lambda: desk.fleet.processes)
         await asyncio.sleep(0.02)
         assert not look.done()
-        station.say(told(tasks_seen(task_row())))
+        connection.say(told(tasks_seen(task_row())))
         assert await look
 
 
 async def test_the_first_look_ends_at_its_time_all_the_same() -> None:
-    desk = desk_of(FakeStation(H1))
+    desk = desk_of(FakeConnection(H1))
     async with running(desk):
         assert not await desk.first_look(0.05)
 
@@ -320,49 +320,49 @@ async def test_the_first_look_ends_at_its_time_all_the_same() -> None:
 
 
 async def test_the_log_of_an_ended_task_is_read_once() -> None:
-    station = FakeStation(H1, up(H1), answer=lambda _: header("success"))
-    desk = desk_of(station)
+    connection = FakeConnection(H1, up(H1), answer=lambda _: header("success"))
+    desk = desk_of(connection)
     async with running(desk):
-        station_says = told(process_seen(), tasks_seen(task_row()), process_gone())
-        await until(lambda: station.sent)
-        station.say(station_says)
+        connection_says = told(process_seen(), tasks_seen(task_row()), process_gone())
+        await until(lambda: connection.sent)
+        connection.say(connection_says)
         await until(lambda: desk.fleet.tasks and desk.fleet.tasks[KEY].is_over)
-        station.say(told(process_seen(pid=2)))
+        connection.say(told(process_seen(pid=2)))
         await asyncio.sleep(0.05)
     assert desk.fleet.tasks[KEY].state is TaskState.SUCCESS
-    assert [frame.kind for frame in station.requests] == ["header"]
+    assert [frame.kind for frame in connection.requests] == ["header"]
 
 
 async def test_logs_of_one_machine_are_read_one_at_a_time() -> None:
     rows = [task_row(f"t{number}") for number in range(5)]
-    station = FakeStation(
+    connection = FakeConnection(
         H1,
         up(H1),
         told(process_seen(), tasks_seen(*rows), process_gone()),
         answer=lambda _: header("error"),
     )
-    desk = desk_of(station)
+    desk = desk_of(connection)
     async with running(desk):
         await until(lambda: len(desk.fleet.tasks) == 5)
         await until(lambda: all(task.is_over for task in desk.fleet.tasks.values()))
-    assert len(station.requests) == 5
-    assert station.most_at_once == 1
+    assert len(connection.requests) == 5
+    assert connection.most_at_once == 1
 
 
 async def test_a_log_that_was_read_before_its_process_went_proves_no_loss() -> None:
     answers = iter(["started", "success"])
 
     def answer(_: Frame) -> Any:
-        station.say(told(process_gone()))
+        connection.say(told(process_gone()))
         return header(next(answers))
 
-    station = FakeStation(
+    connection = FakeConnection(
         H1,
         up(H1),
         told(process_seen(), tasks_seen(task_row(status="completed"))),
         answer=answer,
     )
-    desk = desk_of(station)
+    desk = desk_of(connection)
     states = list[TaskState]()
     desk.listen(lambda _: states.extend(task.state for task in desk.fleet.tasks.values()))
     async with running(desk):
@@ -372,43 +372,43 @@ async def test_a_log_that_was_read_before_its_process_went_proves_no_loss() -> N
 
 
 async def test_a_log_that_says_started_after_its_process_went_is_lost() -> None:
-    station = FakeStation(
+    connection = FakeConnection(
         H1,
         up(H1),
         told(process_seen(), tasks_seen(task_row()), process_gone()),
         answer=lambda _: header("started"),
     )
-    desk = desk_of(station)
+    desk = desk_of(connection)
     async with running(desk):
         await until(lambda: desk.fleet.tasks and desk.fleet.tasks[KEY].is_over)
     assert desk.fleet.tasks[KEY].state is TaskState.LOST
 
 
 async def test_a_request_that_fails_says_nothing_of_the_log_and_waits() -> None:
-    station = FakeStation(
+    connection = FakeConnection(
         H1,
         up(H1),
         told(process_seen(), tasks_seen(task_row()), process_gone()),
         answer=lambda _: RequestFailed("the link was lost"),
     )
-    desk = desk_of(station)
+    desk = desk_of(connection)
     async with running(desk):
-        await until(lambda: station.requests)
-        station.say(told(process_seen(pid=2)))
+        await until(lambda: connection.requests)
+        connection.say(told(process_seen(pid=2)))
         await asyncio.sleep(0.1)
-    assert len(station.requests) == 1
+    assert len(connection.requests) == 1
     assert desk.fleet.tasks[KEY].state is TaskState.FINISHING
 
 
 async def test_no_log_is_asked_for_while_the_link_is_down() -> None:
     events = told(process_seen(), tasks_seen(task_row()), process_gone())
-    station = FakeStation(H1, events, down(H1), answer=lambda _: header("success"))
-    desk = desk_of(station)
+    connection = FakeConnection(H1, events, down(H1), answer=lambda _: header("success"))
+    desk = desk_of(connection)
     async with running(desk):
         await until(lambda: desk.fleet.tasks)
         await asyncio.sleep(0.02)
-        assert not station.requests
-        station.say(up(H1))
+        assert not connection.requests
+        connection.say(up(H1))
         await until(lambda: desk.fleet.tasks[KEY].is_over)
 
 
@@ -418,7 +418,7 @@ async def test_no_log_is_asked_for_while_the_link_is_down() -> None:
 async def test_events_and_progress_are_kept() -> None:
     keeping = _Keeping()
     rows = told(process_seen(), tasks_seen(task_row(done=3)), samples_seen(sample(1)))
-    desk = desk_of(FakeStation(H1, up(H1), rows), keeping=keeping)
+    desk = desk_of(FakeConnection(H1, up(H1), rows), keeping=keeping)
     async with running(desk):
         await until(lambda: keeping.points)
     assert named() in keeping.events
@@ -428,7 +428,7 @@ async def test_events_and_progress_are_kept() -> None:
 
 async def test_what_waits_is_kept_when_the_room_closes() -> None:
     keeping = _Keeping()
-    desk = desk_of(FakeStation(H1), keeping=keeping)
+    desk = desk_of(FakeConnection(H1), keeping=keeping)
     async with running(desk):
         desk.post(process_seen())
         await until(lambda: desk.fleet.processes)
@@ -438,22 +438,22 @@ async def test_what_waits_is_kept_when_the_room_closes() -> None:
 async def test_a_disk_that_fails_is_a_finding_and_the_room_goes_on() -> None:
     keeping = _Keeping()
     keeping.fails = True
-    station = FakeStation(H1, up(H1))
-    desk = desk_of(station, keeping=keeping)
+    connection = FakeConnection(H1, up(H1))
+    desk = desk_of(connection, keeping=keeping)
     async with running(desk):
         await until(lambda: desk.fleet.findings)
         [finding] = desk.fleet.findings
         assert finding.kind == "storage"
         assert "the disk is full" in finding.text
         keeping.fails = False
-        station.say(told(process_seen()))
+        connection.say(told(process_seen()))
         await until(lambda: desk.fleet.findings[0].closed_at is not None)
     assert desk.fleet.processes
 
 
 async def test_progress_is_what_was_kept_before_then_the_trail() -> None:
     desk = desk_of(
-        FakeStation(H1, told(process_seen(), tasks_seen(task_row()))), keeping=_Keeping()
+        FakeConnection(H1, told(process_seen(), tasks_seen(task_row()))), keeping=_Keeping()
     )
     async with running(desk):
         await until(lambda: desk.fleet.tasks)
@@ -462,7 +462,7 @@ async def test_progress_is_what_was_kept_before_then_the_trail() -> None:
 
 
 async def test_time_makes_old_things_leave() -> None:
-    desk = desk_of(FakeStation(H1, told(process_seen(), tasks_seen(task_row()), process_gone())))
+    desk = desk_of(FakeConnection(H1, told(process_seen(), tasks_seen(task_row()), process_gone())))
     async with running(desk):
         await until(lambda: desk.fleet.tasks)
         desk.post(TimePassed(at=NOW + 90_000))
