@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from cli.commands.desk_queries import Looker
 from cli.commands.questions import answered
 from cli.commands.status import NOBODY_REACHED
-from cli.render.fleet_json import is_reached
 from cli.render.plain import print_json, print_lines, print_note
 from cli.render.plans import act_answer, outcome_lines, plan_lines
 from core.act.executor import Told
@@ -88,7 +87,7 @@ async def act(desk: Looker, acting: Acting, action: Action, aim: Aim, asked: Ask
         UsageWrong: The words are off.
     """
     await desk.first_look(asked.timeout)
-    if not any(map(is_reached, desk.fleet.machines.values())):
+    if not any(each.is_reached for each in desk.fleet.machines.values()):
         return _nobody(desk, action, asked)
     places = places_of(aim, action, desk.fleet)
     hurry = asyncio.Event()

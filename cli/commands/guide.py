@@ -8,7 +8,7 @@ from typing import Any
 
 from cli.commands.desk_queries import Looker
 from cli.commands.status import NOBODY_REACHED
-from cli.render.fleet_json import Json, is_reached, plain_json
+from cli.render.fleet_json import Json, plain_json
 from cli.render.plain import print_json, print_lines
 from cli.render.plans import act_answer, outcome_lines, plan_lines
 from core.act.executor import Told
@@ -83,7 +83,7 @@ async def guide(desk: Looker, guiding: GuideRunner, asked: GuideAsked) -> int:
         UsageWrong: The words are off.
     """
     await desk.first_look(asked.timeout)
-    if not any(map(is_reached, desk.fleet.machines.values())):
+    if not any(each.is_reached for each in desk.fleet.machines.values()):
         reasons = [f"{shown(m.name)}: {m.link.state}" for m in desk.fleet.machines.values()]
         if asked.as_json:
             print_json({"guides": [], "why": reasons})

@@ -5,7 +5,6 @@ from typing import Protocol
 
 from cli.commands.desk_queries import Looker
 from cli.render.checks import check_rows, checks_json
-from cli.render.fleet_json import is_reached
 from cli.render.plain import print_json, print_lines
 from core.config.model import Config, MachineConfig
 from core.errors import UsageWrong
@@ -102,6 +101,6 @@ async def check_launches(
 
 
 def _status(desk: Desk, machine: MachineConfig, checks: Sequence[Check]) -> int:
-    if not is_reached(desk.fleet.machines[machine.name]):
+    if not desk.fleet.machines[machine.name].is_reached:
         return NOT_REACHED
     return STOPPED if any(each.level is CheckLevel.STOP for each in checks) else 0

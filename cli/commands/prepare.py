@@ -8,7 +8,6 @@ from typing import Any, Protocol
 from cli.commands.desk_queries import Looker
 from cli.commands.questions import answered
 from cli.commands.status import NOBODY_REACHED
-from cli.render.fleet_json import is_reached
 from cli.render.plain import aligned, print_json, print_lines, print_note
 from core.errors import NotConfirmed
 from core.format import plural
@@ -73,7 +72,7 @@ async def prepare(
         return 0
     await desk.first_look(asked.timeout)
     there = desk.fleet.machines[machine]
-    if not is_reached(there):
+    if not there.is_reached:
         why = f"{there.link.state}: {there.link.reason or 'no answer'}"
         if asked.as_json:
             print_json({**_answer(machine, wanted), "why": shown(why, 400)})

@@ -10,7 +10,6 @@ from core.launch.engines.tmux_sessions import end_effect
 from core.launch.run import sessions as of
 from core.launch.run.sessions import MachineSession
 from core.model.job import Worker
-from core.model.machine import LinkState
 from core.text import shown
 from core.views.pages.order_page import moment
 
@@ -56,7 +55,7 @@ async def end_session(
 
 async def _found(desk: Looker, worker: Worker, timeout: float) -> tuple[MachineSession, ...]:
     await desk.first_look(timeout)
-    up = [m.name for m in desk.fleet.machines.values() if m.link.state is LinkState.UP]
+    up = [m.name for m in desk.fleet.machines.values() if m.link.is_up]
     return await of.list_sessions(worker, up)
 
 

@@ -7,7 +7,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from cli.commands.launch import Surroundings
-from core.model.machine import LinkState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -112,7 +111,7 @@ class DeskSessions:
         from core.launch.run.sessions import list_sessions  # noqa: PLC0415
 
         machines = self._desk.fleet.machines.values()
-        up = [each.name for each in machines if each.link.state is LinkState.UP]
+        up = [each.name for each in machines if each.link.is_up]
         return await list_sessions(self._desk, up)
 
     async def end(self, found: "MachineSession") -> None:

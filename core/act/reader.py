@@ -119,7 +119,7 @@ class Looks:
             return Seen(answers=False)
         try:
             rows = await self._read_rows(process, pace)
-            running = [TaskKey(process, row.task_id) for row in rows if row.status != "completed"]
+            running = [TaskKey(process, row.task_id) for row in rows if not row.is_completed]
             views = [await self._config(key, pace) for key in running]
         except (RequestFailed, AnswerMalformed):
             return Seen(answers=False)

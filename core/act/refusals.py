@@ -16,7 +16,6 @@ from core.fleet import Fleet
 from core.format import plural
 from core.ids import ModelKey, ProcessKey, Target, TaskKey, process_of
 from core.model.action import Action, Offer, Verb
-from core.model.machine import LinkState
 from core.model.order import Order, OrderState
 from core.model.process import Process, ProcessState
 from core.text import shown
@@ -24,7 +23,6 @@ from core.text import shown
 INTERRUPT_AGAIN = 120.0
 """Seconds within which no second SIGINT is sent to a process."""
 
-_REACHED = frozenset({LinkState.UP, LinkState.LAGGING})
 _TASK_KNOBS = frozenset(
     {"max_samples", "log_buffer", "log_shared", "time_limit", "token_limit", "message_limit"}
 )
@@ -52,12 +50,12 @@ def at_sight(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
         return Refusal("refused", f"there is no machine {shown(key.machine)}")
     if machine.read_only:
         return Refusal("refused", f"{shown(machine.name)} is read-only: nothing is changed there")
-    if machine.link.state not in _REACHED:
+    if not machine.link.is_alive:
         return Refusal(
             "unreachable", f"{shown(machine.name)} is not reachable now ({machine.link.state})"
         )
     process = fleet.processes.get(key)
-    if process is None or process.state is ProcessState.GONE:
+    if process is None or process.is_gone:
         return Refusal("noop", "its process is gone")
     if offer.needs is None:
         return None
@@ -90,7 +88,7 @@ def _over(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
     if offer.action.verb in _FOR_FINISHED or isinstance(target, ProcessKey | ModelKey):
         return None
     task = fleet.tasks.get(target if isinstance(target, TaskKey) else target.task)
-    if task is not None and (task.is_over or task.row.status == "completed"):
+    if task is not None and (task.is_over or task.row.is_completed):
         return Refusal("noop", "the task is already finished")
     return None
 
@@ -172,7 +170,7 @@ def _why_finished(target: Target, seen: Seen) -> str | None:
         case _ if row is None:
             return "the task is not there any more"
         case _:
-            return "the task is already finished" if row.status == "completed" else None
+            return "the task is already finished" if row.is_completed else None
 
 
 def against_signal(

@@ -10,7 +10,6 @@ from core.launch.preflight.context import PreflightContext
 from core.launch.preflight.requirements import named_log_folder
 from core.launch.preflight.survey_facts import FolderFacts, SurveyFacts
 from core.model.machine import ToolState
-from core.model.process import ProcessState
 
 MIN_DISK_BYTES = 100 * 1024**2
 """Bytes free under which nothing is started."""
@@ -22,7 +21,6 @@ LOW_MEMORY_BYTES = 1024**3
 _MAX_SOCKET_PATH_BYTES, _LONGEST_PID = 107, "4194304"
 """Bytes of a Unix socket's path on Linux, and the longest pid there."""
 _DIRTY = "log-dir-allow-dirty"
-_RESTING = frozenset({ProcessState.GONE, ProcessState.PARKED})
 
 
 def disk_checks(facts: SurveyFacts, logs: str | None = None) -> Iterator[Check]:
@@ -211,7 +209,7 @@ def _watched(case: PreflightContext, full: str) -> Iterator[str]:
     """Yield evals that are watched, on this machine or, with a scheme, on any."""
     for key, task in case.fleet.tasks.items():
         process = case.fleet.processes.get(key.process)
-        if process is None or process.state in _RESTING or process.run == case.plan.run:
+        if process is None or process.is_resting or process.run == case.plan.run:
             continue
         is_here = "://" in full or key.machine == case.plan.machine
         if is_here and _same(task.row.log_location.rpartition("/")[0], full):

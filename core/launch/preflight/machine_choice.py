@@ -20,12 +20,10 @@ from core.launch.preflight.survey_facts import SurveyFacts, parse_survey
 from core.launch.preflight.survey_request import survey_job
 from core.launch.progress import OnProgress
 from core.model.job import Worker
-from core.model.machine import LinkState
 
 SURVEY_TIMEOUT_S = 120.0
 """Seconds for one survey, its program's way there included. It takes two or three where all is
 well, and half a minute where a task can't be imported; a second task adds a few."""
-_UP = frozenset({LinkState.UP, LinkState.LAGGING})
 
 
 async def survey_machine(
@@ -53,7 +51,7 @@ async def survey_machine(
         return parse_survey(await worker.work(machine.name, job, deadline=deadline))
     except RequestFailed as error:
         link = None if known is None else known.link
-        if link is None or link.state in _UP:
+        if link is None or link.is_alive:
             return stop("link", f"{machine.name} can't be looked at: {error.message}", error.advice)
         why = link.reason or f"the link is {link.state}"
         return stop("link", f"{machine.name} can't be reached: {why}", link.advice or "")

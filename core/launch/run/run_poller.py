@@ -27,8 +27,7 @@ from core.launch.run.run_state import (
     has_started,
     process_of_run,
 )
-from core.model.machine import LinkState
-from core.model.process import Process, ProcessState
+from core.model.process import Process
 from core.model.run import Run, RunState
 
 _READ_TIMEOUT_S = 15.0
@@ -96,10 +95,14 @@ class RunPoller:
         now = asyncio.get_running_loop().time()
         due: dict[MachineName, list[Run]] = {}
         for run in self._registry.open():
-            if self._is_up(run.machine):
+            if self._desk.fleet.is_up(run.machine):
                 due.setdefault(run.machine, []).append(run)
         for name in self._desk.fleet.machines:
-            if name not in due and now >= self._others.get(name, 0.0) and self._is_up(name):
+            if (
+                name not in due
+                and now >= self._others.get(name, 0.0)
+                and self._desk.fleet.is_up(name)
+            ):
                 due[name] = []
         return due
 
@@ -135,7 +138,7 @@ class RunPoller:
 
         Of one that is kept alive and is through, Inspect tells no scheduling of tasks any more.
         """
-        if process.state is ProcessState.GONE:
+        if process.is_gone:
             return False
         try:
             reply = await self._desk.read(process.key, PROCESS_CONFIG, deadline=_READ_TIMEOUT_S)
@@ -225,7 +228,3 @@ class RunPoller:
             seen = run_from_manifest(machine, row, self._desk.now())
             if seen is not None and seen.id not in self._registry.runs:
                 self._registry.see(after_poll(seen, row, self._desk.now(), is_abandoned=False))
-
-    def _is_up(self, machine: MachineName) -> bool:
-        known = self._desk.fleet.machines.get(machine)
-        return known is not None and known.link.state is LinkState.UP

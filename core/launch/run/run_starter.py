@@ -21,7 +21,6 @@ from core.launch.run import launcher_client
 from core.launch.run.run_record import manifest
 from core.launch.run.run_registry import RunRegistry
 from core.launch.run.run_state import after_fleet, process_of_run, with_error, with_started
-from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.run import Run, RunState
 
@@ -123,7 +122,7 @@ class RunStarter:
                 told = f"{error.message}; it goes on once {run.machine} answers"
                 await self.registry.change(replace(self.registry.runs[run.id], said=told))
                 await asyncio.sleep(_RETRY_DELAY_S)
-                while not self._is_up(run) and clock.time() < until:  # noqa: ASYNC110
+                while not self.desk.fleet.is_up(run.machine) and clock.time() < until:  # noqa: ASYNC110
                     await asyncio.sleep(_RETRY_DELAY_S)
 
     async def _may_run(self, plan: RunPlan) -> bool:
@@ -137,10 +136,6 @@ class RunStarter:
             return False
         except RequestFailed:
             return True
-
-    def _is_up(self, run: Run) -> bool:
-        machine = self.desk.fleet.machines.get(run.machine)
-        return machine is not None and machine.link.state is LinkState.UP
 
     async def _watched(self, run: Run) -> Run:
         """Wait until the room sees the run's process, for a while: it may be over already."""

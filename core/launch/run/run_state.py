@@ -11,14 +11,17 @@ from core.errors import JobFailed, SpecWrong
 from core.fleet import Fleet
 from core.launch.engines.engine import FileOutput, ScreenOutput, StartResult
 from core.launch.engines.registry import engine_named
-from core.launch.engines.start_failures import error_line, plain_text, start_failure
-from core.model.process import Process, ProcessState
+from core.launch.engines.start_failures import (
+    error_line,
+    plain_text,
+    start_failure,
+)
+from core.model.process import Process
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
 
 _GIVE_UP_AFTER_S = 86_400.0
 """Seconds after which somebody else's run that never started is not waited for any more."""
-_RESTING = frozenset({ProcessState.PARKED, ProcessState.GONE})
 
 
 def process_of_run(fleet: Fleet, run: Run) -> Process | None:
@@ -40,7 +43,7 @@ def after_fleet(run: Run, process: Process, now: float) -> Run:
         started_at=run.started_at or now,
         said="",
     )
-    if process.state in _RESTING:
+    if process.is_resting:
         return replace(known, state=RunState.FINALISING, ended_at=run.ended_at or now)
     return replace(known, state=RunState.RUNNING, ended_at=None)
 
