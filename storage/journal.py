@@ -36,7 +36,7 @@ _ROUNDS = 30
 
 
 class Journal:
-    """`core.ports.Keeping` over the database."""
+    """`core.ports.EventStore` over the database."""
 
     def __init__(self, database: Database, *, limit_mib: int, clock: Clock) -> None:
         self._database = database

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from core.act.order_query import Wanted
+from core.act.order_query import OrderQuery
 from core.model.order import Instance, Order, Outcome
 from storage.database import Database
 from storage.event_columns import column_text
@@ -27,7 +27,7 @@ IsAlive = Callable[[Instance, Instance], bool | None]
 
 
 class OrderJournal:
-    """`core.act.executor.OrderBook` over the database, and the runs that make a process ours.
+    """`core.act.ports.OrderStore` over the database, and the runs that make a process ours.
 
     Args:
         database: An open one, or one that opens at its first use.
@@ -80,9 +80,9 @@ class OrderJournal:
         Raises:
             StorageError: The journal can't be read.
         """
-        return await self.select(Wanted(limit=limit))
+        return await self.select(OrderQuery(limit=limit))
 
-    async def select(self, wanted: Wanted) -> Sequence[Order]:
+    async def select(self, wanted: OrderQuery) -> Sequence[Order]:
         """Return the orders that are looked for, newest first.
 
         Raises:
@@ -115,7 +115,7 @@ def _claimed(
     return orders[::-1]
 
 
-def read_orders(path: Path, wanted: Wanted) -> tuple[Order, ...]:
+def read_orders(path: Path, wanted: OrderQuery) -> tuple[Order, ...]:
     """Return orders of a database without changing anything in it, newest first.
 
     A file that is not there, or was made before orders were kept, has none.
