@@ -158,7 +158,7 @@ async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[Histor
     database = Database(places.database)
     said, is_busy = "", False
     try:
-        await database.open(patience=_HELD)
+        await database.open(timeout=_HELD)
     except DatabaseBusy as error:
         is_busy = True
         said = f"nothing is kept until it is free: {error.message} {error.advice}"

@@ -24,7 +24,7 @@ from storage.identity import this_instance
 from storage.journal import Journal
 from storage.order_rows import order_of
 from storage.orders import OrderJournal, read_orders
-from storage.retention import Worth
+from storage.retention import EventFilter
 from storage.schema import DatabaseNewer, migrations
 from tests.support.clocks import SetClock
 from tests.support.events import orders
@@ -164,7 +164,7 @@ import asyncio, sys
 from pathlib import Path
 from dataclasses import replace
 from storage.database import Database
-from storage.instance import this_instance
+from storage.identity import this_instance
 from storage.orders import OrderJournal
 from tests.support.orders import order
 
@@ -352,8 +352,8 @@ async def test_orders_that_the_disk_does_not_take_are_said_not_to_be_kept(
 def test_orders_are_no_events_of_the_history() -> None:
     given = OrderGiven(at=1.0, order=order("a"))
     ended = OrderEnded(at=1.0, order="a", state=OrderState.DONE, message="done")
-    assert Worth().of(given) is None
-    assert Worth().of(ended) is None
+    assert EventFilter().changed_part(given) is None
+    assert EventFilter().changed_part(ended) is None
 
 
 async def test_what_an_agent_wrote_is_nowhere_in_the_journal(path: Path) -> None:
@@ -372,7 +372,7 @@ async def test_what_an_agent_wrote_is_nowhere_in_the_journal(path: Path) -> None
     async with Database.at(path) as database:
         given = order("a", target=target, action=action, preview=preview.sentence)
         await book(database).intend([given])
-        await database.give_back()
+        await database.release_space()
     raw = b"".join(part.read_bytes() for part in path.parent.iterdir())
     assert preview.sentence.encode() in raw
     assert b"missiles" not in raw

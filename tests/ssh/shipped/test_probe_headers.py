@@ -1,15 +1,19 @@
 """Headers of logs are read one after another; who gives up first comes first."""
+# pyright: standard
+# The shipped programs have no types.
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from ssh.shipped.probe.log_headers import LogHeaders
+from ssh.shipped.probe.requests import Request
 from tests.support.evals import wait_until
-from tests.support.probe_module import probe_module
 
 
 class Answers:
-    """Stands in for the probe: keeps which requests were answered."""
+    """Stands in for the probe's requests: keeps which were answered."""
 
     def __init__(self) -> None:
         self.ids: list[int] = []
@@ -23,11 +27,11 @@ class Answers:
 def test_a_header_that_somebody_waits_for_is_read_before_those_that_may_take_long(
     tmp_path: Path,
 ) -> None:
-    probe, answers = probe_module(), Answers()
-    headers = probe.Headers(answers)
+    answers = Answers()
+    headers = LogHeaders(SimpleNamespace(requests=answers))
     for number, deadline in enumerate((60, 60, 20), start=1):
         head = {"id": number, "path": str(tmp_path / "no.eval"), "deadline": deadline}
-        headers.ask(probe.Request(head, "GET"), sys.base_prefix + "/none/python")
+        headers.ask(Request(head, "GET"), sys.base_prefix + "/none/python")
     headers.start()
     wait_until(lambda: len(answers.ids) == 3, "all are answered")
     assert answers.ids == [3, 1, 2]

@@ -1,4 +1,6 @@
 """What no honest eval writes or answers: the probe goes on, for the others too, and stays small."""
+# pyright: standard
+# The shipped programs have no types.
 
 import itertools
 import json
@@ -7,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from ssh.shipped.probe.records import Records
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.fake_eval import FakeEval, fake_eval, http, says, says_bytes
-from tests.support.probe_module import probe_module
 
 NO_LENGTH = b"HTTP/1.1 200 OK\r\ncontent-length: %s\r\n\r\n[]"
 LARGE = 25_000_000
@@ -92,15 +94,14 @@ def test_an_as_of_beyond_any_clock_is_none(body: bytes, digits: int, tmp_path: P
 
 
 def test_records_that_went_are_not_kept_in_mind(tmp_path: Path) -> None:
-    module = probe_module()
-    finder = module.Finder(None, str(tmp_path))
+    records, root = Records(), str(tmp_path / "inspect_ai")
     control = tmp_path / "inspect_ai" / "control"
     control.mkdir(parents=True)
     for pid in range(1, 51):
         record = {"pid": pid, "socket_path": f"{control}/{pid}.sock"}
         (control / f"{pid}.json").write_text(json.dumps(record))
-    assert len(finder.records(finder.root)) == 50
+    assert len(records.read(root)) == 50
     for file in control.iterdir():
         file.unlink()
-    assert finder.records(finder.root) == {}
-    assert sum(map(len, finder.cache.values())) == 0
+    assert records.read(root) == {}
+    assert sum(map(len, records.cache.values())) == 0

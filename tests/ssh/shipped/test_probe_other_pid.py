@@ -1,10 +1,13 @@
 """A mutation for a process whose pid another one took does not leave the probe."""
+# pyright: standard
+# The shipped programs have no types.
 
 from types import SimpleNamespace
 
 import pytest
 
-from tests.support.probe_module import probe_module
+from ssh.shipped.probe import eval_client
+from ssh.shipped.probe.requests import Request
 
 
 class Answers:
@@ -24,24 +27,23 @@ def test_only_a_read_goes_to_what_listens_under_a_pid_that_was_reused(
     monkeypatch: pytest.MonkeyPatch, method: str, leaves: bool
 ) -> None:
     """The socket of both has the same name; the start of the process tells them apart."""
-    probe = probe_module()
 
     def start_of(*_: object) -> str:
         return "boot-2"
 
-    monkeypatch.setattr(probe, "start_of", start_of)
+    monkeypatch.setattr(eval_client, "start_of", start_of)
     answers = Answers()
     process = SimpleNamespace(pid=7, start="boot-1", started_at=None)
-    looker = probe.Looker(answers, process)
+    client = eval_client.EvalClient(SimpleNamespace(requests=answers), process)
     asked: list[str] = []
 
     def timed(method: str, *_: object) -> tuple[float, float, int, bytes, None]:
         asked.append(method)
         return 0.0, 0.0, 200, b"{}", None
 
-    monkeypatch.setattr(looker, "timed", timed)
-    looker.carry_out(probe.Request({"id": 1, "path": "/pause"}, method))
+    monkeypatch.setattr(client, "timed", timed)
+    client.carry_out(Request({"id": 1, "path": "/pause"}, method))
     assert asked == (["GET"] if leaves else [])
     expected = None if leaves else "not sent: pid 7 is another process now"
     assert answers.errors == [expected]
-    assert looker.asking is None
+    assert client.asking is None

@@ -1,5 +1,7 @@
 """What the probe reads of a machine from outputs of real tools, and of broken ones."""
 # ruff: noqa: E501 - outputs as the tools gave them
+# pyright: standard
+# The shipped programs have no types.
 
 import json
 import os
@@ -7,13 +9,17 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ssh.shipped.common.failures import Failed
+from ssh.shipped.common.units import size_in_bytes
+from ssh.shipped.probe.nvidia import read_nvidia
+from ssh.shipped.probe.reading import Reading
+from ssh.shipped.probe.rocm import read_rocm
+from ssh.shipped_program import shipped_program
 from tests.support.direct_probe import DirectProbe, direct_probe
-from tests.support.probe_module import probe_module
 
 MIB = 1024 * 1024
 Tool = Callable[[str, str], None]
@@ -64,11 +70,6 @@ ROCM = {
 
 
 @pytest.fixture
-def probe() -> ModuleType:
-    return probe_module()
-
-
-@pytest.fixture
 def tools(tmp_path: Path) -> Path:
     folder = tmp_path / "tools"
     folder.mkdir()
@@ -95,15 +96,15 @@ def nvidia(gpus: str, apps: str = "", listed: str = "", status: int = 0) -> str:
     )
 
 
-def read_gpus(probe: ModuleType, tools: Path) -> list[dict[str, Any]]:
+def read_gpus(tools: Path) -> list[dict[str, Any]]:
     """What the probe makes of the nvidia-smi in `tools`."""
-    rows: list[dict[str, Any]] = probe.read_nvidia(str(tools / "nvidia-smi"))
+    rows: list[dict[str, Any]] = read_nvidia(str(tools / "nvidia-smi"))
     return rows
 
 
-def test_gpus_are_read_with_the_pids_on_them(probe: ModuleType, tools: Path, tool: Tool) -> None:
+def test_gpus_are_read_with_the_pids_on_them(tools: Path, tool: Tool) -> None:
     tool("nvidia-smi", nvidia(TWO_GPUS, APPS))
-    first, second = read_gpus(probe, tools)
+    first, second = read_gpus(tools)
     assert first["name"] == "NVIDIA H100 80GB HBM3"
     assert (first["utilisation"], first["temperature"], first["power"]) == (91.0, 64.0, 612.33)
     assert (first["memory_used"], first["memory_total"]) == (70123 * MIB, 81559 * MIB)
@@ -114,43 +115,39 @@ def test_gpus_are_read_with_the_pids_on_them(probe: ModuleType, tools: Path, too
     assert second["mig"] is None
 
 
-def test_what_a_gpu_does_not_tell_is_unknown(probe: ModuleType, tools: Path, tool: Tool) -> None:
+def test_what_a_gpu_does_not_tell_is_unknown(tools: Path, tool: Tool) -> None:
     tool("nvidia-smi", nvidia(NOT_AVAILABLE))
-    first, second = read_gpus(probe, tools)
+    first, second = read_gpus(tools)
     assert (first["utilisation"], first["power"], first["power_limit"]) == (None, None, None)
     assert first["memory_used"] == 210 * MIB
     assert (second["utilisation"], second["temperature"], second["power"]) == (None, None, 60.1)
     assert not second["lost"]
 
 
-def test_mig_slices_follow_their_gpu(probe: ModuleType, tools: Path, tool: Tool) -> None:
+def test_mig_slices_follow_their_gpu(tools: Path, tool: Tool) -> None:
     tool("nvidia-smi", nvidia(MIG, "MIG-22, 77, 1000\n", MIG_LIST))
-    parent, large, small = read_gpus(probe, tools)
+    parent, large, small = read_gpus(tools)
     assert (parent["mig"], large["mig"], small["mig"]) == ("enabled", "3g.20gb", "1g.5gb")
     assert [row["index"] for row in (parent, large, small)] == [0, 0, 0]
     assert small["pids"] == [{"pid": 77, "memory": 1000 * MIB}]
 
 
 @pytest.mark.parametrize(("text", "count"), [(LOST, 2), (LOST_FIELDS, 1)])
-def test_a_lost_gpu_is_named_lost(
-    probe: ModuleType, tools: Path, tool: Tool, text: str, count: int
-) -> None:
+def test_a_lost_gpu_is_named_lost(tools: Path, tool: Tool, text: str, count: int) -> None:
     tool("nvidia-smi", nvidia(text, status=15))
-    rows = read_gpus(probe, tools)
+    rows = read_gpus(tools)
     assert len(rows) == count
     assert rows[-1]["lost"]
     assert rows[-1]["utilisation"] is None
 
 
-def test_an_older_driver_without_mig_is_asked_again(
-    probe: ModuleType, tools: Path, tool: Tool
-) -> None:
+def test_an_older_driver_without_mig_is_asked_again(tools: Path, tool: Tool) -> None:
     tool(
         "nvidia-smi",
         'case "$1" in *mig*) echo \'Field "mig.mode.current" is not a valid field to query.\'; exit 2;; '
         "--query-gpu=*) echo '0, GPU-aa, Tesla P100, 5, 1, 2, 3, 4.0, 5.0';; esac",
     )
-    (row,) = read_gpus(probe, tools)
+    (row,) = read_gpus(tools)
     assert (row["name"], row["power_limit"]) == ("Tesla P100", 5.0)
 
 
@@ -165,20 +162,18 @@ def test_an_older_driver_without_mig_is_asked_again(
         ("echo 0, GPU-a", "0, GPU-a"),
     ],
 )  # fmt: skip
-def test_a_tool_that_fails_says_why(
-    probe: ModuleType, tools: Path, tool: Tool, script: str, said: str
-) -> None:
+def test_a_tool_that_fails_says_why(tools: Path, tool: Tool, script: str, said: str) -> None:
     tool("nvidia-smi", script)
-    with pytest.raises(probe.ToolFailed, match=said):
-        read_gpus(probe, tools)
+    with pytest.raises(Failed, match=said):
+        read_gpus(tools)
 
 
-def test_no_devices_is_no_failure(probe: ModuleType, tools: Path, tool: Tool) -> None:
+def test_no_devices_is_no_failure(tools: Path, tool: Tool) -> None:
     tool("nvidia-smi", "echo 'No devices were found'; exit 6")
-    assert read_gpus(probe, tools) == []
+    assert read_gpus(tools) == []
 
 
-def test_rocm_cards_are_read(probe: ModuleType, tools: Path, tool: Tool) -> None:
+def test_rocm_cards_are_read(tools: Path, tool: Tool) -> None:
     pids = {"system": {"PID4242": "python3, 1, 190000000000, 0, 0"}}
     where = {"system": {"PID4242": "[0]"}}
     tool(
@@ -188,7 +183,7 @@ def test_rocm_cards_are_read(probe: ModuleType, tools: Path, tool: Tool) -> None
         f"*) echo 'WARNING: AMD GPU device(s) is/are in a low-power state'; "
         f"echo '{json.dumps(ROCM)}';; esac",
     )
-    first, second = probe.read_rocm(str(tools / "rocm-smi"))
+    first, second = read_rocm(str(tools / "rocm-smi"))
     assert first["name"] == "AMD Instinct MI300X OAM"
     assert (first["utilisation"], first["temperature"], first["power"]) == (97.0, 71.0, 702.0)
     assert (first["memory_used"], first["memory_total"]) == (190000000000, 206141652992)
@@ -196,18 +191,18 @@ def test_rocm_cards_are_read(probe: ModuleType, tools: Path, tool: Tool) -> None
     assert (second["index"], second["utilisation"]) == (1, None)
 
 
-def test_rocm_garbage_is_a_failure(probe: ModuleType, tools: Path, tool: Tool) -> None:
+def test_rocm_garbage_is_a_failure(tools: Path, tool: Tool) -> None:
     tool("rocm-smi", "echo '{\"card0\": '")
-    with pytest.raises(probe.ToolFailed):
-        probe.read_rocm(str(tools / "rocm-smi"))
+    with pytest.raises(Failed):
+        read_rocm(str(tools / "rocm-smi"))
 
 
 @pytest.mark.parametrize(
     ("text", "size"),
     [("12.5MiB", 13107200), ("1kB", 1000), ("3GiB", 3 * 2**30), ("0B", 0), ("--", None)],
 )
-def test_dockers_sizes_are_bytes(probe: ModuleType, text: str, size: int | None) -> None:
-    assert probe.size_of(text) == size
+def test_dockers_sizes_are_bytes(text: str, size: int | None) -> None:
+    assert size_in_bytes(text) == size
 
 
 def facts_of(probe: DirectProbe, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
@@ -270,8 +265,9 @@ def test_a_tool_that_hangs_is_stuck_since_then_and_holds_up_nothing(
     tool("nvidia-smi", script + nvidia(TWO_GPUS))
     env = {"PATH": f"{tools}:{os.environ['PATH']}"}
     source = tmp_path / "quick.py"
-    text = Path("ssh/shipped/probe.py").read_text()
-    source.write_text(text.replace("STUCK = 8.0", "STUCK = 0.5"))
+    text = shipped_program("probe").decode()
+    assert "STUCK_AFTER_S = 8.0" in text
+    source.write_text(text.replace("STUCK_AFTER_S = 8.0", "STUCK_AFTER_S = 0.5"))
     with direct_probe(tmp_path, env=env, facts_every=1, program=source) as probe:
         before = time.time()
         facts = facts_of(probe, lambda facts: facts["gpu_state"] == "stuck")
@@ -290,20 +286,18 @@ ABSURD = f"""\
 """
 
 
-def test_absurd_numbers_of_a_tool_are_unknown(probe: ModuleType, tools: Path, tool: Tool) -> None:
+def test_absurd_numbers_of_a_tool_are_unknown(tools: Path, tool: Tool) -> None:
     apps = f"GPU-cc, ², 5\nGPU-cc, {'9' * 5_000}, 5\nGPU-cc, 42, 1e308\n"
     tool("nvidia-smi", nvidia(ABSURD, apps))
-    [gpu] = read_gpus(probe, tools)
+    [gpu] = read_gpus(tools)
     assert (gpu["index"], gpu["pids"]) == (7, [{"pid": 42, "memory": None}])
     assert {
         gpu[name] for name in ("utilisation", "memory_used", "memory_total", "temperature", "power")
     } == {None}
-    assert probe.size_of("9" * 400 + "PiB / 3") is None
+    assert size_in_bytes("9" * 400 + "PiB / 3") is None
 
 
-def test_a_reading_that_breaks_in_any_way_is_read_again(
-    probe: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reading_that_breaks_in_any_way_is_read_again() -> None:
     rounds: list[int] = []
 
     def read() -> str:
@@ -314,8 +308,7 @@ def test_a_reading_that_breaks_in_any_way_is_read_again(
             threading.Event().wait()  # its thread has done its work here
         return "fine"
 
-    monkeypatch.setattr(probe, "PROBE", SimpleNamespace(polling=True), raising=False)
-    reading = probe.Reading("any", 0.01, read, lambda: None)
+    reading = Reading("any", 0.01, read, lambda: None, lambda: True)
     reading.start()
     end = time.monotonic() + 10
     while len(rounds) < 3 and time.monotonic() < end:

@@ -1,4 +1,6 @@
 """Which processes the probe finds, and what it says of them."""
+# pyright: standard
+# The shipped programs have no types.
 
 import json
 import os
@@ -7,21 +9,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from ssh.shipped.common.inspect_commands import runs_evals
+from ssh.shipped.probe.discovery import VERBS
+from ssh.shipped.probe.redaction import redacted
 from tests.support.direct_probe import direct_probe
 from tests.support.fake_eval import fake_eval, says
-from tests.support.probe_module import probe_module
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
-
-
-@pytest.fixture
-def probe() -> ModuleType:
-    return probe_module()
 
 
 def test_a_process_is_listed_and_its_end_is_told_once(tmp_path: Path) -> None:
@@ -207,8 +205,8 @@ def test_an_eval_of_another_data_folder_is_found_with_its_channel(
         ([], False),
     ],
 )
-def test_which_command_lines_run_evals(probe: ModuleType, words: list[str], runs: bool) -> None:
-    assert probe.runs_evals(words) is runs
+def test_which_command_lines_run_evals(words: list[str], runs: bool) -> None:
+    assert runs_evals(words, VERBS) is runs
 
 
 @pytest.mark.parametrize(
@@ -226,11 +224,9 @@ def test_which_command_lines_run_evals(probe: ModuleType, words: list[str], runs
         (["eval", "t.py@task", "--model", "openai/gpt-4o"],) * 2,
     ],
 )
-def test_secrets_of_a_command_line_are_blanked(
-    probe: ModuleType, words: list[str], shown: list[str]
-) -> None:
-    assert probe.blanked(words) == shown
+def test_secrets_of_a_command_line_are_blanked(words: list[str], shown: list[str]) -> None:
+    assert redacted(words) == shown
 
 
-def test_a_long_command_line_is_cut(probe: ModuleType) -> None:
-    assert len(" ".join(probe.blanked(["x" * 100] * 1000))) <= 8 * 1024 + 10
+def test_a_long_command_line_is_cut() -> None:
+    assert len(" ".join(redacted(["x" * 100] * 1000))) <= 8 * 1024 + 10
