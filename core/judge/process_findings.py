@@ -32,7 +32,7 @@ def judge_process(before: Fleet, after: Fleet, key: ProcessKey, at: float) -> It
         yield from _came(after, process, at)
     if known is None or known.state is not process.state:
         yield from _trouble(after, process, at)
-        if known is not None and process.state is ProcessState.GONE:
+        if known is not None and process.is_gone:
             yield _gone(before, after, process, at)
 
 
@@ -45,7 +45,7 @@ def _came(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
     offset = machine.probe.clock_offset if machine is not None and machine.probe else 0.0
     if process.started_at is None or at + offset - process.started_at > JUST_STARTED_S:
         return
-    if process.state is ProcessState.GONE:
+    if process.is_gone:
         return
     yield Finding(
         id=f"came:{_identity(process.key)}",
@@ -86,7 +86,7 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
     trouble = _TROUBLES.get(process.state)
     if last is not None and (trouble is None or last.kind != process.state):
         lasted = duration_in_words(at - last.opened_at)
-        how = "is gone" if process.state is ProcessState.GONE else f"is {process.state} again"
+        how = "is gone" if process.is_gone else f"is {process.state} again"
         if trouble is not None:
             how = f"is now {process.state}"
         yield closed(last, at, f"process {process.key.pid} {how} after {lasted} {last.kind}")

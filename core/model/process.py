@@ -70,3 +70,13 @@ class Process:
     ended_at: float | None = None
     tasks: tuple[TaskKey, ...] = ()
     trouble: str | None = None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the process has ended."""
+        return self.state is ProcessState.GONE
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether its evals are over: it is parked, or gone."""
+        return self.state is ProcessState.PARKED or self.state is ProcessState.GONE

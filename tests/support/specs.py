@@ -13,10 +13,10 @@ from pathlib import Path
 
 from core.config.model import MachineConfig
 from core.ids import MachineName
-from core.launch.plan.launch_plan import RunPlan, make_plan, run_id
 from core.launch.plan.matrix import expand
-from core.launch.spec.file import check_spec
+from core.launch.plan.run_plan import RunPlan, make_plan, run_id
 from core.launch.spec.spec import Spec
+from core.launch.spec.spec_reader import check_spec
 from ssh.run_files import run_files
 
 EVALS = Path(__file__).parents[1] / "evals"

@@ -16,7 +16,6 @@ from core.events import ContentRevealed
 from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey
 from core.model.process import Process
-from core.model.sample import SampleStatus
 from core.model.sample_detail import Messages, SampleDetail, Store
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine
@@ -29,7 +28,6 @@ from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.screens.reader_screen import ReadingScreen
 
-_ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANCELLED})
 _LEAVE = "Ctrl+X leaves it; the eval goes on"
 _NOT_STEERED = "this eval has no ACP server: acp = true in a spec starts it with one"
 _COMMAND = 4_000
@@ -150,7 +148,7 @@ class SampleScreen(ReadingScreen):
             self._following = EventFollower()
             self._read_once.clear()
         sample = task.samples.get((self.key.sample_id, self.key.epoch))
-        has_ended = task.is_over or (sample is not None and sample.status in _ENDED)
+        has_ended = task.is_over or (sample is not None and sample.has_ended)
         tab = self.current
         if tab in self._read_once:
             return not has_ended

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from core.fleet import Fleet
 from core.launch.form.form import field_of
-from core.launch.spec.provider_env import PROVIDERS, provider_of
-from core.launch.spec.spec import ANY, BUILT_IN_ARGS
+from core.launch.spec.model_providers import provider_names, provider_of
+from core.launch.spec.spec import ANY_MACHINE, BUILT_IN_TASK_ARGS
 from core.launch.spec.templates import BUILT_IN_TEMPLATES
 from core.model.machine import Machine
 from core.text import Shown, shown
@@ -26,7 +26,7 @@ _ON_ERROR = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class FieldChoice:
     """One thing that a field can be.
 
     Attributes:
@@ -40,7 +40,7 @@ class Offer:
     goes_on: bool = True
 
 
-def offers_for(key: str, fleet: Fleet, now: float) -> tuple[Offer, ...]:
+def choices_for(key: str, fleet: Fleet, now: float) -> tuple[FieldChoice, ...]:
     """Return what Enter offers for a key of a spec; empty where it is typed alone.
 
     Args:
@@ -58,7 +58,9 @@ def offers_for(key: str, fleet: Fleet, now: float) -> tuple[Offer, ...]:
         case "on_error":
             return tuple(_on_error())
         case _:
-            return tuple(Offer(typed=each, title=shown(each)) for each in field_of(key).choices)
+            return tuple(
+                FieldChoice(typed=each, title=shown(each)) for each in field_of(key).choices
+            )
 
 
 def title_of(key: str) -> Shown:
@@ -72,18 +74,18 @@ def title_of(key: str) -> Shown:
     return shown(titles.get(key, key))
 
 
-def _titled(name: str, told: str, *, goes_on: bool = True) -> Offer:
+def _titled(name: str, told: str, *, goes_on: bool = True) -> FieldChoice:
     room = f"{name:<{_NAME}}  " if len(name) <= _NAME else f"{name}  "
-    return Offer(typed=name, title=shown(f"{room}{told}", 200), goes_on=goes_on)
+    return FieldChoice(typed=name, title=shown(f"{room}{told}", 200), goes_on=goes_on)
 
 
-def _on_error() -> Iterator[Offer]:
+def _on_error() -> Iterator[FieldChoice]:
     for choice, told in _ON_ERROR.items():
         title = shown(f"{choice:<12}  {told}")
-        yield Offer(typed=choice, title=title, goes_on=choice != TOLERATE)
+        yield FieldChoice(typed=choice, title=title, goes_on=choice != TOLERATE)
 
 
-def _machines(fleet: Fleet, now: float) -> Iterator[Offer]:
+def _machines(fleet: Fleet, now: float) -> Iterator[FieldChoice]:
     tags: dict[str, list[str]] = {}
     for name, machine in fleet.machines.items():
         for tag in machine.tags:
@@ -91,7 +93,7 @@ def _machines(fleet: Fleet, now: float) -> Iterator[Offer]:
         yield _titled(name, _machine_words(machine, now))
     for tag, names in tags.items():
         yield _titled(tag, f"a tag, the one that fits of {', '.join(names)}")
-    yield _titled(ANY, "the one that fits of all")
+    yield _titled(ANY_MACHINE, "the one that fits of all")
 
 
 def _machine_words(machine: Machine, now: float) -> str:
@@ -103,12 +105,12 @@ def _machine_words(machine: Machine, now: float) -> str:
     return "  ".join(part for part in (link, gpus, marks) if part)
 
 
-def _tasks(fleet: Fleet) -> Iterator[Offer]:
+def _tasks(fleet: Fleet) -> Iterator[FieldChoice]:
     seen: dict[str, str] = dict.fromkeys(
         (run.task for run in newest_first(fleet)), "launched before"
     )
     known = dict(list(seen.items())[:_MOST_SEEN])
-    known |= dict.fromkeys(BUILT_IN_ARGS, "comes with evalroom")
+    known |= dict.fromkeys(BUILT_IN_TASK_ARGS, "comes with evalroom")
     for template in BUILT_IN_TEMPLATES:
         for name in _task_names(template.text):
             known.setdefault(name, template.title)
@@ -123,7 +125,7 @@ def _task_names(text: str) -> Iterator[str]:
         yield name
 
 
-def _models(fleet: Fleet) -> Iterator[Offer]:
+def _models(fleet: Fleet) -> Iterator[FieldChoice]:
     ran = [run.model for run in newest_first(fleet)]
     ran += [task.row.model for task in fleet.tasks.values()]
     known = [each for each in dict.fromkeys(ran) if "/" in each][:_MOST_SEEN]
@@ -131,7 +133,7 @@ def _models(fleet: Fleet) -> Iterator[Offer]:
         yield _titled(model, "ran here before")
     if "mockllm/model" not in known:
         yield _titled("mockllm/model", "the mock model: no network, no key")
-    for name in PROVIDERS:
+    for name in provider_names():
         if name == "none":
             continue
         provider = provider_of(f"{name}/NAME/x")

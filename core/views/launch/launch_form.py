@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from core.errors import sentences
 from core.format import plural
-from core.launch.form.check import Checked
-from core.launch.form.env import Reads, names_of, reads_of
-from core.launch.form.form import LEFT_OUT, Form, field_of
-from core.launch.plan.flags import on_error_means, worst_case
-from core.launch.spec.file import ON_ERROR_CHOICES
-from core.launch.spec.text import table_text
+from core.launch.form.form import LEAVE_OUT, Form, field_of
+from core.launch.form.model_variables import ModelVariable, model_variables, names_in
+from core.launch.form.validation import CheckedForm
+from core.launch.plan.eval_set_args import on_error_means, worst_case
+from core.launch.spec.spec_reader import ON_ERROR_CHOICES
+from core.launch.spec.spec_writer import table_text
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone, said
 from core.views.glyphs import sign
@@ -25,7 +25,7 @@ _NOTHING = Span(Shown(" "))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class FormContext:
     """What the form knows beside what is typed.
 
     Attributes:
@@ -60,7 +60,7 @@ class FormRow:
         return not self.name
 
 
-def form_rows(form: Form, checked: Checked, around: Surroundings) -> tuple[FormRow, ...]:
+def form_rows(form: Form, checked: CheckedForm, around: FormContext) -> tuple[FormRow, ...]:
     """Return the form's lines in their order, headings too."""
     rows: list[FormRow] = []
     section = ""
@@ -71,17 +71,17 @@ def form_rows(form: Form, checked: Checked, around: Surroundings) -> tuple[FormR
             rows.append(FormRow(name="", label=Shown(section)))
         rows.append(_field_row(form, checked, around, key))
         if key == "model":
-            rows += [_reads_row(each, around) for each in reads_of(checked.table)]
+            rows += [_reads_row(each, around) for each in model_variables(checked.table)]
     return (*rows, FormRow(name="", label=Shown("Plan")), _plan_row(checked))
 
 
-def to_mend(form: Form, checked: Checked) -> tuple[str, ...]:
+def to_mend(form: Form, checked: CheckedForm) -> tuple[str, ...]:
     """Return the keys of the fields that keep a plan from being made, in their order."""
     known = [key for key in form.keys if key in checked.wrong]
     return (*known, *(key for key in checked.wrong if key not in form.keys))
 
 
-def _field_row(form: Form, checked: Checked, around: Surroundings, key: str) -> FormRow:
+def _field_row(form: Form, checked: CheckedForm, around: FormContext, key: str) -> FormRow:
     wrong, warnings = checked.wrong.get(key), checked.warnings.get(key, ())
     mark, note = _NOTHING, _note(form, checked, around, key)
     if wrong is not None:
@@ -104,9 +104,9 @@ def _field_row(form: Form, checked: Checked, around: Surroundings, key: str) -> 
     )
 
 
-def _value(form: Form, around: Surroundings, key: str) -> Span:
+def _value(form: Form, around: FormContext, key: str) -> Span:
     typed = form.texts.get(key, "").strip()
-    if typed == LEFT_OUT and key in form.former:
+    if typed == LEAVE_OUT and key in form.former:
         return said("left out", "dim")
     if typed:
         return Span(shown(typed, _LONGEST), "strong")
@@ -125,21 +125,21 @@ def _short(what: str, advice: str) -> Shown:
     return shown(what if what == "needed" else sentences(what, first), 300)
 
 
-def _note(form: Form, checked: Checked, around: Surroundings, key: str) -> TextLine:
+def _note(form: Form, checked: CheckedForm, around: FormContext, key: str) -> TextLine:
     spec = checked.spec
     if key == "retry_attempts" and spec is not None:
         return (Span(shown(worst_case(spec).says), "dim"),)
     if key == "machine" and len(checked.launches) > 1:
         return (said(plural(len(checked.launches), "run"), "dim"),)
     if key == "secrets" and form.text(key) and around.secrets is not None:
-        lacks = sorted(set(names_of(checked.table, "secrets").values()) - around.secrets)
+        lacks = sorted(set(names_in(checked.table, "secrets").values()) - around.secrets)
         if lacks:
             return (Span(shown(f"not kept here yet: {', '.join(lacks)}", 300), "look"),)
         return (said("all kept here", "dim"),)
     return ()
 
 
-def _reads_row(read: Reads, around: Surroundings) -> FormRow:
+def _reads_row(read: ModelVariable, around: FormContext) -> FormRow:
     variable, given = read.variable, read.given
     is_lacking = variable.is_needed and given is None
     mark = Span(sign("starved"), "look") if is_lacking else _NOTHING
@@ -164,7 +164,7 @@ def _reads_row(read: Reads, around: Surroundings) -> FormRow:
     )
 
 
-def _plan_row(checked: Checked) -> FormRow:
+def _plan_row(checked: CheckedForm) -> FormRow:
     if not checked.is_ready:
         count = len(checked.wrong)
         value = said(f"{plural(count, 'field')} to mend first", "look")
@@ -173,7 +173,7 @@ def _plan_row(checked: Checked) -> FormRow:
     return FormRow(name=PLAN, label=Shown("plan"), sign=Span(sign("run"), "good"), value=value)
 
 
-def status(checked: Checked) -> TextLine:
+def status(checked: CheckedForm) -> TextLine:
     """Return how far the form is, in few words."""
     if not checked.is_ready:
         return (said(f"{plural(len(checked.wrong), 'field')} to mend", "look"),)
@@ -188,21 +188,22 @@ def status(checked: Checked) -> TextLine:
 
 
 def explained(
-    form: Form, checked: Checked, around: Surroundings, name: str
+    form: Form, checked: CheckedForm, around: FormContext, name: str
 ) -> tuple[TextLine, ...]:
     """Return what is told of the row under the cursor."""
     if name == PLAN:
         return tuple(_plan_words(checked))
     if name.startswith(READS):
         read = next(
-            (each for each in reads_of(checked.table) if READS + each.variable.name == name), None
+            (each for each in model_variables(checked.table) if READS + each.variable.name == name),
+            None,
         )
         return tuple(_reads_words(read, around)) if read is not None else ()
     return tuple(_field_words(form, checked, around, name))
 
 
 def _field_words(
-    form: Form, checked: Checked, around: Surroundings, key: str
+    form: Form, checked: CheckedForm, around: FormContext, key: str
 ) -> Iterator[TextLine]:
     field = field_of(key)
     yield (Span(shown(key, 60), "key"), Span(shown(f"  {field.help}", 400)))
@@ -219,14 +220,14 @@ def _field_words(
         yield (Span(sign("starved"), "look"), Span(shown(f" {each}", 400), "look"))
     if key in form.former:
         kept = form.former[key]
-        yield (Span(shown(f"a blank keeps {kept}; {LEFT_OUT} alone leaves it out", 400), "dim"),)
+        yield (Span(shown(f"a blank keeps {kept}; {LEAVE_OUT} alone leaves it out", 400), "dim"),)
     elif field.unset:
         yield (Span(shown(f"blank: {field.unset}"), "dim"),)
     if field.section == "On error":
         yield from _on_error_words(checked, around)
 
 
-def _on_error_words(checked: Checked, around: Surroundings) -> Iterator[TextLine]:
+def _on_error_words(checked: CheckedForm, around: FormContext) -> Iterator[TextLine]:
     spec = checked.spec
     if spec is not None:
         yield (Span(shown(on_error_means(spec), 300)),)
@@ -238,7 +239,7 @@ def _on_error_words(checked: Checked, around: Surroundings) -> Iterator[TextLine
         yield (Span(shown(f"last time you chose {around.last_on_error}"), "look"),)
 
 
-def _reads_words(read: Reads, around: Surroundings) -> Iterator[TextLine]:
+def _reads_words(read: ModelVariable, around: FormContext) -> Iterator[TextLine]:
     variable = read.variable
     yield (Span(shown(variable.name, 60), "key"), Span(shown(f"  {read.model} reads it", 300)))
     if variable.instead:
@@ -253,7 +254,7 @@ def _reads_words(read: Reads, around: Surroundings) -> Iterator[TextLine]:
         yield (Span(shown(f"no secret {read.secret} is kept here yet: Enter asks for it"), "look"),)
 
 
-def _plan_words(checked: Checked) -> Iterator[TextLine]:
+def _plan_words(checked: CheckedForm) -> Iterator[TextLine]:
     if not checked.is_ready:
         yield (said("Enter goes to the first field that is to be mended", "look"),)
         for key, wrong in checked.wrong.items():
@@ -267,7 +268,7 @@ def _plan_words(checked: Checked) -> Iterator[TextLine]:
 # The spec that it makes
 
 
-def spec_lines(checked: Checked) -> tuple[TextLine, ...]:
+def spec_lines(checked: CheckedForm) -> tuple[TextLine, ...]:
     """Return the spec as the file that it would be, as far as it can be read."""
     lines: list[TextLine] = []
     for key, value in checked.table.items():
@@ -283,7 +284,7 @@ def _line(key: str, value: object) -> str:
         return f"{key} = {json.dumps(value, default=str)}"
 
 
-def template_text(checked: Checked, title: str) -> tuple[str, tuple[str, ...]]:
+def template_text(checked: CheckedForm, title: str) -> tuple[str, tuple[str, ...]]:
     """Return the spec as a template's file under its title, and the keys that are left out."""
     lines, left_out = [f"# {title}"], list[str]()
     for key, value in checked.table.items():

@@ -8,7 +8,7 @@ from core.fleet import Fleet
 from core.format import plural
 from core.ids import MachineName
 from core.launch.plan.warnings import warnings_by_key
-from core.launch.preflight.checks import Check, CheckedPlan, Level
+from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.model.run import Run, RunState
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone, said
@@ -16,10 +16,10 @@ from core.views.glyphs import Name, sign
 from core.views.tables.machines import marks
 from core.views.tables.runs import LOOKS, log_place, run_sign
 
-_LEVELS: Mapping[Level, tuple[Name, Tone]] = {
-    Level.OK: ("success", "good"),
-    Level.WARNING: ("starved", "look"),
-    Level.STOP: ("failed", "hand"),
+_LEVELS: Mapping[CheckLevel, tuple[Name, Tone]] = {
+    CheckLevel.OK: ("success", "good"),
+    CheckLevel.WARNING: ("starved", "look"),
+    CheckLevel.STOP: ("failed", "hand"),
 }
 _FEW = 2
 """Up to so many runs each is told in full; of more there are a few lines for each."""
@@ -60,7 +60,7 @@ def title_of(checked: Sequence[CheckedPlan]) -> Shown:
     """Return what a launch is called: its one run, or how many."""
     if len(checked) == 1:
         plan = checked[0].plan
-        return shown(f"Launch {plan.launch.task} on {plan.machine}", 200)
+        return shown(f"Launch {plan.request.task} on {plan.machine}", 200)
     return shown(f"Launch {plural(len(checked), 'run')}")
 
 
@@ -73,8 +73,8 @@ def head_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, 
 
 def _reach(checked: Sequence[CheckedPlan], fleet: Fleet) -> Iterator[Span]:
     machines = Counter(each.plan.machine for each in checked)
-    tasks = {each.plan.launch.task for each in checked}
-    models = {each.plan.launch.model for each in checked}
+    tasks = {each.plan.request.task for each in checked}
+    models = {each.plan.request.model for each in checked}
     if len(checked) > 1:
         parts = (
             plural(len(tasks), "task"),
@@ -105,14 +105,14 @@ def _worst(checked: Sequence[CheckedPlan]) -> str:
 
 def _told(checked: Sequence[CheckedPlan]) -> Iterator[Span]:
     counts = Counter(check.level for each in checked for check in each.checks)
-    warnings = counts[Level.WARNING] + sum(len(_warnings(each)) for each in checked)
-    stops = counts[Level.STOP]
+    warnings = counts[CheckLevel.WARNING] + sum(len(_warnings(each)) for each in checked)
+    stops = counts[CheckLevel.STOP]
     parts: list[Span] = []
     if stops:
         parts.append(said(plural(stops, "stop"), "hand"))
     if warnings:
         parts.append(said(plural(warnings, "warning"), "look"))
-    parts.append(said(f"{counts[Level.OK]} ok", "good"))
+    parts.append(said(f"{counts[CheckLevel.OK]} ok", "good"))
     for index, part in enumerate(parts):
         if index:
             yield said(" · ", "dim")
@@ -146,23 +146,23 @@ def can_be_told_apart(checked: Sequence[CheckedPlan]) -> bool:
 
 def _name(each: CheckedPlan, fleet: Fleet) -> TextLine:
     plan = each.plan
-    which = f"{plan.launch.index} of {plan.launch.of}  " if plan.launch.of > 1 else ""
+    which = f"{plan.request.index} of {plan.request.of}  " if plan.request.of > 1 else ""
     machine = fleet.machines.get(plan.machine)
     return (
         said(which, "dim"),
-        Span(shown(plan.launch.task), "strong"),
-        Span(shown(f"  {plan.launch.model}  on "), "dim"),
+        Span(shown(plan.request.task), "strong"),
+        Span(shown(f"  {plan.request.model}  on "), "dim"),
         *marks(machine),
         Span(shown(plan.machine), "strong"),
     )
 
 
 def _in_short(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
-    fine = sum(check.level is Level.OK for check in each.checks)
+    fine = sum(check.level is CheckLevel.OK for check in each.checks)
     yield (*_name(each, fleet), said(f"   {fine} ok", "good" if fine else "dim"))
     yield from _passed_over(each)
     for check in each.checks:
-        if check.level is not Level.OK:
+        if check.level is not CheckLevel.OK:
             yield from _check(check)
     for warning in _warnings(each):
         yield _warning(warning)
@@ -171,8 +171,8 @@ def _in_short(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
 def _in_full(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
     plan, spec = each.plan, each.plan.spec
     yield _name(each, fleet)
-    if len(plan.launch.candidates) > 1:
-        asked = f"{plan.launch.asked} is one of {', '.join(plan.launch.candidates)}"
+    if len(plan.request.candidates) > 1:
+        asked = f"{plan.request.asked} is one of {', '.join(plan.request.candidates)}"
         yield _line("chosen", Span(shown(f"{plan.machine}: {asked}", 400)))
     yield from _passed_over(each)
     for check in each.checks:
@@ -212,7 +212,7 @@ def _passed_over(each: CheckedPlan) -> Iterator[TextLine]:
 
 def _check(check: Check) -> Iterator[TextLine]:
     name, tone = _LEVELS[check.level]
-    is_ok = check.level is Level.OK
+    is_ok = check.level is CheckLevel.OK
     word = "" if is_ok else f"{check.level}: "
     yield (
         _INDENT,
@@ -228,7 +228,7 @@ def _check(check: Check) -> Iterator[TextLine]:
 def _warnings(each: CheckedPlan) -> list[str]:
     """Return the warnings of a plan but for those of its machine: that one is chosen by now."""
     plan = each.plan
-    found = warnings_by_key(plan.launch, python=plan.python)
+    found = warnings_by_key(plan.request, python=plan.python)
     settled = {said_of_it for key, said_of_it in found if key == "machine"}
     return [warning for warning in plan.warnings if warning not in settled]
 
@@ -270,8 +270,8 @@ def launched_lines(runs: Iterable[Run], checked: Sequence[CheckedPlan]) -> Itera
             mark,
             said(f" {state!s:<11}", tone),
             Span(shown(f"{plan.machine:<{width}}  "), "dim"),
-            Span(shown(plan.launch.task), "strong"),
-            Span(shown(f"  {plan.launch.model}"), "dim"),
+            Span(shown(plan.request.task), "strong"),
+            Span(shown(f"  {plan.request.model}"), "dim"),
         )
         if run is not None and run.said:
             yield (_INDENT, Span(shown(run.said, 600), "look"))

@@ -9,7 +9,7 @@ from core import format as fmt
 from core.errors import UsageWrong
 from core.fleet import Fleet
 from core.launch.engines.start_failures import plain_text
-from core.launch.spec.text import table_text
+from core.launch.spec.spec_writer import table_text
 from core.launch.spec.yaml_quote import plain
 from core.model.run import Run, RunLog, RunState
 from core.quoting import path_word, plain_word

@@ -73,7 +73,7 @@ def link_words(machine: Machine, now: float) -> Cell:
     """Return the link's word, for how long, and when it is tried again: `down 2m, in 8s`."""
     link = machine.link
     tone = _LINKS[link.state][1]
-    if link.state is LinkState.UP:
+    if link.is_up:
         return (said("up", "dim"),)
     word = "lag" if link.state is LinkState.LAGGING else str(link.state)
     since = link.heard_at if link.state is LinkState.LAGGING else link.lost_at

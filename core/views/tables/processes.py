@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from core import format as fmt
 from core.fleet import Fleet
-from core.fold.machines import ALIVE
 from core.ids import MachineName, ProcessKey
 from core.model.machine import Machine
 from core.model.process import Process, ProcessState
@@ -25,7 +24,7 @@ class ProcessLine:
     @property
     def is_reached(self) -> bool:
         """Whether its machine can be looked at now."""
-        return self.machine is None or self.machine.link.state in ALIVE
+        return self.machine is None or self.machine.link.is_alive
 
 
 _STATES: dict[ProcessState, tuple[Name, Tone]] = {
@@ -52,7 +51,7 @@ _RANKS = {
 
 def process_sign(line: ProcessLine) -> Span:
     """Return the sign of what is known of a process now."""
-    if not line.is_reached and line.process.state is not ProcessState.GONE:
+    if not line.is_reached and not line.process.is_gone:
         return Span(sign("unknown"), "dim")
     name, tone = _STATES[line.process.state]
     return Span(sign(name), tone)
@@ -61,7 +60,7 @@ def process_sign(line: ProcessLine) -> Span:
 def process_words(line: ProcessLine) -> Cell:
     """Return a process's state and for how long; what holds it; how long it has not answered."""
     process = line.process
-    if not line.is_reached and process.state is not ProcessState.GONE:
+    if not line.is_reached and not process.is_gone:
         return (said(f"unknown, was {process.state}", "dim"),)
     spans = [said(str(process.state), _STATES[process.state][1])]
     if process.state is not ProcessState.LIVE:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.fleet import Fleet
-from core.fold.machines import ALIVE
 from core.ids import TaskKey
 from core.model.machine import Machine
 from core.model.process import Process, ProcessState
@@ -30,7 +29,7 @@ class TaskLine(NamedTuple):
     @property
     def is_reached(self) -> bool:
         """Whether its machine can be looked at now."""
-        return self.machine is None or self.machine.link.state in ALIVE
+        return self.machine is None or self.machine.link.is_alive
 
     @property
     def is_known(self) -> bool:

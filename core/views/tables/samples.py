@@ -13,7 +13,6 @@ _TONES: dict[str, Tone] = {
     SampleStatus.ERROR: "hand",
     SampleStatus.CANCELLED: "look",
 }
-_ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANCELLED})
 _WORDS: dict[str, str] = {SampleStatus.COMPLETED: "done"}
 _ACTIVITIES = {
     "model": "generating",
@@ -28,7 +27,7 @@ def status_word(line: SampleLine) -> Span:
     """Return a sample's status in a word or two and its tone."""
     sample = line.sample
     activity = sample.activity
-    if line.gone and sample.status not in _ENDED:
+    if line.gone and not sample.has_ended:
         return said(f"was {_WORDS.get(sample.status, sample.status)}", "look")
     if sample.interrupt:
         return said(f"stopping: {sample.interrupt}", "look")
