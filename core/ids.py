@@ -26,6 +26,11 @@ class ProcessKey:
 class TaskKey:
     """One task of a process. A task id alone is not unique across processes.
 
+    Attributes:
+        process: The process that runs it.
+        task_id: Inspect's id of the task.
+    """
+
     process: ProcessKey
     task_id: str
 

@@ -91,6 +91,19 @@ class GpuProcess:
 class Gpu:
     """One GPU or MIG slice. None is unknown.
 
+    Attributes:
+        index: Its number on the machine.
+        uuid: The id that the driver gives it.
+        name: The name of its model.
+        utilisation: 0 to 100.
+        memory_used, memory_total: Bytes.
+        temperature: Degrees Celsius.
+        power, power_limit: Watts.
+        mig: The profile of a MIG slice; None: a whole GPU.
+        lost: Whether the driver reports it as lost.
+        pids: The processes that hold memory on it.
+    """
+
     index: int
     uuid: str | None = None
     name: str = ""
