@@ -17,7 +17,7 @@ from tests.support.guiding import LATER, Guided, guided
 from tests.support.orders import HERE, Book
 from tests.support.rooms import COLOURS, answerable, screen_text, shows
 from tui.app import RoomApp
-from tui.screens.guide import GuidesScreen
+from tui.screens.guides import GuidesScreen
 
 pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
 SIZE = (160, 46)
@@ -91,7 +91,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
             del what
             copied.append(text)
 
-        monkeypatch.setattr(app, "send_to_clipboard", copy)
+        monkeypatch.setattr(app, "copy", copy)
         await pilot.press("y")
         assert copied == [guide_of(app).command]
         await pilot.press("p", "e", "c", "P", "n")

@@ -215,7 +215,7 @@ async def test_the_equivalent_command_is_copied(monkeypatch: pytest.MonkeyPatch)
     def copy(text: str, what: str) -> None:
         copied.append((text, what))
 
-    monkeypatch.setattr(app, "send_to_clipboard", copy)
+    monkeypatch.setattr(app, "copy", copy)
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("J")
         await shows(pilot, "y copy")

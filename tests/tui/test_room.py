@@ -38,7 +38,7 @@ from tests.support.rooms import (
 from tui.app import RoomApp
 from tui.panes.lines import LinesPane
 from tui.panes.table import TablePane
-from tui.screens.base import PanesScreen
+from tui.screens.panes_screen import PanesScreen
 
 WIDE = (140, 42)
 

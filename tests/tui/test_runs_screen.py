@@ -217,7 +217,7 @@ async def test_commands_are_copied_and_one_of_somebody_else_is_marked(
     def copy(text: str, what: str) -> None:
         copied.append((text, what))
 
-    monkeypatch.setattr(app, "send_to_clipboard", copy)
+    monkeypatch.setattr(app, "copy", copy)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await pilot.press("N")
         await shows(pilot, "Y copy launch")

@@ -246,7 +246,7 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
         for widget in self.screen.walk_children():
             cast("Any", widget).refresh()
 
-    def send_to_clipboard(self, text: Shown, what: str) -> None:
+    def copy(self, text: Shown, what: str) -> None:
         """Ask the terminal to take a text into its clipboard. It never says whether it did."""
         limit = self.config.clipboard_limit
         sequences = clipboard_sequences(text, self._environ, limit)

@@ -1,9 +1,10 @@
 """Runs on their way: what was told of each since they were confirmed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from core.launch.preflight.checks import CheckedPlan
 from core.model.run import Run
+from core.signal import Signal
 from core.text import Shown
 
 
@@ -13,6 +14,7 @@ class Starting:
     Attributes:
         checked: What was confirmed.
         is_running: Some are still being started.
+        updated: Emitted when a run, or the whole, changed.
         failed: Why starting broke off; None: it did not.
     """
 
@@ -21,28 +23,19 @@ class Starting:
         self.is_running = True
         self.failed: Shown | None = None
         self._runs: dict[str, Run] = {}
-        self._hearers: list[Callable[[], None]] = []
+        self.updated: Signal[None] = Signal()
 
     @property
     def runs(self) -> Sequence[Run]:
         """The runs as they were told last."""
         return tuple(self._runs.values())
 
-    def listen(self, hear: Callable[[], None]) -> Callable[[], None]:
-        """Call `hear` whenever something is told; returns what ends that."""
-        self._hearers.append(hear)
-        return lambda: self._hearers.remove(hear) if hear in self._hearers else None
-
     def tell(self, run: Run) -> None:
         """Take in how a run stands."""
         self._runs[run.id] = run
-        self._say()
+        self.updated.emit(None)
 
     def end(self, failed: Shown | None) -> None:
         """Nothing of it is being started any more."""
         self.is_running, self.failed = False, failed
-        self._say()
-
-    def _say(self) -> None:
-        for hear in tuple(self._hearers):
-            hear()
+        self.updated.emit(None)
