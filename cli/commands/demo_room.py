@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
-from cli.commands.demo import Demo, start
+from cli.commands.demo_eval import Demo, start
 from core.text import shown
 from storage.paths import private_folder, write_private
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.demo import remove_forgotten, report, size_for, start, tasks_of
+from cli.commands.demo import report, tasks_of
+from cli.commands.demo_eval import remove_forgotten, size_for, start
 from tests.support.commands import EVALROOM, Home
 from tests.support.evals import short_folder, wait_until
 from tests.support.fleets import NOW, fleet_after, named, tasks_seen
