@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar, cast
 
 from textual.message import Message
@@ -19,7 +19,6 @@ from tui.controllers.lazy import Controllers
 from tui.dialogs.ask import AskSecret, Leave
 from tui.draw_pace import DrawPace
 from tui.keys.bindings import bindings
-from tui.keys.labels import labels
 from tui.keys.table import BY_NAME, remapped
 from tui.navigation import GUIDES, JOURNAL, RUNS, Place, Way, is_there
 from tui.screens.panes_screen import PanesScreen
@@ -348,15 +347,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
 
         front = self.front
         if front is not None:
-            self.push_screen(KeysHelp(list(self._live_keys(front))))
-
-    def _live_keys(self, front: PanesScreen) -> Iterable[tuple[str, str]]:
-        names = {active.binding.id for active in front.active_bindings.values()}
-        for name, key in BY_NAME.items():
-            if name == "pane_1":
-                yield f"1-{len(front.panes)}", "To a pane by its digit."
-            elif name in names and not name.startswith("pane_"):
-                yield labels(self.keys_of(name)), key.help
+            self.push_screen(KeysHelp(list(front.live_keys())))
 
     def action_command(self) -> None:
         """Open the command palette."""

@@ -301,6 +301,15 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
             self._key_bar.show(self._bar_keys())
             self.say_actions()
 
+    def live_keys(self) -> Iterable[tuple[str, str]]:
+        """Yield the keys that work here, each with what it does."""
+        names = {active.binding.id for active in self.active_bindings.values()}
+        for name, key in BY_NAME.items():
+            if name == "pane_1":
+                yield f"1-{len(self.panes)}", "To a pane by its digit."
+            elif name in names and not name.startswith("pane_"):
+                yield labels(self.ui.keys_of(name)), key.help
+
     def _bar_keys(self) -> Iterable[tuple[str, str]]:
         able = set(self.able())
         for binding in self.active_bindings.values():
