@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine, Sequence
-from typing import Any, cast
+from typing import Any
 
 from cli.parser.arguments import wants_json
 from core.errors import EvalroomError, NobodyReached, NotConfirmed, UsageWrong
@@ -67,14 +67,6 @@ def status_of(error: EvalroomError) -> int:
             return _NOBODY_REACHED
         case _:
             return 1
-
-
-def cause_of(error: BaseException) -> BaseException:
-    """Return what is inside groups of errors: the first."""
-    while isinstance(error, BaseExceptionGroup):
-        group = cast("BaseExceptionGroup[BaseException]", error)
-        error = group.exceptions[0]
-    return error
 
 
 def _crashed(error: Exception) -> EvalroomError:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cli.exit_status import cause_of, ended_by, run_loop, version
+from cli.exit_status import ended_by, run_loop, version
 from cli.library_output import begin
 from cli.parser.arguments import Words, parsed
 from cli.wiring.config import config_of, config_path
@@ -21,7 +21,7 @@ from cli.wiring.desk import (
     keep_at_once,
     running,
 )
-from core.errors import UsageWrong
+from core.errors import UsageWrong, first_error
 from core.text import shown
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(words)
     except BaseException as error:  # noqa: BLE001 - the one place
-        return ended_by(cause_of(error), words)
+        return ended_by(first_error(error), words)
 
 
 def _run(argv: Sequence[str]) -> int:  # noqa: C901, PLR0911, PLR0912 - one case per command

@@ -16,7 +16,7 @@ from storage.database import Database
 from storage.event_columns import column_text
 from storage.identity import is_alive
 from storage.orders import IsAlive
-from storage.readonly import glance
+from storage.readonly import query_readonly
 
 _LISTED = (
     "SELECT body FROM run WHERE body IS NOT NULL"
@@ -27,8 +27,8 @@ _LEARNT = ("commit", "started_at", "pid", "start", "output_file", "screen", "att
 _OPEN = "SELECT id, desk FROM run WHERE body IS NOT NULL AND ended_at IS NULL"
 
 
-class Runs:
-    """`core.launch.run.run_store.RunBook` over the database.
+class SqliteRunStore:
+    """`core.launch.run.run_store.RunStore` over the database.
 
     Args:
         database: An open one, or one that opens at its first use.
@@ -164,4 +164,4 @@ def read_runs(path: Path, limit: int) -> tuple[Run, ...]:
             return ()
         return tuple(_understood(connection.execute(_LISTED, (limit,)).fetchall()))
 
-    return glance(path, "run", listed, ())
+    return query_readonly(path, "run", listed, ())

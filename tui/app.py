@@ -14,7 +14,7 @@ from core.config.model import ScreenConfig
 from core.fleet import Fleet
 from core.text import Shown, shown
 from core.views.changes import only_older
-from core.views.totals import title
+from core.views.header.totals import title
 from tui.controllers.lazy import Controllers
 from tui.dialogs.ask import AskSecret, Leave
 from tui.draw_pace import DrawPace

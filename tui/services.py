@@ -9,10 +9,10 @@ from core.config.model import AttachWay, MachineConfig
 from core.ports import Room
 
 if TYPE_CHECKING:
-    from core.act.service import Acting
-    from core.guide.runner import Guiding
-    from core.launch.ports import Launching
-    from core.launch.run.sessions import Found
+    from core.act.service import ActionService
+    from core.guide.runner import GuideRunner
+    from core.launch.ports import LaunchService
+    from core.launch.run.sessions import MachineSession
     from core.launch.secret_store import SecretStore
 
 T = TypeVar("T")
@@ -60,11 +60,11 @@ class ViewStore(Protocol):
 class SessionService(Protocol):
     """The terminal sessions that runs left on the machines."""
 
-    async def list(self) -> "Sequence[Found]":
+    async def list(self) -> "Sequence[MachineSession]":
         """Return the sessions of the machines whose link is up now."""
         ...
 
-    async def end(self, found: "Found") -> None:
+    async def end(self, found: "MachineSession") -> None:
         """End one session.
 
         Raises:
@@ -107,10 +107,10 @@ class RoomServices:
     """
 
     room: Room
-    acting: "Service[Acting]" = Service(missing=NO_ACTING)
-    guiding: "Service[Guiding]" = Service()
-    runs: "Service[Launching]" = Service(missing=NO_LAUNCHING)
-    launching: "Service[Launching]" = Service(missing=NO_LAUNCHING)
+    acting: "Service[ActionService]" = Service(missing=NO_ACTING)
+    guiding: "Service[GuideRunner]" = Service()
+    runs: "Service[LaunchService]" = Service(missing=NO_LAUNCHING)
+    launching: "Service[LaunchService]" = Service(missing=NO_LAUNCHING)
     sessions: "Service[SessionService]" = Service()
     attach: AttachSettings | None = None
     secrets: "SecretStore | None" = None

@@ -8,22 +8,22 @@ from typing import Any
 
 from cli.commands.desk_queries import Looker
 from cli.commands.status import NOBODY_REACHED
-from cli.render.fleet_json import Json, is_reached, plain_json
+from cli.render.fleet_json import Json, plain_json
 from cli.render.plain import print_json, print_lines
 from cli.render.plans import act_answer, outcome_lines, plan_lines
-from core.act.executor import Told
+from core.act.executor import OrderReport
 from core.act.plan import Plan
-from core.act.target_expansion import Place, live_processes
-from core.act.target_grammar import Aim, places_of
+from core.act.target_expansion import ActionPlace, live_processes
+from core.act.target_grammar import TargetSpec, places_of
 from core.errors import NotConfirmed, TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.guide.guide import Guide, GuideKind, was_stopped
-from core.guide.runner import Guiding
+from core.guide.runner import GuideRunner
 from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
 from core.model.action import Action, Verb
 from core.model.order import OrderState
 from core.text import shown
-from core.views.guides import plain_lines, state_of
+from core.views.tables.guides import plain_lines, state_of
 
 FAILED, REFUSED = 1, 4
 _ONE_A_TIME = frozenset({GuideKind.INCIDENT, GuideKind.FINISH})
@@ -73,7 +73,7 @@ def guide_asked(given: Mapping[str, Any], *, as_json: bool) -> GuideAsked:
     return GuideAsked(**rest, confirm=confirm, timeout=given["wait"], as_json=as_json)
 
 
-async def guide(desk: Looker, guiding: Guiding, asked: GuideAsked) -> int:
+async def guide(desk: Looker, guiding: GuideRunner, asked: GuideAsked) -> int:
     """Begin guides, or go on with one, as far as is confirmed; return the exit status.
 
     0: done, or waiting for what it was begun for; 1: something failed; 3: nothing reachable;
@@ -83,7 +83,7 @@ async def guide(desk: Looker, guiding: Guiding, asked: GuideAsked) -> int:
         UsageWrong: The words are off.
     """
     await desk.first_look(asked.timeout)
-    if not any(map(is_reached, desk.fleet.machines.values())):
+    if not any(each.is_reached for each in desk.fleet.machines.values()):
         reasons = [f"{shown(m.name)}: {m.link.state}" for m in desk.fleet.machines.values()]
         if asked.as_json:
             print_json({"guides": [], "why": reasons})
@@ -99,7 +99,7 @@ async def guide(desk: Looker, guiding: Guiding, asked: GuideAsked) -> int:
     return status
 
 
-async def _guides(fleet: Fleet, guiding: Guiding, asked: GuideAsked) -> Sequence[Guide]:
+async def _guides(fleet: Fleet, guiding: GuideRunner, asked: GuideAsked) -> Sequence[Guide]:
     match asked.what:
         case "park":
             keys = _processes(fleet, asked.targets)
@@ -110,7 +110,7 @@ async def _guides(fleet: Fleet, guiding: Guiding, asked: GuideAsked) -> Sequence
             among = _processes(fleet, asked.targets) if asked.targets else None
             return [await guiding.incident(asked.model, among, now=asked.now)]
         case "finish":
-            tasks = places_of(Aim(targets=asked.targets), Action(verb=Verb.DRAIN), fleet)
+            tasks = places_of(TargetSpec(targets=asked.targets), Action(verb=Verb.DRAIN), fleet)
             return [await guiding.finish(key) for key in tasks if isinstance(key, TaskKey)]
         case "cleanup":
             among = _processes(fleet, asked.targets) if asked.targets else None
@@ -121,11 +121,11 @@ async def _guides(fleet: Fleet, guiding: Guiding, asked: GuideAsked) -> Sequence
 
 def _processes(fleet: Fleet, targets: Sequence[str]) -> Sequence[ProcessKey]:
     """Return the processes that words aim at: their own, a task's, or a machine's."""
-    places = places_of(Aim(targets=targets), Action(verb=Verb.PAUSE), fleet)
+    places = places_of(TargetSpec(targets=targets), Action(verb=Verb.PAUSE), fleet)
     return list(dict.fromkeys(key for place in places for key in processes_at(fleet, place)))
 
 
-def processes_at(fleet: Fleet, place: Place) -> Sequence[ProcessKey]:
+def processes_at(fleet: Fleet, place: ActionPlace) -> Sequence[ProcessKey]:
     """Return the processes that a place means."""
     match place:
         case ProcessKey():
@@ -138,7 +138,7 @@ def processes_at(fleet: Fleet, place: Place) -> Sequence[ProcessKey]:
             return live_processes(fleet, place)
 
 
-async def _taken_up(guiding: Guiding, asked: GuideAsked) -> Guide:
+async def _taken_up(guiding: GuideRunner, asked: GuideAsked) -> Guide:
     if len(asked.targets) != 1:
         raise UsageWrong("guide resume takes one ID", "see: evalroom guide list")
     typed = asked.targets[0]
@@ -157,7 +157,7 @@ async def _taken_up(guiding: Guiding, asked: GuideAsked) -> Guide:
 class _Run:
     """One guide, gone on with as far as is confirmed."""
 
-    def __init__(self, guiding: Guiding, guide: Guide, asked: GuideAsked) -> None:
+    def __init__(self, guiding: GuideRunner, guide: Guide, asked: GuideAsked) -> None:
         self._guiding = guiding
         self._guide = guide
         self._asked = asked
@@ -283,7 +283,7 @@ class _Run:
         return {**guide_answer(self._guide), **extra}
 
 
-def _failed(told: Sequence[Told]) -> bool:
+def _failed(told: Sequence[OrderReport]) -> bool:
     bad = {OrderState.FAILED, OrderState.UNKNOWN}
     return any(each.outcome is not None and each.outcome.state in bad for each in told)
 

@@ -9,14 +9,14 @@ from typing import Any, TextIO
 
 from cli.render.plain import print_json, print_lines
 from core.config.model import Config, MachineConfig
-from core.launch.plan.flags import on_error_words
-from core.launch.plan.launch_plan import FILE_MODE, RunPlan, make_plan, run_id
-from core.launch.plan.matrix import Launch, expand
-from core.launch.spec.file import read_spec
-from core.launch.spec.text import spec_table
+from core.launch.plan.eval_set_args import on_error_words
+from core.launch.plan.matrix import RunRequest, expand
+from core.launch.plan.run_plan import FILE_MODE, RunPlan, make_plan, run_id
+from core.launch.spec.spec_reader import read_spec
+from core.launch.spec.spec_writer import spec_table
 from core.quoting import plain_word
 from core.text import shown, shown_lines
-from core.views.runs import log_place
+from core.views.tables.runs import log_place
 
 _SCRIPT_LIMIT = 200_000
 _WHICH = ", reserved when it starts: CUDA_VISIBLE_DEVICES says which"
@@ -60,13 +60,13 @@ def show_plans(
     return 0
 
 
-def plans_of(launches: Sequence[Launch], around: Surroundings) -> tuple[RunPlan, ...]:
+def plans_of(launches: Sequence[RunRequest], around: Surroundings) -> tuple[RunPlan, ...]:
     """Return a plan for each launch: on its first candidate, where one is chosen later."""
     machines = {each.name: each for each in around.config.machines}
     return tuple(_plan(each, machines[each.candidates[0]], around) for each in launches)
 
 
-def _plan(launch: Launch, machine: MachineConfig, around: Surroundings) -> RunPlan:
+def _plan(launch: RunRequest, machine: MachineConfig, around: Surroundings) -> RunPlan:
     return make_plan(
         launch,
         machine,
@@ -79,12 +79,12 @@ def _plan(launch: Launch, machine: MachineConfig, around: Surroundings) -> RunPl
 
 def plan_lines(plan: RunPlan) -> list[str]:
     """Return a plan as lines for people."""
-    spec, launch = plan.spec, plan.launch
+    spec, request = plan.spec, plan.request
     choice = spec.on_error if isinstance(spec.on_error, str) else "tolerate"
-    which = f" ({launch.index} of {launch.of})" if launch.of > 1 else ""
+    which = f" ({request.index} of {request.of})" if request.of > 1 else ""
     rows = [
-        ("task", shown(launch.task)),
-        ("model", shown(launch.model)),
+        ("task", shown(request.task)),
+        ("model", shown(request.model)),
         ("machine", _machine(plan)),
         ("on error", f"{choice} ({' '.join(on_error_words(spec))}): {plan.means}"),
         ("at worst", plan.worst.says),
@@ -114,8 +114,8 @@ def plan_lines(plan: RunPlan) -> list[str]:
 
 
 def _machine(plan: RunPlan) -> str:
-    others = len(plan.launch.candidates) - 1
-    asked = shown(plan.launch.asked)
+    others = len(plan.request.candidates) - 1
+    asked = shown(plan.request.asked)
     return f"{asked}: one of {others + 1}, shown for {plan.machine}" if others else plan.machine
 
 
@@ -147,13 +147,13 @@ def plan_json(plan: RunPlan) -> dict[str, Any]:
     """Return a plan in JSON's types: all of it, and no secret's value."""
     return {
         "run_id": plan.run,
-        "index": plan.launch.index,
-        "of": plan.launch.of,
-        "task": plan.launch.task,
-        "model": plan.launch.model,
+        "index": plan.request.index,
+        "of": plan.request.of,
+        "task": plan.request.task,
+        "model": plan.request.model,
         "machine": plan.machine,
-        "asked": plan.launch.asked,
-        "candidates": list(plan.launch.candidates),
+        "asked": plan.request.asked,
+        "candidates": list(plan.request.candidates),
         "spec": spec_table(plan.spec),
         "engine": plan.spec.engine,
         "python": plan.python,

@@ -15,11 +15,11 @@ from core.errors import NotConfirmed
 from core.events import Event, RunChanged
 from core.format import plural
 from core.launch.preflight.checks import CheckedPlan
-from core.launch.run.service import Launches
+from core.launch.run.service import DeskLaunchService
 from core.launch.spec.spec import Spec
 from core.model.run import Run, RunState
 from core.text import shown
-from core.views.runs import log_place
+from core.views.tables.runs import log_place
 
 FAILED, NOT_CONFIRMED = 1, 4
 
@@ -43,7 +43,7 @@ class Asked:
 
 async def launch_now(
     desk: Looker,
-    launches: Launches,
+    launches: DeskLaunchService,
     spec: Spec,
     asked: Asked,
     machines: Sequence[MachineConfig],
@@ -160,7 +160,7 @@ class _Saying:
 
 
 async def _over(
-    desk: Looker, launches: Launches, runs: Sequence[Run], say: "_Saying | None"
+    desk: Looker, launches: DeskLaunchService, runs: Sequence[Run], say: "_Saying | None"
 ) -> tuple[Run, ...]:
     """Wait until every run is over; return them as they stand then."""
     ids = [run.id for run in runs]
@@ -174,12 +174,12 @@ async def _over(
 
     end = desk.listen(hear)
     try:
-        while not all(launches.ledger.runs[each].is_over for each in ids):
+        while not all(launches.registry.runs[each].is_over for each in ids):
             await heard.wait()
             heard.clear()
     finally:
         end()
-    return tuple(launches.ledger.runs[each] for each in ids)
+    return tuple(launches.registry.runs[each] for each in ids)
 
 
 def _answer(runs: Sequence[Run]) -> dict[str, object]:

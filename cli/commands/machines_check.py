@@ -5,13 +5,12 @@ from typing import Protocol
 
 from cli.commands.desk_queries import Looker
 from cli.render.checks import check_rows, checks_json
-from cli.render.fleet_json import is_reached
 from cli.render.plain import print_json, print_lines
 from core.config.model import Config, MachineConfig
 from core.errors import UsageWrong
-from core.launch.plan.launch_plan import RunPlan
-from core.launch.preflight.checks import Check, Level
-from core.launch.preflight.machine_choice import choose, look
+from core.launch.plan.run_plan import RunPlan
+from core.launch.preflight.checks import Check, CheckLevel
+from core.launch.preflight.machine_choice import check_machine, choose_machines
 from core.model.job import Worker
 from core.text import shown
 
@@ -47,7 +46,7 @@ async def check_any(
         python: The interpreter with Inspect that runs there get; None: uv gets it.
         as_json: Whether to print JSON.
     """
-    checks = await look(desk, machine, desk.fleet, python=python)
+    checks = await check_machine(desk, machine, desk.fleet, python=python)
     if as_json:
         print_json({"machine": machine.name, "checks": checks_json(checks)})
     else:
@@ -72,7 +71,7 @@ async def check_launches(
         secrets: The names of the secrets that are known here.
         as_json: Whether to print JSON.
     """
-    checked = await choose(
+    checked = await choose_machines(
         desk,
         [[plan] for plan in plans],
         {machine.name: machine},
@@ -82,8 +81,8 @@ async def check_launches(
     if as_json:
         rows = [
             {
-                "task": each.plan.launch.task,
-                "model": each.plan.launch.model,
+                "task": each.plan.request.task,
+                "model": each.plan.request.model,
                 "warnings": list(each.plan.warnings),
                 "checks": checks_json(each.checks),
             }
@@ -93,7 +92,7 @@ async def check_launches(
     else:
         lines: list[str] = []
         for each in checked:
-            launch = each.plan.launch
+            launch = each.plan.request
             lines.append(f"{shown(launch.task)} with {shown(launch.model)} on {machine.name}")
             lines += [f"  mind  spec: {shown(said, 600)}" for said in each.plan.warnings]
             lines += [f"  {line}" for line in check_rows(each.checks)]
@@ -102,6 +101,6 @@ async def check_launches(
 
 
 def _status(desk: Desk, machine: MachineConfig, checks: Sequence[Check]) -> int:
-    if not is_reached(desk.fleet.machines[machine.name]):
+    if not desk.fleet.machines[machine.name].is_reached:
         return NOT_REACHED
-    return STOPPED if any(each.level is Level.STOP for each in checks) else 0
+    return STOPPED if any(each.level is CheckLevel.STOP for each in checks) else 0

@@ -8,14 +8,13 @@ from typing import Any, Protocol
 from cli.commands.desk_queries import Looker
 from cli.commands.questions import answered
 from cli.commands.status import NOBODY_REACHED
-from cli.render.fleet_json import is_reached
 from cli.render.plain import aligned, print_json, print_lines, print_note
 from core.errors import NotConfirmed
 from core.format import plural
 from core.ids import MachineName
-from core.launch.plan.launch_plan import RunPlan
-from core.launch.provision.fetch_client import OwnUv
-from core.launch.provision.prepare import Item, Prepared, Preparing, items
+from core.launch.plan.run_plan import RunPlan
+from core.launch.provision.fetch_client import FindLocalUv
+from core.launch.provision.preparation import PreparedItem, PrepareItem, Preparer, prepare_items
 from core.model.job import Worker
 from core.text import shown
 
@@ -47,7 +46,7 @@ async def prepare(
     asked: Asked,
     *,
     secrets: Mapping[str, str],
-    uv: OwnUv,
+    uv: FindLocalUv,
 ) -> int:
     """Preview, confirm and fetch; return the exit status.
 
@@ -64,7 +63,7 @@ async def prepare(
     Raises:
         NotConfirmed: Nobody said yes.
     """
-    wanted = items(plans)
+    wanted = prepare_items(plans)
     if not asked.as_json:
         print_lines(preview_lines(machine, wanted))
     if asked.dry_run or not wanted:
@@ -73,7 +72,7 @@ async def prepare(
         return 0
     await desk.first_look(asked.timeout)
     there = desk.fleet.machines[machine]
-    if not is_reached(there):
+    if not there.is_reached:
         why = f"{there.link.state}: {there.link.reason or 'no answer'}"
         if asked.as_json:
             print_json({**_answer(machine, wanted), "why": shown(why, 400)})
@@ -81,7 +80,7 @@ async def prepare(
             print_lines([f"{shown(machine)} can't be reached: {shown(why, 400)}"])
         return NOBODY_REACHED
     await _consent(asked)
-    preparing = Preparing(
+    preparing = Preparer(
         worker=desk,
         secrets=secrets,
         uv=uv,
@@ -95,7 +94,7 @@ async def prepare(
     return FAILED if bad else 0
 
 
-def preview_lines(machine: MachineName, wanted: Sequence[Item]) -> list[str]:
+def preview_lines(machine: MachineName, wanted: Sequence[PrepareItem]) -> list[str]:
     """Return what is going to be fetched, as lines."""
     if not wanted:
         return [f"nothing is to be fetched to {shown(machine)}: what the spec needs is given"]
@@ -114,16 +113,16 @@ async def _consent(asked: Asked) -> None:
         raise NotConfirmed("not confirmed: nothing is fetched")
 
 
-def _print_one(told: Prepared) -> None:
+def _print_one(told: PreparedItem) -> None:
     lines = [f"{told.item.what} {told.item.name}: {told.state}, {told.said}"]
     print_lines([*lines, *([f"  {told.advice}"] if told.advice else [])])
 
 
-def _answer(machine: MachineName, wanted: Sequence[Item]) -> dict[str, Any]:
+def _answer(machine: MachineName, wanted: Sequence[PrepareItem]) -> dict[str, Any]:
     return {"machine": machine, "items": [_row(each, None) for each in wanted]}
 
 
-def _row(item: Item, told: Prepared | None) -> dict[str, Any]:
+def _row(item: PrepareItem, told: PreparedItem | None) -> dict[str, Any]:
     row = {"what": str(item.what), "name": item.name, "where": item.where, "how": item.how}
     if told is None:
         return row

@@ -62,7 +62,7 @@ async def _room(config: Config, words: Words) -> int:
 
 _STEPS = (
     *("rich.console", "textual.css.styles", "textual.app", "textual.widgets"),
-    *("core.views.tasks", "tui.screens.panes_screen", "tui.app"),
+    *("core.views.tables.tasks", "tui.screens.panes_screen", "tui.app"),
 )
 _TURNS = 5
 

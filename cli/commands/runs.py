@@ -8,18 +8,18 @@ from cli.commands.desk_queries import Looker
 from cli.render.plain import print_json, print_lines, print_note
 from cli.render.runs import run_json, run_line, run_lines
 from core.errors import UsageWrong
-from core.launch.ports import Output
-from core.launch.run.service import Launches
+from core.launch.ports import OutputChunk
+from core.launch.run.service import DeskLaunchService
 from core.model.run import Run
 from core.text import shown, shown_lines
 
 _FOLLOW_EVERY = 1.0
 
 
-async def runs(desk: Looker, launches: Launches, *, timeout: float, as_json: bool) -> int:
+async def runs(desk: Looker, launches: DeskLaunchService, *, timeout: float, as_json: bool) -> int:
     """Print every run that is known, the newest first; return the exit status."""
     await _looked(desk, launches, timeout)
-    known = sorted(launches.ledger.runs.values(), key=lambda run: run.at, reverse=True)
+    known = sorted(launches.registry.runs.values(), key=lambda run: run.at, reverse=True)
     if as_json:
         print_json({"as_of": desk.now(), "runs": [run_json(run) for run in known]})
     else:
@@ -27,7 +27,9 @@ async def runs(desk: Looker, launches: Launches, *, timeout: float, as_json: boo
     return 0
 
 
-async def run(desk: Looker, launches: Launches, name: str, *, timeout: float, as_json: bool) -> int:
+async def run(
+    desk: Looker, launches: DeskLaunchService, name: str, *, timeout: float, as_json: bool
+) -> int:
     """Print all that is known of a run; return the exit status.
 
     Raises:
@@ -42,7 +44,7 @@ async def run(desk: Looker, launches: Launches, name: str, *, timeout: float, as
 
 
 async def output(
-    desk: Looker, launches: Launches, name: str, *, follow: bool, timeout: float
+    desk: Looker, launches: DeskLaunchService, name: str, *, follow: bool, timeout: float
 ) -> int:
     """Print the end of what a run printed, or all that it prints until it is over.
 
@@ -58,7 +60,7 @@ async def output(
     if not piece.data and not follow:
         print_note(f"{found.id} printed nothing")
     while follow:
-        now = launches.ledger.runs[found.id]
+        now = launches.registry.runs[found.id]
         _refuse_a_screen(now)  # one that was being prepared may have one since
         piece = await launches.output(now, start=piece.end)
         _print(piece)
@@ -75,24 +77,24 @@ def _refuse_a_screen(run: Run) -> None:
         raise UsageWrong("what stands on a screen can't be followed", advice)
 
 
-async def known_run(desk: Looker, launches: Launches, name: str, timeout: float) -> Run:
+async def known_run(desk: Looker, launches: DeskLaunchService, name: str, timeout: float) -> Run:
     """Look around once, and return the run of this name.
 
     Raises:
         UsageWrong: There is none, or several.
     """
     await _looked(desk, launches, timeout)
-    return run_named(launches.ledger.runs, name)
+    return run_named(launches.registry.runs, name)
 
 
-def _print(piece: Output) -> None:
+def _print(piece: OutputChunk) -> None:
     """Print what a host printed, made harmless."""
     text = shown_lines(piece.data.decode("utf-8", "replace"), len(piece.data) + 1)
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
-async def _looked(desk: Looker, launches: Launches, timeout: float) -> None:
+async def _looked(desk: Looker, launches: DeskLaunchService, timeout: float) -> None:
     await desk.first_look(timeout)
     await launches.look_once()
 

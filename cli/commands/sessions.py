@@ -6,13 +6,12 @@ from cli.commands.desk_queries import Looker
 from cli.commands.questions import answered
 from cli.render.plain import print_json, print_lines
 from core.errors import NotConfirmed, UsageWrong
-from core.launch.engines.session import end_means
+from core.launch.engines.tmux_sessions import end_effect
 from core.launch.run import sessions as of
-from core.launch.run.sessions import Found
+from core.launch.run.sessions import MachineSession
 from core.model.job import Worker
-from core.model.machine import LinkState
 from core.text import shown
-from core.views.order_page import moment
+from core.views.pages.order_page import moment
 
 
 async def sessions(desk: Looker, worker: Worker, *, timeout: float, as_json: bool) -> int:
@@ -39,7 +38,7 @@ async def end_session(
         several = f"{len(found)} sessions" if found else "no session"
         raise UsageWrong(f"there is {several} {shown(name, 60)}", "see: evalroom sessions")
     [one] = found
-    print_lines([_line(one), f"  ends it: {end_means(one.session)}"])
+    print_lines([_line(one), f"  ends it: {end_effect(one.session)}"])
     is_lost = not one.session.has_ended
     if not ((is_lost and confirm == name) or (not is_lost and yes)):
         how = f"add --confirm {shown(repr(name), 80)}" if is_lost else "add --yes"
@@ -49,18 +48,18 @@ async def end_session(
         answer = (await answered(question) or "").strip()
         if answer != name if is_lost else answer.lower() not in {"y", "yes"}:
             raise NotConfirmed("not confirmed: nothing is ended")
-    await of.end(worker, one)
+    await of.end_session(worker, one)
     print_lines([f"{shown(name, 80)} is ended"])
     return 0
 
 
-async def _found(desk: Looker, worker: Worker, timeout: float) -> tuple[Found, ...]:
+async def _found(desk: Looker, worker: Worker, timeout: float) -> tuple[MachineSession, ...]:
     await desk.first_look(timeout)
-    up = [m.name for m in desk.fleet.machines.values() if m.link.state is LinkState.UP]
-    return await of.sessions(worker, up)
+    up = [m.name for m in desk.fleet.machines.values() if m.link.is_up]
+    return await of.list_sessions(worker, up)
 
 
-def _json(found: Found) -> dict[str, object]:
+def _json(found: MachineSession) -> dict[str, object]:
     session = found.session
     return {
         "machine": found.machine,
@@ -73,7 +72,7 @@ def _json(found: Found) -> dict[str, object]:
     }
 
 
-def _line(found: Found) -> str:
+def _line(found: MachineSession) -> str:
     session = found.session
     state = "ended" if session.has_ended else "running"
     seen = f", attached {session.attached}" if session.attached else ""

@@ -21,9 +21,9 @@ async def check_machine(config: "Config", words: Words) -> int:
     from cli.commands.machines_check import check_any, check_launches, machine_named  # noqa: PLC0415
     from cli.wiring.desk import desk_of, running  # noqa: PLC0415
     from cli.wiring.launches import plan_on, surroundings_of  # noqa: PLC0415
-    from core.launch.plan.launch_plan import machine_python  # noqa: PLC0415
     from core.launch.plan.matrix import expand  # noqa: PLC0415
-    from core.launch.spec.file import read_spec  # noqa: PLC0415
+    from core.launch.plan.run_plan import machine_python  # noqa: PLC0415
+    from core.launch.spec.spec_reader import read_spec  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
     from storage.secrets import Secrets  # noqa: PLC0415
 

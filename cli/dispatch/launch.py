@@ -10,7 +10,7 @@ from core.errors import NotConfirmed
 if TYPE_CHECKING:
     from core.config.model import Config
     from core.desk.desk import Desk
-    from core.launch.run.service import Launches
+    from core.launch.run.service import DeskLaunchService
 
 
 def dry_run(config: "Config", words: Words) -> int:
@@ -29,7 +29,7 @@ async def launch_command(config: "Config", words: Words) -> int:
     from cli.wiring.desk import desk_of, history_of, running  # noqa: PLC0415
     from cli.wiring.launches import launches_of  # noqa: PLC0415
     from core.launch.plan.matrix import expand  # noqa: PLC0415
-    from core.launch.spec.file import read_spec  # noqa: PLC0415
+    from core.launch.spec.spec_reader import read_spec  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
 
     given = words.given
@@ -63,7 +63,7 @@ def runs_command(config: "Config", words: Words) -> int:
 
     found: list[attach.Display] = []
 
-    async def find(desk: "Desk", launches: "Launches") -> int:
+    async def find(desk: "Desk", launches: "DeskLaunchService") -> int:
         given = words.given
         found.append(
             await attach.display_of(
@@ -82,7 +82,7 @@ def runs_command(config: "Config", words: Words) -> int:
 
 
 async def _over_launches(
-    config: "Config", work: "Callable[[Desk, Launches], Awaitable[int]]", words: Words
+    config: "Config", work: "Callable[[Desk, DeskLaunchService], Awaitable[int]]", words: Words
 ) -> int:
     from cli.wiring.desk import desk_of, history_of, running  # noqa: PLC0415
     from cli.wiring.launches import launches_of  # noqa: PLC0415
@@ -95,7 +95,7 @@ async def _over_launches(
                 return await work(desk, launches)
 
 
-async def _told(desk: "Desk", launches: "Launches", words: Words) -> int:
+async def _told(desk: "Desk", launches: "DeskLaunchService", words: Words) -> int:
     from cli.commands import runs, sessions  # noqa: PLC0415
 
     given, timeout, as_json = words.given, words.given["timeout"], words.as_json

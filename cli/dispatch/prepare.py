@@ -10,7 +10,7 @@ from core.errors import NotConfirmed, UsageWrong
 
 if TYPE_CHECKING:
     from core.config.model import Config
-    from core.launch.plan.launch_plan import RunPlan
+    from core.launch.plan.run_plan import RunPlan
 
 
 async def one_machine(config: "Config", words: Words) -> int:
@@ -35,8 +35,8 @@ async def prepare_machine(config: "Config", words: Words) -> int:
     from cli.wiring.desk import desk_of, running  # noqa: PLC0415
     from cli.wiring.launches import plan_on, surroundings_of  # noqa: PLC0415
     from core.launch.plan.matrix import expand  # noqa: PLC0415
-    from core.launch.spec.file import read_spec  # noqa: PLC0415
-    from ssh.local_uv import own_uv  # noqa: PLC0415
+    from core.launch.spec.spec_reader import read_spec  # noqa: PLC0415
+    from ssh.local_uv import local_uv  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
     from storage.secrets import Secrets  # noqa: PLC0415
 
@@ -62,14 +62,14 @@ async def prepare_machine(config: "Config", words: Words) -> int:
     secrets = await Secrets(paths().secrets).open(() if asked.dry_run else names)
     with desk_of(config.of_machines([machine.name]), words) as desk:
         async with running(desk):
-            return await prepare(desk, machine.name, plans, asked, secrets=secrets, uv=own_uv)
+            return await prepare(desk, machine.name, plans, asked, secrets=secrets, uv=local_uv)
 
 
 def _secrets(plan: "RunPlan") -> Iterator[str]:
     """Yield the names of the secrets that are needed: those of a task that is made, and a token."""
-    from core.launch.provision.prepare import What, items  # noqa: PLC0415
+    from core.launch.provision.preparation import ItemKind, prepare_items  # noqa: PLC0415
 
-    if any(item.what is What.DATA for item in items([plan])):
+    if any(item.what is ItemKind.DATA for item in prepare_items([plan])):
         yield from plan.secrets.values()
     if plan.spec.code is not None and plan.spec.code.token is not None:
         yield plan.spec.code.token

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from core.launch.preflight.checks import Check, Level
+from core.launch.preflight.checks import Check, CheckLevel
 from core.text import shown
 
-_MARKS = {Level.OK: "ok  ", Level.WARNING: "mind", Level.STOP: "STOP"}
+_MARKS = {CheckLevel.OK: "ok  ", CheckLevel.WARNING: "mind", CheckLevel.STOP: "STOP"}
 
 
 def check_rows(checks: Sequence[Check]) -> list[str]:

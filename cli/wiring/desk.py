@@ -13,16 +13,16 @@ from core.errors import StorageError
 from core.text import shown
 
 if TYPE_CHECKING:
-    from core.act.executor import OrderBook
-    from core.act.service import Acting
+    from core.act.ports import OrderStore
+    from core.act.service import ActionService
     from core.config.model import Config, MachineConfig
     from core.desk.desk import Desk
     from core.events import Event, MachineNamed
-    from core.guide.guide_store import GuideBook
-    from core.guide.runner import Guiding
-    from core.launch.run.run_store import RunBook
-    from core.launch.run.service import Launches
-    from core.ports import Ask, Keeping
+    from core.guide.guide_store import GuideStore
+    from core.guide.runner import GuideRunner
+    from core.launch.run.run_store import RunStore
+    from core.launch.run.service import DeskLaunchService
+    from core.ports import Ask, EventStore
     from storage.paths import Paths
 
 _HELD = 0.2
@@ -42,7 +42,7 @@ def desk_of(
     config: "Config",
     words: Words,
     *,
-    keeping: "Keeping | None" = None,
+    keeping: "EventStore | None" = None,
     ask: "Ask | None" = None,
 ) -> "Generator[Desk, None, None]":
     """A desk over the config's machines; it does nothing until it runs."""
@@ -81,9 +81,9 @@ def desk_of(
 @contextlib.asynccontextmanager
 async def running(
     desk: "Desk",
-    acting: "Acting | None" = None,
-    guiding: "Guiding | None" = None,
-    launches: "Launches | None" = None,
+    acting: "ActionService | None" = None,
+    guiding: "GuideRunner | None" = None,
+    launches: "DeskLaunchService | None" = None,
 ) -> AsyncGenerator[None, None]:
     """Let a desk, the hands over it, its guides and its launches run within the block."""
     async with asyncio.TaskGroup() as tasks:
@@ -137,10 +137,10 @@ class History:
         said: A sentence for the operator; empty where all is well.
     """
 
-    keeping: "Keeping | None" = None
-    book: "OrderBook | None" = None
-    guides: "GuideBook | None" = None
-    run_book: "RunBook | None" = None
+    keeping: "EventStore | None" = None
+    book: "OrderStore | None" = None
+    guides: "GuideStore | None" = None
+    run_book: "RunStore | None" = None
     runs: frozenset[str] = frozenset()
     said: str = ""
 
@@ -152,13 +152,13 @@ async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[Histor
     from storage.guides import Guides  # noqa: PLC0415
     from storage.journal import Journal  # noqa: PLC0415
     from storage.orders import OrderJournal  # noqa: PLC0415
-    from storage.runs import Runs  # noqa: PLC0415
+    from storage.runs import SqliteRunStore  # noqa: PLC0415
     from storage.schema import DatabaseBusy  # noqa: PLC0415
 
     database = Database(places.database)
     said, is_busy = "", False
     try:
-        await database.open(patience=_HELD)
+        await database.open(timeout=_HELD)
     except DatabaseBusy as error:
         is_busy = True
         said = f"nothing is kept until it is free: {error.message} {error.advice}"
@@ -177,7 +177,7 @@ async def history_of(config: "Config", places: "Paths") -> AsyncGenerator[Histor
             keeping=Journal(database, limit_mib=config.storage.limit_mib, clock=WallClock()),
             book=book,
             guides=Guides(database),
-            run_book=Runs(database),
+            run_book=SqliteRunStore(database),
             runs=runs,
             said=said,
         )
@@ -203,12 +203,12 @@ async def keep_at_once(config: "Config", event: "Event") -> None:
         print(f"evalroom: {shown(said, 400)}", file=sys.stderr, flush=True)
 
 
-def acting_of(desk: "Desk", history: History) -> "Acting":
+def acting_of(desk: "Desk", history: History) -> "ActionService":
     """Return the operator's hands over a desk."""
-    from core.act.service import Acting  # noqa: PLC0415
+    from core.act.service import ActionService  # noqa: PLC0415
     from storage.identity import this_instance  # noqa: PLC0415
 
-    return Acting(
+    return ActionService(
         desk,
         instance=this_instance(),
         book=history.book,
@@ -218,10 +218,12 @@ def acting_of(desk: "Desk", history: History) -> "Acting":
 
 
 def guiding_of(
-    desk: "Desk", acting: "Acting", history: History, *, dry_run: bool = False
-) -> "Guiding":
+    desk: "Desk", acting: "ActionService", history: History, *, dry_run: bool = False
+) -> "GuideRunner":
     """Return the guides over a desk and its hands; of a dry run none is kept."""
-    from core.guide.guide_store import Unkept  # noqa: PLC0415
-    from core.guide.runner import Guiding  # noqa: PLC0415
+    from core.guide.guide_store import ReadOnlyGuideStore  # noqa: PLC0415
+    from core.guide.runner import GuideRunner  # noqa: PLC0415
 
-    return Guiding(desk, acting, book=Unkept(history.guides) if dry_run else history.guides)
+    return GuideRunner(
+        desk, acting, book=ReadOnlyGuideStore(history.guides) if dry_run else history.guides
+    )

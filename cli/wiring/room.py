@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from cli.wiring.launches import DeskSessions
     from core.config.model import Config
     from core.desk.desk import Desk
-    from core.guide.runner import Guiding
-    from core.launch.ports import Launching
+    from core.guide.runner import GuideRunner
+    from core.launch.ports import LaunchService
     from core.ports import Room
     from storage.paths import Paths
 
@@ -24,12 +24,12 @@ def room_services(
     """Return the services over a live desk; each is made when it is first used."""
     acting = Service(lambda: acting_of(desk, history))
 
-    def make_guiding() -> "Guiding":
+    def make_guiding() -> "GuideRunner":
         made = acting.get()
         assert made is not None  # noqa: S101 - the line above says how it is made
         return guiding_of(desk, made, history)
 
-    def make_launching() -> "Launching":
+    def make_launching() -> "LaunchService":
         from cli.wiring.launches import launches_of  # noqa: PLC0415 - the first frame does without
 
         return launches_of(desk, config, history)
@@ -39,7 +39,7 @@ def room_services(
 
         return DeskSessions(desk)
 
-    runs: Service[Launching] = Service(make_launching)
+    runs: Service[LaunchService] = Service(make_launching)
     launching = runs
     if config.read_only:
         launching = Service(missing="nothing is launched: evalroom is read-only")

@@ -8,11 +8,11 @@ from typing import Any
 from core.ids import MachineName
 from core.model.action import Action, Verb
 from core.model.order import Order, OrderState
-from core.views.table_ops import fitting
+from core.views.tables.filter_and_sort import fitting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class OrderQuery:
     """What is looked for; what is None or empty does not matter.
 
     Attributes:

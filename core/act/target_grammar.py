@@ -10,12 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.act.target_expansion import Place, live_processes, running_tasks, with_model
+from core.act.target_expansion import ActionPlace, live_processes, running_tasks, with_model
 from core.errors import TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.action import OFFERS, Action, Offer, Scope, Verb
-from core.model.process import ProcessState
 from core.task_targets import find_task
 from core.text import shown
 
@@ -24,7 +23,7 @@ _SAMPLE = re.compile(r"(?P<task>.+?)#(?P<id>.+?)(?:/(?P<epoch>[0-9]{1,9}))?\Z", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aim:
+class TargetSpec:
     """What a command's words aim at.
 
     Attributes:
@@ -55,7 +54,7 @@ def action_named(name: str) -> Action:
     raise UsageWrong(f"no action {shown(name, 40)}", f"there are {names}")
 
 
-def places_of(aim: Aim, action: Action, fleet: Fleet) -> tuple[Place, ...]:
+def places_of(aim: TargetSpec, action: Action, fleet: Fleet) -> tuple[ActionPlace, ...]:
     """Return what the words aim at.
 
     Raises:
@@ -74,15 +73,19 @@ def places_of(aim: Aim, action: Action, fleet: Fleet) -> tuple[Place, ...]:
         if not (aim.everything or machine is not None):
             raise UsageWrong("no TARGET", "name one, or say --all or --on MACHINE")
         return _all(fleet, machine, scopes, everything=aim.everything)
-    found: dict[Place, None] = {}
+    found: dict[ActionPlace, None] = {}
     for word in aim.targets:
         found[_place(word, fleet, scopes)] = None
     return tuple(place for place in found if machine in {None, _machine_of(place)})
 
 
 def _models(
-    aim: Aim, action: Action, fleet: Fleet, machine: MachineName | None, scopes: Iterable[Scope]
-) -> tuple[Place, ...]:
+    aim: TargetSpec,
+    action: Action,
+    fleet: Fleet,
+    machine: MachineName | None,
+    scopes: Iterable[Scope],
+) -> tuple[ActionPlace, ...]:
     model = aim.model or ""
     if "model" not in scopes:
         raise UsageWrong(f"--model goes with pause and resume, not with {action.verb}")
@@ -99,7 +102,7 @@ def _models(
     return found
 
 
-def _process(place: Place) -> ProcessKey:
+def _process(place: ActionPlace) -> ProcessKey:
     match place:
         case ProcessKey():
             return place
@@ -111,13 +114,13 @@ def _process(place: Place) -> ProcessKey:
             return place.process
 
 
-def _machine_of(place: Place) -> str:
+def _machine_of(place: ActionPlace) -> str:
     return place if isinstance(place, str) else _process(place).machine
 
 
 def _all(
     fleet: Fleet, machine: MachineName | None, scopes: set[Scope], *, everything: bool
-) -> tuple[Place, ...]:
+) -> tuple[ActionPlace, ...]:
     """Return every task that is not over where the action works on tasks, else every process.
 
     `--on MACHINE` alone means its processes, where the action works on them.
@@ -135,7 +138,7 @@ def _machine(word: str, fleet: Fleet) -> MachineName:
     raise TargetUnclear(f"no machine {shown(word)}", f"there are {names}")
 
 
-def _place(word: str, fleet: Fleet, scopes: Iterable[Scope]) -> Place:
+def _place(word: str, fleet: Fleet, scopes: Iterable[Scope]) -> ActionPlace:
     machine, colon, rest = word.rpartition(":")
     if colon and not rest and machine in fleet.machines:
         return MachineName(machine)
@@ -157,9 +160,7 @@ def _pids(fleet: Fleet, machine: str, pid: int) -> list[ProcessKey]:
     return [
         key
         for key, process in fleet.processes.items()
-        if key.pid == pid
-        and process.state is not ProcessState.GONE
-        and (not machine or key.machine == machine)
+        if key.pid == pid and not process.is_gone and (not machine or key.machine == machine)
     ]
 
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from core.config.model import WatchConfig
-from core.desk.event_writer import Keeper
+from core.desk.event_writer import EventWriter
 from core.desk.health import recording_stopped, storage_failed, storage_works
 from core.desk.log_reader import LogReader
 from core.desk.observers import Watching
 from core.desk.readiness import has_ended, looked_at, turns
-from core.desk.requests import Reaching
+from core.desk.requests import MachineRequests
 from core.desk.step import advance
-from core.desk.throttle import Showing
+from core.desk.throttle import FleetPublisher
 from core.errors import StorageError
 from core.events import (
     Event,
@@ -33,10 +33,11 @@ from core.events import (
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
-from core.judge.findings import with_findings
+from core.judge.finding_list import with_findings
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
-from core.ports import Clock, Heard, Keeping, MachineConnection, Show
+from core.ports import Clock, EventStore, Heard, MachineConnection, Show
+from core.signal import Signal
 
 MINUTE = 60.0
 STEER_EVERY = 0.5
@@ -50,7 +51,7 @@ _LARGE = 256 * 1024
 _QUIET = (LinkHeard, LooksUnchanged, MachineRead, TimePassed)
 
 
-class Desk(Reaching):
+class Desk(MachineRequests):
     """One room over many machines. All of it runs in one event loop.
 
     Args:
@@ -71,7 +72,7 @@ class Desk(Reaching):
         named: Sequence[MachineNamed],
         watch: WatchConfig,
         clock: Clock,
-        keeping: Keeping | None = None,
+        keeping: EventStore | None = None,
         record: Callable[[Event], None] | None = None,
         watching: Watching | None = None,
     ) -> None:
@@ -86,9 +87,9 @@ class Desk(Reaching):
             name: LogReader(name, connection, watching)
             for name, connection in self._connections.items()
         }
-        self._keeper = None if keeping is None else Keeper(keeping, self._tell_storage)
-        self._showing = Showing(Fleet())
-        self._hearers: dict[int, Callable[[Event], None]] = {}
+        self._keeper = None if keeping is None else EventWriter(keeping, self._tell_storage)
+        self._showing = FleetPublisher(Fleet())
+        self._folded = Signal[Event]()
         self._focus: TaskKey | None = None
         self._inbox: deque[tuple[MachineName, Heard, float] | Event] = deque()
         self._woken = asyncio.Event()
@@ -135,13 +136,7 @@ class Desk(Reaching):
 
     def listen(self, hear: Callable[[Event], None]) -> Callable[[], None]:
         """Call `hear` for every event, once it is folded; returns what ends it."""
-        key = max(self._hearers, default=0) + 1
-        self._hearers[key] = hear
-
-        def end() -> None:
-            self._hearers.pop(key, None)
-
-        return end
+        return self._folded.connect(hear)
 
     def focus(self, task: TaskKey | None) -> None:
         """Look at this task more often than the rest; None: at none."""
@@ -277,8 +272,7 @@ class Desk(Reaching):
             except StorageError as error:
                 self._record = None
                 self._find(recording_stopped(error.message, event.at))
-        for hear in list(self._hearers.values()):
-            hear(event)
+        self._folded.emit(event)
 
     def _forget(self, fleet: Fleet) -> None:
         self._read &= fleet.processes.keys()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.act.target_expansion import live_processes, with_model
-from core.act.target_labels import name_of
+from core.act.target_labels import target_label
 from core.errors import UsageWrong
 from core.fleet import Fleet
 from core.format import plural
@@ -48,7 +48,7 @@ def park_guide(
     """Return the guide that parks a process safely; its command is built already."""
     process = fleet.processes[key]
     tasks = [fleet.tasks[each] for each in process.tasks]
-    running = [task for task in tasks if task.row.status != "completed"]
+    running = [task for task in tasks if not task.row.is_completed]
     known = bool(built.command)
     said = "known: y copies it" if known else f"not known: {built.why_not}; it stops before that"
     command = GuideStep(
@@ -123,8 +123,8 @@ def finish_guide(fleet: Fleet, key: TaskKey, now: float, instance: Instance) -> 
         UsageWrong: It is finished.
     """
     task = fleet.tasks[key]
-    name = name_of(key, fleet)
-    if task.row.status == "completed":
+    name = target_label(key, fleet)
+    if task.row.is_completed:
         raise UsageWrong(f"{name} is finished already")
     steps = (
         _step(StepKind.DRAIN, "drain: start nothing new"),

@@ -7,12 +7,12 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from core.act.order_query import Wanted
+from core.act.order_query import OrderQuery
 from core.act.plan import Plan
-from core.act.planner import Progress
-from core.act.service import Acting
-from core.act.target_expansion import Place
-from core.act.undo_plan import undo_wishes
+from core.act.planner import PlanningProgress
+from core.act.service import ActionService
+from core.act.target_expansion import ActionPlace
+from core.act.undo import undo_requests
 from core.errors import EvalroomError
 from core.fleet import Fleet
 from core.ids import SampleKey, Target, process_of
@@ -21,9 +21,9 @@ from core.model.order import Order
 from core.ports import Room
 from core.signal import Signal
 from core.text import Shown, shown
-from core.views.action_menu import (
+from core.views.actions.action_menu import (
     REQUEUE_ERRORED,
-    Entry,
+    MenuEntry,
     buttons,
     calls,
     endings,
@@ -35,11 +35,12 @@ from core.views.action_menu import (
     subject,
     targets_of,
 )
+from core.views.actions.outcome_lines import summary
+from core.views.actions.plan_progress import PlanProgress
 from core.views.cells import Span, said
-from core.views.outcome_lines import summary
-from core.views.plan_progress import Carrying
 from tui.dialogs.choose import Command
-from tui.dialogs.preview import MakePlan, PreviewDialog
+from tui.dialogs.plan_execution import MakePlan
+from tui.dialogs.preview import PreviewDialog
 from tui.services import Service
 from tui.ui import Ui
 
@@ -63,16 +64,16 @@ class ActionController:
         updated: Emitted when the state of a sent order changes, or its outcome is dismissed.
     """
 
-    def __init__(self, ui: Ui, room: Room, acting: Service[Acting]) -> None:
+    def __init__(self, ui: Ui, room: Room, acting: Service[ActionService]) -> None:
         self._ui = ui
         self._room = room
         self._service = acting
-        self._carryings: list[Carrying] = []
+        self._carryings: list[PlanProgress] = []
         self._preview: PreviewDialog | None = None
         self.updated: Signal[None] = Signal()
 
     @property
-    def _acting(self) -> Acting | None:
+    def _acting(self) -> ActionService | None:
         return self._service.get()
 
     @property
@@ -91,7 +92,7 @@ class ActionController:
             StorageError: The journal can't be read.
         """
         acting = self._acting
-        return None if acting is None else await acting.select(Wanted(limit=limit))
+        return None if acting is None else await acting.select(OrderQuery(limit=limit))
 
     async def run(self) -> None:
         """Look after what is open, until cancelled."""
@@ -100,13 +101,13 @@ class ActionController:
 
     # What the keys can do
 
-    def able(self, places: Sequence[Place]) -> Iterator[str]:
+    def able(self, places: Sequence[ActionPlace]) -> Iterator[str]:
         """Yield the names of the keys that can do something to a selection now."""
         if self._acting is None:
             return
         if self._carryings:
             yield "outcomes"
-        if undo_wishes(self.orders, self._acting.instance.operator):
+        if undo_requests(self.orders, self._acting.instance.operator):
             yield "undo"
         if not places:
             return
@@ -124,24 +125,24 @@ class ActionController:
             if verb in verbs:
                 yield name
 
-    def word_of(self, name: str, places: Sequence[Place]) -> str | None:
+    def word_of(self, name: str, places: Sequence[ActionPlace]) -> str | None:
         """Return what a key does to a selection, where its own word would not say it."""
         if name == "pause" and places:
             return str(pause_or_resume(self._fleet, places).verb)
         return None
 
-    def buttons(self, places: Sequence[Place]) -> tuple[Entry, ...]:
+    def buttons(self, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
         """Return what the action bar offers."""
         return buttons(self._fleet, places) if self._acting is not None else ()
 
-    def _may(self, places: Sequence[Place]) -> bool:
+    def _may(self, places: Sequence[ActionPlace]) -> bool:
         """Whether something can be done to a selection at all; say why not."""
         why = self._why_not(places)
         if why is not None:
             self._ui.say(why, "look")
         return why is None
 
-    def _why_not(self, places: Sequence[Place]) -> str | None:
+    def _why_not(self, places: Sequence[ActionPlace]) -> str | None:
         if self._acting is None:
             return self._service.missing
         if not places:
@@ -150,7 +151,9 @@ class ActionController:
 
     # The keys
 
-    async def menu(self, places: Sequence[Place], every: Sequence[Place], what: str) -> None:
+    async def menu(
+        self, places: Sequence[ActionPlace], every: Sequence[ActionPlace], what: str
+    ) -> None:
         """Open the action menu of a selection; what an older Inspect lacks is said there.
 
         Args:
@@ -176,16 +179,16 @@ class ActionController:
             self._chosen,
         )
 
-    def _offered(self, places: Sequence[Place]) -> tuple[Shown, Sequence[Entry]]:
+    def _offered(self, places: Sequence[ActionPlace]) -> tuple[Shown, Sequence[MenuEntry]]:
         marked = production(self._fleet, places)
         title = shown(f"Actions on {subject(self._fleet, places)}{marked}")
         return title, entries(self._fleet, places)
 
-    def _chosen(self, entry: Entry | None) -> None:
+    def _chosen(self, entry: MenuEntry | None) -> None:
         if entry is not None:
             self.take(entry)
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: MenuEntry) -> None:
         """Do what an entry of the menu says: nothing is sent before its preview is confirmed."""
         if entry.why_not is not None:
             self._ui.say(f"{entry.word}: {entry.why_not}", "look")
@@ -198,7 +201,7 @@ class ActionController:
         else:
             self.preview(entry.title, entry.action, entry.places)
 
-    def _choose_call(self, entry: Entry) -> None:
+    def _choose_call(self, entry: MenuEntry) -> None:
         found = calls(self._fleet, entry.places)
         if len(found) == 1:
             self.preview(found[0].title, found[0].action, found[0].places)
@@ -207,23 +210,23 @@ class ActionController:
         else:
             self.preview(entry.title, entry.action, entry.places)
 
-    def _choose(self, places: Sequence[Place], found: Sequence[Entry], what: str) -> None:
+    def _choose(self, places: Sequence[ActionPlace], found: Sequence[MenuEntry], what: str) -> None:
         from tui.dialogs.action_menu import ActionMenu  # noqa: PLC0415
 
         title = shown(f"{what} {subject(self._fleet, places)}{production(self._fleet, places)}")
         self._ui.open(ActionMenu(title, found), self._chosen)
 
-    def pause(self, places: Sequence[Place]) -> None:
+    def pause(self, places: Sequence[ActionPlace]) -> None:
         """Pause a selection or, where its own latch is set, resume it."""
         if self._may(places):
             self._take_action(pause_or_resume(self._fleet, places), places)
 
-    def pause_now(self, places: Sequence[Place]) -> None:
+    def pause_now(self, places: Sequence[ActionPlace]) -> None:
         """Hold a selection at once."""
         if self._may(places):
             self._take_action(Action(verb=Verb.PAUSE, now=True), places)
 
-    def cancel(self, places: Sequence[Place]) -> None:
+    def cancel(self, places: Sequence[ActionPlace]) -> None:
         """Choose how a selection ends."""
         if not self._may(places):
             return
@@ -233,12 +236,12 @@ class ActionController:
         else:
             self._ui.say("a process is not cancelled: its tasks are, or interrupt it", "look")
 
-    def requeue(self, places: Sequence[Place]) -> None:
+    def requeue(self, places: Sequence[ActionPlace]) -> None:
         """Run errored samples again."""
         if self._may(places):
             self._take_action(REQUEUE_ERRORED.action, places)
 
-    def _take_action(self, action: Action, places: Sequence[Place]) -> None:
+    def _take_action(self, action: Action, places: Sequence[ActionPlace]) -> None:
         entry = entry_of(self._fleet, places, action)
         if entry is not None:
             self.take(entry)
@@ -246,13 +249,13 @@ class ActionController:
         kind = "sample" if isinstance(places[0], SampleKey) else "process"
         self._ui.say(f"{action.verb} is no action on a {kind}", "look")
 
-    def config(self, places: Sequence[Place]) -> None:
+    def config(self, places: Sequence[ActionPlace]) -> None:
         """Open the knobs of a selection; of a sample those of its task."""
         if not self._may(places):
             return
         from tui.dialogs.config import ConfigDialog  # noqa: PLC0415
 
-        tasks = dict[Place, None].fromkeys(
+        tasks = dict[ActionPlace, None].fromkeys(
             each.task if isinstance(each, SampleKey) else each for each in places
         )
         entry = entry_of(self._fleet, tuple(tasks), _CONFIG)
@@ -268,7 +271,7 @@ class ActionController:
             self._may(())
             return
 
-        async def ask(tell: Callable[[Progress], None], hurry: asyncio.Event) -> Plan:
+        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
             del tell, hurry
             return await acting.undo()
 
@@ -277,7 +280,7 @@ class ActionController:
     # Previews
 
     def preview(
-        self, title: str, action: Action, places: Sequence[Place], *, reason: str = ""
+        self, title: str, action: Action, places: Sequence[ActionPlace], *, reason: str = ""
     ) -> None:
         """Open the preview of an action; its plan is made while it is open."""
         acting = self._acting
@@ -285,7 +288,7 @@ class ActionController:
             self._may(places)
             return
 
-        async def ask(tell: Callable[[Progress], None], hurry: asyncio.Event) -> Plan:
+        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
             return await acting.plan(title, action, places, reason=reason, tell=tell, hurry=hurry)
 
         self.preview_plan(title, ask)
@@ -300,24 +303,26 @@ class ActionController:
 
     # Orders on their way
 
-    def carry_out(self, plan: Plan, *, words: str, yes: bool) -> Carrying:
+    def carry_out(self, plan: Plan, *, words: str, yes: bool) -> PlanProgress:
         """Carry out a plan that was confirmed, beside the keys."""
-        carrying = Carrying(plan)
+        carrying = PlanProgress(plan)
         carrying.updated.connect(self.updated.emit)
         self._carryings = [carrying, *self._carryings][:_KEPT]
         carrying.begin()
         self._send(carrying, plan, words=words, yes=yes)
         return carrying
 
-    def carry_on(self, carrying: Carrying, plan: Plan, *, words: str, yes: bool) -> None:
+    def carry_on(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
         """Carry out what had changed since its preview, and was confirmed again."""
         carrying.go_on()
         self._send(carrying, plan, words=words, yes=yes)
 
-    def _send(self, carrying: Carrying, plan: Plan, *, words: str, yes: bool) -> None:
+    def _send(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
         self._ui.background(self._carried_out(carrying, plan, words=words, yes=yes), "carrying out")
 
-    async def _carried_out(self, carrying: Carrying, plan: Plan, *, words: str, yes: bool) -> None:
+    async def _carried_out(
+        self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool
+    ) -> None:
         failed: Shown | None = Shown("carrying it out broke off: look before doing it again")
         try:
             assert self._acting is not None  # noqa: S101 - else there is no plan
@@ -328,7 +333,7 @@ class ActionController:
         finally:
             carrying.end(failed)
 
-    def next_after(self, carrying: Carrying | None) -> Carrying | None:
+    def next_after(self, carrying: PlanProgress | None) -> PlanProgress | None:
         """Return the next one whose outcomes are not dismissed, round and round."""
         if carrying not in self._carryings:
             return self._carryings[0] if self._carryings else None
@@ -339,7 +344,7 @@ class ActionController:
         """Return what a title says where targets are on production machines."""
         return production(self._fleet, targets)
 
-    def put_away(self, carrying: Carrying) -> None:
+    def put_away(self, carrying: PlanProgress) -> None:
         """Dismiss the outcomes of a plan."""
         if carrying in self._carryings and not carrying.is_running:
             self._carryings.remove(carrying)
@@ -365,7 +370,7 @@ class ActionController:
         if self._preview is not None and self._preview.is_active:
             self._preview.renew()
 
-    def commands(self, places: Sequence[Place]) -> Iterator[Command]:
+    def commands(self, places: Sequence[ActionPlace]) -> Iterator[Command]:
         """Yield every action on a selection for the palette, also those that are unavailable."""
         if self._acting is None or not places:
             return

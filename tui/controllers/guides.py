@@ -6,19 +6,19 @@ from functools import partial
 from typing import Any
 
 from core.act.plan import Plan
-from core.act.planner import Progress
-from core.act.target_expansion import Place, live_processes, models_of
+from core.act.planner import PlanningProgress
+from core.act.target_expansion import ActionPlace, live_processes, models_of
 from core.errors import EvalroomError
 from core.fleet import Fleet
 from core.guide.guide import Guide
-from core.guide.runner import Guiding
+from core.guide.runner import GuideRunner
 from core.guide.step_actions import title_of
 from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
 from core.ports import Room
 from core.text import Shown, shown
-from core.views.action_menu import read_only
+from core.views.actions.action_menu import read_only
 from tui.dialogs.choose import Choice, Choose, Command
-from tui.dialogs.preview import MakePlan
+from tui.dialogs.plan_execution import MakePlan
 from tui.navigation import GUIDES
 from tui.ui import Ui
 
@@ -40,7 +40,7 @@ class GuideController:
     """
 
     def __init__(
-        self, ui: Ui, room: Room, guiding: Guiding, *, preview: Callable[[str, MakePlan], None]
+        self, ui: Ui, room: Room, guiding: GuideRunner, *, preview: Callable[[str, MakePlan], None]
     ) -> None:
         self._ui = ui
         self._room = room
@@ -49,7 +49,7 @@ class GuideController:
         self.newest: str | None = None
         ui.background(guiding.run(), "guides")
 
-    def commands(self, places: Sequence[Place]) -> Iterator[Command]:
+    def commands(self, places: Sequence[ActionPlace]) -> Iterator[Command]:
         """Yield the guides that can be begun, on the selection where they need one."""
         fleet = self._room.fleet
         if all(machine.read_only for machine in fleet.machines.values()):
@@ -103,7 +103,7 @@ class GuideController:
 
         self._work(work)
 
-    def _incident(self, places: Sequence[Place], *, now: bool) -> None:
+    def _incident(self, places: Sequence[ActionPlace], *, now: bool) -> None:
         fleet = self._room.fleet
         chosen = processes_of(fleet, places) if places else ()
         models = models_of(fleet, chosen or live_processes(fleet))
@@ -135,7 +135,7 @@ class GuideController:
             self._ui.say(f"nothing waits for you: {said}", "look")
             return
 
-        async def ask(tell: Callable[[Progress], None], hurry: asyncio.Event) -> Plan:
+        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
             return await self.guiding.plan(guide, tell=tell, hurry=hurry)
 
         self._preview(title_of(known, step), ask)
@@ -170,7 +170,7 @@ class GuideController:
         self._ui.background(told(), "guide")
 
 
-def processes_of(fleet: Fleet, places: Sequence[Place]) -> tuple[ProcessKey, ...]:
+def processes_of(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[ProcessKey, ...]:
     """Return the live processes that a selection means."""
     live = live_processes(fleet)
     found: dict[ProcessKey, None] = {}
@@ -187,7 +187,7 @@ def processes_of(fleet: Fleet, places: Sequence[Place]) -> tuple[ProcessKey, ...
     return tuple(key for key in found if key in live)
 
 
-def tasks_of(places: Sequence[Place]) -> tuple[TaskKey, ...]:
+def tasks_of(places: Sequence[ActionPlace]) -> tuple[TaskKey, ...]:
     """Return the tasks that a selection means."""
     tasks = (each.task if isinstance(each, SampleKey) else each for each in places)
     return tuple(dict.fromkeys(each for each in tasks if isinstance(each, TaskKey)))

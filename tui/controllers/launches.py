@@ -6,22 +6,23 @@ from pathlib import Path
 
 from core import format as fmt
 from core.errors import EvalroomError, NotConfirmed, RequestFailed, SpecWrong
-from core.launch.form.check import Checked, check, machines_of
-from core.launch.form.field_text import typed_of
+from core.launch.form.field_text import field_line
 from core.launch.form.form import Form, form_of_run, form_of_template
-from core.launch.ports import Launching, Output, Tell
+from core.launch.form.validation import CheckedForm, check_form, machines_of
+from core.launch.ports import LaunchService, OutputChunk
 from core.launch.preflight.checks import CheckedPlan
-from core.launch.run.start_progress import Starting
+from core.launch.progress import OnProgress
+from core.launch.run.start_progress import StartProgress
 from core.launch.secret_store import SecretStore, check_value
-from core.launch.spec.file import check_table
 from core.launch.spec.spec import Spec
+from core.launch.spec.spec_reader import check_table
+from core.launch.spec.spec_writer import spec_table
 from core.launch.spec.templates import Template, template_named, templates
-from core.launch.spec.text import spec_table
 from core.launch.spec.yaml_quote import plain
 from core.model.run import Run
 from core.ports import Room
 from core.text import Shown, shown
-from core.views.launch_form import Surroundings
+from core.views.launch.launch_form import FormContext
 from tui.controllers.drafts import FormMemory
 from tui.dialogs.ask_value import AskValue
 from tui.dialogs.choose import Choice, Choose, Command
@@ -58,8 +59,8 @@ class LaunchController:
         ui: Ui,
         room: Room,
         *,
-        runs: Service[Launching],
-        launching: Service[Launching],
+        runs: Service[LaunchService],
+        launching: Service[LaunchService],
         memory: FormMemory,
         secrets: SecretStore | None = None,
         templates: Path | None = None,
@@ -79,7 +80,7 @@ class LaunchController:
         """Whether what a run prints can be read here."""
         return self._runs.exists
 
-    async def output(self, run: Run) -> Output:
+    async def output(self, run: Run) -> OutputChunk:
         """Return the end of what a run printed.
 
         Raises:
@@ -97,17 +98,15 @@ class LaunchController:
         return self._service.exists
 
     @property
-    def _launching(self) -> Launching:
+    def _launching(self) -> LaunchService:
         launching = self._service.get()
         if launching is None:
             raise NotConfirmed(self._service.missing)
         return launching
 
-    def around(self, template: str) -> Surroundings:
+    def around(self, template: str) -> FormContext:
         """Return what the form knows beside what is typed."""
-        return Surroundings(
-            secrets=self._secrets, last_on_error=self.memory.last_on_error(template)
-        )
+        return FormContext(secrets=self._secrets, last_on_error=self.memory.last_on_error(template))
 
     # Secrets, by name
 
@@ -249,7 +248,9 @@ class LaunchController:
 
         self._ui.open(dialog, left)
 
-    async def preflight(self, spec: Spec, *, tell: Tell | None = None) -> tuple[CheckedPlan, ...]:
+    async def preflight(
+        self, spec: Spec, *, tell: OnProgress | None = None
+    ) -> tuple[CheckedPlan, ...]:
         """Return the runs of a spec, each on the machine that fits, with its checks.
 
         Raises:
@@ -257,14 +258,14 @@ class LaunchController:
         """
         return await self._launching.check(spec, tell=tell)
 
-    def start(self, checked: Sequence[CheckedPlan], form: Form | None) -> Starting:
+    def start(self, checked: Sequence[CheckedPlan], form: Form | None) -> StartProgress:
         """Start runs that were confirmed, beside the keys."""
         self.newest = checked[0].plan.run
-        starting = Starting(checked)
+        starting = StartProgress(checked)
         self._ui.background(self._started(starting, form), "launching")
         return starting
 
-    async def _started(self, starting: Starting, form: Form | None) -> None:
+    async def _started(self, starting: StartProgress, form: Form | None) -> None:
         failed: Shown | None = Shown("launching broke off: the list of runs says what is there")
         try:
             for run in await self._launching.launch(starting.checked, tell=starting.tell):
@@ -279,7 +280,7 @@ class LaunchController:
 
     def _remember(self, form: Form, launched: CheckedPlan) -> None:
         choice = spec_table(launched.plan.spec)["on_error"]
-        self.memory.remember_on_error(form.template, typed_of("on_error", choice))
+        self.memory.remember_on_error(form.template, field_line("on_error", choice))
         self.memory.forget_draft(form.source)
 
     def keep_draft(self, form: Form, left_out: frozenset[str]) -> bool:
@@ -290,9 +291,9 @@ class LaunchController:
         """Delete the draft of this source."""
         self.memory.forget_draft(source)
 
-    def check(self, form: Form) -> Checked:
+    def check(self, form: Form) -> CheckedForm:
         """Return a form checked against the machines of the room."""
-        return check(form, machines_of(self._room.fleet))
+        return check_form(form, machines_of(self._room.fleet))
 
     def _say(self, error: EvalroomError) -> None:
         self._ui.say(f"{error.message}; {error.advice}" if error.advice else error.message, "look")

@@ -13,7 +13,7 @@ from tui.services import RoomServices
 from tui.ui import Ui
 
 if TYPE_CHECKING:
-    from core.act import target_expansion
+    from core.act.target_expansion import ActionPlace
     from tui.controllers.actions import ActionController
     from tui.controllers.attach import AttachController
     from tui.controllers.guides import GuideController
@@ -137,7 +137,7 @@ class Controllers:
             )
         return self._palette
 
-    def commands(self, places: "tuple[target_expansion.Place, ...]") -> Iterator["Command"]:
+    def commands(self, places: "tuple[ActionPlace, ...]") -> Iterator["Command"]:
         """Yield what the palette offers beside keys: actions, guides, launches, sessions."""
         from tui.dialogs.choose import Command  # noqa: PLC0415
 

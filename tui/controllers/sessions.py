@@ -5,8 +5,8 @@ from typing import Any
 
 from core import format as fmt
 from core.errors import EvalroomError
-from core.launch.engines.session import end_means
-from core.launch.run.sessions import Found
+from core.launch.engines.tmux_sessions import end_effect
+from core.launch.run.sessions import MachineSession
 from core.ports import Room
 from core.text import Shown, shown
 from core.views.cells import Span
@@ -21,14 +21,14 @@ _NAME = 100
 class EndSession(TypeName):
     """Say what ending a session means; it is ended by typing its name."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: MachineSession) -> None:
         name = shown(found.session.name, _NAME)
         super().__init__(
             Shown("End a session"),
             [
                 (),
                 (Span(name, "strong"), Span(shown(f"  on {found.machine}"), "dim")),
-                (Span(shown(end_means(found.session)), "look"),),
+                (Span(shown(end_effect(found.session)), "look"),),
                 (),
                 (Span(shown(f"Type {name} to end it."), "plain"),),
             ],
@@ -74,14 +74,14 @@ class SessionController:
 
         self._ui.open(chooser, chosen)
 
-    def _ask(self, found: Found) -> None:
+    def _ask(self, found: MachineSession) -> None:
         def answered(yes: bool | None) -> None:
             if yes:
                 self._beside(lambda: self._ended(found), "ending a session")
 
         self._ui.open(EndSession(found), answered)
 
-    async def _ended(self, found: Found) -> None:
+    async def _ended(self, found: MachineSession) -> None:
         try:
             await self._sessions.end(found)
         except EvalroomError as error:
@@ -90,7 +90,7 @@ class SessionController:
             self._ui.say(f"{shown(found.session.name, _NAME)} is ended")
 
 
-def _title(found: Found, now: float) -> Shown:
+def _title(found: MachineSession, now: float) -> Shown:
     session = found.session
     state = "ended" if session.has_ended else "running"
     seen = f", attached {session.attached}" if session.attached else ""

@@ -9,20 +9,20 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from core.act.target_expansion import Place
+from core.act.target_expansion import ActionPlace
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
-from core.ctl.knobs import config_view
+from core.ctl.config_envelopes import config_view
 from core.errors import EvalroomError
 from core.format import plural
 from core.ids import TaskKey, process_of
 from core.model.action import Action, Change, Verb
 from core.ports import Room
 from core.text import Shown, shown
-from core.views.action_menu import production, subject, targets_of
+from core.views.actions.action_menu import production, subject, targets_of
+from core.views.actions.knob_rows import Knob, knobs_of, parsed_value
+from core.views.actions.plan_lines import value_word
 from core.views.cells import Span, TextLine, Tone, said
-from core.views.knobs import Knob, knobs_of, parsed_value
-from core.views.plan_lines import value_word
 from tui.dialogs.text_dialog import SheetDialog
 from tui.panes.painted import cut
 
@@ -38,7 +38,7 @@ class PreviewAction(Protocol):
     """Opens the preview of an action."""
 
     def __call__(
-        self, title: str, action: Action, places: Sequence[Place], *, reason: str = ""
+        self, title: str, action: Action, places: Sequence[ActionPlace], *, reason: str = ""
     ) -> None:
         """Make the plan of `action` on `places`, and show it."""
         ...
@@ -65,7 +65,9 @@ class ConfigDialog(SheetDialog):
         Binding("s,ctrl+s", "preview", show=False),
     ]
 
-    def __init__(self, room: Room, places: Sequence[Place], *, preview: PreviewAction) -> None:
+    def __init__(
+        self, room: Room, places: Sequence[ActionPlace], *, preview: PreviewAction
+    ) -> None:
         super().__init__()
         self._preview = preview
         self._room = room

@@ -15,14 +15,14 @@ from textual.worker import Worker
 from core.errors import EvalroomError
 from core.format import plural
 from core.launch.form.form import Form
-from core.launch.ports import Tell
 from core.launch.preflight.checks import CheckedPlan
+from core.launch.progress import OnProgress
 from core.launch.spec.spec import Spec
 from core.model.run import Run
 from core.ports import Room
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, said
-from core.views.launch_plan import (
+from core.views.launch.launch_plan import (
     body_lines,
     can_be_told_apart,
     foot_lines,
@@ -36,7 +36,7 @@ from core.views.launch_plan import (
 from tui.dialogs.guarded_dialog import SeenFirst
 
 if TYPE_CHECKING:
-    from core.launch.run.start_progress import Starting
+    from core.launch.run.start_progress import StartProgress
 
 _LaunchPhase = Literal["checking", "failed", "plan", "launching"]
 
@@ -44,7 +44,9 @@ _LaunchPhase = Literal["checking", "failed", "plan", "launching"]
 class PlanLauncher(Protocol):
     """What the plan of a launch asks of the controller that opened it."""
 
-    async def preflight(self, spec: Spec, *, tell: Tell | None = None) -> Sequence[CheckedPlan]:
+    async def preflight(
+        self, spec: Spec, *, tell: OnProgress | None = None
+    ) -> Sequence[CheckedPlan]:
         """Return the runs of a spec, each on the machine that fits, with its checks.
 
         Raises:
@@ -52,7 +54,7 @@ class PlanLauncher(Protocol):
         """
         ...
 
-    def start(self, checked: Sequence[CheckedPlan], form: Form | None) -> "Starting":
+    def start(self, checked: Sequence[CheckedPlan], form: Form | None) -> "StartProgress":
         """Start runs that were confirmed, in the background."""
         ...
 
@@ -89,7 +91,7 @@ class LaunchPlan(SeenFirst):
         self.began = False
         self._phase: _LaunchPhase = "checking"
         self._checked: tuple[CheckedPlan, ...] = ()
-        self._starting: Starting | None = None
+        self._starting: StartProgress | None = None
         self._checking: Worker[None] | None = None
         self._progress = self._failed = self._said = Shown("")
         self._details = False
@@ -279,7 +281,7 @@ class LaunchPlan(SeenFirst):
             self._say(f"{plural(len(stops), 'run')} left out")
 
     def action_details(self) -> None:
-        """Tell each run in full, or in short again."""
+        """Each run in full, or in short again."""
         self._details = not self._details
         self.draw()
 
@@ -303,7 +305,7 @@ class LaunchPlan(SeenFirst):
         told = self._starting.runs if self._starting is not None else ()
         return tuple(known.get(run.id, run) for run in told)
 
-    def _follow(self, starting: "Starting") -> None:
+    def _follow(self, starting: "StartProgress") -> None:
         self._starting, self._phase, self._said = starting, "launching", Shown("")
         self.began = True
         self._disconnect = starting.updated.connect(lambda _: self._take_changes())

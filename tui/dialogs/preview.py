@@ -5,9 +5,9 @@ dropped: a key meant for something else never sends an order.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -16,49 +16,17 @@ from textual.widgets import Input
 from textual.worker import Worker
 
 from core.act.plan import Plan, unmet
-from core.act.planner import Progress
+from core.act.planner import PlanningProgress
 from core.errors import EvalroomError
-from core.ids import Target
-from core.model.order import Order
 from core.text import Shown, shown
+from core.views.actions.outcome_lines import outcome_lines, summary
+from core.views.actions.plan_lines import body_lines, can_be_told_apart, foot_lines, head_lines
+from core.views.actions.plan_progress import PlanProgress
 from core.views.cells import Span, TextLine
-from core.views.outcome_lines import outcome_lines, summary
-from core.views.plan_lines import body_lines, can_be_told_apart, foot_lines, head_lines
-from core.views.plan_progress import Carrying
 from tui.dialogs.guarded_dialog import SeenFirst
+from tui.dialogs.plan_execution import MakePlan, PlanExecution
 
-MakePlan = Callable[[Callable[[Progress], None], asyncio.Event], Awaitable[Plan]]
-"""Makes the plan: reports its progress to the function, and stops pausing once the event is set."""
 _PreviewPhase = Literal["asking", "failed", "plan", "orders"]
-
-
-class PlanExecution(Protocol):
-    """What a preview asks of the controller that opened it."""
-
-    @property
-    def orders(self) -> Sequence[Order]:
-        """The newest orders of the fleet."""
-        ...
-
-    def production(self, targets: Iterable[Target]) -> Shown:
-        """Return what a title says where targets are on production machines."""
-        ...
-
-    def carry_out(self, plan: Plan, *, words: str, yes: bool) -> Carrying:
-        """Send the orders of a confirmed plan, in the background."""
-        ...
-
-    def carry_on(self, carrying: Carrying, plan: Plan, *, words: str, yes: bool) -> None:
-        """Send what had changed since its preview, and was confirmed again."""
-        ...
-
-    def next_after(self, carrying: Carrying | None) -> Carrying | None:
-        """Return the plan after this one whose outcomes are not dismissed; None: no other."""
-        ...
-
-    def put_away(self, carrying: Carrying) -> None:
-        """Dismiss the outcomes of a plan."""
-        ...
 
 
 class PreviewDialog(SeenFirst):
@@ -90,7 +58,7 @@ class PreviewDialog(SeenFirst):
         title: str,
         *,
         make_plan: MakePlan | None = None,
-        carrying: Carrying | None = None,
+        carrying: PlanProgress | None = None,
     ) -> None:
         super().__init__()
         self._execution = execution
@@ -99,7 +67,7 @@ class PreviewDialog(SeenFirst):
         self._carrying = carrying
         self._plan: Plan | None = None
         self._phase: _PreviewPhase = "orders" if carrying is not None else "asking"
-        self._progress = Progress(0, 0)
+        self._progress = PlanningProgress(0, 0)
         self._hurry = asyncio.Event()
         self._asking: Worker[None] | None = None
         self._failed = Shown("")
@@ -129,7 +97,7 @@ class PreviewDialog(SeenFirst):
     # Asking
 
     def _begin_to_ask(self) -> None:
-        self._phase, self._plan, self._progress = "asking", None, Progress(0, 0)
+        self._phase, self._plan, self._progress = "asking", None, PlanningProgress(0, 0)
         self._hurry.clear()
         self._yes, self._said = False, Shown("")
         self.set_focus(None)
@@ -148,7 +116,7 @@ class PreviewDialog(SeenFirst):
         self._phase = "plan"
         self._offer(replace(plan, reason=self._reason.value.strip() or plan.reason))
 
-    def _heard_progress(self, progress: Progress) -> None:
+    def _heard_progress(self, progress: PlanningProgress) -> None:
         self._progress = progress
         self.draw()
 
@@ -373,7 +341,7 @@ class PreviewDialog(SeenFirst):
 
     # Outcomes
 
-    def _follow(self, carrying: Carrying) -> None:
+    def _follow(self, carrying: PlanProgress) -> None:
         self._carrying, self._phase = carrying, "orders"
         self._disconnect()
         self._disconnect = carrying.updated.connect(lambda _: self._take_changes())

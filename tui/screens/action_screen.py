@@ -10,7 +10,7 @@ from tui.screens.ports import RoomUi
 from tui.screens.table_screen import TableScreen
 
 if TYPE_CHECKING:
-    from core.act.target_expansion import Place
+    from core.act.target_expansion import ActionPlace
 
 
 class ActionScreen(TableScreen, inherit_bindings=False):
@@ -20,16 +20,16 @@ class ActionScreen(TableScreen, inherit_bindings=False):
         super().__init__(ui)
         self.action_bar = ActionBar()
 
-    def targets(self) -> "tuple[Place, ...]":
+    def targets(self) -> "tuple[ActionPlace, ...]":
         """Return what an action is on: the marked rows, else what the cursor is on."""
         raise NotImplementedError
 
-    def rows_shown(self) -> "tuple[Place, ...]":
+    def rows_shown(self) -> "tuple[ActionPlace, ...]":
         """Return every row of the current pane that is shown, where rows can be acted on."""
         pane = self.panes[self.current]
         rows = (row.key for row in pane.rows) if isinstance(pane, TablePane) else ()
         return tuple(
-            cast("Place", key)
+            cast("ActionPlace", key)
             for key in rows
             if isinstance(key, ProcessKey | TaskKey | SampleKey | ModelKey)
             or (isinstance(key, str) and MachineName(key) in self._machines())

@@ -14,8 +14,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from core.ports import Room
-from core.views.launch_form import FormRow
-from core.views.totals import header_totals
+from core.views.header.totals import header_totals
+from core.views.launch.launch_form import FormRow
 from tui.dialogs.keys_help import KeysHelp
 from tui.panes.bars import Header, KeyBar
 from tui.panes.form import FormPane

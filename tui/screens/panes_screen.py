@@ -11,8 +11,8 @@ from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.text import Shown, shown
 from core.views.cells import Span
-from core.views.machines import marked_as, marks
-from core.views.totals import header_totals
+from core.views.header.totals import header_totals
+from core.views.tables.machines import marked_as, marks
 from tui.arrangement import Arrangement
 from tui.keys.bindings import bindings
 from tui.keys.labels import labels
@@ -28,7 +28,7 @@ from tui.screens.ports import RoomUi
 from tui.terminal.changed_cells import CellsCompositor
 
 if TYPE_CHECKING:
-    from core.act import target_expansion
+    from core.act.target_expansion import ActionPlace
 
 NARROW = 100
 """Below this many columns one pane is shown at a time."""
@@ -357,11 +357,11 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         """Send to the clipboard what belongs to the selection."""
         self.controllers.places.copy(self.selected())
 
-    def targets(self) -> "tuple[target_expansion.Place, ...]":
+    def targets(self) -> "tuple[ActionPlace, ...]":
         """Return what an action is on: the marked rows, else what the cursor is on."""
         pane = self.panes[self.current]
         if isinstance(pane, TablePane) and pane.marks:
-            return tuple(cast("target_expansion.Place", key) for key in pane.chosen_keys)
+            return tuple(cast("ActionPlace", key) for key in pane.chosen_keys)
         place = self.selected()
         if place is None or isinstance(place, JournalOfOrders | ListOfGuides | ListOfRuns):
             return ()

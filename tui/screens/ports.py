@@ -10,39 +10,39 @@ from tui.navigation import Place
 from tui.ui import Ui
 
 if TYPE_CHECKING:
-    from core.act import target_expansion
+    from core.act.target_expansion import ActionPlace
     from core.guide.guide import Guide
-    from core.guide.runner import Guiding
+    from core.guide.runner import GuideRunner
     from core.ids import MachineName
-    from core.launch.ports import Output
+    from core.launch.ports import OutputChunk
     from core.model.order import Order
     from core.model.run import Run
-    from core.views.action_menu import Entry
+    from core.views.actions.action_menu import MenuEntry
 
 
 class ScreenActions(Protocol):
     """Actions on a selection: `tui.controllers.actions.ActionController`."""
 
-    def able(self, places: "Sequence[target_expansion.Place]") -> Iterator[str]:
+    def able(self, places: "Sequence[ActionPlace]") -> Iterator[str]:
         """Yield the names of the keys that can do something to a selection now."""
         ...
 
-    def word_of(self, name: str, places: "Sequence[target_expansion.Place]") -> str | None:
+    def word_of(self, name: str, places: "Sequence[ActionPlace]") -> str | None:
         """Return what a key does to a selection, where the key's own word would not say it."""
         ...
 
-    def buttons(self, places: "Sequence[target_expansion.Place]") -> "tuple[Entry, ...]":
+    def buttons(self, places: "Sequence[ActionPlace]") -> "tuple[MenuEntry, ...]":
         """Return what the action bar offers."""
         ...
 
-    def take(self, entry: "Entry") -> None:
+    def take(self, entry: "MenuEntry") -> None:
         """Open the preview of an entry of the menu or the bar."""
         ...
 
     async def menu(
         self,
-        places: "Sequence[target_expansion.Place]",
-        every: "Sequence[target_expansion.Place]",
+        places: "Sequence[ActionPlace]",
+        every: "Sequence[ActionPlace]",
         what: str,
     ) -> None:
         """Open the action menu of a selection.
@@ -54,23 +54,23 @@ class ScreenActions(Protocol):
         """
         ...
 
-    def pause(self, places: "Sequence[target_expansion.Place]") -> None:
+    def pause(self, places: "Sequence[ActionPlace]") -> None:
         """Pause a selection or, where it is paused, resume it."""
         ...
 
-    def pause_now(self, places: "Sequence[target_expansion.Place]") -> None:
+    def pause_now(self, places: "Sequence[ActionPlace]") -> None:
         """Pause a selection, and hold its samples in flight."""
         ...
 
-    def cancel(self, places: "Sequence[target_expansion.Place]") -> None:
+    def cancel(self, places: "Sequence[ActionPlace]") -> None:
         """Choose how a selection ends."""
         ...
 
-    def requeue(self, places: "Sequence[target_expansion.Place]") -> None:
+    def requeue(self, places: "Sequence[ActionPlace]") -> None:
         """Run errored samples again."""
         ...
 
-    def config(self, places: "Sequence[target_expansion.Place]") -> None:
+    def config(self, places: "Sequence[ActionPlace]") -> None:
         """Open the knobs of a selection."""
         ...
 
@@ -118,7 +118,7 @@ class ScreenPlaces(Protocol):
 class ScreenGuides(Protocol):
     """Guides: `tui.controllers.guides.GuideController`."""
 
-    guiding: "Guiding"
+    guiding: "GuideRunner"
     newest: str | None
 
     def go_on(self, guide: str) -> None:
@@ -148,7 +148,7 @@ class ScreenLaunches(Protocol):
         """Whether what a run prints can be read here."""
         ...
 
-    async def output(self, run: "Run") -> "Output":
+    async def output(self, run: "Run") -> "OutputChunk":
         """Return the end of what a run printed.
 
         Raises:

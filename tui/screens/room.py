@@ -7,10 +7,10 @@ from textual import on
 from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
 from core.model.finding import Finding
-from core.views.findings import findings_table
-from core.views.machines import machines_table
-from core.views.samples import samples_table
-from core.views.tasks import tasks_table
+from core.views.tables.findings import findings_table
+from core.views.tables.machines import machines_table
+from core.views.tables.samples import samples_table
+from core.views.tables.tasks import tasks_table
 from tui.navigation import Place, Subject
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
@@ -18,7 +18,7 @@ from tui.screens.panes_screen import PanesScreen, put
 from tui.screens.ports import RoomUi
 
 if TYPE_CHECKING:
-    from core.act import target_expansion
+    from core.act.target_expansion import ActionPlace
 
 _SAMPLES_LEAST = 7
 _MACHINES_LEAST, _MACHINES_SHARE = 30, 0.27
@@ -71,7 +71,7 @@ class RoomScreen(PanesScreen):
             return self._about(self.findings.cursor_key)
         return super().selected()
 
-    def targets(self) -> "tuple[target_expansion.Place, ...]":
+    def targets(self) -> "tuple[ActionPlace, ...]":
         """Return what an action is on; for findings what they are about."""
         if self.current != self.panes.index(self.findings):
             return super().targets()

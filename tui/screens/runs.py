@@ -7,21 +7,21 @@ from typing import cast
 from textual import on
 
 from core import format as fmt
-from core.act import target_expansion
+from core.act.target_expansion import ActionPlace
 from core.errors import EvalroomError
 from core.fleet import Fleet
-from core.launch.ports import Output
+from core.launch.ports import OutputChunk
 from core.model.run import Run
 from core.quoting import plain_word
 from core.text import Shown, shown, shown_lines
 from core.views.cells import Span, TextLine, Tone, said
-from core.views.run_page import (
+from core.views.pages.run_page import (
     inspect_command,
     launch_command,
     output_lines,
     run_page,
 )
-from core.views.runs import process_of, runs_table, way_to_tasks
+from core.views.tables.runs import process_of, runs_table, way_to_tasks
 from tui.keys.bindings import bindings
 from tui.navigation import Place
 from tui.panes.lines import LinesPane
@@ -51,7 +51,7 @@ class RunsScreen(PanesScreen):
         self._wake = asyncio.Event()
         self._of: str | None = None
         """The id of the run whose output is shown."""
-        self._output: Output | None = None
+        self._output: OutputChunk | None = None
         self._unread = Shown("")
         self._shown: str | None = None
         """The id of the run that the output pane is about."""
@@ -121,7 +121,7 @@ class RunsScreen(PanesScreen):
                 continue
             await asyncio.sleep(_REST)  # the cursor may be on its way to another
 
-    def _take_output(self, run: Run, output: Output | None, unread: Shown = _NOTHING) -> None:
+    def _take_output(self, run: Run, output: OutputChunk | None, unread: Shown = _NOTHING) -> None:
         here = self.run_here
         if here is not None and here.id == run.id:
             if self._of != run.id:
@@ -146,7 +146,7 @@ class RunsScreen(PanesScreen):
             is_cut = len(output.data) < output.end
             lines = output_lines(output.data, is_cut=is_cut) or (_said("it printed nothing"),)
             footer = f"{'the end of ' * is_cut}{fmt.size(output.size)}"
-        self.output.show(Shown("Output"), lines, footer=(said(footer, "dim"),) * bool(footer))
+        self.output.show(Shown("OutputChunk"), lines, footer=(said(footer, "dim"),) * bool(footer))
 
     @on(TablePane.Moved)
     def _run_moved(self) -> None:
@@ -171,15 +171,15 @@ class RunsScreen(PanesScreen):
         process = process_of(self.ui.room.fleet, run) if run is not None else None
         return process.key if process is not None else None
 
-    def targets(self) -> tuple[target_expansion.Place, ...]:
+    def targets(self) -> tuple[ActionPlace, ...]:
         """Return the processes of the marked runs, else of the one under the cursor."""
         return tuple(self._processes(self.table.chosen_keys))
 
-    def rows_shown(self) -> tuple[target_expansion.Place, ...]:
+    def rows_shown(self) -> tuple[ActionPlace, ...]:
         """Return the processes of all runs that are shown."""
         return tuple(self._processes(row.key for row in self.table.rows))
 
-    def _processes(self, keys: Iterable[object]) -> Iterator[target_expansion.Place]:
+    def _processes(self, keys: Iterable[object]) -> Iterator[ActionPlace]:
         fleet = self.ui.room.fleet
         for key in keys:
             run = fleet.runs.get(cast("str", key))

@@ -8,7 +8,7 @@ from core.signal import Signal
 from core.text import Shown
 
 
-class Starting:
+class StartProgress:
     """Runs on their way, from the Enter that confirmed them.
 
     Attributes:
