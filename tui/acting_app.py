@@ -9,7 +9,7 @@ from tui.navigation import GUIDES
 from tui.terminal.terminal_app import TerminalApp
 
 if TYPE_CHECKING:
-    from core.act.service import Acting
+    from core.act.service import ActionService
     from core.guide.runner import GuideRunner
     from tui.app import RoomApp
     from tui.controllers.actions import Levers
@@ -30,24 +30,24 @@ class ActingApp(TerminalApp, inherit_bindings=False):
         *,
         keep_crash: Callable[[str], str | None] | None,
         environ: Mapping[str, str] | None,
-        acting: "Acting | Callable[[], Acting] | None",
+        acting: "ActionService | Callable[[], ActionService] | None",
     ) -> None:
         super().__init__(config, keep_crash=keep_crash, environ=environ)
         self._given = acting
         self._levers: Levers | None = None
         self._guides: GuideLevers | None = None
-        self.make_guiding: Callable[[Acting], GuideRunner] | None = None
+        self.make_guiding: Callable[[ActionService], GuideRunner] | None = None
         """Makes the guides over the hands; None: there are none."""
 
     @property
-    def acting(self) -> "Acting | None":
+    def acting(self) -> "ActionService | None":
         """The hands; made when first asked for."""
         if callable(self._given):
             self._given = self._given()
         return self._given
 
     @acting.setter
-    def acting(self, acting: "Acting | None") -> None:
+    def acting(self, acting: "ActionService | None") -> None:
         self._given = acting
         self._levers = None
 

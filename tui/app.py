@@ -30,7 +30,7 @@ from tui.theme import SIXTEEN, THEMES, theme_for
 from tui.view_state import Remembered, remembered_of
 
 if TYPE_CHECKING:
-    from core.act.service import Acting
+    from core.act.service import ActionService
 
 _EASE = 20.0
 """A drawing that took long is followed by a pause of this many times its length..."""
@@ -82,7 +82,7 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
         keep_crash: Callable[[str], str | None] | None = None,
         environ: Mapping[str, str] | None = None,
         leaving: str = LEAVING,
-        acting: "Acting | Callable[[], Acting] | None" = None,
+        acting: "ActionService | Callable[[], ActionService] | None" = None,
     ) -> None:
         """Make the app; nothing is read or drawn yet.
 

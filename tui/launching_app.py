@@ -11,7 +11,7 @@ from tui.acting_app import ActingApp
 from tui.navigation import RUNS
 
 if TYPE_CHECKING:
-    from core.act.service import Acting
+    from core.act.service import ActionService
     from core.launch.ports import LaunchService
     from core.launch.secret_store import SecretStore
     from core.model.run import Run
@@ -46,7 +46,7 @@ class LaunchingApp(ActingApp, inherit_bindings=False):
         *,
         keep_crash: Callable[[str], str | None] | None,
         environ: Mapping[str, str] | None,
-        acting: "Acting | Callable[[], Acting] | None",
+        acting: "ActionService | Callable[[], ActionService] | None",
     ) -> None:
         super().__init__(config, keep_crash=keep_crash, environ=environ, acting=acting)
         self.make_launching: Callable[[], LaunchService] | None = None

@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from core.act.order_query import Wanted
+from core.act.order_query import OrderQuery
 from core.errors import StorageError
 from core.events import OrderEnded, OrderGiven
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey
@@ -45,18 +45,18 @@ OLD = replace(order("c3", at=NOW - 90_000), name="h100-9 gone_task", state=Order
 
 
 class Hands:
-    """What the screen asks of `Acting`: the journal."""
+    """What the screen asks of `ActionService`: the journal."""
 
     def __init__(self, *orders: Order) -> None:
         self.orders = orders
-        self.asked: list[Wanted] = []
+        self.asked: list[OrderQuery] = []
         self.fails = False
         self.instance = HERE
 
     async def run(self) -> None:
         await asyncio.Event().wait()
 
-    async def select(self, wanted: Wanted) -> Sequence[Order]:
+    async def select(self, wanted: OrderQuery) -> Sequence[Order]:
         self.asked.append(wanted)
         if self.fails:
             raise StorageError("the disk failed")

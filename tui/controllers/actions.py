@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from core.act.plan import Plan
-from core.act.planner import Progress
-from core.act.service import Acting
-from core.act.target_expansion import Place
-from core.act.undo_plan import undo_wishes
+from core.act.planner import PlanningProgress
+from core.act.service import ActionService
+from core.act.target_expansion import ActionPlace
+from core.act.undo import undo_requests
 from core.errors import EvalroomError
 from core.fleet import Fleet
 from core.ids import SampleKey, Target, process_of
@@ -56,13 +56,13 @@ class Levers:
         acting: Plans and carries out; None: nothing can be changed from here.
     """
 
-    def __init__(self, app: "RoomApp", acting: Acting | None) -> None:
+    def __init__(self, app: "RoomApp", acting: ActionService | None) -> None:
         self._app = app
         self._acting = acting
         self._carryings: list[PlanProgress] = []
 
     @property
-    def acting(self) -> Acting | None:
+    def acting(self) -> ActionService | None:
         """What plans and carries out."""
         return self._acting
 
@@ -87,13 +87,13 @@ class Levers:
 
     # What the keys can do
 
-    def able(self, places: Sequence[Place]) -> Iterator[str]:
+    def able(self, places: Sequence[ActionPlace]) -> Iterator[str]:
         """Yield the names of the keys that can do something to a selection now."""
         if self._acting is None:
             return
         if self._carryings:
             yield "outcomes"
-        if undo_wishes(self.orders, self._acting.instance.operator):
+        if undo_requests(self.orders, self._acting.instance.operator):
             yield "undo"
         if not places:
             return
@@ -111,24 +111,24 @@ class Levers:
             if verb in verbs:
                 yield name
 
-    def word_of(self, name: str, places: Sequence[Place]) -> str | None:
+    def word_of(self, name: str, places: Sequence[ActionPlace]) -> str | None:
         """Return what a key does to a selection, where its own word would not say it."""
         if name == "pause" and places:
             return str(pause_or_resume(self._fleet, places).verb)
         return None
 
-    def buttons(self, places: Sequence[Place]) -> tuple[MenuEntry, ...]:
+    def buttons(self, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
         """Return what the action bar offers."""
         return buttons(self._fleet, places) if self._acting is not None else ()
 
-    def _may(self, places: Sequence[Place]) -> bool:
+    def _may(self, places: Sequence[ActionPlace]) -> bool:
         """Whether something can be done to a selection at all; say why not."""
         why = self._why_not(places)
         if why is not None:
             self._app.say(why, "look")
         return why is None
 
-    def _why_not(self, places: Sequence[Place]) -> str | None:
+    def _why_not(self, places: Sequence[ActionPlace]) -> str | None:
         if self._app.room.is_replay:
             return "a recording plays: nothing can be changed"
         if self._acting is None:
@@ -139,7 +139,9 @@ class Levers:
 
     # The keys
 
-    async def menu(self, places: Sequence[Place], every: Sequence[Place], what: str) -> None:
+    async def menu(
+        self, places: Sequence[ActionPlace], every: Sequence[ActionPlace], what: str
+    ) -> None:
         """Open the action menu of a selection; what an older Inspect lacks is said there.
 
         Args:
@@ -165,7 +167,7 @@ class Levers:
             self._chosen,
         )
 
-    def _offered(self, places: Sequence[Place]) -> tuple[Shown, Sequence[MenuEntry]]:
+    def _offered(self, places: Sequence[ActionPlace]) -> tuple[Shown, Sequence[MenuEntry]]:
         marked = production(self._fleet, places)
         title = shown(f"Actions on {subject(self._fleet, places)}{marked}")
         return title, entries(self._fleet, places)
@@ -196,23 +198,23 @@ class Levers:
         else:
             self.preview(entry.title, entry.action, entry.places)
 
-    def _choose(self, places: Sequence[Place], found: Sequence[MenuEntry], what: str) -> None:
+    def _choose(self, places: Sequence[ActionPlace], found: Sequence[MenuEntry], what: str) -> None:
         from tui.dialogs.action_menu import ActionMenu  # noqa: PLC0415
 
         title = shown(f"{what} {subject(self._fleet, places)}{production(self._fleet, places)}")
         self._app.push_screen(ActionMenu(title, found), self._chosen)
 
-    def pause(self, places: Sequence[Place]) -> None:
+    def pause(self, places: Sequence[ActionPlace]) -> None:
         """Pause a selection or, where its own latch is set, resume it."""
         if self._may(places):
             self._take_action(pause_or_resume(self._fleet, places), places)
 
-    def pause_now(self, places: Sequence[Place]) -> None:
+    def pause_now(self, places: Sequence[ActionPlace]) -> None:
         """Hold a selection at once."""
         if self._may(places):
             self._take_action(Action(verb=Verb.PAUSE, now=True), places)
 
-    def cancel(self, places: Sequence[Place]) -> None:
+    def cancel(self, places: Sequence[ActionPlace]) -> None:
         """Choose how a selection ends."""
         if not self._may(places):
             return
@@ -222,12 +224,12 @@ class Levers:
         else:
             self._app.say("a process is not cancelled: its tasks are, or interrupt it", "look")
 
-    def requeue(self, places: Sequence[Place]) -> None:
+    def requeue(self, places: Sequence[ActionPlace]) -> None:
         """Run errored samples again."""
         if self._may(places):
             self._take_action(REQUEUE_ERRORED.action, places)
 
-    def _take_action(self, action: Action, places: Sequence[Place]) -> None:
+    def _take_action(self, action: Action, places: Sequence[ActionPlace]) -> None:
         entry = entry_of(self._fleet, places, action)
         if entry is not None:
             self.take(entry)
@@ -235,13 +237,13 @@ class Levers:
         kind = "sample" if isinstance(places[0], SampleKey) else "process"
         self._app.say(f"{action.verb} is no action on a {kind}", "look")
 
-    def config(self, places: Sequence[Place]) -> None:
+    def config(self, places: Sequence[ActionPlace]) -> None:
         """Open the knobs of a selection; of a sample those of its task."""
         if not self._may(places):
             return
         from tui.dialogs.config import ConfigDialog  # noqa: PLC0415
 
-        tasks = dict[Place, None].fromkeys(
+        tasks = dict[ActionPlace, None].fromkeys(
             each.task if isinstance(each, SampleKey) else each for each in places
         )
         entry = entry_of(self._fleet, tuple(tasks), _CONFIG)
@@ -257,7 +259,7 @@ class Levers:
             self._may(())
             return
 
-        async def ask(tell: Callable[[Progress], None], hurry: asyncio.Event) -> Plan:
+        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
             del tell, hurry
             return await acting.undo()
 
@@ -266,7 +268,7 @@ class Levers:
     # Previews
 
     def preview(
-        self, title: str, action: Action, places: Sequence[Place], *, reason: str = ""
+        self, title: str, action: Action, places: Sequence[ActionPlace], *, reason: str = ""
     ) -> None:
         """Open the preview of an action; its plan is made while it is open."""
         acting = self._acting
@@ -274,7 +276,7 @@ class Levers:
             self._may(places)
             return
 
-        async def ask(tell: Callable[[Progress], None], hurry: asyncio.Event) -> Plan:
+        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
             return await acting.plan(title, action, places, reason=reason, tell=tell, hurry=hurry)
 
         self._open(title, ask)
@@ -286,7 +288,7 @@ class Levers:
             return
         first = [plan]
 
-        async def ask(tell: Callable[[Progress], None], hurry: asyncio.Event) -> Plan:
+        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
             if first:
                 return first.pop()
             wishes = [(step.action, step.target) for step in plan.steps]
@@ -383,7 +385,7 @@ class Levers:
         if stack and isinstance(stack[-1], PreviewDialog):
             stack[-1].renew()
 
-    def offered(self, places: Sequence[Place]) -> Iterable[MenuEntry]:
+    def offered(self, places: Sequence[ActionPlace]) -> Iterable[MenuEntry]:
         """Return every action on a selection, for the palette."""
         if self._acting is None or not places:
             return ()

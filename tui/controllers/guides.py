@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.act.plan import Plan
-from core.act.planner import Progress
-from core.act.target_expansion import Place, live_processes, models_of
+from core.act.planner import PlanningProgress
+from core.act.target_expansion import ActionPlace, live_processes, models_of
 from core.errors import EvalroomError
 from core.fleet import Fleet
 from core.guide.guide import Guide
@@ -42,7 +42,7 @@ class GuideLevers:
         """The id of the guide that was begun last: the cursor goes there."""
         app.run_worker(guiding.run(), name="guides", exit_on_error=False)
 
-    def offered(self, places: Sequence[Place]) -> Iterator[Offered]:
+    def offered(self, places: Sequence[ActionPlace]) -> Iterator[Offered]:
         """Yield the guides that can be begun, on a selection where they are on one."""
         fleet = self._app.room.fleet
         if all(machine.read_only for machine in fleet.machines.values()):
@@ -96,7 +96,7 @@ class GuideLevers:
 
         self._work(work)
 
-    def _incident(self, places: Sequence[Place], *, now: bool) -> None:
+    def _incident(self, places: Sequence[ActionPlace], *, now: bool) -> None:
         fleet = self._app.room.fleet
         chosen = processes_of(fleet, places) if places else ()
         models = models_of(fleet, chosen or live_processes(fleet))
@@ -128,7 +128,7 @@ class GuideLevers:
             self._app.say(f"nothing waits for you: {said}", "look")
             return
 
-        async def ask(tell: Callable[[Progress], None], hurry: asyncio.Event) -> Plan:
+        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
             return await self.guiding.plan(guide, tell=tell, hurry=hurry)
 
         self._app.levers.preview_asked(title_of(known, step), ask)
@@ -163,7 +163,7 @@ class GuideLevers:
         self._app.run_worker(told(), name="guide", exit_on_error=False)
 
 
-def processes_of(fleet: Fleet, places: Sequence[Place]) -> tuple[ProcessKey, ...]:
+def processes_of(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[ProcessKey, ...]:
     """Return the live processes that a selection means."""
     live = live_processes(fleet)
     found: dict[ProcessKey, None] = {}
@@ -180,7 +180,7 @@ def processes_of(fleet: Fleet, places: Sequence[Place]) -> tuple[ProcessKey, ...
     return tuple(key for key in found if key in live)
 
 
-def tasks_of(places: Sequence[Place]) -> tuple[TaskKey, ...]:
+def tasks_of(places: Sequence[ActionPlace]) -> tuple[TaskKey, ...]:
     """Return the tasks that a selection means."""
     tasks = (each.task if isinstance(each, SampleKey) else each for each in places)
     return tuple(dict.fromkeys(each for each in tasks if isinstance(each, TaskKey)))

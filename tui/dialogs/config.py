@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from core.act.target_expansion import Place
+from core.act.target_expansion import ActionPlace
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
 from core.ctl.config_envelopes import config_view
@@ -58,7 +58,7 @@ class ConfigDialog(SheetDialog):
         Binding("s,ctrl+s", "preview", show=False),
     ]
 
-    def __init__(self, levers: "Levers", room: Room, places: Sequence[Place]) -> None:
+    def __init__(self, levers: "Levers", room: Room, places: Sequence[ActionPlace]) -> None:
         super().__init__()
         self._levers = levers
         self._room = room

@@ -16,7 +16,7 @@ from textual.widgets import Input
 from textual.worker import Worker
 
 from core.act.plan import Plan, unmet
-from core.act.planner import Progress
+from core.act.planner import PlanningProgress
 from core.errors import EvalroomError
 from core.text import Shown, shown
 from core.views.actions.outcome_lines import outcome_lines, summary
@@ -28,7 +28,7 @@ from tui.dialogs.guarded_dialog import SeenFirst
 if TYPE_CHECKING:
     from tui.controllers.actions import Levers
 
-Ask = Callable[[Callable[[Progress], None], asyncio.Event], Awaitable[Plan]]
+Ask = Callable[[Callable[[PlanningProgress], None], asyncio.Event], Awaitable[Plan]]
 """Makes the plan; it tells how far it is, and goes on without pauses once the event is set."""
 Phase = Literal["asking", "failed", "plan", "orders"]
 
@@ -71,7 +71,7 @@ class PreviewDialog(SeenFirst):
         self._carrying = carrying
         self._plan: Plan | None = None
         self._phase: Phase = "orders" if carrying is not None else "asking"
-        self._progress = Progress(0, 0)
+        self._progress = PlanningProgress(0, 0)
         self._hurry = asyncio.Event()
         self._asking: Worker[None] | None = None
         self._failed = Shown("")
@@ -101,7 +101,7 @@ class PreviewDialog(SeenFirst):
     # Asking
 
     def _begin_to_ask(self) -> None:
-        self._phase, self._plan, self._progress = "asking", None, Progress(0, 0)
+        self._phase, self._plan, self._progress = "asking", None, PlanningProgress(0, 0)
         self._hurry.clear()
         self._yes, self._said = False, Shown("")
         self.set_focus(None)
@@ -120,7 +120,7 @@ class PreviewDialog(SeenFirst):
         self._phase = "plan"
         self._offer(replace(plan, reason=self._reason.value.strip() or plan.reason))
 
-    def _heard_progress(self, progress: Progress) -> None:
+    def _heard_progress(self, progress: PlanningProgress) -> None:
         self._progress = progress
         self.draw()
 

@@ -10,7 +10,7 @@ from tui.panes.table import TablePane
 from tui.screens.table_keys import ArrangingScreen
 
 if TYPE_CHECKING:
-    from core.act.target_expansion import Place
+    from core.act.target_expansion import ActionPlace
     from tui.app import RoomApp
     from tui.controllers.actions import Levers
 
@@ -27,16 +27,16 @@ class ActingScreen(ArrangingScreen, inherit_bindings=False):
         """What the keys go to."""
         return cast("RoomApp", app_of(self)).levers
 
-    def targets(self) -> "tuple[Place, ...]":
+    def targets(self) -> "tuple[ActionPlace, ...]":
         """Return what an action is on: the marked rows, else what the cursor is on."""
         raise NotImplementedError
 
-    def rows_shown(self) -> "tuple[Place, ...]":
+    def rows_shown(self) -> "tuple[ActionPlace, ...]":
         """Return every row of the current pane that is shown, where rows can be acted on."""
         pane = self.panes[self.current]
         rows = (row.key for row in pane.rows) if isinstance(pane, TablePane) else ()
         return tuple(
-            cast("Place", key)
+            cast("ActionPlace", key)
             for key in rows
             if isinstance(key, ProcessKey | TaskKey | SampleKey | ModelKey)
             or (isinstance(key, str) and MachineName(key) in self._machines())

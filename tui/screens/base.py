@@ -29,7 +29,7 @@ from tui.screens.action_keys import ActingScreen
 from tui.terminal.changed_cells import CellsCompositor
 
 if TYPE_CHECKING:
-    from core.act import target_expansion
+    from core.act.target_expansion import ActionPlace
     from tui.app import RoomApp
 
 NARROW = 100
@@ -355,11 +355,11 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
         """Send to the clipboard what belongs to the selection."""
         self.room_app.acts.copy(self.selected())
 
-    def targets(self) -> "tuple[target_expansion.Place, ...]":
+    def targets(self) -> "tuple[ActionPlace, ...]":
         """Return what an action is on: the marked rows, else what the cursor is on."""
         pane = self.panes[self.current]
         if isinstance(pane, TablePane) and pane.marks:
-            return tuple(cast("target_expansion.Place", key) for key in pane.chosen_keys)
+            return tuple(cast("ActionPlace", key) for key in pane.chosen_keys)
         place = self.selected()
         if place is None or isinstance(place, JournalOfOrders | ListOfGuides | ListOfRuns):
             return ()

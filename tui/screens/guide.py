@@ -6,7 +6,7 @@ from typing import cast
 
 from textual import on
 
-from core.act import target_expansion
+from core.act.target_expansion import ActionPlace
 from core.errors import StorageError
 from core.fleet import Fleet
 from core.guide.guide import Guide
@@ -118,11 +118,11 @@ class GuidesScreen(PanesScreen):
         """Return nothing of the fleet: what acts on a selection does not work here."""
         return None
 
-    def targets(self) -> tuple[target_expansion.Place, ...]:
+    def targets(self) -> tuple[ActionPlace, ...]:
         """Return nothing, as `selected`."""
         return ()
 
-    def rows_shown(self) -> tuple[target_expansion.Place, ...]:
+    def rows_shown(self) -> tuple[ActionPlace, ...]:
         """Return nothing, as `selected`."""
         return ()
 

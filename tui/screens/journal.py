@@ -7,8 +7,8 @@ from typing import cast
 
 from textual import on
 
-from core.act import target_expansion
-from core.act.order_query import Wanted, joined, order_object
+from core.act.order_query import OrderQuery, joined, order_object
+from core.act.target_expansion import ActionPlace
 from core.errors import StorageError
 from core.fleet import Fleet
 from core.format import plural
@@ -94,7 +94,7 @@ class JournalScreen(PanesScreen):
         if acting is None:
             return
         try:
-            read = await acting.select(Wanted(limit=limit))
+            read = await acting.select(OrderQuery(limit=limit))
         except StorageError as error:
             self.room_app.say(f"older orders can't be read: {error.message}", "look")
             return
@@ -119,16 +119,16 @@ class JournalScreen(PanesScreen):
         order = self.order
         return None if order is None else subject_of(order.target, self._fleet)
 
-    def targets(self) -> tuple[target_expansion.Place, ...]:
+    def targets(self) -> tuple[ActionPlace, ...]:
         """Return what the marked orders, else the one under the cursor, went to."""
         chosen = (self._by_id.get(cast("str", key)) for key in self.orders.chosen_keys)
         return self._targets(order for order in chosen if order is not None)
 
-    def rows_shown(self) -> tuple[target_expansion.Place, ...]:
+    def rows_shown(self) -> tuple[ActionPlace, ...]:
         """Return what all orders that are shown went to."""
         return self._targets(self.shown_orders())
 
-    def _targets(self, orders: Iterable[Order]) -> tuple[target_expansion.Place, ...]:
+    def _targets(self, orders: Iterable[Order]) -> tuple[ActionPlace, ...]:
         targets = dict.fromkeys(order.target for order in orders)
         return tuple(target for target in targets if is_known(target, self._fleet))
 

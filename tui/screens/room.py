@@ -17,7 +17,7 @@ from tui.panes.table import TablePane
 from tui.screens.base import PanesScreen, put
 
 if TYPE_CHECKING:
-    from core.act import target_expansion
+    from core.act.target_expansion import ActionPlace
 
 _SAMPLES_LEAST = 7
 _MACHINES_LEAST, _MACHINES_SHARE = 30, 0.27
@@ -70,7 +70,7 @@ class RoomScreen(PanesScreen):
             return self._about(self.findings.cursor_key)
         return super().selected()
 
-    def targets(self) -> "tuple[target_expansion.Place, ...]":
+    def targets(self) -> "tuple[ActionPlace, ...]":
         """Return what an action is on; for findings what they are about."""
         if self.current != self.panes.index(self.findings):
             return super().targets()

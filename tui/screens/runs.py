@@ -7,7 +7,7 @@ from typing import cast
 from textual import on
 
 from core import format as fmt
-from core.act import target_expansion
+from core.act.target_expansion import ActionPlace
 from core.errors import EvalroomError
 from core.fleet import Fleet
 from core.launch.ports import OutputChunk
@@ -164,15 +164,15 @@ class RunsScreen(PanesScreen):
         process = process_of(self.room_app.room.fleet, run) if run is not None else None
         return process.key if process is not None else None
 
-    def targets(self) -> tuple[target_expansion.Place, ...]:
+    def targets(self) -> tuple[ActionPlace, ...]:
         """Return the processes of the marked runs, else of the one under the cursor."""
         return tuple(self._processes(self.table.chosen_keys))
 
-    def rows_shown(self) -> tuple[target_expansion.Place, ...]:
+    def rows_shown(self) -> tuple[ActionPlace, ...]:
         """Return the processes of all runs that are shown."""
         return tuple(self._processes(row.key for row in self.table.rows))
 
-    def _processes(self, keys: Iterable[object]) -> Iterator[target_expansion.Place]:
+    def _processes(self, keys: Iterable[object]) -> Iterator[ActionPlace]:
         fleet = self.room_app.room.fleet
         for key in keys:
             run = fleet.runs.get(cast("str", key))

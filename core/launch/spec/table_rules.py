@@ -8,7 +8,12 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from core.config.rules import InvalidValue, UnknownKey
-from core.launch.spec.eval_options import KINDS, OWN_KEYS, option_kind, option_name
+from core.launch.spec.eval_options import (
+    option_kind,
+    option_kinds,
+    option_name,
+    refused_options,
+)
 from core.launch.spec.rules import model
 from core.launch.spec.validators import json_value, list_of, no_secret, table, within
 
@@ -69,14 +74,14 @@ def options(value: object) -> Mapping[str, Any]:
     out: dict[str, Any] = {}
     for key, each in table(value, "a table of options").items():
         name = option_name(key)
-        if name in OWN_KEYS:
-            raise InvalidValue(f"options that no key of the spec sets: {OWN_KEYS[name]}", (key,))
+        refused = refused_options()
+        if name in refused:
+            raise InvalidValue(f"options that have no key of their own: {refused[name]}", (key,))
         if not _OPTION.fullmatch(name):
             raise InvalidValue("an option of inspect eval-set, like max_tokens", (key,))
-        if option_kind(name) is None and difflib.get_close_matches(
-            name, (*KINDS, *OWN_KEYS), 1, 0.8
-        ):
-            raise UnknownKey(tuple(each.replace("-", "_") for each in (*KINDS, *OWN_KEYS)), (key,))
+        known = (*option_kinds(), *refused)
+        if option_kind(name) is None and difflib.get_close_matches(name, known, 1, 0.8):
+            raise UnknownKey(tuple(each.replace("-", "_") for each in known), (key,))
         held = within(key, json_value, each)
         if held is None or held in ("", ()):
             raise InvalidValue("a value that is not empty", (key,))

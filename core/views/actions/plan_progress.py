@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from core.act.executor import Told
+from core.act.executor import OrderReport
 from core.act.plan import Plan, Step
 from core.model.order import Order
 from core.signal import Signal
@@ -14,7 +14,7 @@ from core.views.actions.outcome_lines import CHANGED, WAITING, TargetOutcome
 @dataclass(slots=True)
 class _Line:
     step: Step
-    told: Told | None = None
+    told: OrderReport | None = None
 
 
 class PlanProgress:
@@ -38,7 +38,7 @@ class PlanProgress:
         """Call `hear` whenever something is told; returns what ends that."""
         return self._changed.connect(lambda _: hear())
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: OrderReport) -> None:
         """Take in what became of one step of the plan that is carried out now."""
         line = self._lines[self._now[told.index]]
         line.told, line.step = told, told.step
