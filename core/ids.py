@@ -1,10 +1,10 @@
-"""Names of things: what tells one machine, process, task or sample from another."""
+"""Identifiers of machines, processes, tasks, samples and models."""
 
 from dataclasses import dataclass
 from typing import NewType
 
 MachineName = NewType("MachineName", str)
-"""A machine's name as the config gives it; checked there, so it is harmless to show."""
+"""A machine's name from the config. The config checks it, so it is safe to show."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -12,9 +12,9 @@ class ProcessKey:
     """One running Inspect process.
 
     Attributes:
-        machine: Where it runs.
-        pid: Its process id there.
-        start: Opaque text that tells a reused pid apart (boot and start time, by the probe).
+        machine: The machine it runs on.
+        pid: Its process id on that machine.
+        start: Opaque text that distinguishes a reused pid (boot and start time, from the probe).
     """
 
     machine: MachineName
@@ -24,7 +24,7 @@ class ProcessKey:
 
 @dataclass(frozen=True, slots=True, order=True)
 class TaskKey:
-    """One task row of a process. A task id alone is not unique across processes."""
+    """One task of a process. A task id alone is not unique across processes."""
 
     process: ProcessKey
     task_id: str
@@ -40,9 +40,9 @@ class SampleKey:
     """One sample of a task.
 
     Attributes:
-        task: Its task.
-        sample_id: As Inspect gives it: automatic ids are integers, and `1` is not `"1"`.
-        epoch: From 1.
+        task: The task that it belongs to.
+        sample_id: Inspect's id: automatic ids are integers, and `1` is not `"1"`.
+        epoch: Counts from 1.
     """
 
     task: TaskKey
@@ -52,11 +52,11 @@ class SampleKey:
 
 @dataclass(frozen=True, slots=True, order=True)
 class ModelKey:
-    """One model as one process uses it: what a model's pause holds.
+    """One model in one process; a model can be paused there.
 
     Attributes:
-        process: Its process.
-        model: Its exact name, as the task rows have it.
+        process: The process that uses it.
+        model: Its exact name in the task rows.
     """
 
     process: ProcessKey
@@ -64,11 +64,11 @@ class ModelKey:
 
 
 Target = ProcessKey | TaskKey | SampleKey | ModelKey
-"""What one order goes to."""
+"""The target of one order."""
 
 
 def process_of(target: Target) -> ProcessKey:
-    """Return the process that an order to `target` goes to."""
+    """Return the process to which an order for `target` is sent."""
     match target:
         case ProcessKey():
             return target
@@ -80,7 +80,7 @@ def process_of(target: Target) -> ProcessKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """A target as flat fields: for the journal, for recordings and for JSON.
+    """A target as flat fields, for the journal, recordings and JSON.
 
     Attributes:
         task_id, sample_id, epoch, model: None where the target has none.
@@ -94,7 +94,7 @@ class Address:
 
     @property
     def target(self) -> Target:
-        """The target that this is the address of."""
+        """The target with this address."""
         if self.model is not None:
             return ModelKey(self.process, self.model)
         if self.task_id is None:
@@ -106,7 +106,7 @@ class Address:
 
 
 def address_of(target: Target) -> Address:
-    """Return a target's address."""
+    """Return the address of a target."""
     match target:
         case ProcessKey():
             return Address(process=target)

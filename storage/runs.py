@@ -16,7 +16,7 @@ from storage.database import Database
 from storage.event_columns import column_text
 from storage.identity import is_alive
 from storage.orders import IsAlive
-from storage.readonly import glance
+from storage.readonly import query_readonly
 
 _LISTED = (
     "SELECT body FROM run WHERE body IS NOT NULL"
@@ -164,4 +164,4 @@ def read_runs(path: Path, limit: int) -> tuple[Run, ...]:
             return ()
         return tuple(_understood(connection.execute(_LISTED, (limit,)).fetchall()))
 
-    return glance(path, "run", listed, ())
+    return query_readonly(path, "run", listed, ())

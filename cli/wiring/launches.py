@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 def surroundings_of(config: "Config") -> Surroundings:
     """Return what plans need to know from here."""
-    from core.launch.plan.warnings import INSPECT  # noqa: PLC0415
+    from core.launch.spec.inspect_facts import inspect_version as known_version  # noqa: PLC0415
     from ssh.run_files import run_files  # noqa: PLC0415
 
     try:
         inspect_version = version("inspect-ai")
     except PackageNotFoundError:
-        inspect_version = INSPECT
+        inspect_version = known_version()
     return Surroundings(
         config=config,
         built_in=run_files(),
