@@ -35,7 +35,7 @@ _MAX_ROUNDS = 30
 
 
 class Journal:
-    """Implements `core.ports.Keeping` with the database."""
+    """Implements `core.ports.EventStore` with the database."""
 
     def __init__(self, database: Database, *, limit_mib: int, clock: Clock) -> None:
         self._database = database

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from core.act.order_query import Wanted, action_object
+from core.act.order_query import OrderQuery, action_object
 from core.ids import Address, MachineName, ProcessKey
 from core.model.action import Action
 from core.model.order import Basis, Instance, Order, OrderState
@@ -132,7 +132,7 @@ def claim_text(instance: Instance) -> str:
     return _json(asdict(instance))
 
 
-def select_orders(connection: sqlite3.Connection, wanted: Wanted) -> tuple[Order, ...]:
+def select_orders(connection: sqlite3.Connection, wanted: OrderQuery) -> tuple[Order, ...]:
     """Return the orders that match, newest first."""
     tests: list[tuple[str, object]] = [
         (column, value)

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from core.act.order_query import Wanted
+from core.act.order_query import OrderQuery
 from core.model.order import Instance, Order, Outcome
 from storage.database import Database
 from storage.event_columns import column_text
@@ -27,7 +27,7 @@ IsAlive = Callable[[Instance, Instance], bool | None]
 
 
 class OrderJournal:
-    """Implements `core.act.executor.OrderBook` with the database.
+    """Implements `core.act.ports.OrderStore` with the database.
 
     Args:
         database: An open database, or one that opens at its first use.
@@ -84,9 +84,9 @@ class OrderJournal:
         Raises:
             StorageError: The journal can't be read.
         """
-        return await self.select(Wanted(limit=limit))
+        return await self.select(OrderQuery(limit=limit))
 
-    async def select(self, wanted: Wanted) -> Sequence[Order]:
+    async def select(self, wanted: OrderQuery) -> Sequence[Order]:
         """Return the orders that match, newest first.
 
         Raises:
@@ -121,7 +121,7 @@ def _claim_dead(
     return orders[::-1]
 
 
-def read_orders(path: Path, wanted: Wanted) -> tuple[Order, ...]:
+def read_orders(path: Path, wanted: OrderQuery) -> tuple[Order, ...]:
     """Return orders of a history file, newest first, without changing the file.
 
     Returns none if the file does not exist, or is from before orders were stored.

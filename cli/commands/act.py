@@ -10,11 +10,11 @@ from cli.commands.questions import answered
 from cli.commands.status import NOBODY_REACHED
 from cli.render.plain import print_json, print_lines, print_note
 from cli.render.plans import act_answer, outcome_lines, plan_lines
-from core.act.executor import Told
+from core.act.executor import OrderReport
 from core.act.plan import Plan
-from core.act.service import Acting
-from core.act.target_expansion import Place
-from core.act.target_grammar import Aim, action_named, places_of
+from core.act.service import ActionService
+from core.act.target_expansion import ActionPlace
+from core.act.target_grammar import TargetSpec, action_named, places_of
 from core.errors import NotConfirmed, NothingToDo, UsageWrong
 from core.events import OrderEnded
 from core.model.action import Action, Change, Manner, Verb
@@ -78,7 +78,9 @@ def action_of(
     )
 
 
-async def act(desk: Looker, acting: Acting, action: Action, aim: Aim, asked: Asked) -> int:
+async def act(
+    desk: Looker, acting: ActionService, action: Action, aim: TargetSpec, asked: Asked
+) -> int:
     """Preview, confirm and carry out; return the exit status.
 
     0: all done or no-op; 1: some failed or are unknown; 3: nothing reachable; 4: refused.
@@ -105,7 +107,7 @@ async def act(desk: Looker, acting: Acting, action: Action, aim: Aim, asked: Ask
     return await finish(desk, acting, plan, asked)
 
 
-async def undo(desk: Looker, acting: Acting, asked: Asked) -> int:
+async def undo(desk: Looker, acting: ActionService, asked: Asked) -> int:
     """Take back the last that can be taken back; return the exit status as `act` does."""
     await desk.first_look(asked.timeout)
     await acting.take_up()
@@ -114,7 +116,7 @@ async def undo(desk: Looker, acting: Acting, asked: Asked) -> int:
 
 
 async def config_set(
-    desk: Looker, acting: Acting, changes: Sequence[Change], aim: Aim, asked: Asked
+    desk: Looker, acting: ActionService, changes: Sequence[Change], aim: TargetSpec, asked: Asked
 ) -> int:
     """Change knobs; return the exit status as `act` does."""
     if not changes:
@@ -122,14 +124,14 @@ async def config_set(
     return await act(desk, acting, Action(verb=Verb.CONFIG, changes=tuple(changes)), aim, asked)
 
 
-def title_of(action: Action, places: Sequence[Place]) -> str:
+def title_of(action: Action, places: Sequence[ActionPlace]) -> str:
     """Return what a plan is called."""
     now = " now" if action.now else ""
     manner = f" ({action.manner})" if action.manner else ""
     return f"{action.verb}{now}{manner}, {len(places)} selected"
 
 
-async def finish(desk: Looker, acting: Acting, plan: Plan, asked: Asked) -> int:
+async def finish(desk: Looker, acting: ActionService, plan: Plan, asked: Asked) -> int:
     """Show a plan; carry it out where it is confirmed; return the exit status."""
     _say_left(desk, acting)
     if not asked.as_json:
@@ -151,7 +153,7 @@ async def finish(desk: Looker, acting: Acting, plan: Plan, asked: Asked) -> int:
     return status_of(told)
 
 
-def _say_left(desk: Looker, acting: Acting) -> None:
+def _say_left(desk: Looker, acting: ActionService) -> None:
     """Say which orders an evalroom left that ended before it knew what became of them."""
     for order in desk.fleet.orders:
         if order.is_open and acting.answers_for(order) and order.instance != acting.instance:
@@ -195,7 +197,7 @@ def _how(plan: Plan) -> str:
     return f"add --confirm {shown(repr(plan.words), 120)}" if plan.words else "add --yes"
 
 
-async def _settled(desk: Looker, told: tuple[Told, ...]) -> tuple[Told, ...]:
+async def _settled(desk: Looker, told: tuple[OrderReport, ...]) -> tuple[OrderReport, ...]:
     """Wait a while for what had no answer; return what is known by then."""
     mine = {each.order for each in told if each.order is not None}
     heard = asyncio.Event()
@@ -213,7 +215,7 @@ async def _settled(desk: Looker, told: tuple[Told, ...]) -> tuple[Told, ...]:
     return tuple(_renewed(each, known.get(each.order or "")) for each in told)
 
 
-def _renewed(told: Told, order: Order | None) -> Told:
+def _renewed(told: OrderReport, order: Order | None) -> OrderReport:
     if order is None:
         return told
     return replace(told, outcome=Outcome(state=order.state, message=order.message))
@@ -227,7 +229,7 @@ def _status_of_preview(plan: Plan) -> int:
     return REFUSED if refused and not plan.sent else 0
 
 
-def status_of(told: Sequence[Told]) -> int:
+def status_of(told: Sequence[OrderReport]) -> int:
     """All done or no-op: 0. None reachable: 3. Nothing sent, refused or changed: 4. Else 1."""
     good = {OrderState.DONE, OrderState.NOOP}
     if told and all(_is_out_of_reach(each) for each in told):
@@ -240,7 +242,7 @@ def status_of(told: Sequence[Told]) -> int:
     return FAILED
 
 
-def _is_out_of_reach(told: Told) -> bool:
+def _is_out_of_reach(told: OrderReport) -> bool:
     refusal = told.step.refusal
     return refusal is not None and refusal.kind == "unreachable"
 

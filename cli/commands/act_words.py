@@ -6,13 +6,13 @@ from typing import Any
 from cli.commands.act import Asked, act, action_of, config_set, undo
 from cli.commands.desk_queries import Looker
 from cli.parser.act import KNOBS, option_of
-from core.act.service import Acting
-from core.act.target_grammar import Aim
+from core.act.service import ActionService
+from core.act.target_grammar import TargetSpec
 from core.errors import UsageWrong
 from core.model.action import CLEARABLE, Change
 from core.text import shown
 
-Run = Callable[[Looker, Acting], Awaitable[int]]
+Run = Callable[[Looker, ActionService], Awaitable[int]]
 
 
 def act_command(name: str, given: Mapping[str, Any], *, as_json: bool) -> Run:
@@ -32,7 +32,7 @@ def act_command(name: str, given: Mapping[str, Any], *, as_json: bool) -> Run:
     )
     if name == "undo":
         return lambda desk, acting: undo(desk, acting, asked)
-    aim = Aim(
+    aim = TargetSpec(
         targets=given["targets"],
         model=given.get("model"),
         everything=given["everything"],

@@ -11,10 +11,10 @@ from cli.commands.status import NOBODY_REACHED
 from cli.render.fleet_json import Json, plain_json
 from cli.render.plain import print_json, print_lines
 from cli.render.plans import act_answer, outcome_lines, plan_lines
-from core.act.executor import Told
+from core.act.executor import OrderReport
 from core.act.plan import Plan
-from core.act.target_expansion import Place, live_processes
-from core.act.target_grammar import Aim, places_of
+from core.act.target_expansion import ActionPlace, live_processes
+from core.act.target_grammar import TargetSpec, places_of
 from core.errors import NotConfirmed, TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.guide.guide import Guide, GuideKind, was_stopped
@@ -110,7 +110,7 @@ async def _guides(fleet: Fleet, guiding: GuideRunner, asked: GuideAsked) -> Sequ
             among = _processes(fleet, asked.targets) if asked.targets else None
             return [await guiding.incident(asked.model, among, now=asked.now)]
         case "finish":
-            tasks = places_of(Aim(targets=asked.targets), Action(verb=Verb.DRAIN), fleet)
+            tasks = places_of(TargetSpec(targets=asked.targets), Action(verb=Verb.DRAIN), fleet)
             return [await guiding.finish(key) for key in tasks if isinstance(key, TaskKey)]
         case "cleanup":
             among = _processes(fleet, asked.targets) if asked.targets else None
@@ -121,11 +121,11 @@ async def _guides(fleet: Fleet, guiding: GuideRunner, asked: GuideAsked) -> Sequ
 
 def _processes(fleet: Fleet, targets: Sequence[str]) -> Sequence[ProcessKey]:
     """Return the processes that words aim at: their own, a task's, or a machine's."""
-    places = places_of(Aim(targets=targets), Action(verb=Verb.PAUSE), fleet)
+    places = places_of(TargetSpec(targets=targets), Action(verb=Verb.PAUSE), fleet)
     return list(dict.fromkeys(key for place in places for key in processes_at(fleet, place)))
 
 
-def processes_at(fleet: Fleet, place: Place) -> Sequence[ProcessKey]:
+def processes_at(fleet: Fleet, place: ActionPlace) -> Sequence[ProcessKey]:
     """Return the processes that a place means."""
     match place:
         case ProcessKey():
@@ -283,7 +283,7 @@ class _Run:
         return {**guide_answer(self._guide), **extra}
 
 
-def _failed(told: Sequence[Told]) -> bool:
+def _failed(told: Sequence[OrderReport]) -> bool:
     bad = {OrderState.FAILED, OrderState.UNKNOWN}
     return any(each.outcome is not None and each.outcome.state in bad for each in told)
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from cli.render.plain import print_json, print_lines
 from core import format as fmt
-from core.act.order_query import Wanted, order_object
+from core.act.order_query import OrderQuery, order_object
 from core.errors import UsageWrong
 from core.ids import MachineName
 from core.model.action import Verb
@@ -17,7 +17,7 @@ from core.text import shown
 from core.views.pages.order_page import moment
 from core.views.tables.orders import action_words
 
-Read = Callable[[Path, Wanted], Sequence[Order]]
+Read = Callable[[Path, OrderQuery], Sequence[Order]]
 """Returns orders of the database at a path, newest first; none where there is no database."""
 
 _LONG = 1_000
@@ -53,8 +53,8 @@ def journal(
         UsageWrong: There is no such action or state.
         StorageError: The database can't be read.
     """
-    everything = Wanted(limit=limit)
-    wanted = Wanted(
+    everything = OrderQuery(limit=limit)
+    wanted = OrderQuery(
         since=since,
         machine=None if machine is None else MachineName(machine),
         verb=None if action is None else _one_of(Verb, action, "action"),

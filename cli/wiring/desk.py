@@ -13,8 +13,8 @@ from core.errors import StorageError
 from core.text import shown
 
 if TYPE_CHECKING:
-    from core.act.executor import OrderBook
-    from core.act.service import Acting
+    from core.act.ports import OrderStore
+    from core.act.service import ActionService
     from core.config.model import Config, MachineConfig
     from core.desk.desk import Desk
     from core.events import Event, MachineNamed
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from core.guide.runner import GuideRunner
     from core.launch.run.run_store import RunStore
     from core.launch.run.service import DeskLaunchService
-    from core.ports import Ask, Keeping
+    from core.ports import Ask, EventStore
     from storage.paths import Paths
 
 _HELD = 0.2
@@ -42,7 +42,7 @@ def desk_of(
     config: "Config",
     words: Words,
     *,
-    keeping: "Keeping | None" = None,
+    keeping: "EventStore | None" = None,
     ask: "Ask | None" = None,
 ) -> "Generator[Desk, None, None]":
     """A desk over the config's machines; it does nothing until it runs."""
@@ -81,7 +81,7 @@ def desk_of(
 @contextlib.asynccontextmanager
 async def running(
     desk: "Desk",
-    acting: "Acting | None" = None,
+    acting: "ActionService | None" = None,
     guiding: "GuideRunner | None" = None,
     launches: "DeskLaunchService | None" = None,
 ) -> AsyncGenerator[None, None]:
@@ -137,8 +137,8 @@ class History:
         said: A sentence for the operator; empty where all is well.
     """
 
-    keeping: "Keeping | None" = None
-    book: "OrderBook | None" = None
+    keeping: "EventStore | None" = None
+    book: "OrderStore | None" = None
     guides: "GuideStore | None" = None
     run_book: "RunStore | None" = None
     runs: frozenset[str] = frozenset()
@@ -203,12 +203,12 @@ async def keep_at_once(config: "Config", event: "Event") -> None:
         print(f"evalroom: {shown(said, 400)}", file=sys.stderr, flush=True)
 
 
-def acting_of(desk: "Desk", history: History) -> "Acting":
+def acting_of(desk: "Desk", history: History) -> "ActionService":
     """Return the operator's hands over a desk."""
-    from core.act.service import Acting  # noqa: PLC0415
+    from core.act.service import ActionService  # noqa: PLC0415
     from storage.identity import this_instance  # noqa: PLC0415
 
-    return Acting(
+    return ActionService(
         desk,
         instance=this_instance(),
         book=history.book,
@@ -218,7 +218,7 @@ def acting_of(desk: "Desk", history: History) -> "Acting":
 
 
 def guiding_of(
-    desk: "Desk", acting: "Acting", history: History, *, dry_run: bool = False
+    desk: "Desk", acting: "ActionService", history: History, *, dry_run: bool = False
 ) -> "GuideRunner":
     """Return the guides over a desk and its hands; of a dry run none is kept."""
     from core.guide.guide_store import ReadOnlyGuideStore  # noqa: PLC0415
