@@ -79,7 +79,7 @@ async def launch_now(
     await _consent(words, len(checked), asked)
     say = None if asked.as_json else _Saying()
     try:
-        runs = await launches.launch(checked, tell=say)
+        runs = await launches.launch(checked, on_change=say)
         if asked.wait:
             runs = await _over(desk, launches, runs, say)
     except asyncio.CancelledError:
