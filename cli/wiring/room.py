@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from cli.wiring.desk import guiding_of
+from cli.wiring.actions import guiding_of
 from storage.secrets import Secrets
 from storage.view_state import ViewState
 
 if TYPE_CHECKING:
-    from cli.wiring.desk import History
+    from cli.wiring.history import History
     from cli.wiring.launches import DeskSessions
     from core.config.model import Config
     from core.desk.desk import Desk

@@ -1,0 +1,36 @@
+"""The action service and the guides over a desk.
+
+The room shows its first frame without them: what they need is imported when one is made.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cli.wiring.history import History
+    from core.act.service import Acting
+    from core.desk.desk import Desk
+    from core.guide.runner import Guiding
+
+
+def acting_of(desk: "Desk", history: "History") -> "Acting":
+    """Return the action service over a desk."""
+    from core.act.service import Acting  # noqa: PLC0415
+    from storage.identity import this_instance  # noqa: PLC0415
+
+    return Acting(
+        desk,
+        instance=this_instance(),
+        book=history.book,
+        runs=history.runs,
+        post=desk.post,
+    )
+
+
+def guiding_of(
+    desk: "Desk", acting: "Acting", history: "History", *, dry_run: bool = False
+) -> "Guiding":
+    """Return the guides over a desk; with `dry_run` none of them is stored."""
+    from core.guide.guide_store import Unkept  # noqa: PLC0415
+    from core.guide.runner import Guiding  # noqa: PLC0415
+
+    return Guiding(desk, acting, book=Unkept(history.guides) if dry_run else history.guides)
