@@ -4,7 +4,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import cast
 
 from cli.parser.command_line import wants_json
 from cli.version import version
@@ -55,14 +54,6 @@ def status_of(error: EvalroomError) -> int:
             return _NOBODY_REACHED
         case _:
             return 1
-
-
-def cause_of(error: BaseException) -> BaseException:
-    """Return what is inside groups of errors: the first."""
-    while isinstance(error, BaseExceptionGroup):
-        group = cast("BaseExceptionGroup[BaseException]", error)
-        error = group.exceptions[0]
-    return error
 
 
 def _crashed(error: Exception) -> EvalroomError:

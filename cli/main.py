@@ -7,10 +7,11 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 
-from cli.exit_status import cause_of, ended_by
+from cli.exit_status import ended_by
 from cli.library_output import begin
 from cli.parser.command import Command, GlobalOptions
 from cli.parser.command_line import parse
+from core.errors import first_error
 
 Run = Callable[[Command, GlobalOptions], int]
 """Runs a command and returns the exit status."""
@@ -28,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(words)
     except BaseException as error:  # noqa: BLE001 - the one place
-        return ended_by(cause_of(error), words)
+        return ended_by(first_error(error), words)
 
 
 def _run(argv: Sequence[str]) -> int:

@@ -27,8 +27,43 @@ EvalroomError                 what happened, where, what to do next
 └── StorageError              the disk, the database
 """
 
+from typing import cast
+
 from core.ids import MachineName
 from core.text import shown
+
+_COMMANDS = frozenset(
+    {"chmod", "docker", "evalroom", "inspect", "pip", "python", "python3", "ssh", "tmux", "uv"}
+)
+"""Programs that an advice may begin with; their names keep their small letters."""
+
+
+def sentences(message: str, advice: str | None) -> str:
+    """Join what happened and what to do into two sentences: "It is full. Make room".
+
+    The advice begins with a capital, unless it begins with a command, an option or `name = value`.
+    It gets no full stop, so that a command at its end can be copied.
+
+    Args:
+        message: What happened, with or without its full stop.
+        advice: What to do next; empty or None leaves the message as it is.
+    """
+    if not advice:
+        return message
+    stop = "" if message.endswith((".", "!", "?", ":")) else "."
+    first, _, rest = advice.partition(" ")
+    word = first.rstrip(":;,")
+    is_word = len(word) > 1 and word.isalpha() and word not in _COMMANDS and rest[:1] != "="
+    advice = advice[0].upper() + advice[1:] if is_word else advice
+    return f"{message}{stop} {advice}"
+
+
+def first_error(error: BaseException) -> BaseException:
+    """Return the first error inside groups of errors, at any depth; another error itself."""
+    while isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        error = group.exceptions[0]
+    return error
 
 
 class EvalroomError(Exception):
@@ -43,6 +78,11 @@ class EvalroomError(Exception):
         super().__init__(message)
         self.message = message
         self.advice = advice
+
+    @property
+    def sentence(self) -> str:
+        """The message and the advice as text that can be shown after any other."""
+        return sentences(self.message, self.advice)
 
     @property
     def kind(self) -> str:
@@ -127,7 +167,7 @@ class NeedsTrust(MachineError):
         super().__init__(
             machine,
             f"the host key of {machine} is unknown ({fingerprint})",
-            "compare the fingerprint with the machine's own, then accept it in the room with T",
+            "compare it with the machine's own fingerprint, then press T in the room to accept it",
         )
         self.fingerprint = fingerprint
         self.known_hosts_line = known_hosts_line

@@ -233,7 +233,7 @@ class SurfaceRead:
     """What a process's Inspect can show and do was read, from its own list of routes.
 
     Attributes:
-        can: Names of `core.ctl.versions.Feature`.
+        can: Names of `core.ctl.features.Feature`.
     """
 
     at: float

@@ -34,3 +34,13 @@ class Fleet:
     findings: tuple[Finding, ...] = ()
     orders: tuple[Order, ...] = ()
     runs: Mapping[str, Run] = field(default_factory=lambda: MappingProxyType({}))
+
+    def is_gone(self, key: ProcessKey) -> bool:
+        """Return whether a process has ended; one that was forgotten has."""
+        process = self.processes.get(key)
+        return process is None or process.is_gone
+
+    def is_up(self, name: MachineName) -> bool:
+        """Return whether a machine is known and its link is up."""
+        machine = self.machines.get(name)
+        return machine is not None and machine.link.is_up

@@ -7,10 +7,10 @@ from core.config.model import MachineConfig, WatchConfig
 from core.errors import StorageError
 from core.ports import Ask, MachineConnection
 from core.text import shown
-from ssh.link_supervisor import LinkSupervisor, MakeLink, fresh_desk
+from ssh.link_supervisor import LinkSupervisor, new_desk_id
 from ssh.links.command_link import CommandLink
-from ssh.links.link import Link
-from ssh.links.sign_in import sign_in_of
+from ssh.links.link import Link, LinkFactory
+from ssh.links.sign_in import sign_in_for
 from ssh.probe_session import ProbeOptions
 
 
@@ -25,18 +25,18 @@ def connection_for(
 ) -> MachineConnection:
     """Return the connection to `machine`; it does nothing until `run` is called.
 
-    asyncssh is imported only for a machine that uses it, with its first link.
+    asyncssh is imported with the first link that needs it: importing it takes long.
 
     Args:
-        machine: As the config names it.
-        known_hosts: Evalroom's own file of accepted host keys, written 0600.
-        read_only: Whether the probe relays reads alone, whatever the machine says.
-        ask: Asks the operator for a passphrase or a password; None: nobody is there.
-        watch: How often the probe looks around; None: the defaults.
-        lease: Seconds that a probe lives without a word from here; None: 60, the most.
+        machine: Its entry in the config.
+        known_hosts: evalroom's own file of accepted host keys, written with mode 0600.
+        read_only: Refuse all mutations, even if the machine's entry allows them.
+        ask: Asks the operator for a passphrase or a password; None: nobody can be asked.
+        watch: How often the probe polls; None: the defaults.
+        lease: Seconds without a heartbeat after which the probe exits, at most 60. None: 60.
     """
     options = ProbeOptions(
-        desk=fresh_desk(),
+        desk=new_desk_id(),
         python=machine.python,
         data_dir=machine.data_dir,
         read_only=read_only or machine.read_only,
@@ -45,7 +45,7 @@ def connection_for(
     )
     if machine.link == "command":
 
-        def make_command_link(*, asking: bool) -> Link:  # noqa: ARG001 - it can't ask
+        def make_command_link(*, interactive: bool) -> Link:  # noqa: ARG001 - never asks
             return CommandLink(machine.name, machine.command)
 
         return LinkSupervisor(
@@ -53,39 +53,39 @@ def connection_for(
             address=" ".join(machine.command),
             make_link=make_command_link,
             options=options,
-            sign_in=partial(sign_in_of, machine.command),
+            sign_in=partial(sign_in_for, machine.command),
         )
     return LinkSupervisor(
         machine.name,
         address=f"{machine.host or machine.name}:{machine.port or ''}",
         make_link=_asyncssh_links(machine, known_hosts, ask),
         options=options,
-        trust=lambda line: _remember(known_hosts, line),
+        accept=lambda line: _accept_key(known_hosts, line),
     )
 
 
-def _asyncssh_links(machine: MachineConfig, known_hosts: Path, ask: Ask | None) -> MakeLink:
-    """Make links by asyncssh, which is loaded with the first one: the room is drawn before."""
-    links: list[MakeLink] = []
+def _asyncssh_links(machine: MachineConfig, known_hosts: Path, ask: Ask | None) -> LinkFactory:
+    """Return a link factory that imports asyncssh at its first call, after the room is drawn."""
+    factories: list[LinkFactory] = []
 
-    def make_link(*, asking: bool) -> Link:
-        if not links:
-            from ssh.links.asyncssh_link import asyncssh_links  # noqa: PLC0415
+    def make_link(*, interactive: bool) -> Link:
+        if not factories:
+            from ssh.links.asyncssh_link import asyncssh_link_factory  # noqa: PLC0415
 
-            links.append(asyncssh_links(machine, known_hosts=known_hosts, ask=ask))
-        return links[0](asking=asking)
+            factories.append(asyncssh_link_factory(machine, known_hosts=known_hosts, ask=ask))
+        return factories[0](interactive=interactive)
 
     return make_link
 
 
-def _remember(known_hosts: Path, line: str) -> None:
-    from ssh.links.trust import remember  # noqa: PLC0415 - it needs asyncssh
+def _accept_key(known_hosts: Path, line: str) -> None:
+    from ssh.links.trust import add_known_host  # noqa: PLC0415 - imports asyncssh
 
     try:
-        remember(known_hosts, line)
+        add_known_host(known_hosts, line)
     except OSError as error:
         place = shown(str(known_hosts))
         raise StorageError(
-            f"the host key is not accepted: {place} can't be written ({error.strerror})",
-            "mend that, then accept it again",
+            f"the host key was not accepted: can't write {place} ({error.strerror})",
+            "make the file writable, then accept the key again",
         ) from error

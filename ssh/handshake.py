@@ -1,9 +1,9 @@
-"""The hand-shake: how a Python program of ours comes to run behind any login shell.
+"""The handshake that starts a Python program behind any login shell.
 
-Every start runs the bare word `/bin/sh`. The desk writes one line that replaces that shell by
-Python, waits for `ready NONCE`, then writes `NONCE SIZE` and the program. Nothing is sent
-ahead of `ready`: dash and rc files read ahead and would swallow it. A line that was swallowed
-is sent again; what Python reads before `NONCE` it skips, so one line too many does no harm.
+The link runs only `/bin/sh`. The desk writes one line that replaces this shell with Python, waits
+for `ready NONCE`, then writes `NONCE SIZE` and the program. It sends nothing before `ready`: dash
+and rc files read ahead and would swallow it. A swallowed line is sent again; Python skips all
+input before `NONCE`, so an extra line does no harm.
 """
 
 import asyncio
@@ -12,21 +12,23 @@ from dataclasses import dataclass
 
 from core.errors import LinkLost, LinkRefused, MachineError, ProbeBroken
 from core.ids import MachineName
+from core.quoting import command_line, program_word
 from core.text import shown
 from ssh.links.link import Link, Program
-from ssh.links.shell import command_line, program_word
 
-TRIES = 3
-"""How often the line is sent, all in all."""
-EACH = 2.0
-"""Seconds of waiting for `ready` after each line but the last."""
-LAST = 6.0
-"""Seconds after the last one."""
-MAX_NOISE = 1024 * 1024
-"""Most bytes before `ready`; more is no greeting but a flood."""
-KEPT_ERROR = 4096
+MAX_ATTEMPTS = 3
+"""How often the line is sent at most."""
+READY_TIMEOUT_S = 2.0
+"""How long to wait for `ready` after each line but the last, seconds."""
+LAST_READY_TIMEOUT_S = 6.0
+"""How long to wait after the last line, seconds."""
+MAX_NOISE_BYTES = 1024 * 1024
+"""Most output before `ready`; more than that is not a greeting."""
+MAX_ERROR_BYTES = 4096
+TIMEOUT_S = READY_TIMEOUT_S * (MAX_ATTEMPTS - 1) + LAST_READY_TIMEOUT_S
+"""How long the handshake may take in all, seconds."""
 
-_BOOT = (
+_BOOTSTRAP = (
     "import sys;n={first!r}+{second!r};v=sys.version_info;o=sys.stdout;"
     'v<(3,8)and(o.write("old "+n+" %d.%d\\n"%(v[0],v[1])),o.flush(),sys.exit(3));'
     'o.write("ready "+n+"\\n");o.flush();i=sys.stdin.buffer;'
@@ -38,36 +40,36 @@ _BOOT = (
 
 @dataclass(frozen=True, slots=True)
 class ErrorTail:
-    """The end of what a program wrote to its standard error, for messages."""
+    """The last bytes of a program's standard error, for messages."""
 
     data: bytearray
 
     def add(self, data: bytes) -> None:
-        """Keep `data`, and no more than the last 4 KiB of all."""
+        """Append `data`; keeps only the last 4 KiB."""
         self.data.extend(data)
-        del self.data[:-KEPT_ERROR]
+        del self.data[:-MAX_ERROR_BYTES]
 
     def text(self) -> str:
-        """Return it as untrusted text, the last lines first cut to 300 characters."""
+        """Return the last 300 characters, untrusted."""
         return bytes(self.data).decode(errors="replace").strip()[-300:]
 
 
 def start_line(python: str, nonce: str, arguments: tuple[str, ...]) -> str:
-    """Return the line that replaces a POSIX shell by Python that waits for a program.
+    """Return the line that replaces a POSIX shell with a Python that waits for a program.
 
-    The nonce stands in it in two halves, so that a shell that echoes its input is not taken
-    for a Python that is ready. `-I` keeps files of the home folder from posing as modules.
+    The line holds the nonce in two halves: a shell that echoes its input must not look like a
+    Python that is ready. `-I` stops Python from importing files of the home folder.
 
     Raises:
-        UsageWrong: `python` or an argument can't be a word.
+        UsageWrong: `python` or an argument can't be quoted for a shell.
     """
     half = len(nonce) // 2
-    boot = _BOOT.format(first=nonce[:half], second=nonce[half:])
-    boot = boot.replace("'", '"')
-    return f"exec {program_word(python)} -u -I -c '{boot}' {command_line(arguments)}\n"
+    bootstrap = _BOOTSTRAP.format(first=nonce[:half], second=nonce[half:])
+    bootstrap = bootstrap.replace("'", '"')
+    return f"exec {program_word(python)} -u -I -c '{bootstrap}' {command_line(arguments)}\n"
 
 
-async def shake_hands(
+async def start_python(
     machine: MachineName,
     link: Link,
     program: Program,
@@ -77,40 +79,40 @@ async def shake_hands(
     arguments: tuple[str, ...],
     errors: ErrorTail,
 ) -> bytes:
-    """Bring `source` to run in `python` and return what already came after `ready`.
+    """Run `source` in `python` and return the output that already followed `ready`.
 
     Args:
         machine: For messages.
-        link: Where `program` runs; it may know what a failure means.
-        program: A fresh `/bin/sh`.
-        python: The interpreter's name or path over there.
+        link: The link of `program`; it may be able to explain a failure.
+        program: A new `/bin/sh`.
+        python: The interpreter's name or path on the machine.
         source: The program, for Python 3.8 or newer.
-        arguments: Its command line, seen in `ps` over there.
-        errors: What `program` wrote to its standard error; somebody else fills it.
+        arguments: Its command line, as `ps` shows it on the machine.
+        errors: The standard error of `program`; the caller keeps reading it in the background.
 
     Raises:
-        LinkRefused: There is no such Python, it is too old, or the account runs no programs.
-        ProbeBroken: It never became ready.
-        LinkLost: The link went meanwhile.
+        LinkRefused: No such Python, too old, or the account can't run programs.
+        ProbeBroken: Python did not become ready in time.
+        LinkLost: The link was lost meanwhile.
     """
     nonce = secrets.token_hex(12)
     line = start_line(python, nonce, arguments).encode()
     ready, old = f"ready {nonce}\n".encode(), f"old {nonce} ".encode()
     noise = bytearray()
-    for attempt in range(TRIES):
+    for timeout in (*(MAX_ATTEMPTS - 1) * (READY_TIMEOUT_S,), LAST_READY_TIMEOUT_S):
         try:
             await program.write(line)
         except LinkLost:
-            # A program that ended at once may close its input before or after it is written to.
-            raise await _why_not(
+            # A program that ended at once may close its input before or during the write.
+            raise await _start_error(
                 machine, link, program, python=python, noise=noise, errors=errors, old=old
             ) from None
         try:
-            async with asyncio.timeout(LAST if attempt == TRIES - 1 else EACH):
+            async with asyncio.timeout(timeout):
                 while ready not in noise:
                     data = await program.read()
                     if not data:
-                        raise await _why_not(
+                        raise await _start_error(
                             machine,
                             link,
                             program,
@@ -120,11 +122,11 @@ async def shake_hands(
                             old=old,
                         )
                     noise += data
-                    if len(noise) > MAX_NOISE:
+                    if len(noise) > MAX_NOISE_BYTES:
                         raise ProbeBroken(
                             machine,
-                            f"the login shell on {machine} prints without an end",
-                            "look at its rc files: something there writes when it should not",
+                            f"the login shell on {machine} printed over 1 MiB before Python ran",
+                            "check its rc files (.bashrc, .profile) for a command that prints",
                         )
         except TimeoutError:
             continue
@@ -132,15 +134,15 @@ async def shake_hands(
         return bytes(noise[noise.index(ready) + len(ready) :])
     raise ProbeBroken(
         machine,
-        f"no Python came up on {machine} within {EACH * (TRIES - 1) + LAST:.0f} s",
-        "look at the rc files of its login shell: something there may read the input",
+        f"Python did not start on {machine} within {TIMEOUT_S:.0f} s",
+        "check its login shell's rc files (.bashrc, .profile) for a command that reads input",
     )
 
 
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 
 
-async def _why_not(
+async def _start_error(
     machine: MachineName,
     link: Link,
     program: Program,
@@ -153,10 +155,10 @@ async def _why_not(
     try:
         async with asyncio.timeout(3.0):
             status = await program.wait()
-            await asyncio.sleep(0.05)  # lets the reader of the errors take the rest
+            await asyncio.sleep(0.05)  # time to read the rest of the standard error
     except TimeoutError:
         status = None
-    said = shown(errors.text() or bytes(noise).decode(errors="replace").strip()[-300:], 300)
+    output = shown(errors.text() or bytes(noise).decode(errors="replace").strip()[-300:], 300)
     known = link.explain(status, errors.text())
     if known is not None:
         return known
@@ -166,19 +168,19 @@ async def _why_not(
         )
         return LinkRefused(
             machine,
-            f"{python} on {machine} is Python {shown(version, 20)}; the probe needs 3.8 or newer",
-            f"name a newer interpreter as `python` of {machine} in the config",
+            f"{python} on {machine} is Python {shown(version, 20)}; evalroom needs 3.8 or newer",
+            f"set `python` of {machine} in the config to a newer interpreter",
         )
-    if status in {_NOT_EXECUTABLE, _NOT_FOUND} or "nknown option: -I" in said:
+    if status in {_NOT_EXECUTABLE, _NOT_FOUND} or "nknown option: -I" in output:
         return LinkRefused(
             machine,
-            f"{python} can't be run on {machine}: {said or f'exit {status}'}",
-            f"name an interpreter that is there as `python` of {machine} in the config",
+            f"can't run {python} on {machine}: {output or f'exit {status}'}",
+            f"set `python` of {machine} in the config to an interpreter that is installed there",
         )
     if status is None:
-        return ProbeBroken(machine, f"the connection to {machine} ended while the probe started")
+        return ProbeBroken(machine, f"the connection to {machine} ended before Python started")
     return LinkRefused(
         machine,
-        f"the account on {machine} runs no programs (exit {status}): {said or 'it says nothing'}",
-        "its login shell must be able to run /bin/sh",
+        f"the account on {machine} can't run programs (exit {status}): {output or 'no output'}",
+        "give it a login shell that can run /bin/sh",
     )

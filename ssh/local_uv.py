@@ -1,4 +1,4 @@
-"""The uv of evalroom's own environment, to be sent to machines that are alike."""
+"""The uv program of evalroom's own environment, to copy to machines of the same platform."""
 
 import hashlib
 import platform
@@ -10,10 +10,10 @@ from core.launch.provision.fetch_client import UvFile
 
 
 @cache
-def own_uv() -> UvFile | None:
-    """Return what is to be sent; None: the package is not installed, or can't be read.
+def local_uv() -> UvFile | None:
+    """Return the uv program; None: the uv package is not installed, or can't be read.
 
-    It reads some 40 MB once; call it beside the loop.
+    Blocks while it reads about 40 MB, once: call it in a thread.
     """
     try:
         package = distribution("uv")

@@ -26,7 +26,7 @@ _MINE = "host = ? AND boot = ? AND desk_pid = ? AND desk_start = ?"
 
 
 class Guides:
-    """`core.guide.guide_store.GuideBook` over the database.
+    """`core.guide.guide_store.GuideStore` over the database.
 
     Args:
         database: An open one, or one that opens at its first use.

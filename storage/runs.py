@@ -27,8 +27,8 @@ _LEARNT = ("commit", "started_at", "pid", "start", "output_file", "screen", "att
 _OPEN = "SELECT id, desk FROM run WHERE body IS NOT NULL AND ended_at IS NULL"
 
 
-class Runs:
-    """`core.launch.run.run_store.RunBook` over the database.
+class SqliteRunStore:
+    """`core.launch.run.run_store.RunStore` over the database.
 
     Args:
         database: An open one, or one that opens at its first use.

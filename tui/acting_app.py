@@ -10,7 +10,7 @@ from tui.terminal.terminal_app import TerminalApp
 
 if TYPE_CHECKING:
     from core.act.service import Acting
-    from core.guide.runner import Guiding
+    from core.guide.runner import GuideRunner
     from tui.app import RoomApp
     from tui.controllers.actions import Levers
     from tui.controllers.guides import GuideLevers
@@ -36,7 +36,7 @@ class ActingApp(TerminalApp, inherit_bindings=False):
         self._given = acting
         self._levers: Levers | None = None
         self._guides: GuideLevers | None = None
-        self.make_guiding: Callable[[Acting], Guiding] | None = None
+        self.make_guiding: Callable[[Acting], GuideRunner] | None = None
         """Makes the guides over the hands; None: there are none."""
 
     @property

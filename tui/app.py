@@ -14,7 +14,7 @@ from core.fleet import Fleet
 from core.ports import Room
 from core.text import Shown
 from core.views.changes import only_older
-from core.views.totals import title
+from core.views.header.totals import title
 from tui.controllers.places import Acts
 from tui.dialogs.ask import AskSecret, Leave
 from tui.keys.bindings import bindings

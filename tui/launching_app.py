@@ -12,7 +12,7 @@ from tui.navigation import RUNS
 
 if TYPE_CHECKING:
     from core.act.service import Acting
-    from core.launch.ports import Launching
+    from core.launch.ports import LaunchService
     from core.launch.secret_store import SecretStore
     from core.model.run import Run
     from tui.app import RoomApp, ViewStore
@@ -49,7 +49,7 @@ class LaunchingApp(ActingApp, inherit_bindings=False):
         acting: "Acting | Callable[[], Acting] | None",
     ) -> None:
         super().__init__(config, keep_crash=keep_crash, environ=environ, acting=acting)
-        self.make_launching: Callable[[], Launching] | None = None
+        self.make_launching: Callable[[], LaunchService] | None = None
         self.launch_store: ViewStore | None = None
         self.templates: Path | None = None
         self.secret_store: SecretStore | None = None
@@ -58,11 +58,11 @@ class LaunchingApp(ActingApp, inherit_bindings=False):
         self.make_attaching: Callable[[], Attaching] | None = None
         self._attaching: Attaching | None = None
         self.make_sessions: Callable[[], Sessions] | None = None
-        self._launching: Launching | None = None
+        self._launching: LaunchService | None = None
         self._launches: LaunchLevers | None = None
 
     @property
-    def launching(self) -> "Launching | None":
+    def launching(self) -> "LaunchService | None":
         """The launches of the room; made when first asked for."""
         if self._launching is None and self.make_launching is not None:
             self._launching = self.make_launching()

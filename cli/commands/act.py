@@ -11,7 +11,6 @@ from cli.confirm import confirm
 from cli.event_loop import run_loop
 from cli.parser.act import ActCommand, ActingCommand, UndoCommand
 from cli.parser.command import GlobalOptions
-from cli.render.fleet_json import is_reached
 from cli.render.plain import print_json, print_lines, print_note
 from cli.render.plans import act_answer, outcome_lines, plan_lines
 from cli.wiring.actions import acting_of
@@ -81,7 +80,7 @@ async def act_on(desk: DeskReader, acting: Acting, command: ActCommand) -> int:
     """
     action = command.action
     await desk.first_look(command.timeout)
-    if not any(map(is_reached, desk.fleet.machines.values())):
+    if not any(each.is_reached for each in desk.fleet.machines.values()):
         return _nobody(desk, command)
     places = places_of(command.aim, action, desk.fleet)
     hurry = asyncio.Event()

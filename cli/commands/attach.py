@@ -15,8 +15,8 @@ from cli.wiring.config import config_of
 from cli.wiring.terminal import has_terminal
 from core.config.model import MachineConfig
 from core.errors import UsageWrong
-from core.launch.attach_command import terminal_words
-from core.launch.run.service import Launches
+from core.launch.run.attach_command import terminal_command
+from core.launch.run.service import DeskLaunchService
 from core.quoting import plain_word
 from core.text import shown
 from storage.paths import paths
@@ -62,7 +62,7 @@ def attach(command: AttachCommand, options: GlobalOptions) -> int:
 
 async def display_of(
     desk: DeskReader,
-    launches: Launches,
+    launches: DeskLaunchService,
     name: str,
     *,
     machines: Sequence[MachineConfig],
@@ -81,7 +81,7 @@ async def display_of(
     machine = next((each for each in machines if each.name == run.machine), None)
     if machine is None:
         raise UsageWrong(f"the config names no machine {shown(run.machine)}")
-    words = terminal_words(machine, run.attach, known_hosts=known_hosts)
+    words = terminal_command(machine, run.attach, known_hosts=known_hosts)
     return Display(run=run.id, words=words)
 
 

@@ -9,7 +9,7 @@ from cli.confirm import confirm
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.guide import GuideCommand, GuideListCommand
-from cli.render.fleet_json import Json, is_reached, plain_json
+from cli.render.fleet_json import Json, plain_json
 from cli.render.plain import print_json, print_lines
 from cli.render.plans import act_answer, outcome_lines, plan_lines
 from cli.wiring.actions import acting_of, guiding_of
@@ -22,12 +22,12 @@ from core.act.target_grammar import Aim, places_of
 from core.errors import NotConfirmed, TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.guide.guide import Guide, GuideKind, was_stopped
-from core.guide.runner import Guiding
+from core.guide.runner import GuideRunner
 from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
 from core.model.action import Action, Verb
 from core.model.order import OrderState
 from core.text import shown
-from core.views.guides import plain_lines, state_of
+from core.views.tables.guides import plain_lines, state_of
 from storage.guides import read_guides
 from storage.paths import paths
 
@@ -68,7 +68,7 @@ def guide_list(command: GuideListCommand, options: GlobalOptions) -> int:
     return 0
 
 
-async def follow(desk: DeskReader, guiding: Guiding, command: GuideCommand) -> int:
+async def follow(desk: DeskReader, guiding: GuideRunner, command: GuideCommand) -> int:
     """Start guides, or continue one, as far as it is confirmed; return the exit status.
 
     0: done, or it waits for what it was started for; 1: something failed; 3: nothing reachable;
@@ -78,7 +78,7 @@ async def follow(desk: DeskReader, guiding: Guiding, command: GuideCommand) -> i
         UsageWrong: The targets are wrong.
     """
     await desk.first_look(command.timeout)
-    if not any(map(is_reached, desk.fleet.machines.values())):
+    if not any(each.is_reached for each in desk.fleet.machines.values()):
         reasons = [f"{shown(m.name)}: {m.link.state}" for m in desk.fleet.machines.values()]
         if command.as_json:
             print_json({"guides": [], "why": reasons})
@@ -94,7 +94,7 @@ async def follow(desk: DeskReader, guiding: Guiding, command: GuideCommand) -> i
     return status
 
 
-async def _guides(fleet: Fleet, guiding: Guiding, command: GuideCommand) -> Sequence[Guide]:
+async def _guides(fleet: Fleet, guiding: GuideRunner, command: GuideCommand) -> Sequence[Guide]:
     match command.what:
         case "park":
             keys = _processes(fleet, command.targets)
@@ -133,7 +133,7 @@ def processes_at(fleet: Fleet, place: Place) -> Sequence[ProcessKey]:
             return live_processes(fleet, place)
 
 
-async def _taken_up(guiding: Guiding, command: GuideCommand) -> Guide:
+async def _taken_up(guiding: GuideRunner, command: GuideCommand) -> Guide:
     if len(command.targets) != 1:
         raise UsageWrong("guide resume takes one ID", "see: evalroom guide list")
     typed = command.targets[0]
@@ -152,7 +152,7 @@ async def _taken_up(guiding: Guiding, command: GuideCommand) -> Guide:
 class _Walk:
     """One guide, followed as far as it is confirmed."""
 
-    def __init__(self, guiding: Guiding, guide: Guide, command: GuideCommand) -> None:
+    def __init__(self, guiding: GuideRunner, guide: Guide, command: GuideCommand) -> None:
         self._guiding = guiding
         self._guide = guide
         self._command = command

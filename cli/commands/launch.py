@@ -23,9 +23,9 @@ from core.events import Event, RunChanged
 from core.format import plural
 from core.launch.plan.confirmation import words_to_launch
 from core.launch.plan.matrix import expand
-from core.launch.run.service import Launches
-from core.launch.spec.file import read_spec
+from core.launch.run.service import DeskLaunchService
 from core.launch.spec.spec import Spec
+from core.launch.spec.spec_reader import read_spec
 from core.model.run import Run, RunState
 from core.text import shown
 from storage.paths import paths
@@ -84,7 +84,7 @@ async def _run(config: Config, command: LaunchCommand, options: GlobalOptions) -
 
 async def launch_now(
     desk: DeskReader,
-    launches: Launches,
+    launches: DeskLaunchService,
     spec: Spec,
     command: LaunchCommand,
     machines: Sequence[MachineConfig],
@@ -149,7 +149,7 @@ class _StateNotes:
 
 
 async def _ended(
-    desk: DeskReader, launches: Launches, runs: Sequence[Run], say: _StateNotes | None
+    desk: DeskReader, launches: DeskLaunchService, runs: Sequence[Run], say: _StateNotes | None
 ) -> tuple[Run, ...]:
     """Wait until every run has ended; return them as they are then."""
     ids = [run.id for run in runs]
@@ -163,12 +163,12 @@ async def _ended(
 
     end = desk.listen(hear)
     try:
-        while not all(launches.ledger.runs[each].is_over for each in ids):
+        while not all(launches.registry.runs[each].is_over for each in ids):
             await heard.wait()
             heard.clear()
     finally:
         end()
-    return tuple(launches.ledger.runs[each] for each in ids)
+    return tuple(launches.registry.runs[each] for each in ids)
 
 
 def _answer(runs: Sequence[Run]) -> dict[str, object]:

@@ -9,18 +9,17 @@ from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.machines import CheckCommand
 from cli.render.checks import check_rows, checks_json
-from cli.render.fleet_json import is_reached
 from cli.render.plain import print_json, print_lines
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
 from cli.wiring.launches import plan_context, plan_on
 from core.config.model import Config, MachineConfig
 from core.errors import UsageWrong
-from core.launch.plan.launch_plan import RunPlan, machine_python
 from core.launch.plan.matrix import expand
-from core.launch.preflight.checks import Check, Level
-from core.launch.preflight.machine_choice import choose, look
-from core.launch.spec.file import read_spec
+from core.launch.plan.run_plan import RunPlan, machine_python
+from core.launch.preflight.checks import Check, CheckLevel
+from core.launch.preflight.machine_choice import check_machine, choose_machines
+from core.launch.spec.spec_reader import read_spec
 from core.text import shown
 from storage.paths import paths
 from storage.secrets import Secrets
@@ -97,7 +96,7 @@ async def check_any(
         python: The interpreter with Inspect that runs there get; None: uv gets it.
         as_json: Whether to print JSON.
     """
-    checks = await look(desk, machine, desk.fleet, python=python)
+    checks = await check_machine(desk, machine, desk.fleet, python=python)
     if as_json:
         print_json({"machine": machine.name, "checks": checks_json(checks)})
     else:
@@ -122,7 +121,7 @@ async def check_launches(
         secrets: The names of the secrets that are known here.
         as_json: Whether to print JSON.
     """
-    checked = await choose(
+    checked = await choose_machines(
         desk,
         [[plan] for plan in plans],
         {machine.name: machine},
@@ -132,8 +131,8 @@ async def check_launches(
     if as_json:
         rows = [
             {
-                "task": each.plan.launch.task,
-                "model": each.plan.launch.model,
+                "task": each.plan.request.task,
+                "model": each.plan.request.model,
                 "warnings": list(each.plan.warnings),
                 "checks": checks_json(each.checks),
             }
@@ -152,6 +151,6 @@ async def check_launches(
 
 
 def _status(desk: DeskWorker, machine: MachineConfig, checks: Sequence[Check]) -> int:
-    if not is_reached(desk.fleet.machines[machine.name]):
+    if not desk.fleet.machines[machine.name].is_reached:
         return NOT_REACHED
-    return STOPPED if any(each.level is Level.STOP for each in checks) else 0
+    return STOPPED if any(each.level is CheckLevel.STOP for each in checks) else 0

@@ -10,16 +10,21 @@ from cli.confirm import confirm
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.machines import PrepareCommand
-from cli.render.fleet_json import is_reached
 from cli.render.plain import aligned, print_json, print_lines, print_note
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
 from core.errors import NotConfirmed
 from core.format import plural
 from core.ids import MachineName
-from core.launch.plan.launch_plan import RunPlan
-from core.launch.provision.fetch_client import OwnUv
-from core.launch.provision.prepare import Item, Prepared, Preparing, What, items
+from core.launch.plan.run_plan import RunPlan
+from core.launch.provision.fetch_client import FindLocalUv
+from core.launch.provision.preparation import (
+    ItemKind,
+    PreparedItem,
+    PrepareItem,
+    Preparer,
+    prepare_items,
+)
 from core.text import shown
 from ssh.local_uv import local_uv
 from storage.paths import paths
@@ -55,7 +60,7 @@ def prepare(command: PrepareCommand, options: GlobalOptions) -> int:
 
 def _secrets(plan: RunPlan) -> Iterator[str]:
     """Yield the names of the secrets that are needed: to make a task's data, and for its code."""
-    if any(item.what is What.DATA for item in items([plan])):
+    if any(item.what is ItemKind.DATA for item in prepare_items([plan])):
         yield from plan.secrets.values()
     if plan.spec.code is not None and plan.spec.code.token is not None:
         yield plan.spec.code.token
@@ -68,7 +73,7 @@ async def fetch(
     command: PrepareCommand,
     *,
     secrets: Mapping[str, str],
-    uv: OwnUv,
+    uv: FindLocalUv,
 ) -> int:
     """Preview, confirm and download; return the exit status.
 
@@ -85,7 +90,7 @@ async def fetch(
     Raises:
         NotConfirmed: Nobody agreed.
     """
-    wanted = items(plans)
+    wanted = prepare_items(plans)
     if not command.as_json:
         print_lines(preview_lines(machine, wanted))
     if command.dry_run or not wanted:
@@ -94,7 +99,7 @@ async def fetch(
         return 0
     await desk.first_look(command.timeout)
     there = desk.fleet.machines[machine]
-    if not is_reached(there):
+    if not there.is_reached:
         why = f"{there.link.state}: {there.link.reason or 'no answer'}"
         if command.as_json:
             print_json({**_answer(machine, wanted), "why": shown(why, 400)})
@@ -107,7 +112,7 @@ async def fetch(
         otherwise="nothing was downloaded",
         may_ask=not command.as_json,
     )
-    preparing = Preparing(
+    preparing = Preparer(
         worker=desk,
         secrets=secrets,
         uv=uv,
@@ -121,7 +126,7 @@ async def fetch(
     return FAILED if bad else 0
 
 
-def preview_lines(machine: MachineName, wanted: Sequence[Item]) -> list[str]:
+def preview_lines(machine: MachineName, wanted: Sequence[PrepareItem]) -> list[str]:
     """Return what is going to be fetched, as lines."""
     if not wanted:
         return [f"nothing is to be fetched to {shown(machine)}: what the spec needs is given"]
@@ -130,16 +135,16 @@ def preview_lines(machine: MachineName, wanted: Sequence[Item]) -> list[str]:
     return [head, *(f"  {line}" for line in aligned(rows))]
 
 
-def _print_one(told: Prepared) -> None:
+def _print_one(told: PreparedItem) -> None:
     lines = [f"{told.item.what} {told.item.name}: {told.state}, {told.said}"]
     print_lines([*lines, *([f"  {told.advice}"] if told.advice else [])])
 
 
-def _answer(machine: MachineName, wanted: Sequence[Item]) -> dict[str, Any]:
+def _answer(machine: MachineName, wanted: Sequence[PrepareItem]) -> dict[str, Any]:
     return {"machine": machine, "items": [_row(each, None) for each in wanted]}
 
 
-def _row(item: Item, told: Prepared | None) -> dict[str, Any]:
+def _row(item: PrepareItem, told: PreparedItem | None) -> dict[str, Any]:
     row = {"what": str(item.what), "name": item.name, "where": item.where, "how": item.how}
     if told is None:
         return row

@@ -3,11 +3,11 @@
 from typing import Any, cast
 
 from cli.commands.desk_protocols import DeskReader
-from cli.render.fleet_json import Json, is_reached
+from cli.render.fleet_json import Json
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
 from core.ctl.decode import parse_object
-from core.ctl.versions import Feature
+from core.ctl.features import Feature
 from core.errors import AnswerMalformed, NobodyReached, NotThere, TargetUnclear
 from core.model.task import Task
 from core.task_targets import find_task
@@ -44,7 +44,7 @@ async def find(desk: DeskReader, target: str, timeout: float) -> Task:
         TargetUnclear: It fits nothing, or several.
     """
     await desk.first_look(timeout)
-    if not desk.fleet.tasks and not any(map(is_reached, desk.fleet.machines.values())):
+    if not desk.fleet.tasks and not any(each.is_reached for each in desk.fleet.machines.values()):
         raise NobodyReached("no machine could be reached", "see why: evalroom machines")
     return desk.fleet.tasks[find_task(desk.fleet, target)]
 

@@ -73,7 +73,7 @@ async def _room(config: Config, options: GlobalOptions) -> int:
 
 _STEPS = (
     *("rich.console", "textual.css.styles", "textual.app", "textual.widgets"),
-    *("core.views.tasks", "tui.screens.base", "tui.app"),
+    *("core.views.tables.tasks", "tui.screens.base", "tui.app"),
 )
 _TURNS = 5
 

@@ -18,8 +18,8 @@ from cli.wiring.launches import launches_of
 from core.config.model import Config
 from core.desk.desk import Desk
 from core.errors import UsageWrong
-from core.launch.ports import Output
-from core.launch.run.service import Launches
+from core.launch.ports import OutputChunk
+from core.launch.run.service import DeskLaunchService
 from core.model.run import Run
 from core.text import shown, shown_lines
 from storage.paths import paths
@@ -64,16 +64,18 @@ def output(command: OutputCommand, options: GlobalOptions) -> int:
 @asynccontextmanager
 async def launches_running(
     config: Config, options: GlobalOptions
-) -> AsyncGenerator[tuple[Desk, Launches], None]:
+) -> AsyncGenerator[tuple[Desk, DeskLaunchService], None]:
     """Run a desk within the block; yield it with its launch service."""
     async with history_of(config, paths()) as history, desk_running(config, options) as desk:
         yield desk, launches_of(desk, config, history)
 
 
-async def print_runs(desk: DeskReader, launches: Launches, *, timeout: float, as_json: bool) -> int:
+async def print_runs(
+    desk: DeskReader, launches: DeskLaunchService, *, timeout: float, as_json: bool
+) -> int:
     """Print every known run, newest first; return the exit status."""
     await _looked(desk, launches, timeout)
-    known = sorted(launches.ledger.runs.values(), key=lambda run: run.at, reverse=True)
+    known = sorted(launches.registry.runs.values(), key=lambda run: run.at, reverse=True)
     if as_json:
         print_json({"as_of": desk.now(), "runs": [run_json(run) for run in known]})
     else:
@@ -81,7 +83,7 @@ async def print_runs(desk: DeskReader, launches: Launches, *, timeout: float, as
     return 0
 
 
-async def print_run(desk: DeskReader, launches: Launches, command: RunCommand) -> int:
+async def print_run(desk: DeskReader, launches: DeskLaunchService, command: RunCommand) -> int:
     """Print all that is known about a run; return the exit status.
 
     Raises:
@@ -96,7 +98,7 @@ async def print_run(desk: DeskReader, launches: Launches, command: RunCommand) -
 
 
 async def print_output(
-    desk: DeskReader, launches: Launches, name: str, *, follow: bool, timeout: float
+    desk: DeskReader, launches: DeskLaunchService, name: str, *, follow: bool, timeout: float
 ) -> int:
     """Print the end of what a run printed, or all that it prints until it is over.
 
@@ -112,7 +114,7 @@ async def print_output(
     if not piece.data and not follow:
         print_note(f"{found.id} printed nothing")
     while follow:
-        now = launches.ledger.runs[found.id]
+        now = launches.registry.runs[found.id]
         _refuse_a_screen(now)  # one that was being prepared may have one since
         piece = await launches.output(now, start=piece.end)
         _print(piece)
@@ -129,24 +131,26 @@ def _refuse_a_screen(run: Run) -> None:
         raise UsageWrong("what stands on a screen can't be followed", advice)
 
 
-async def known_run(desk: DeskReader, launches: Launches, name: str, timeout: float) -> Run:
+async def known_run(
+    desk: DeskReader, launches: DeskLaunchService, name: str, timeout: float
+) -> Run:
     """Look around once, and return the run of this name.
 
     Raises:
         UsageWrong: There is none, or several.
     """
     await _looked(desk, launches, timeout)
-    return run_named(launches.ledger.runs, name)
+    return run_named(launches.registry.runs, name)
 
 
-def _print(piece: Output) -> None:
+def _print(piece: OutputChunk) -> None:
     """Print what a host printed, made harmless."""
     text = shown_lines(piece.data.decode("utf-8", "replace"), len(piece.data) + 1)
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
-async def _looked(desk: DeskReader, launches: Launches, timeout: float) -> None:
+async def _looked(desk: DeskReader, launches: DeskLaunchService, timeout: float) -> None:
     await desk.first_look(timeout)
     await launches.look_once()
 

@@ -13,7 +13,7 @@ from cli.parser.command import GlobalOptions
 from cli.parser.secrets import SecretsCommand
 from cli.render.plain import aligned, print_json, print_lines
 from core.errors import NotConfirmed, SecretMissing, UsageWrong
-from core.launch.secret_store import VALUE_MOST, KeptIn, SecretStore, check_name
+from core.launch.secret_store import MAX_VALUE_BYTES, KeptIn, SecretStore, check_name
 from core.text import shown
 from storage.paths import paths
 from storage.secrets import Secrets
@@ -74,7 +74,7 @@ def read_value(name: str, source: BinaryIO) -> str:
     Raises:
         UsageWrong: It is no text, or too long; it is not told further.
     """
-    raw = source.read(VALUE_MOST + 3)
+    raw = source.read(MAX_VALUE_BYTES + 3)
     raw = raw.removesuffix(b"\n").removesuffix(b"\r") if raw.endswith(b"\n") else raw
     try:
         return raw.decode()

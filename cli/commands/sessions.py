@@ -9,12 +9,11 @@ from cli.render.plain import print_json, print_lines
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
 from core.errors import UsageWrong
-from core.launch.engines.session import end_means
+from core.launch.engines.tmux_sessions import end_effect
 from core.launch.run import sessions as of
-from core.launch.run.sessions import Found
-from core.model.machine import LinkState
+from core.launch.run.sessions import MachineSession
 from core.text import shown
-from core.views.order_page import moment
+from core.views.pages.order_page import moment
 
 
 def sessions(command: SessionsCommand, options: GlobalOptions) -> int:
@@ -60,25 +59,25 @@ async def end_one(desk: DeskWorker, command: EndSessionCommand) -> int:
         several = f"{len(found)} sessions are" if found else "no session is"
         raise UsageWrong(f"{several} called {shown(name, 60)}", "see: evalroom sessions")
     [one] = found
-    print_lines([_line(one), f"  to end it means: {end_means(one.session)}"])
+    print_lines([_line(one), f"  to end it means: {end_effect(one.session)}"])
     await confirm(
         command.consent,
         question=f"end {shown(name, 80)}",
         words="" if one.session.has_ended else name,
         otherwise="the session was not ended",
     )
-    await of.end(desk, one)
+    await of.end_session(desk, one)
     print_lines([f"{shown(name, 80)} was ended"])
     return 0
 
 
-async def _found(desk: DeskWorker, timeout: float) -> tuple[Found, ...]:
+async def _found(desk: DeskWorker, timeout: float) -> tuple[MachineSession, ...]:
     await desk.first_look(timeout)
-    up = [m.name for m in desk.fleet.machines.values() if m.link.state is LinkState.UP]
-    return await of.sessions(desk, up)
+    up = [m.name for m in desk.fleet.machines.values() if m.link.is_up]
+    return await of.list_sessions(desk, up)
 
 
-def _json(found: Found) -> dict[str, object]:
+def _json(found: MachineSession) -> dict[str, object]:
     session = found.session
     return {
         "machine": found.machine,
@@ -91,7 +90,7 @@ def _json(found: Found) -> dict[str, object]:
     }
 
 
-def _line(found: Found) -> str:
+def _line(found: MachineSession) -> str:
     session = found.session
     state = "ended" if session.has_ended else "running"
     seen = f", attached {session.attached}" if session.attached else ""

@@ -9,7 +9,7 @@ from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.machines import MachinesCommand
 from cli.parser.observation import StatusCommand
-from cli.render.fleet_json import is_reached, machine_row, status_answer
+from cli.render.fleet_json import machine_row, status_answer
 from cli.render.plain import print_json, print_lines, table_lines, terminal_room
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
@@ -17,10 +17,10 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.model.machine import InspectFound, Machine, ToolState
 from core.text import shown
-from core.views.machines import machines_table
-from core.views.processes import processes_table
-from core.views.tasks import tasks_table
-from core.views.totals import header_totals
+from core.views.header.totals import header_totals
+from core.views.tables.machines import machines_table
+from core.views.tables.processes import processes_table
+from core.views.tables.tasks import tasks_table
 
 _FACTS_BRIEF_S = 0.5
 _FACTS_LONG_S = 10.0
@@ -94,7 +94,7 @@ async def _until(desk: DeskReader, told: Callable[[Machine], bool], seconds: flo
     """Wait until the machines that answer have told that, or the seconds have passed."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            while any(is_reached(each) and not told(each) for each in _all(desk)):  # noqa: ASYNC110
+            while any(each.is_reached and not told(each) for each in _all(desk)):  # noqa: ASYNC110
                 await asyncio.sleep(_POLL_EVERY_S)
 
 
@@ -103,7 +103,7 @@ def _all(desk: DeskReader) -> list[Machine]:
 
 
 def _exit_status(fleet: Fleet) -> int:
-    return 0 if any(map(is_reached, fleet.machines.values())) else NOBODY_REACHED
+    return 0 if any(each.is_reached for each in fleet.machines.values()) else NOBODY_REACHED
 
 
 def status_lines(fleet: Fleet, now: float, room: int | None) -> list[str]:
@@ -111,7 +111,7 @@ def status_lines(fleet: Fleet, now: float, room: int | None) -> list[str]:
     totals = " · ".join("".join(span.text for span in group) for group in header_totals(fleet, now))
     lines = [totals, "", *table_lines(machines_table(fleet, now), room)]
     troubled = [
-        each for each in fleet.machines.values() if each.link.reason and not is_reached(each)
+        each for each in fleet.machines.values() if each.link.reason and not each.is_reached
     ]
     for machine in troubled:
         lines.append(f"  {shown(machine.name)}: {shown(machine.link.reason)}")

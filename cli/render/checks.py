@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from core.launch.preflight.checks import Check, CheckedPlan, Level
+from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.text import shown
-from core.views.runs import log_place
+from core.views.tables.runs import log_place
 
-_MARKS = {Level.OK: "ok  ", Level.WARNING: "mind", Level.STOP: "STOP"}
+_MARKS = {CheckLevel.OK: "ok  ", CheckLevel.WARNING: "mind", CheckLevel.STOP: "STOP"}
 
 
 def check_rows(checks: Sequence[Check]) -> list[str]:

@@ -12,7 +12,7 @@ import msgspec
 
 from core.fleet import Fleet
 from core.model.machine import Machine
-from core.model.process import Process, ProcessState
+from core.model.process import Process
 from core.model.task import Metric, Task
 
 Json = dict[str, Any]
@@ -134,13 +134,3 @@ def _plain(value: object) -> Any:
         items = cast("Mapping[object, object]", value)
         return {str(key): each for key, each in items.items()}
     return str(value)
-
-
-def is_reached(machine: Machine) -> bool:
-    """Whether a machine answered: its probe said hello and its link was not lost since."""
-    return machine.probe is not None and machine.link.state.value in {"up", "lagging"}
-
-
-def is_there(process: Process) -> bool:
-    """Whether a process still runs."""
-    return process.state is not ProcessState.GONE

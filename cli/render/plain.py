@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from core.errors import EvalroomError
 from core.text import Shown, shown_lines
 from core.views.cells import Bar, Cell, Column, Table
-from core.views.page import Page
+from core.views.pages.page import Page
 
 _GAP = "  "
 _BAR_CELLS = 10

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from core.launch.plan.flags import on_error_words
-from core.launch.plan.launch_plan import FILE_MODE, RunPlan
-from core.launch.spec.text import spec_table
+from core.launch.plan.eval_set_args import on_error_words
+from core.launch.plan.run_plan import FILE_MODE, RunPlan
+from core.launch.spec.spec_writer import spec_table
 from core.quoting import plain_word
 from core.text import shown, shown_lines
-from core.views.runs import log_place
+from core.views.tables.runs import log_place
 
 _LONGEST_SCRIPT = 200_000
 _WHICH = ", reserved at the start: see CUDA_VISIBLE_DEVICES there"
@@ -50,8 +50,8 @@ def run_plan_lines(plan: RunPlan) -> list[str]:
 
 
 def _machine(plan: RunPlan) -> str:
-    others = len(plan.launch.candidates) - 1
-    asked = shown(plan.launch.asked)
+    others = len(plan.request.candidates) - 1
+    asked = shown(plan.request.asked)
     return f"{asked}: one of {others + 1}, shown for {plan.machine}" if others else plan.machine
 
 
@@ -83,13 +83,13 @@ def run_plan_json(plan: RunPlan) -> dict[str, Any]:
     """Return a plan in JSON's types: all of it, and no secret's value."""
     return {
         "run_id": plan.run,
-        "index": plan.launch.index,
-        "of": plan.launch.of,
-        "task": plan.launch.task,
-        "model": plan.launch.model,
+        "index": plan.request.index,
+        "of": plan.request.of,
+        "task": plan.request.task,
+        "model": plan.request.model,
         "machine": plan.machine,
-        "asked": plan.launch.asked,
-        "candidates": list(plan.launch.candidates),
+        "asked": plan.request.asked,
+        "candidates": list(plan.request.candidates),
         "spec": spec_table(plan.spec),
         "engine": plan.spec.engine,
         "python": plan.python,

@@ -7,9 +7,9 @@ from cli.render.events import score_words
 from core.format import sane
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
-from core.views.order_page import moment
-from core.views.run_page import why_command
-from core.views.runs import log_place
+from core.views.pages.order_page import moment
+from core.views.pages.run_page import why_command
+from core.views.tables.runs import log_place
 
 
 def run_json(run: Run) -> dict[str, Any]:

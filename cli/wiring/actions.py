@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from cli.wiring.history import History
     from core.act.service import Acting
     from core.desk.desk import Desk
-    from core.guide.runner import Guiding
+    from core.guide.runner import GuideRunner
 
 
 def acting_of(desk: "Desk", history: "History") -> "Acting":
@@ -28,9 +28,11 @@ def acting_of(desk: "Desk", history: "History") -> "Acting":
 
 def guiding_of(
     desk: "Desk", acting: "Acting", history: "History", *, dry_run: bool = False
-) -> "Guiding":
+) -> "GuideRunner":
     """Return the guides over a desk; with `dry_run` none of them is stored."""
-    from core.guide.guide_store import Unkept  # noqa: PLC0415
-    from core.guide.runner import Guiding  # noqa: PLC0415
+    from core.guide.guide_store import ReadOnlyGuideStore  # noqa: PLC0415
+    from core.guide.runner import GuideRunner  # noqa: PLC0415
 
-    return Guiding(desk, acting, book=Unkept(history.guides) if dry_run else history.guides)
+    return GuideRunner(
+        desk, acting, book=ReadOnlyGuideStore(history.guides) if dry_run else history.guides
+    )

@@ -19,8 +19,8 @@ from storage.paths import paths
 
 if TYPE_CHECKING:
     from core.act.service import Acting
-    from core.guide.runner import Guiding
-    from core.launch.run.service import Launches
+    from core.guide.runner import GuideRunner
+    from core.launch.run.service import DeskLaunchService
 
 
 @contextlib.contextmanager
@@ -80,8 +80,8 @@ async def desk_running(
 async def running(
     desk: Desk,
     acting: "Acting | None" = None,
-    guiding: "Guiding | None" = None,
-    launches: "Launches | None" = None,
+    guiding: "GuideRunner | None" = None,
+    launches: "DeskLaunchService | None" = None,
 ) -> AsyncGenerator[None, None]:
     """Run a desk within the block, and with it its actions, its guides and its launches."""
     async with asyncio.TaskGroup() as tasks:

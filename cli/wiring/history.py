@@ -16,13 +16,13 @@ from storage.guides import Guides
 from storage.journal import Journal
 from storage.orders import OrderJournal
 from storage.paths import Paths, paths
-from storage.runs import Runs
+from storage.runs import SqliteRunStore
 from storage.schema import DatabaseBusy
 
 if TYPE_CHECKING:
     from core.act.executor import OrderBook
-    from core.guide.guide_store import GuideBook
-    from core.launch.run.run_store import RunBook
+    from core.guide.guide_store import GuideStore
+    from core.launch.run.run_store import RunStore
     from core.ports import Keeping
 
 _PATIENCE_S = 0.2
@@ -44,8 +44,8 @@ class History:
 
     keeping: "Keeping | None" = None
     book: "OrderBook | None" = None
-    guides: "GuideBook | None" = None
-    run_book: "RunBook | None" = None
+    guides: "GuideStore | None" = None
+    run_book: "RunStore | None" = None
     runs: frozenset[str] = frozenset()
     said: str = ""
 
@@ -75,7 +75,7 @@ async def history_of(config: Config, places: Paths) -> AsyncGenerator[History, N
             keeping=Journal(database, limit_mib=config.storage.limit_mib, clock=WallClock()),
             book=book,
             guides=Guides(database),
-            run_book=Runs(database),
+            run_book=SqliteRunStore(database),
             runs=runs,
             said=said,
         )

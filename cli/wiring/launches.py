@@ -8,21 +8,19 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from core.model.machine import LinkState
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cli.wiring.history import History
     from core.config.model import Config, MachineConfig
     from core.desk.desk import Desk
-    from core.launch.plan.launch_plan import RunPlan
-    from core.launch.plan.matrix import Launch
-    from core.launch.ports import Tell
+    from core.launch.plan.matrix import RunRequest
+    from core.launch.plan.run_plan import RunPlan
     from core.launch.preflight.checks import CheckedPlan
-    from core.launch.provision.provision import Brought
-    from core.launch.run.service import Launches
-    from core.launch.run.sessions import Found
+    from core.launch.progress import OnProgress
+    from core.launch.provision.dependencies import Provisioned
+    from core.launch.run.service import DeskLaunchService
+    from core.launch.run.sessions import MachineSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,23 +41,23 @@ class PlanContext:
 def plan_context() -> PlanContext:
     """Return what plans take from this computer."""
     from core.launch.plan.warnings import INSPECT  # noqa: PLC0415
-    from ssh.shipped_files import built_in_tasks  # noqa: PLC0415
+    from ssh.run_files import run_files  # noqa: PLC0415
 
     try:
         inspect_version = version("inspect-ai")
     except PackageNotFoundError:
         inspect_version = INSPECT
     return PlanContext(
-        built_in=built_in_tasks(),
+        built_in=run_files(),
         inspect_version=inspect_version,
         own_python=sys.executable,
     )
 
 
-def launches_of(desk: "Desk", config: "Config", history: "History") -> "Launches":
+def launches_of(desk: "Desk", config: "Config", history: "History") -> "DeskLaunchService":
     """Return the launches over a desk; they do nothing until they run or are asked."""
-    from core.launch.run.runs import Ledger  # noqa: PLC0415
-    from core.launch.run.service import Launches  # noqa: PLC0415
+    from core.launch.run.run_registry import RunRegistry  # noqa: PLC0415
+    from core.launch.run.service import DeskLaunchService  # noqa: PLC0415
     from storage.identity import this_instance  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
     from storage.secrets import Secrets  # noqa: PLC0415
@@ -69,9 +67,9 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "Launches
     instance = this_instance()
 
     async def choose_all(
-        launches: "Sequence[Launch]", tell: "Tell | None"
+        launches: "Sequence[RunRequest]", tell: "OnProgress | None"
     ) -> "tuple[CheckedPlan, ...]":
-        from core.launch.preflight.machine_choice import choose  # noqa: PLC0415
+        from core.launch.preflight.machine_choice import choose_machines  # noqa: PLC0415
 
         machines = {each.name: each for each in config.machines}
         plans = [
@@ -79,19 +77,21 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "Launches
             for each in launches
         ]
         names = await secrets.names()
-        return await choose(desk, plans, machines, lambda: desk.fleet, secrets=names, tell=tell)
+        return await choose_machines(
+            desk, plans, machines, lambda: desk.fleet, secrets=names, tell=tell
+        )
 
-    async def bring_it(plan: "RunPlan", tell: "Callable[[str], None]") -> "Brought":
-        from core.launch.provision.provision import bring  # noqa: PLC0415
-        from ssh.local_uv import own_uv  # noqa: PLC0415
+    async def bring_it(plan: "RunPlan", tell: "Callable[[str], None]") -> "Provisioned":
+        from core.launch.provision.dependencies import provision  # noqa: PLC0415
+        from ssh.local_uv import local_uv  # noqa: PLC0415
 
         name = plan.spec.code.token if plan.spec.code is not None else None
         token = (await secrets.open([name]))[name] if name is not None else None
-        return await bring(desk, plan, token=token, uv=own_uv, tell=tell)
+        return await provision(desk, plan, token=token, uv=local_uv, tell=tell)
 
-    return Launches(
+    return DeskLaunchService(
         desk=desk,
-        ledger=Ledger(history.run_book, instance=instance, post=desk.post, now=desk.now),
+        registry=RunRegistry(history.run_book, instance=instance, post=desk.post, now=desk.now),
         machines=config.machines,
         choose=choose_all,
         bring=bring_it,
@@ -101,9 +101,9 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "Launches
     )
 
 
-def plan_on(launch: "Launch", machine: "MachineConfig", context: PlanContext) -> "RunPlan":
+def plan_on(launch: "RunRequest", machine: "MachineConfig", context: PlanContext) -> "RunPlan":
     """Return the plan of a launch on one machine, with a fresh id."""
-    from core.launch.plan.launch_plan import make_plan, run_id  # noqa: PLC0415
+    from core.launch.plan.run_plan import make_plan, run_id  # noqa: PLC0415
 
     return make_plan(
         launch,
@@ -121,15 +121,15 @@ class DeskSessions:
     def __init__(self, desk: "Desk") -> None:
         self._desk = desk
 
-    async def list(self) -> "Sequence[Found]":
+    async def list(self) -> "Sequence[MachineSession]":
         """See `Sessions.list`."""
         from core.launch.run.sessions import sessions  # noqa: PLC0415
 
         machines = self._desk.fleet.machines.values()
-        up = [each.name for each in machines if each.link.state is LinkState.UP]
+        up = [each.name for each in machines if each.link.is_up]
         return await sessions(self._desk, up)
 
-    async def end(self, found: "Found") -> None:
+    async def end(self, found: "MachineSession") -> None:
         """See `Sessions.end`."""
         from core.launch.run.sessions import end  # noqa: PLC0415
 

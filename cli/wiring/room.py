@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cli.wiring.launches import DeskSessions
     from core.config.model import Config
     from core.desk.desk import Desk
-    from core.launch.run.service import Launches
+    from core.launch.run.service import DeskLaunchService
     from storage.paths import Paths
     from tui.app import RoomApp
     from tui.controllers.attach import Attaching
@@ -22,7 +22,7 @@ def fit(
 ) -> None:
     """Let the room use guides, launches and terminals; each is made when it is first used."""
 
-    def make_launching() -> "Launches":
+    def make_launching() -> "DeskLaunchService":
         from cli.wiring.launches import launches_of  # noqa: PLC0415 - the first frame does without
 
         return launches_of(desk, config, history)

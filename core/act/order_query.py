@@ -8,7 +8,7 @@ from typing import Any
 from core.ids import MachineName
 from core.model.action import Action, Verb
 from core.model.order import Order, OrderState
-from core.views.table_ops import fitting
+from core.views.tables.filter_and_sort import fitting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

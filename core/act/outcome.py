@@ -132,7 +132,7 @@ def seen_applied(  # noqa: PLR0911 - one case per verb
             kept = row.keep_alive if row is not None else None
             return kept is (action.verb is Verb.KEEP)
         case Verb.DRAIN | Verb.CANCEL if not isinstance(target, SampleKey):
-            if row is None or row.status == "completed":
+            if row is None or row.is_completed:
                 return True
             return row.resolving not in {None, basis.get("resolving")}
         case Verb.CANCEL | Verb.CANCEL_CALL | Verb.REQUEUE:

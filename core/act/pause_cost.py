@@ -7,8 +7,8 @@ from core.act.reader import Asker, Pace
 from core.act.snapshot import Seen
 from core.ctl import reads, routes
 from core.ctl.answer_errors import good_body
+from core.ctl.config_envelopes import config_view
 from core.ctl.decode import count, inner, parse_object
-from core.ctl.knobs import config_view
 from core.errors import AnswerMalformed, RequestFailed
 from core.format import duration, plural
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey

@@ -28,7 +28,7 @@ from core.act.target_expansion import no_action_on
 from core.act.target_labels import name_of, where_of
 from core.act.undo_action import undo_of
 from core.ctl.decode import parse_object
-from core.ctl.versions import Surface
+from core.ctl.features import Surface
 from core.errors import AnswerMalformed, RequestFailed, StorageError, Unsupported, UsageWrong
 from core.ids import ProcessKey, Target, TaskKey, process_of
 from core.model.action import Action, Verb, offer_of, scope_of
@@ -307,7 +307,7 @@ def by_process(wishes: Sequence[Wish]) -> Mapping[ProcessKey, list[int]]:
 
 
 def _unanswered(error: RequestFailed | AnswerMalformed) -> Refusal:
-    said = f"{error.message}. {error.advice}".rstrip(". ") if error.advice else error.message
+    said = error.sentence
     if isinstance(error, Unsupported):
         return Refusal("unsupported", said)
     if isinstance(error, RequestFailed) and error.status is None:

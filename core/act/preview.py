@@ -8,8 +8,8 @@ from typing import Any, cast
 from core.act.argv_knobs import launched_with
 from core.act.preconditions import name_of, value_of
 from core.act.snapshot import Seen
+from core.ctl.config_envelopes import config_view
 from core.ctl.decode import JsonObject, count, inner, number, text
-from core.ctl.knobs import config_view
 from core.format import duration, plural
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.model.action import Action, Verb, scope_of

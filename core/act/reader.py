@@ -10,8 +10,8 @@ from core.act.requests import Request
 from core.act.snapshot import Seen
 from core.ctl import reads, routes
 from core.ctl.answer_errors import good_body
-from core.ctl.knobs import config_view
-from core.ctl.versions import Surface, surface
+from core.ctl.config_envelopes import config_view
+from core.ctl.features import Surface, surface
 from core.errors import AnswerMalformed, NotThere, RequestFailed, Unsupported
 from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey, Target, TaskKey, process_of
@@ -119,7 +119,7 @@ class Looks:
             return Seen(answers=False)
         try:
             rows = await self._read_rows(process, pace)
-            running = [TaskKey(process, row.task_id) for row in rows if row.status != "completed"]
+            running = [TaskKey(process, row.task_id) for row in rows if not row.is_completed]
             views = [await self._config(key, pace) for key in running]
         except (RequestFailed, AnswerMalformed):
             return Seen(answers=False)

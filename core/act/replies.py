@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from core.ctl.answer_errors import good_body
 from core.ctl.decode import JsonObject
-from core.ctl.versions import Feature
+from core.ctl.features import Feature
 from core.errors import RequestFailed
 from core.ports import Reply
 

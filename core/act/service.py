@@ -11,7 +11,7 @@ from core.act.reader import Asker
 from core.act.resolver import Resolver
 from core.act.target_expansion import Place, Wish, wishes_of
 from core.act.undo_plan import as_undo, undo_title, undoing_of
-from core.ctl.versions import features
+from core.ctl.features import features
 from core.errors import NotConfirmed, StorageError, UsageWrong
 from core.events import Event, OrderGiven, SurfaceRead
 from core.ids import ProcessKey

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.ctl.versions import Surface
+from core.ctl.features import Surface
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.model.knobs import ConfigView
 from core.model.sample import Sample, SampleStatus
@@ -40,7 +40,7 @@ class Seen:
                 found = [row for row in self.rows if row.model == target.model]
             case _:
                 found = list(self.rows)
-        running = [row for row in found if row.status != "completed"]
+        running = [row for row in found if not row.is_completed]
         return next(iter((*running, *found)), None)
 
     def running_of(self, target: Target) -> tuple[TaskRow, ...]:
@@ -56,7 +56,7 @@ class Seen:
     @property
     def running(self) -> tuple[TaskRow, ...]:
         """The rows of tasks that are not over."""
-        return tuple(row for row in self.rows if row.status != "completed")
+        return tuple(row for row in self.rows if not row.is_completed)
 
     @property
     def unstarted(self) -> int:

@@ -9,7 +9,6 @@ from core.errors import AnswerMalformed, NothingToDo, RequestFailed, UsageWrong
 from core.fleet import Fleet
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.model.action import Action, Scope, Verb, offers_on
-from core.model.process import ProcessState
 from core.model.task import TaskState
 
 Place = MachineName | ProcessKey | TaskKey | SampleKey | ModelKey
@@ -36,7 +35,7 @@ def live_processes(fleet: Fleet, machine: MachineName | None = None) -> tuple[Pr
     return tuple(
         key
         for key, process in fleet.processes.items()
-        if process.state is not ProcessState.GONE and machine in {None, key.machine}
+        if not process.is_gone and machine in {None, key.machine}
     )
 
 
@@ -57,7 +56,7 @@ def with_model(
     found: list[ModelKey] = []
     for key in chosen:
         process = fleet.processes.get(key)
-        if process is None or process.state is ProcessState.GONE:
+        if process is None or process.is_gone:
             continue
         runs = any(
             fleet.tasks[task].row.model == model and fleet.tasks[task].state is TaskState.RUNNING

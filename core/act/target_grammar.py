@@ -15,7 +15,6 @@ from core.errors import TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.action import OFFERS, Action, Offer, Scope, Verb
-from core.model.process import ProcessState
 from core.task_targets import find_task
 from core.text import shown
 
@@ -157,9 +156,7 @@ def _pids(fleet: Fleet, machine: str, pid: int) -> list[ProcessKey]:
     return [
         key
         for key, process in fleet.processes.items()
-        if key.pid == pid
-        and process.state is not ProcessState.GONE
-        and (not machine or key.machine == machine)
+        if key.pid == pid and not process.is_gone and (not machine or key.machine == machine)
     ]
 
 

@@ -3,7 +3,7 @@
 from typing import cast
 
 from core.ctl.decode import JsonObject, objects, parse, text
-from core.ctl.versions import Feature, since, upgrade_command
+from core.ctl.features import Feature, since, upgrade_command
 from core.errors import (
     AnswerMalformed,
     EvalroomError,

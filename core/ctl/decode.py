@@ -24,9 +24,9 @@ _RAW_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NOTHING: JsonObject = {}
 _BROKEN = (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError)
 _DIGITS = 40
-DEEPEST = 100
+MAX_NESTING = 100
 """Most levels of lists and objects in a document: what is read can then be written again."""
-BRACKETS = 1_000_000
+MAX_BRACKETS = 1_000_000
 """Most brackets in one that has many: 75,000 samples, as many as an answer holds, have fewer."""
 _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _AS_SQUARE = bytes.maketrans(b"{}", b"[]")
@@ -49,18 +49,18 @@ def parse(body: bytes | msgspec.Raw) -> object:
 
 
 def _refuse_nesting(body: bytes) -> None:
-    if body.count(b"[") + body.count(b"{") <= DEEPEST:
+    if body.count(b"[") + body.count(b"{") <= MAX_NESTING:
         return
     brackets = _TEXTS.sub(b"", body).translate(_AS_SQUARE, _NO_BRACKET)
-    if len(brackets) > BRACKETS:
-        raise AnswerMalformed(f"an answer of more than {BRACKETS // 2:,} lists and objects")
-    for _ in range(DEEPEST):
+    if len(brackets) > MAX_BRACKETS:
+        raise AnswerMalformed(f"an answer of more than {MAX_BRACKETS // 2:,} lists and objects")
+    for _ in range(MAX_NESTING):
         fewer = brackets.replace(b"[]", b"")  # one level of every branch
         if len(fewer) == len(brackets):
             return
         brackets = fewer
     if brackets:
-        raise AnswerMalformed(f"an answer nested more than {DEEPEST} levels")
+        raise AnswerMalformed(f"an answer nested more than {MAX_NESTING} levels")
 
 
 def _parse_leniently(body: bytes) -> object:

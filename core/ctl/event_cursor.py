@@ -13,15 +13,15 @@ from types import MappingProxyType
 from typing import cast
 
 from core.ctl.decode import count, text
-from core.model.detail import EventPage, SampleEvent
+from core.model.sample_detail import EventPage, SampleEvent
 
-KEPT = 5_000
+MAX_EVENTS = 5_000
 """Newest events that are kept of one sample."""
-KEPT_BYTES = 32 * 1024 * 1024
+MAX_EVENT_BYTES = 32 * 1024 * 1024
 """Most bytes of their JSON together; an honest host needs a fifth of it."""
-UNSETTLED = 200
+MAX_UNSETTLED_PAGES = 200
 """Most pages that are remembered as unsettled; the oldest go first."""
-REREAD = 8
+REREAD_PAGES = 8
 """Pages with pending events that are read again at a time; the oldest come first."""
 
 Cursor = str | None
@@ -30,7 +30,7 @@ _NO_EVENTS: Mapping[str, SampleEvent] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Following:
+class EventFollower:
     """What is known of a sample's events so far.
 
     Attributes:
@@ -85,21 +85,21 @@ def _place(cursor: Cursor) -> _Place | None:
     return None if nonce is None or offset is None else _Place(nonce, offset)
 
 
-def next_reads(following: Following) -> tuple[Cursor, ...]:
+def next_reads(following: EventFollower) -> tuple[Cursor, ...]:
     """Return the cursors to read from now: unsettled pages, then what is new."""
     if following.done:
         return ()
-    return (*following.unsettled[:REREAD], following.since)
+    return (*following.unsettled[:REREAD_PAGES], following.since)
 
 
-def take_page(following: Following, start: Cursor, page: EventPage) -> Following:
+def take_page(following: EventFollower, start: Cursor, page: EventPage) -> EventFollower:
     """Return what is known after `page`, which was read from `start`.
 
     `start` is one of `next_reads`; a page that was asked for before a restart is harmless.
     """
     before, after = _place(start), _place(page.next)
     if _starts_over(following, before, after):
-        following = Following(restarts=following.restarts + 1)
+        following = EventFollower(restarts=following.restarts + 1)
         start, before = None, _START
     is_newest = start == following.since or _is_later(after, _place(following.since))
     fresh = _fresh(following, page, before, is_newest=is_newest)
@@ -119,7 +119,7 @@ def take_page(following: Following, start: Cursor, page: EventPage) -> Following
         following,
         found=MappingProxyType(kept),
         since=since,
-        unsettled=tuple(unsettled[-UNSETTLED:]),
+        unsettled=tuple(unsettled[-MAX_UNSETTLED_PAGES:]),
         dropped=following.dropped + len(merged) - len(kept),
         over=following.over or page.done,
         done=page.done and not unsettled,
@@ -127,7 +127,7 @@ def take_page(following: Following, start: Cursor, page: EventPage) -> Following
     )
 
 
-def _starts_over(following: Following, before: _Place | None, after: _Place | None) -> bool:
+def _starts_over(following: EventFollower, before: _Place | None, after: _Place | None) -> bool:
     if after is None or not following.found:
         return False
     known = _place(following.since)
@@ -140,7 +140,7 @@ def _starts_over(following: Following, before: _Place | None, after: _Place | No
 
 
 def _fresh(
-    following: Following, page: EventPage, before: _Place | None, *, is_newest: bool
+    following: EventFollower, page: EventPage, before: _Place | None, *, is_newest: bool
 ) -> dict[str, SampleEvent]:
     """Return what the page tells: of events that are known, and of new ones after them.
 
@@ -161,10 +161,10 @@ def _fresh(
 
 def _newest(events: Mapping[str, SampleEvent]) -> dict[str, SampleEvent]:
     """Return the newest events, as many as are kept."""
-    kept = dict(list(events.items())[-KEPT:]) if len(events) > KEPT else dict(events)
+    kept = dict(list(events.items())[-MAX_EVENTS:]) if len(events) > MAX_EVENTS else dict(events)
     size = sum(len(event.raw) for event in kept.values())
     for name in list(kept):
-        if size <= KEPT_BYTES:
+        if size <= MAX_EVENT_BYTES:
             break
         size -= len(kept.pop(name).raw)
     return kept

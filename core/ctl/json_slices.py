@@ -9,9 +9,9 @@ from itertools import islice
 
 # A text that never ends is taken to the end: it is then not tried again from each later quote.
 _MARK = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{},:]', re.DOTALL)
-LIMIT = 4 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
 """Longest document that is cut, bytes."""
-MARKS = 300_000
+MAX_MARKS = 300_000
 """Most texts, brackets, commas and colons in it, about those of 2,500 samples: each costs time,
 and a host could make a document of nothing else."""
 _OPENING, _CLOSING = b"[{", b"]}"
@@ -41,7 +41,7 @@ def split_fields(body: bytes) -> Mapping[str, bytes] | None:
 
 
 def _parts(body: bytes, opening: bytes, closing: bytes) -> list[bytes] | None:
-    if len(body) > LIMIT or not body.startswith(opening) or not body.endswith(closing):
+    if len(body) > MAX_BYTES or not body.startswith(opening) or not body.endswith(closing):
         return None
     commas = list(_commas(body))
     if commas[-1:] != [len(body) - 1]:
@@ -54,7 +54,7 @@ def _parts(body: bytes, opening: bytes, closing: bytes) -> list[bytes] | None:
 def _commas(body: bytes) -> Iterator[int]:
     """Yield where the commas of the outermost level are, and at last its end."""
     depth = 0
-    for mark in islice(_MARK.finditer(body), MARKS):
+    for mark in islice(_MARK.finditer(body), MAX_MARKS):
         char = mark[0]
         if char in _OPENING:
             depth += 1

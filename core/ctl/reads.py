@@ -13,35 +13,35 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
+from core.ctl.config_envelopes import config_view, throughput
 from core.ctl.envelopes import SampleRows, TaskRows, sample_rows, task_rows
-from core.ctl.event_cursor import Following, next_reads, take_page
-from core.ctl.knobs import config_view, throughput
+from core.ctl.event_cursor import EventFollower, next_reads, take_page
+from core.ctl.features import Feature, Surface, surface
 from core.ctl.sample_details import event_page, messages, sample_detail, scoring_pass, store
-from core.ctl.versions import Feature, Surface, surface
 from core.errors import NotThere, RequestFailed
 from core.ids import ProcessKey, SampleKey, TaskKey
-from core.model.detail import EventPage, Messages, SampleDetail, ScoringPass, Store
 from core.model.knobs import ConfigView, Throughput
+from core.model.sample_detail import EventPage, Messages, SampleDetail, ScoringPass, Store
 from core.ports import Reply
 from core.text import shown
 
 ReadFunction = Callable[[ProcessKey, str], Awaitable[Reply]]
 """GET a path of a process's control channel."""
 
-PAGE = 500
+EVENTS_PER_PAGE = 500
 """Events that one page scans."""
-FOLLOW_PAGE = 100
+EVENTS_PER_REREAD = 100
 """The same while following: pages with pending events are read again and again."""
-PAGES = 2_000
+MAX_PAGES = 2_000
 """Pages that one call reads at most."""
-PATH_LIMIT = 16_384
+MAX_PATH_CHARACTERS = 16_384
 """Longest path that is asked for, characters: it has to fit into the head of a frame."""
 
 
 async def _ask(
     read: ReadFunction, process: ProcessKey, path: str, what: str, feature: Feature | None = None
 ) -> bytes:
-    if len(path) > PATH_LIMIT:
+    if len(path) > MAX_PATH_CHARACTERS:
         raise RequestFailed(f"{what}: a host gave it a name too long to ask for")
     return good_body(await read(process, path), what, feature)
 
@@ -89,7 +89,7 @@ async def read_events(
     since: str | None = None,
     tail: int | None = None,
     types: str | None = None,
-    limit: int | None = PAGE,
+    limit: int | None = EVENTS_PER_PAGE,
     content: bool = False,
 ) -> EventPage:
     """Return one page of events; what the agent wrote only with `content`."""
@@ -111,11 +111,11 @@ async def follow_events(
     read: ReadFunction,
     sample: SampleKey,
     eval_id: str,
-    following: Following,
+    following: EventFollower,
     *,
     types: str | None = None,
     content: bool = False,
-) -> Following:
+) -> EventFollower:
     """Return what is known after reading all that is new now, and what was pending before.
 
     Call it again every now and then until it is `done`. Following metadata first and then
@@ -123,16 +123,28 @@ async def follow_events(
     """
     for start in next_reads(following)[:-1]:
         page = await read_events(
-            read, sample, eval_id, since=start, types=types, limit=FOLLOW_PAGE, content=content
+            read,
+            sample,
+            eval_id,
+            since=start,
+            types=types,
+            limit=EVENTS_PER_REREAD,
+            content=content,
         )
         restarts = following.restarts
         following = take_page(following, start, page)
         if following.restarts != restarts:
             break  # the cursors left are of a try that is over
-    for _ in range(PAGES):
+    for _ in range(MAX_PAGES):
         start = following.since
         page = await read_events(
-            read, sample, eval_id, since=start, types=types, limit=FOLLOW_PAGE, content=content
+            read,
+            sample,
+            eval_id,
+            since=start,
+            types=types,
+            limit=EVENTS_PER_REREAD,
+            content=content,
         )
         following = take_page(following, start, page)
         if following.done or page.done or page.next is None or following.since == start:

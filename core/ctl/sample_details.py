@@ -27,7 +27,7 @@ from core.ctl.decode import (
 )
 from core.ctl.envelopes import sample_row, score_metrics
 from core.errors import AnswerMalformed
-from core.model.detail import (
+from core.model.sample_detail import (
     EventPage,
     MessageCall,
     Messages,

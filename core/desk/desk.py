@@ -33,10 +33,11 @@ from core.events import (
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
-from core.judge.findings import with_findings
+from core.judge.finding_list import with_findings
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
 from core.ports import Clock, Heard, Keeping, MachineConnection, Show
+from core.signal import Signal
 
 MINUTE = 60.0
 STEER_EVERY = 0.5
@@ -88,7 +89,7 @@ class Desk(Reaching):
         }
         self._keeper = None if keeping is None else Keeper(keeping, self._tell_storage)
         self._showing = Showing(Fleet())
-        self._hearers: dict[int, Callable[[Event], None]] = {}
+        self._folded = Signal[Event]()
         self._focus: TaskKey | None = None
         self._inbox: deque[tuple[MachineName, Heard, float] | Event] = deque()
         self._woken = asyncio.Event()
@@ -135,13 +136,7 @@ class Desk(Reaching):
 
     def listen(self, hear: Callable[[Event], None]) -> Callable[[], None]:
         """Call `hear` for every event, once it is folded; returns what ends it."""
-        key = max(self._hearers, default=0) + 1
-        self._hearers[key] = hear
-
-        def end() -> None:
-            self._hearers.pop(key, None)
-
-        return end
+        return self._folded.connect(hear)
 
     def focus(self, task: TaskKey | None) -> None:
         """Look at this task more often than the rest; None: at none."""
@@ -277,8 +272,7 @@ class Desk(Reaching):
             except StorageError as error:
                 self._record = None
                 self._find(recording_stopped(error.message, event.at))
-        for hear in list(self._hearers.values()):
-            hear(event)
+        self._folded.emit(event)
 
     def _forget(self, fleet: Fleet) -> None:
         self._read &= fleet.processes.keys()

@@ -1,7 +1,7 @@
 """What the desk finds about itself: the disk, the recording."""
 
 from core.fleet import Fleet
-from core.judge.findings import closed, open_finding
+from core.judge.finding_list import closed, open_finding
 from core.model.finding import Finding
 
 _STORAGE = "storage:"

@@ -9,9 +9,7 @@ from core.desk.observers import Watching
 from core.errors import RequestFailed
 from core.events import Event, LogRead, LogUnreadable
 from core.fleet import Fleet
-from core.fold.machines import ALIVE
 from core.ids import MachineName, TaskKey
-from core.model.process import ProcessState
 from core.ports import MachineConnection, Reply
 
 DEADLINE = 60.0
@@ -70,7 +68,7 @@ class LogReader:
     def next_want(self, fleet: Fleet, now: float) -> tuple[TaskKey | None, float | None]:
         """Return the log to read now, or in how many seconds one is due (None: none is)."""
         machine = fleet.machines.get(self._machine)
-        if machine is None or machine.link.state not in ALIVE:
+        if machine is None or not machine.link.is_alive:
             return None, None
         wants = [key for key in self._watching.wants(fleet, self._machine) if key in fleet.tasks]
         self._keep_only(_attempt(fleet, key) for key in wants)
@@ -93,7 +91,7 @@ class LogReader:
         Returns:
             What is now proved; None when it is to be read again later.
         """
-        was_gone = _is_gone(fleet(), key)
+        was_gone = fleet().is_gone(key.process)
         frame = self._watching.frame(fleet(), key)
         try:
             reply = await self._connection.request(frame, deadline=DEADLINE)
@@ -111,7 +109,7 @@ class LogReader:
         event = self._watching.event(fleet, key, reply, at)
         if isinstance(event, LogRead) and event.header.status != "started":
             return event
-        if _is_gone(fleet, key) and not was_gone:
+        if fleet.is_gone(key.process) and not was_gone:
             return None
         vain = self._was_vain(fleet, key, at)
         if isinstance(event, LogRead):
@@ -136,10 +134,5 @@ class LogReader:
 
 def _attempt(fleet: Fleet, key: TaskKey) -> _Attempt:
     """A task's attempt: when its process goes, what was tried before counts no more."""
-    gone = "gone" if _is_gone(fleet, key) else "alive"
+    gone = "gone" if fleet.is_gone(key.process) else "alive"
     return key, f"{fleet.tasks[key].row.eval_id}:{gone}"
-
-
-def _is_gone(fleet: Fleet, key: TaskKey) -> bool:
-    process = fleet.processes.get(key.process)
-    return process is None or process.state is ProcessState.GONE

@@ -3,8 +3,8 @@
 from core.events import Event
 from core.fleet import Fleet
 from core.fold.fold import fold
-from core.judge.findings import with_findings
-from core.judge.verdicts import judge
+from core.judge.finding_list import with_findings
+from core.judge.judge import judge
 
 
 def advance(fleet: Fleet, event: Event) -> Fleet:

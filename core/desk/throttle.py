@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from core.fleet import Fleet
 from core.ports import Show
+from core.signal import Signal
 
 SHORTEST = 0.1
 """Seconds between two showings."""
@@ -17,21 +18,13 @@ class Showing:
 
     def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
-        self._shows: dict[int, Show] = {}
-        self._next = 0
+        self._shown = Signal[Fleet]()
         self._loud = asyncio.Event()
         self._changed = asyncio.Event()
 
     def subscribe(self, show: Show) -> Callable[[], None]:
         """Call `show` at each showing from now on; returns what ends that."""
-        key = self._next
-        self._next += 1
-        self._shows[key] = show
-
-        def end() -> None:
-            self._shows.pop(key, None)
-
-        return end
+        return self._shown.connect(show)
 
     def change(self, fleet: Fleet, *, loud: bool = True) -> None:
         """Take the newest fleet; a quiet change (ages alone) may wait a moment longer."""
@@ -56,5 +49,4 @@ class Showing:
         """Show the fleet now."""
         self._changed.clear()
         self._loud.clear()
-        for show in list(self._shows.values()):
-            show(self.fleet)
+        self._shown.emit(self.fleet)

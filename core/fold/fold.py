@@ -40,7 +40,7 @@ from core.fold.samples import see_samples
 from core.fold.tasks import prove, stay_unread
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
-from core.model.process import Process, ProcessState
+from core.model.process import Process
 from core.model.task import Task
 
 
@@ -88,11 +88,11 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return _with_process(fleet, at, process and replace(process, trouble=trouble))
         case LogRead():
             task = fleet.tasks.get(event.task)
-            gone = _is_gone(fleet, event.task.process)
+            gone = fleet.is_gone(event.task.process)
             return _with_task(fleet, at, task and prove(task, event, gone=gone))
         case LogUnreadable():
             task = fleet.tasks.get(event.task)
-            gone = _is_gone(fleet, event.task.process)
+            gone = fleet.is_gone(event.task.process)
             return _with_task(fleet, at, task and stay_unread(task, event, gone=gone))
         case ScoreSeen():
             task = fleet.tasks.get(event.task)
@@ -137,11 +137,6 @@ def _with_task(fleet: Fleet, at: float, task: Task | None) -> Fleet:
 def _as_its_rows_say(fleet: Fleet, process: Process, at: float) -> Process:
     """Return the process as parked where all its tasks are over: a look at it can't tell."""
     return with_rows(process, [fleet.tasks[key].row for key in process.tasks], at)
-
-
-def _is_gone(fleet: Fleet, key: ProcessKey) -> bool:
-    process = fleet.processes.get(key)
-    return process is None or process.state is ProcessState.GONE
 
 
 def _look_again(fleet: Fleet, event: LooksUnchanged) -> Fleet:

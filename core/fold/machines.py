@@ -5,7 +5,6 @@ from core.fleet import Fleet
 from core.fold.immutable import replace
 from core.model.machine import LinkState, LinkStatus, Machine
 
-ALIVE = frozenset({LinkState.UP, LinkState.LAGGING})
 """States in which something comes over a link, or did a moment ago."""
 
 
@@ -33,9 +32,9 @@ def change_link(fleet: Fleet, event: LinkChanged) -> Machine | None:
     if machine is None:
         return None
     before = machine.link
-    if event.state in ALIVE:
+    if event.state.is_alive:
         lost_at = None
-    elif before.state in ALIVE:
+    elif before.is_alive:
         lost_at = event.at
     else:
         lost_at = before.lost_at

@@ -49,7 +49,7 @@ def with_rows(process: Process, rows: Sequence[TaskRow], at: float) -> Process:
     keep_alive = process.keep_alive if row.keep_alive is None else row.keep_alive
     state = process.state
     if state in {ProcessState.LIVE, ProcessState.PARKED}:
-        over = all(each.status == "completed" for each in rows)
+        over = all(each.is_completed for each in rows)
         state = ProcessState.PARKED if keep_alive and over else ProcessState.LIVE
     return replace(
         process,
@@ -72,13 +72,13 @@ def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
     process = fleet.processes.get(event.process)
     if process is None:
         return fleet
-    gone = process.state is ProcessState.GONE
+    gone = process.is_gone
     tasks = thawed(fleet.tasks)
     listed = dict.fromkeys(process.tasks)
     seen = set[TaskKey]()
     for row in event.rows:
         key = TaskKey(event.process, row.task_id)
-        ended = gone or row.status == "completed"
+        ended = gone or row.is_completed
         task = see_row(tasks.get(key), key, row, event)
         tasks[key] = settled(task, gone=gone, at=event.at, ended=ended)
         listed[key] = None
@@ -105,7 +105,7 @@ def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
 def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
     """Return the fleet with the process gone; whether its tasks did well, their logs say."""
     known = fleet.processes.get(event.process)
-    if known is None or known.state is ProcessState.GONE:
+    if known is None or known.is_gone:
         return fleet
     gone = replace(
         known, state=ProcessState.GONE, since=event.at, ended_at=event.at, waiting_since=None
@@ -123,9 +123,7 @@ def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
 def forget(fleet: Fleet, keys: AbstractSet[ProcessKey]) -> Fleet:
     """Return the fleet without these processes and their tasks. A live one is never forgotten."""
     gone = {
-        key
-        for key in keys
-        if (process := fleet.processes.get(key)) is not None and process.state is ProcessState.GONE
+        key for key in keys if (process := fleet.processes.get(key)) is not None and process.is_gone
     }
     if not gone:
         return fleet

@@ -15,8 +15,6 @@ ERRORED_LIMIT = 1_000
 WAITING_LIMIT = 200
 """Pending and queued rows that are kept per task."""
 
-ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANCELLED})
-"""Words of a sample that ran its course. A requeue can still start it anew."""
 _WAITING = frozenset({SampleStatus.PENDING, SampleStatus.QUEUED})
 
 
@@ -31,7 +29,7 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
     if not event.whole:
         merged = known.copy() if isinstance(known, MappingProxyType) else dict(known)
     elif event.truncated:
-        merged = {key: row for key, row in known.items() if row.status in ENDED}
+        merged = {key: row for key, row in known.items() if row.has_ended}
     else:
         merged = dict[SampleId, Sample]()
     for row in event.rows:
@@ -63,7 +61,7 @@ def trimmed(rows: Iterable[Sample]) -> dict[SampleId, Sample]:
             waiting.append(row)
         elif row.status == SampleStatus.ERROR:
             errored.append(row)
-        elif row.status in ENDED:
+        elif row.has_ended:
             finished.append(row)
         else:
             running.append(row)

@@ -7,19 +7,16 @@ from typing import Literal
 from core.fleet import Fleet
 from core.guide.guide import Guide, GuideStep
 from core.ids import ProcessKey, Target
-from core.model.machine import LinkState
 from core.model.order import Order, OrderState
-from core.model.process import Process, ProcessState
+from core.model.process import Process
 from core.model.task import Task, TaskState
 
-SETTLING = 5.0
-"""Seconds after a link came up in which a process that is not listed may still be."""
 GOOD = frozenset({OrderState.DONE, OrderState.NOOP})
 Presence = Literal["there", "gone", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class GuideContext:
     """What is known at one moment.
 
     Attributes:
@@ -41,21 +38,19 @@ class World:
 
     def process(self, key: ProcessKey) -> Process | None:
         """Return a process that is still there as far as is known."""
-        process = self.fleet.processes.get(key)
-        return None if process is None or process.state is ProcessState.GONE else process
+        return None if self.fleet.is_gone(key) else self.fleet.processes[key]
 
     def presence(self, key: ProcessKey) -> Presence:
         """Return whether a process is there; unknown: its machine can't be asked now."""
         process = self.fleet.processes.get(key)
-        if process is not None and process.state is ProcessState.GONE:
+        if process is not None and process.is_gone:
             return "gone"
         machine = self.fleet.machines.get(key.machine)
-        if machine is None or machine.link.state not in {LinkState.UP, LinkState.LAGGING}:
+        if machine is None or not machine.link.is_alive:
             return "unknown"
         if process is not None:
             return "there"
-        is_listed = machine.probe is not None and self.now - machine.link.since > SETTLING
-        return "gone" if is_listed else "unknown"
+        return "gone" if machine.lists_all(self.now) else "unknown"
 
     def tasks(self, key: ProcessKey) -> tuple[Task, ...]:
         """Return the tasks of a process that are known."""
@@ -73,7 +68,7 @@ class World:
 
 def is_running(task: Task) -> bool:
     """Whether a task's row does not say that it is finished."""
-    return task.state is TaskState.RUNNING and task.row.status != "completed"
+    return task.state is TaskState.RUNNING and not task.row.is_completed
 
 
 def of_guide(guide: Guide, orders: Iterable[Order]) -> tuple[Order, ...]:

@@ -48,7 +48,7 @@ def park_guide(
     """Return the guide that parks a process safely; its command is built already."""
     process = fleet.processes[key]
     tasks = [fleet.tasks[each] for each in process.tasks]
-    running = [task for task in tasks if task.row.status != "completed"]
+    running = [task for task in tasks if not task.row.is_completed]
     known = bool(built.command)
     said = "known: y copies it" if known else f"not known: {built.why_not}; it stops before that"
     command = GuideStep(
@@ -124,7 +124,7 @@ def finish_guide(fleet: Fleet, key: TaskKey, now: float, instance: Instance) -> 
     """
     task = fleet.tasks[key]
     name = name_of(key, fleet)
-    if task.row.status == "completed":
+    if task.row.is_completed:
         raise UsageWrong(f"{name} is finished already")
     steps = (
         _step(StepKind.DRAIN, "drain: start nothing new"),

@@ -9,7 +9,7 @@ from core.model.order import Instance
 from core.text import shown
 
 
-class GuideBook(Protocol):
+class GuideStore(Protocol):
     """The durable side of guides."""
 
     async def save(self, guide: Guide) -> None:
@@ -38,14 +38,14 @@ class GuideBook(Protocol):
         ...
 
 
-class Unkept:
-    """A `GuideBook` that writes nothing: for dry runs.
+class ReadOnlyGuideStore:
+    """A `GuideStore` that writes nothing: for dry runs.
 
     Args:
         book: Where guides can be read; None: nowhere.
     """
 
-    def __init__(self, book: GuideBook | None) -> None:
+    def __init__(self, book: GuideStore | None) -> None:
         self._book = book
 
     async def save(self, guide: Guide) -> None:

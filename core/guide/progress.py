@@ -3,31 +3,31 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from core.guide import status, status_incident
-from core.guide.context import World
+from core.guide import incident_status, step_status
+from core.guide.context import GuideContext
 from core.guide.guide import OVER, Guide, GuideKind, GuideStep, StepKind, StepState
 
-Look = Callable[[Guide, GuideStep, World], GuideStep]
+Look = Callable[[Guide, GuideStep, GuideContext], GuideStep]
 
 _LOOKS: dict[StepKind, Look] = {
-    StepKind.PAUSE: status.pause,
-    StepKind.QUIESCE: status.quiesce,
-    StepKind.FLUSH: status.flush,
-    StepKind.INTERRUPT: status.interrupt,
-    StepKind.END: status.end,
-    StepKind.DRAIN: status.ending,
-    StepKind.SCORE: status.ending,
-    StepKind.CANCEL: status.ending,
-    StepKind.RELEASE: status.release,
+    StepKind.PAUSE: step_status.pause,
+    StepKind.QUIESCE: step_status.quiesce,
+    StepKind.FLUSH: step_status.flush,
+    StepKind.INTERRUPT: step_status.interrupt,
+    StepKind.END: step_status.end,
+    StepKind.DRAIN: step_status.ending,
+    StepKind.SCORE: step_status.ending,
+    StepKind.CANCEL: step_status.ending,
+    StepKind.RELEASE: step_status.release,
 }
 _INCIDENT: dict[StepKind, Look] = {
-    StepKind.PAUSE: status_incident.pause,
-    StepKind.RESUME: status_incident.resume,
+    StepKind.PAUSE: incident_status.pause,
+    StepKind.RESUME: incident_status.resume,
 }
 _NOT_REACHED = "not reached"
 
 
-def looked(guide: Guide, world: World) -> Guide:
+def advanced(guide: Guide, world: GuideContext) -> Guide:
     """Return a guide as it stands now: steps that are done make room for the next one."""
     guide = _back_to_quiesce(guide, world)
     while (at := guide.current) is not None:
@@ -74,7 +74,7 @@ def skipped(guide: Guide, why: str) -> Guide:
     return guide.with_step(at, step)
 
 
-def _back_to_quiesce(guide: Guide, world: World) -> Guide:
+def _back_to_quiesce(guide: Guide, world: GuideContext) -> Guide:
     """Wait for a quiesced process once more, where somebody resumed it before its interrupt."""
     step, at = guide.step, guide.current
     if step is None or at is None or step.kind not in {StepKind.FLUSH, StepKind.INTERRUPT}:

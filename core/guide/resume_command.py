@@ -158,7 +158,7 @@ def _retried(
     given = words[at + 1 :]
     if words[at] == "eval-retry" and sum(word.endswith(_LOG) for word in given) > 1:
         return "it retries several logs, of which some have not begun"
-    running = [task for task in tasks if task.row.status != "completed"]
+    running = [task for task in tasks if not task.row.is_completed]
     logs = [_local(task.row.log_location) for task in running]
     folder = _log_folder(running)
     if not logs or not all(logs) or folder is None:

@@ -16,27 +16,28 @@ from core.act.reader import Asker
 from core.act.service import Acting
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
-from core.ctl.knobs import config_view
+from core.ctl.config_envelopes import config_view
 from core.errors import AnswerMalformed, RequestFailed, StorageError, UsageWrong
-from core.guide.context import World, of_guide
+from core.guide.context import GuideContext, of_guide
 from core.guide.factories import cleanup_guide, finish_guide, incident_guide, park_guide
 from core.guide.guide import Guide, GuideStep, StepKind, StepState
-from core.guide.guide_store import GuideBook
-from core.guide.progress import looked, skipped, stopped
+from core.guide.guide_store import GuideStore
+from core.guide.progress import advanced, skipped, stopped
 from core.guide.resume_command import resume_command
-from core.guide.step_actions import fitted, name_of, settled_by, title_of, wishes_of
+from core.guide.step_actions import fitted, guide_label, requests_of, settled_by, title_of
 from core.ids import ProcessKey, TaskKey
 from core.model.order import Instance, Order
 from core.model.process import Process
+from core.signal import Signal
 from core.text import shown
 
-EVERY = 0.5
+LOOK_EVERY_S = 0.5
 """Seconds between two looks at the guides that are open here."""
 _READ = 10_000
 """Orders of the journal that are looked through when a guide is taken up."""
 
 
-class Guiding:
+class GuideRunner:
     """The guides of this evalroom.
 
     Args:
@@ -51,7 +52,7 @@ class Guiding:
         asker: Asker,
         acting: Acting,
         *,
-        book: GuideBook | None,
+        book: GuideStore | None,
         spec_command: Callable[[Process], str | None] = lambda _: None,
     ) -> None:
         self._asker = asker
@@ -61,7 +62,7 @@ class Guiding:
         self._guides: dict[str, Guide] = {}
         self._orders: dict[str, tuple[Order, ...]] = {}
         self._unsaved: set[str] = set()
-        self._hearers: list[Callable[[Guide], None]] = []
+        self._changed = Signal[Guide]()
         self._woken = asyncio.Event()
 
     @property
@@ -80,8 +81,7 @@ class Guiding:
 
     def listen(self, hear: Callable[[Guide], None]) -> Callable[[], None]:
         """Call `hear` with each guide that changed; returns what ends that."""
-        self._hearers.append(hear)
-        return lambda: self._hearers.remove(hear) if hear in self._hearers else None
+        return self._changed.connect(hear)
 
     async def recent(self, limit: int = 50) -> tuple[Guide, ...]:
         """Return open and recent guides of every evalroom of this user, newest first.
@@ -214,9 +214,9 @@ class Guiding:
         if step is None or at is None or not known.waits:
             said = "it is over" if step is None else step.sentence or step.title
             raise UsageWrong(f"no step waits for you: {said}")
-        wishes = wishes_of(known, step, self._world(known))
+        wishes = requests_of(known, step, self._world(known))
         plan = await self._acting.plan_of(
-            title_of(known, step), wishes, reason=name_of(known.kind), tell=tell, hurry=hurry
+            title_of(known, step), wishes, reason=guide_label(known.kind), tell=tell, hurry=hurry
         )
         world = self._world(known)
         plan = fitted(known, step, plan, world)
@@ -283,7 +283,7 @@ class Guiding:
             for guide in tuple(self._guides.values()):
                 if guide.is_open or guide.id in self._unsaved:
                     await self.look(guide.id)
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(LOOK_EVERY_S)
 
     async def look(self, guide: str) -> Guide:
         """Return a guide as it stands now.
@@ -292,7 +292,7 @@ class Guiding:
             UsageWrong: It is not run here.
         """
         known = self._mine(guide)
-        now = looked(known, self._world(known)) if known.is_open else known
+        now = advanced(known, self._world(known)) if known.is_open else known
         if now != known or guide in self._unsaved:
             try:
                 await self._keep(now, only_if=_mark(now) != _mark(known))
@@ -306,17 +306,16 @@ class Guiding:
             raise UsageWrong(f"no guide {shown(guide, 40)} is run here", "take it up first")
         return known
 
-    def _world(self, guide: Guide) -> World:
+    def _world(self, guide: Guide) -> GuideContext:
         fleet = self._asker.fleet
         now = of_guide(guide, fleet.orders)
         orders = joined(now, self._orders.get(guide.id, ()))
         self._orders[guide.id] = orders
-        return World(fleet=fleet, orders=orders, now=self._now())
+        return GuideContext(fleet=fleet, orders=orders, now=self._now())
 
     async def _keep(self, guide: Guide, *, only_if: bool = True) -> None:
         self._guides[guide.id] = guide
-        for hear in tuple(self._hearers):
-            hear(guide)
+        self._changed.emit(guide)
         if self._book is not None and (only_if or guide.id in self._unsaved):
             await self._book.save(guide)
             self._unsaved.discard(guide.id)

@@ -6,9 +6,9 @@ from core.act.plan import Plan, Step
 from core.act.planner import Wish
 from core.act.refusals import Refusal
 from core.errors import UsageWrong
-from core.guide.context import World
+from core.guide.context import GuideContext
 from core.guide.guide import Guide, GuideKind, GuideStep, StepKind
-from core.guide.status_incident import paused_here, to_resume
+from core.guide.incident_status import paused_here, to_resume
 from core.ids import Address, address_of, process_of
 from core.model.action import Action, Verb
 
@@ -27,17 +27,17 @@ _NAMES = {
 }
 
 
-def name_of(kind: GuideKind) -> str:
+def guide_label(kind: GuideKind) -> str:
     """Return what a kind of guide is called."""
     return _NAMES[kind]
 
 
 def title_of(guide: Guide, step: GuideStep) -> str:
     """Return what the plan of a step is called."""
-    return f"{name_of(guide.kind)}: {step.title}, {guide.name}"
+    return f"{guide_label(guide.kind)}: {step.title}, {guide.name}"
 
 
-def wishes_of(guide: Guide, step: GuideStep, world: World) -> tuple[Wish, ...]:
+def requests_of(guide: Guide, step: GuideStep, world: GuideContext) -> tuple[Wish, ...]:
     """Return what a step that sends something wants.
 
     Raises:
@@ -49,7 +49,7 @@ def wishes_of(guide: Guide, step: GuideStep, world: World) -> tuple[Wish, ...]:
     return wishes
 
 
-def _wishes(guide: Guide, step: GuideStep, world: World) -> tuple[Wish, ...]:
+def _wishes(guide: Guide, step: GuideStep, world: GuideContext) -> tuple[Wish, ...]:
     match step.kind:
         case StepKind.FLUSH:
             running = world.running(guide.process)
@@ -71,7 +71,7 @@ def _is_now(guide: Guide, step: GuideStep) -> bool:
     return guide.is_now and step.kind is StepKind.PAUSE
 
 
-def fitted(guide: Guide, step: GuideStep, plan: Plan, world: World) -> Plan:
+def fitted(guide: Guide, step: GuideStep, plan: Plan, world: GuideContext) -> Plan:
     """Return a step's plan without what it must not touch, and why."""
     match step.kind:
         case StepKind.RESUME:
@@ -99,7 +99,7 @@ def _if_quiet(step: Step) -> Step:
     return replace(step, request=None, refusal=Refusal("refused", why))
 
 
-def settled_by(plan: Plan, world: World) -> tuple[Address, ...]:
+def settled_by(plan: Plan, world: GuideContext) -> tuple[Address, ...]:
     """Return the targets that are there, and of which a plan says that nothing is to be done."""
     return tuple(
         address_of(step.target)

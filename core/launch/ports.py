@@ -4,16 +4,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from core.fleet import Fleet
+from core.ids import ProcessKey
 from core.launch.preflight.checks import CheckedPlan
+from core.launch.progress import OnProgress
 from core.launch.spec.spec import Spec
+from core.model.job import Worker
 from core.model.run import Run
-
-Tell = Callable[[str], None]
-"""Hears how far something is, one sentence at a time."""
+from core.ports import Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
+class OutputChunk:
     """A piece of what a run printed.
 
     Attributes:
@@ -27,14 +29,31 @@ class Output:
     size: int
 
 
-class Launching(Protocol):
+class LaunchDesk(Worker, Protocol):
+    """What a start needs of the desk."""
+
+    @property
+    def fleet(self) -> Fleet:
+        """All that is known now."""
+        ...
+
+    def now(self) -> float:
+        """Unix seconds at the desk."""
+        ...
+
+    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+        """GET; raises RequestFailed."""
+        ...
+
+
+class LaunchService(Protocol):
     """The launches of one room."""
 
     async def run(self) -> None:
         """Look after all runs until cancelled."""
         ...
 
-    async def check(self, spec: Spec, *, tell: Tell | None = None) -> tuple[CheckedPlan, ...]:
+    async def check(self, spec: Spec, *, tell: OnProgress | None = None) -> tuple[CheckedPlan, ...]:
         """Return the runs of a spec, each on the machine that fits, with its preflight.
 
         Nothing is changed anywhere.
@@ -58,7 +77,7 @@ class Launching(Protocol):
         """
         ...
 
-    async def output(self, run: Run, *, start: int | None = None) -> Output:
+    async def output(self, run: Run, *, start: int | None = None) -> OutputChunk:
         """Return a piece of at most 64 KiB of what a run printed.
 
         Args:

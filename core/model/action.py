@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 
 if TYPE_CHECKING:
-    from core.ctl.versions import Feature  # the room's first frame does without it
+    from core.ctl.features import Feature  # the room's first frame does without it
 
 
 class Verb(StrEnum):

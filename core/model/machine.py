@@ -9,6 +9,9 @@ from core.ids import MachineName
 
 LinkKind = Literal["asyncssh", "command"]
 
+LISTED_AFTER_S = 5.0
+"""Grace period after a reconnect before an unlisted process counts as gone, seconds."""
+
 
 class LinkState(StrEnum):
     """The state of a link; each has its own word on the screen."""
@@ -20,6 +23,14 @@ class LinkState(StrEnum):
     NEEDS_TRUST = "needs trust"
     NEEDS_YOU = "needs you"
     REFUSED = "refused"
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether data comes over the link, if late: up or lagging."""
+        return self in _ALIVE
+
+
+_ALIVE = frozenset({LinkState.UP, LinkState.LAGGING})
 
 
 class ToolState(StrEnum):
@@ -56,6 +67,16 @@ class LinkStatus:
     fingerprint: str | None = None
     heard_at: float | None = None
     lost_at: float | None = None
+
+    @property
+    def is_up(self) -> bool:
+        """Whether data comes over the link in time."""
+        return self.state is LinkState.UP
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether data comes over the link, if late: up or lagging."""
+        return self.state in _ALIVE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +222,21 @@ class Machine:
     probe: ProbeFound | None = None
     facts: MachineFacts | None = None
     facts_at: float | None = None
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether its probe said hello and its link was not lost since."""
+        return self.probe is not None and self.link.is_alive
+
+    def lists_all(self, now: float) -> bool:
+        """Whether a process that the machine has not listed by `now` is gone.
+
+        Args:
+            now: Unix seconds at the desk.
+        """
+        if self.probe is None or not self.link.is_up:
+            return False
+        return now - self.link.since > LISTED_AFTER_S
 
 
 Machines = Mapping[MachineName, Machine]

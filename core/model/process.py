@@ -40,7 +40,7 @@ class Process:
         paused_models: Models whose latch is set in it.
         run: The id that evalroom gave the run at its launch; None: it launched none.
         variables: Names of the variables it was started with that its resuming needs.
-        can: What its Inspect can show and do (`core.ctl.versions.Feature`); None: not asked yet.
+        can: What its Inspect can show and do (`core.ctl.features.Feature`); None: not asked yet.
         ended_at: When it was gone, Unix seconds at the desk.
         tasks: Its tasks in the fleet, in the order first seen.
         trouble: Why its last read gave no usable answer, or which rows could not be read.
@@ -68,3 +68,13 @@ class Process:
     ended_at: float | None = None
     tasks: tuple[TaskKey, ...] = ()
     trouble: str | None = None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the process has ended."""
+        return self.state is ProcessState.GONE
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether its evals are over: it is parked, or gone."""
+        return self.state is ProcessState.PARKED or self.state is ProcessState.GONE

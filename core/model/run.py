@@ -60,7 +60,7 @@ class Run:
         at: When it was made, Unix seconds at the desk.
         operator: Who launched it.
         is_ours: Whether this operator's evalroom did; others are only seen.
-        spec: As `core.launch.spec.text.spec_table` writes it: names of secrets, never values.
+        spec: The spec as a table (`spec_writer.spec_table`): names of secrets, never values.
         directory, log_dir: On the machine; `~/` is the home.
         command_line: The exact command of Inspect.
         commit: Of its repository's checkout; empty: there is none, or not yet.

@@ -17,6 +17,10 @@ class SampleStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
+ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANCELLED})
+"""The status of a sample that ran its course. A requeue can still start it anew."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
     """A tool call in progress. Times are Unix seconds on the eval's own clock."""
@@ -86,6 +90,11 @@ class Sample:
     interrupt: str | None = None
     has_error: bool = False
     raw: bytes = b""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it ran its course; a requeue can still start it anew."""
+        return self.status in ENDED
 
 
 SampleId = tuple[str | int, int]

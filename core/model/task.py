@@ -76,6 +76,11 @@ class TaskRow:
     api_version: int | None = None
     raw: bytes = b""
 
+    @property
+    def is_completed(self) -> bool:
+        """Whether this attempt is finished; how it ended is in its log alone."""
+        return self.status == "completed"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:

@@ -322,7 +322,7 @@ class Observer:
             task = fleet.tasks[key]
             age = at - read_at
             soon = RELOAD_FOCUSED if key == focus else RELOAD_EVERY
-            if task.row.status == "completed" or age < soon:
+            if task.row.is_completed or age < soon:
                 continue
             if age >= WHOLE_EVERY or key in self._missed or disagrees(task):
                 self._reloads[key] = self._reloads.get(key, 0) + 1

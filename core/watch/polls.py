@@ -88,7 +88,7 @@ def aims(
         for task_key in process.tasks:
             task, focused = fleet.tasks[task_key], task_key == focus
             cadence = cadence_of(task, now, focused=focused, cadences=config.cadences)
-            ended = task.row.status == "completed"
+            ended = task.row.is_completed
             every = min(every, IDLE_EVERY if ended else cadence.tasks)
             if all(0 < len(name) <= NAME_LIMIT for name in (task.row.eval_id, task_key.task_id)):
                 resting = task.row.quiesced and not focused

@@ -1,4 +1,4 @@
-"""How asyncssh logs in: keys, the agent, and the operator's answers kept in memory only."""
+"""Authentication for asyncssh: keys, the agent, and the operator's answers (in memory only)."""
 
 import asyncio
 import contextlib
@@ -15,25 +15,31 @@ from core.ports import Ask
 from core.text import shown
 from ssh.links.ssh_config import SshHost
 
-USUAL = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
+DEFAULT_KEY_NAMES = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
 
 
 @dataclass(slots=True)
-class Secrets:
-    """What the operator typed for one machine. It is never written anywhere."""
+class Credentials:
+    """What the operator typed to sign in to one machine; never written to disk."""
 
     passphrases: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     password: str | None = field(default=None, repr=False)
 
     def forget(self) -> None:
-        """Drop everything: it was wrong."""
+        """Drop all values, after a failed login."""
         self.passphrases.clear()
         self.password = None
 
 
 @dataclass(frozen=True, slots=True)
-class KeysFound:
-    """Keys to offer, and those that stay closed without a passphrase."""
+class LoadedKeys:
+    """The keys of a machine.
+
+    Attributes:
+        pairs: Keys to offer.
+        locked: Paths of encrypted keys for which no passphrase was given.
+        public: The public keys beside all key files, for picking keys of the agent.
+    """
 
     pairs: tuple[asyncssh.SSHKeyPair, ...]
     locked: tuple[str, ...]
@@ -41,56 +47,58 @@ class KeysFound:
 
 
 async def load_keys(
-    machine: MachineName, host: SshHost, secrets: Secrets, ask: Ask | None
-) -> KeysFound:
-    """Return the keys of `host`, asking for passphrases where somebody can be asked.
+    machine: MachineName, host: SshHost, credentials: Credentials, ask: Ask | None
+) -> LoadedKeys:
+    """Return the keys of `host`; asks for passphrases where `ask` is given.
 
     Raises:
-        LinkRefused: A key file that the config names can't be read.
-        NeedsYou: A passphrase is wrong, or was not given.
+        LinkRefused: A key file named in the config or ssh_config can't be read or used.
+        NeedsYou: A passphrase is wrong.
     """
     named = bool(host.identities)
-    paths = host.identities or tuple(f"~/.ssh/{name}" for name in USUAL)
+    paths = host.identities or tuple(f"~/.ssh/{name}" for name in DEFAULT_KEY_NAMES)
     pairs: list[asyncssh.SSHKeyPair] = []
     locked: list[str] = []
     public: list[bytes] = []
     for name in paths:
-        path = Path(os.path.expanduser(name))  # noqa: ASYNC240, PTH111 - reads no disk
+        path = Path(os.path.expanduser(name))  # noqa: ASYNC240, PTH111 - no disk access
         public += await asyncio.to_thread(_public, path)
         try:
-            pairs += await _load(path, secrets, ask)
+            pairs += await _load(path, credentials, ask)
         except OSError as error:
             if named and not public:
                 raise LinkRefused(
                     machine,
-                    f"the key {path} can't be read: {error.strerror}",
-                    f"check `identity` of {machine}, or IdentityFile in ssh_config",
+                    f"can't read the key {path}: {error.strerror}",
+                    f"check `identity` of {machine} in the config, or IdentityFile in ssh_config",
                 ) from error
-        except _Locked:
+        except _PassphraseMissing:
             locked.append(str(path))
         except asyncssh.KeyEncryptionError as error:
-            secrets.forget()
+            credentials.forget()
             raise NeedsYou(
                 machine,
-                f"that passphrase does not open {path}: {shown(error, 200)}",
+                f"wrong passphrase for {path}: {shown(error, 200)}",
                 "press r to try again",
             ) from error
         except asyncssh.KeyImportError as error:
             if named:
                 raise LinkRefused(
                     machine,
-                    f"the key {path} can't be used: {shown(error, 200)}",
-                    f'use link = "command" with command = ["ssh", "{host.name}"]',
+                    f"can't use the key {path}: {shown(error, 200)}",
+                    f'set link = "command" and command = ["ssh", "{host.name}"]',
                 ) from error
-    return KeysFound(tuple(pairs), tuple(locked), tuple(public))
+    return LoadedKeys(tuple(pairs), tuple(locked), tuple(public))
 
 
-class _Locked(Exception):
-    """An encrypted key, and no passphrase for it."""
+class _PassphraseMissing(Exception):
+    """The key is encrypted, and no passphrase was given."""
 
 
-async def _load(path: Path, secrets: Secrets, ask: Ask | None) -> Sequence[asyncssh.SSHKeyPair]:
-    passphrase = secrets.passphrases.get(str(path))
+async def _load(
+    path: Path, credentials: Credentials, ask: Ask | None
+) -> Sequence[asyncssh.SSHKeyPair]:
+    passphrase = credentials.passphrases.get(str(path))
     try:
         return await asyncio.to_thread(asyncssh.load_keypairs, [path], passphrase)
     except asyncssh.KeyImportError as error:
@@ -98,8 +106,8 @@ async def _load(path: Path, secrets: Secrets, ask: Ask | None) -> Sequence[async
             raise
     answer = await ask(f"Passphrase for {path}", False) if ask is not None else None
     if answer is None:
-        raise _Locked
-    secrets.passphrases[str(path)] = answer
+        raise _PassphraseMissing
+    credentials.passphrases[str(path)] = answer
     return await asyncio.to_thread(asyncssh.load_keypairs, [path], answer)
 
 
@@ -110,42 +118,44 @@ def _public(path: Path) -> list[bytes]:
 
 
 def agent_path() -> str | None:
-    """Return the socket of the user's agent; None where there is none."""
+    """Return the socket of the ssh agent; None: no agent is running."""
     path = os.environ.get("SSH_AUTH_SOCK")
     return path if path and Path(path).is_socket() else None
 
 
-class Login(asyncssh.SSHClient):
-    """Answers what the server asks while logging in."""
+class AuthClient(asyncssh.SSHClient):
+    """asyncssh's callbacks during the login: answers with what the operator typed."""
 
-    def __init__(self, host: SshHost, secrets: Secrets, ask: Ask | None) -> None:
+    def __init__(self, host: SshHost, credentials: Credentials, ask: Ask | None) -> None:
         self._host = host
-        self._secrets = secrets
+        self._credentials = credentials
         self._ask = ask
-        self._tried = False
+        self._password_tried = False
         self.asked = False
-        """Whether the server wanted something that only the operator knows."""
+        """Whether the server asked for a password or another answer of the operator."""
 
     async def password_auth_requested(self) -> str | None:
-        """See asyncssh; one password, once."""
+        """See asyncssh. Tries one password once per login."""
         self.asked = True
-        if self._tried:
-            self._secrets.forget()
+        if self._password_tried:
+            self._credentials.forget()
             return None
-        if self._secrets.password is None and self._ask is not None:
-            self._secrets.password = await self._ask(f"Password for {self._host.address}", False)
-        self._tried = self._secrets.password is not None
-        return self._secrets.password
+        if self._credentials.password is None and self._ask is not None:
+            self._credentials.password = await self._ask(
+                f"Password for {self._host.address}", False
+            )
+        self._password_tried = self._credentials.password is not None
+        return self._credentials.password
 
     def kbdint_auth_requested(self) -> str | None:
-        """See asyncssh; only with somebody there to answer."""
+        """See asyncssh. Accepts only if the operator can be asked."""
         self.asked = True
         return "" if self._ask is not None else None
 
     async def kbdint_challenge_received(
         self, name: str, instructions: str, lang: str, prompts: Sequence[tuple[str, bool]]
     ) -> Sequence[str] | None:
-        """See asyncssh; answers are for once and are not kept."""
+        """See asyncssh. Answers are used once and not kept."""
         del name, lang
         answers: list[str] = []
         for prompt, echo in prompts:

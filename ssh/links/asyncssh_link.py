@@ -1,4 +1,4 @@
-"""The asyncssh link: one supervised connection per machine, channels on it."""
+"""The asyncssh link: one SSH connection to a machine, each program on a channel of it."""
 
 import asyncio
 import contextlib
@@ -11,33 +11,34 @@ import asyncssh
 from core.config.model import MachineConfig
 from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ports import Ask
-from ssh.link_supervisor import MakeLink
-from ssh.links.asyncssh_auth import KeysFound, Login, Secrets, agent_path, load_keys
-from ssh.links.errors import as_machine_errors, translated
-from ssh.links.link import SHELL, Link
-from ssh.links.ssh_config import SshHost, resolved
-from ssh.links.trust import KnownKeys, read_known, revoked_error, verdict
+from ssh.links.asyncssh_auth import AuthClient, Credentials, LoadedKeys, agent_path, load_keys
+from ssh.links.errors import as_machine_errors, machine_error
+from ssh.links.link import SHELL, Link, LinkFactory
+from ssh.links.ssh_config import SshHost, resolve_host
+from ssh.links.trust import KnownHosts, read_known_hosts, revoked_key_error, untrusted_key_error
 
-CHUNK = 65536
-CONNECT = 10.0
-"""Seconds for TCP."""
-LOGIN = 15.0
-"""Seconds for key exchange and login, when nobody is asked anything."""
-LOGIN_ASKING = 110.0
-"""Seconds for them with an operator who types; sshd gives 120."""
-CHANNELS = 4
-"""Programs at once on one connection: sshd's MaxSessions is 10, and may be less."""
-OPENING = 10.0
-"""Seconds for a channel to open; the library has no deadline there."""
-CLOSING = 2.0
-KEEPALIVE, MISSED = 5, 3
+MAX_READ_BYTES = 65_536
+CONNECT_TIMEOUT_S = 10.0
+"""Timeout of the TCP connect, seconds."""
+LOGIN_TIMEOUT_S = 15.0
+"""Timeout of key exchange and login without the operator, seconds."""
+INTERACTIVE_LOGIN_TIMEOUT_S = 110.0
+"""The same while the operator types a password, seconds; sshd allows 120."""
+MAX_CHANNELS = 4
+"""Most programs at once on one connection: sshd's MaxSessions is 10 by default, or less."""
+CHANNEL_TIMEOUT_S = 10.0
+"""Timeout of opening a channel, seconds; asyncssh has none of its own."""
+CLOSE_TIMEOUT_S = 2.0
+"""Timeout of a clean close, of a channel or of the connection, seconds."""
+KEEPALIVE_EVERY_S, MAX_MISSED_KEEPALIVES = 5, 3
+"""asyncssh gives a connection up after this many unanswered keepalives."""
 CIPHERS = "^aes256-gcm@openssh.com,aes128-gcm@openssh.com"
-"""Tried before the library's own order, where the user chose none. Both are among OpenSSH's own
-first ones. ChaCha20, which it would prefer, is put together in Python: six times the CPU for each
-packet, and a packet comes with every frame of two hundred machines."""
+"""Preferred ciphers where ssh_config sets none; OpenSSH prefers them too. asyncssh would prefer
+ChaCha20, which it partly computes in Python: six times the CPU per packet, at one packet for every
+frame of up to two hundred machines."""
 
 
-class AsyncsshProgram:
+class ChannelProgram:
     """A program on a channel of an SSH connection."""
 
     def __init__(
@@ -58,7 +59,7 @@ class AsyncsshProgram:
             await self._process.stdin.drain()
         except (OSError, asyncssh.Error) as error:
             raise LinkLost(
-                self._machine, f"the connection to {self._machine} took no more"
+                self._machine, f"the connection to {self._machine} closed while sending"
             ) from error
 
     async def read(self) -> bytes:
@@ -71,7 +72,7 @@ class AsyncsshProgram:
 
     async def _read(self, stream: "asyncssh.SSHReader[bytes]") -> bytes:
         try:
-            return await stream.read(CHUNK)
+            return await stream.read(MAX_READ_BYTES)
         except (OSError, asyncssh.Error, asyncssh.BreakReceived, asyncssh.SignalReceived):
             return b""
 
@@ -89,7 +90,7 @@ class AsyncsshProgram:
         self._closed = True
         with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):
             self._process.stdin.write_eof()
-            async with asyncio.timeout(CLOSING):
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self._process.wait_closed()
         self._process.close()
         self._free()
@@ -103,48 +104,48 @@ class AsyncsshLink:
         machine: MachineConfig,
         *,
         known_hosts: Path,
-        secrets: Secrets,
+        credentials: Credentials,
         ask: Ask | None,
     ) -> None:
         self._machine = machine
-        self._own_known = known_hosts
-        self._secrets = secrets
+        self._own_known_hosts = known_hosts
+        self._credentials = credentials
         self._ask = ask
         self._connection: asyncssh.SSHClientConnection | None = None
         self._host: SshHost | None = None
-        self._distrust: MachineError | None = None
-        self._login: Login | None = None
-        self._free = asyncio.Semaphore(CHANNELS)
+        self._key_error: MachineError | None = None
+        self._auth: AuthClient | None = None
+        self._free = asyncio.Semaphore(MAX_CHANNELS)
 
     async def open(self) -> None:
         """See `ssh.links.link.Link.open`."""
         machine = self._machine.name
-        host = await asyncio.to_thread(resolved, self._machine)
+        host = await asyncio.to_thread(resolve_host, self._machine)
         self._host = host
         known = await asyncio.to_thread(
-            read_known,
+            read_known_hosts,
             machine,
-            self._own_known,
+            self._own_known_hosts,
             host.known_hosts,
             must_exist=self._machine.known_hosts is not None,
         )
-        keys = await load_keys(machine, host, self._secrets, self._ask)
-        patience = LOGIN_ASKING if self._ask is not None else LOGIN
+        keys = await load_keys(machine, host, self._credentials, self._ask)
+        login_timeout = INTERACTIVE_LOGIN_TIMEOUT_S if self._ask is not None else LOGIN_TIMEOUT_S
         try:
             with as_machine_errors(machine):
-                async with asyncio.timeout(CONNECT + patience + 5.0):
+                async with asyncio.timeout(CONNECT_TIMEOUT_S + login_timeout + 5.0):
                     self._connection = await asyncssh.connect(
-                        **self._options(host, known, keys), login_timeout=patience
+                        **self._options(host, known, keys), login_timeout=login_timeout
                     )
         except MachineError as error:
             cause = error.__cause__
             if isinstance(cause, asyncssh.HostKeyNotVerifiable):
-                raise self._not_trusted(known, host, error) from cause
+                raise self._host_key_error(known, host, error) from cause
             if isinstance(error, NeedsYou):
-                raise self._not_let_in(keys, error) from cause
+                raise self._with_hints(keys, error) from cause
             raise
 
-    def _options(self, host: SshHost, known: KnownKeys, keys: KeysFound) -> dict[str, Any]:
+    def _options(self, host: SshHost, known: KnownHosts, keys: LoadedKeys) -> dict[str, Any]:
         options: dict[str, Any] = {
             "host": host.name,
             "config": list(host.paths),
@@ -152,9 +153,9 @@ class AsyncsshLink:
             "client_factory": lambda: self._client(host, known),
             "client_keys": list(keys.pairs),
             "agent_forwarding": False,
-            "keepalive_interval": KEEPALIVE,
-            "keepalive_count_max": MISSED,
-            "connect_timeout": CONNECT,
+            "keepalive_interval": KEEPALIVE_EVERY_S,
+            "keepalive_count_max": MAX_MISSED_KEEPALIVES,
+            "connect_timeout": CONNECT_TIMEOUT_S,
         }
         if self._machine.user:
             options["username"] = self._machine.user
@@ -169,56 +170,60 @@ class AsyncsshLink:
             options["agent_identities"] = [*keys.public, *own] or [b"none"]
         return options
 
-    def _client(self, host: SshHost, known: KnownKeys) -> asyncssh.SSHClient:
-        self._login = _Client(self, host, known)
-        return self._login
+    def _client(self, host: SshHost, known: KnownHosts) -> asyncssh.SSHClient:
+        self._auth = _LinkClient(self, host, known)
+        return self._auth
 
-    def judge(self, host: str, port: int, known: KnownKeys, key: asyncssh.SSHKey) -> None:
-        """Note what an untrusted `key` of this very handshake means."""
-        self._distrust = verdict(self._machine.name, known, host, port, key)
+    def note_untrusted_key(
+        self, host: str, port: int, known: KnownHosts, key: asyncssh.SSHKey
+    ) -> None:
+        """Record the error for a `key` of this handshake that is not trusted."""
+        self._key_error = untrusted_key_error(self._machine.name, known, host, port, key)
 
-    def _not_trusted(self, known: KnownKeys, host: SshHost, error: MachineError) -> MachineError:
-        if self._distrust is not None:
-            return self._distrust
+    def _host_key_error(
+        self, known: KnownHosts, host: SshHost, error: MachineError
+    ) -> MachineError:
+        if self._key_error is not None:
+            return self._key_error
         revoked = known.match(host.alias, "", host.port)[2]
         if "revoked" in error.message and revoked:
-            return revoked_error(self._machine.name, revoked)
+            return revoked_key_error(self._machine.name, revoked)
         return LinkRefused(
             self._machine.name,
-            f"{error.message} (a host on the way to {host.host}, or its certificate)",
-            f"run `ssh {host.name}` once in a terminal and look at what it says",
+            f"{error.message} (the key of {host.host} or of a jump host, or a certificate)",
+            f"run `ssh {host.name}` once in a terminal to see which key fails",
         )
 
-    def _not_let_in(self, keys: KeysFound, error: NeedsYou) -> NeedsYou:
-        self._secrets.forget()
+    def _with_hints(self, keys: LoadedKeys, error: NeedsYou) -> NeedsYou:
+        self._credentials.forget()
         hints: list[str] = []
         if keys.locked:
-            hints.append(f"{', '.join(keys.locked)} wants its passphrase")
+            hints.append(f"{', '.join(keys.locked)} needs a passphrase")
         if not keys.pairs and not keys.locked:
-            hints.append("there is no usable key")
+            hints.append("no usable key was found")
         if agent_path() is None:
-            hints.append("no agent answers")
+            hints.append("no ssh agent is running")
         if not hints:
             return error
         return NeedsYou(error.machine, f"{error.message} ({'; '.join(hints)})", error.advice)
 
-    async def start(self) -> AsyncsshProgram:
+    async def start(self) -> ChannelProgram:
         """See `ssh.links.link.Link.start`."""
         machine = self._machine.name
         connection = self._connection
         if connection is None:
             raise LinkLost(machine, f"the connection to {machine} is not open")
-        async with asyncio.timeout(OPENING):
+        async with asyncio.timeout(CHANNEL_TIMEOUT_S):
             await self._free.acquire()
         with contextlib.ExitStack() as undo:
             undo.callback(self._free.release)
             with as_machine_errors(machine):
-                async with asyncio.timeout(OPENING):
+                async with asyncio.timeout(CHANNEL_TIMEOUT_S):
                     process = await connection.create_process(
                         SHELL, encoding=None, request_pty=False, x11_forwarding=False
                     )
             undo.pop_all()
-        return AsyncsshProgram(self._machine, process, self._free.release)
+        return ChannelProgram(self._machine, process, self._free.release)
 
     async def close(self) -> None:
         """See `ssh.links.link.Link.close`."""
@@ -227,16 +232,18 @@ class AsyncsshLink:
             return
         connection.close()
         with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):
-            async with asyncio.timeout(CLOSING):
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await connection.wait_closed()
                 return
         connection.abort()
 
-    def explain(self, status: int | None, said: str) -> MachineError | None:
+    def explain(self, status: int | None, stderr: str) -> MachineError | None:
         """See `ssh.links.link.Link.explain`."""
-        del said
+        del stderr
         if status is None:
-            return translated(self._machine.name, asyncssh.ConnectionLost("it ended at the start"))
+            return machine_error(
+                self._machine.name, asyncssh.ConnectionLost("it closed before the shell started")
+            )
         return None
 
     def advice(self) -> str | None:
@@ -244,9 +251,9 @@ class AsyncsshLink:
         return self._host.advice() if self._host is not None else None
 
 
-class _Client(Login):
-    def __init__(self, link: AsyncsshLink, host: SshHost, known: KnownKeys) -> None:
-        super().__init__(host, link._secrets, link._ask)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+class _LinkClient(AuthClient):
+    def __init__(self, link: AsyncsshLink, host: SshHost, known: KnownHosts) -> None:
+        super().__init__(host, link._credentials, link._ask)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         self._link = link
         self._known = known
 
@@ -254,17 +261,22 @@ class _Client(Login):
         self, host: str, addr: str, port: int, key: asyncssh.SSHKey
     ) -> bool:
         del addr
-        self._link.judge(host, port, self._known, key)
+        self._link.note_untrusted_key(host, port, self._known, key)
         return False
 
 
-def asyncssh_links(machine: MachineConfig, *, known_hosts: Path, ask: Ask | None) -> MakeLink:
-    """Return what makes the links of a machine that is reached by asyncssh."""
-    secrets = Secrets()
+def asyncssh_link_factory(
+    machine: MachineConfig, *, known_hosts: Path, ask: Ask | None
+) -> LinkFactory:
+    """Return the link factory of a machine; its links share the credentials that were typed."""
+    credentials = Credentials()
 
-    def make_link(*, asking: bool) -> Link:
+    def make_link(*, interactive: bool) -> Link:
         return AsyncsshLink(
-            machine, known_hosts=known_hosts, secrets=secrets, ask=ask if asking else None
+            machine,
+            known_hosts=known_hosts,
+            credentials=credentials,
+            ask=ask if interactive else None,
         )
 
     return make_link

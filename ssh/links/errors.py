@@ -1,4 +1,4 @@
-"""The one place where asyncssh's and the system's errors become ours."""
+"""Turns errors of asyncssh and of the operating system into `MachineError`s with advice."""
 
 import socket
 from collections.abc import Callable, Generator
@@ -10,7 +10,10 @@ from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ids import MachineName
 from core.text import shown
 
-_WAY_OUT = 'if `ssh` reaches it, use link = "command" with command = ["ssh", "{}"]'
+_USE_SSH = 'if plain `ssh` can connect, set link = "command" and command = ["ssh", "{}"]'
+_SIGN_IN = (
+    "check the user, the key and the ssh agent, or press r to enter a passphrase or a password"
+)
 
 
 def _lost(machine: MachineName, why: str) -> MachineError:
@@ -18,22 +21,20 @@ def _lost(machine: MachineName, why: str) -> MachineError:
 
 
 def _refused(machine: MachineName, why: str) -> MachineError:
-    return LinkRefused(machine, f"{machine} can't be used: {why}", _WAY_OUT.format(machine))
+    return LinkRefused(machine, f"can't connect to {machine}: {why}", _USE_SSH.format(machine))
 
 
 def _needs_you(machine: MachineName, why: str) -> MachineError:
-    return NeedsYou(machine, f"{machine} did not let you in: {why}", _LOG_IN)
+    return NeedsYou(machine, f"{machine} rejected the login: {why}", _SIGN_IN)
 
 
 def _no_channel(machine: MachineName, why: str) -> MachineError:
     return LinkLost(
         machine,
-        f"{machine} let you in but starts no program: {why}",
-        "one of: its sshd's MaxSessions is reached or 0, or sessions are forbidden for this key",
+        f"{machine} accepted the login but can't start a program: {why}",
+        "check MaxSessions in its sshd_config, and whether this key may open sessions",
     )
 
-
-_LOG_IN = "press r to be asked for what is missing; check the user, the key and the agent"
 
 Translate = Callable[[MachineName, str], MachineError]
 
@@ -64,33 +65,38 @@ TRANSLATIONS: dict[type[BaseException], Translate] = {
     asyncssh.SFTPError: _lost,
     asyncssh.Error: _lost,
 }
-"""What each of asyncssh's errors means; the nearest base class decides. A test lists them all."""
+"""How to translate each error of asyncssh; the nearest base class decides. A test checks that
+every error class of asyncssh is listed."""
 
 
-def translated(machine: MachineName, error: BaseException) -> MachineError:
-    """Return ours for an error of asyncssh or the system."""
+def machine_error(machine: MachineName, error: BaseException) -> MachineError:
+    """Return the `MachineError` for an error of asyncssh or of the operating system."""
     if isinstance(error, asyncssh.DisconnectError) and "oo many authentication" in str(error):
         return NeedsYou(
             machine,
-            f"{machine} closed: too many keys were tried",
-            f"name the right one as `identity` of {machine}, or as IdentityFile in ssh_config",
+            f"{machine} closed the connection: too many keys were offered",
+            f"set `identity` of {machine} to the right key, or IdentityFile in ssh_config",
         )
     if isinstance(error, TimeoutError):
-        return LinkLost(machine, f"{machine} did not answer in time")
+        return LinkLost(
+            machine,
+            f"{machine} did not answer in time",
+            f"check that it is up, and `host` and `port` of {machine} in the config",
+        )
     if isinstance(error, OSError):
-        return _system(machine, error)
+        return _system_error(machine, error)
     for kind in type(error).__mro__:
         if kind in TRANSLATIONS:
             return TRANSLATIONS[kind](machine, shown(error, 300))
     return _lost(machine, shown(f"{type(error).__name__}: {error}", 300))
 
 
-def _system(machine: MachineName, error: OSError) -> MachineError:
+def _system_error(machine: MachineName, error: OSError) -> MachineError:
     match error:
         case socket.gaierror():
             return LinkLost(
                 machine,
-                f"the name of {machine} is not known: {shown(error.strerror, 200)}",
+                f"can't resolve the host name of {machine}: {shown(error.strerror, 200)}",
                 f"check `host` of {machine} in the config",
             )
         case ConnectionRefusedError():
@@ -103,11 +109,11 @@ def _system(machine: MachineName, error: OSError) -> MachineError:
             return LinkLost(
                 machine,
                 f"{machine} closed the connection",
-                "its sshd may be restarting, or have too many logins at once (MaxStartups)",
+                "its sshd may be restarting, or may have too many logins at once (MaxStartups)",
             )
         case _:
             return LinkLost(
-                machine, f"{machine} is not reached: {shown(error.strerror or error, 200)}"
+                machine, f"can't reach {machine}: {shown(error.strerror or error, 200)}"
             )
 
 
@@ -118,4 +124,4 @@ def as_machine_errors(machine: MachineName) -> Generator[None, None, None]:
         yield
     except (asyncssh.Error, asyncssh.PasswordChangeRequired, OSError, ValueError) as error:
         # asyncssh's key errors, and some of its argument errors, are ValueErrors.
-        raise translated(machine, error) from error
+        raise machine_error(machine, error) from error

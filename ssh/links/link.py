@@ -1,7 +1,7 @@
-"""What a link is: it starts a program over there and gives its streams. Nothing more.
+"""The interface of a link: it connects to one machine and starts programs there.
 
-Everything else (the probe, frames, files) rides on that, so there are only two kinds of link:
-`asyncssh_link` and `command_link`.
+The probe, the jobs and all files go over a program's standard streams, so two kinds of link are
+enough: `asyncssh_link` and `command_link`.
 """
 
 from typing import Protocol
@@ -9,77 +9,90 @@ from typing import Protocol
 from core.errors import MachineError
 
 SHELL = "/bin/sh"
-"""The one word that is ever run: it needs no quoting in any login shell."""
+"""The only command that a link runs. It needs no quoting in any login shell."""
 
 
 class Program(Protocol):
-    """A program that runs over there. Its streams are bytes."""
+    """A program that runs on a machine, with its standard streams as bytes."""
 
     async def write(self, data: bytes) -> None:
-        """Write to its standard input; returns when there is room for more.
+        """Write to its standard input; returns when the buffer has room for more.
 
         Raises:
-            LinkLost: It no longer reads, or the link is gone.
+            LinkLost: The program closed its input, or the link is gone.
         """
         ...
 
     async def read(self) -> bytes:
-        """Return what its standard output gave, at most 64 KiB; empty at the end."""
+        """Return the next bytes of its standard output, at most 64 KiB; empty at the end."""
         ...
 
     async def read_error(self) -> bytes:
-        """Return what its standard error gave, at most 64 KiB; empty at the end."""
+        """Return the next bytes of its standard error, at most 64 KiB; empty at the end."""
         ...
 
     async def wait(self) -> int | None:
-        """Return its exit status once it ended.
+        """Wait for the program's end and return its exit status.
 
-        None: the connection died under it, or a signal ended it. The outcome is unknown then,
-        never a success.
+        Returns:
+            None: the connection broke or a signal ended the program. Treat the outcome as
+            unknown, never as a success.
         """
         ...
 
     async def close(self) -> None:
-        """End it: its input first, then its channel. Bounded in time; never raises."""
+        """Close its input, then its channel. Takes bounded time and never raises."""
         ...
 
 
 class Link(Protocol):
-    """The way to one machine. It is opened once and not used again after it broke."""
+    """One attempt to reach a machine: open it once, and make a new link after it broke."""
 
     async def open(self) -> None:
-        """Connect, within a deadline.
+        """Connect and log in; the link sets its own timeouts.
 
         Raises:
-            LinkLost: It can't be reached now.
+            LinkLost: The machine can't be reached now.
             NeedsTrust: Its host key is unknown.
-            NeedsYou: Authentication did not succeed.
-            LinkRefused: Its host key changed, or the config can't be carried out.
+            NeedsYou: The login failed and needs the operator.
+            LinkRefused: Its host key changed, or a setting can't be used.
         """
         ...
 
     async def start(self) -> Program:
-        """Start `SHELL` over there, within a deadline.
+        """Start `SHELL` on the machine; the link sets its own timeout.
 
         Raises:
-            LinkLost: The connection is gone, or no channel came.
+            LinkLost: The connection is gone, or no channel opened.
             LinkRefused: The account can't run programs.
         """
         ...
 
     async def close(self) -> None:
-        """Give everything up; bounded in time, never raises."""
+        """End all programs and disconnect. Takes bounded time and never raises."""
         ...
 
-    def explain(self, status: int | None, said: str) -> MachineError | None:
-        """Return what it means that `SHELL` never came up, where this kind of link knows.
+    def explain(self, status: int | None, stderr: str) -> MachineError | None:
+        """Return why `SHELL` did not start, if this kind of link recognises the failure.
 
         Args:
-            status: The exit status, None where there was none.
-            said: The end of its standard error, untrusted.
+            status: The exit status; None if there was none.
+            stderr: The end of its standard error, untrusted.
         """
         ...
 
     def advice(self) -> str | None:
-        """What the operator should know about this link though it works; None: nothing."""
+        """Return a warning to show while the link is up; None: nothing to warn about."""
+        ...
+
+
+class LinkFactory(Protocol):
+    """Makes a new link for each attempt to connect."""
+
+    def __call__(self, *, interactive: bool) -> Link:
+        """Return a link that is not open yet.
+
+        Args:
+            interactive: Whether the operator may be asked for a passphrase or a password.
+        """
         ...

@@ -1,8 +1,7 @@
-"""What a person runs in the foreground where the ssh of a command link has to ask.
+"""The command that an operator runs in the terminal to sign in for a command link.
 
-A link's own ssh runs in BatchMode and asks nothing. The same words without it ask for a
-passphrase, a code or a touch, or whether a host key is right, and leave a ControlMaster open
-that the link then goes over.
+The link's own ssh runs in BatchMode and never asks. The same command without BatchMode asks for
+a passphrase, a code, a touch or a host key, and leaves a ControlMaster open that the link uses.
 """
 
 import asyncio
@@ -11,32 +10,32 @@ from pathlib import PurePath
 
 from core.ports import SignIn
 
-RESOLVING = 5.0
-"""Seconds that ssh may take to say how it reads its configuration (`Match exec` runs programs)."""
-KEPT_FOR = "10m"
-"""How long a ControlMaster stays unused, where the configuration keeps it no time at all."""
+SSH_G_TIMEOUT_S = 5.0
+"""How long `ssh -G` may take, seconds: a `Match exec` in ssh_config runs programs."""
+CONTROL_PERSIST = "10m"
+"""How long an idle ControlMaster stays open where ssh_config sets no time."""
 
 
-async def sign_in_of(command: tuple[str, ...]) -> SignIn | None:
-    """Return what signs in for the link that `command` starts; None: it can't be asked.
+async def sign_in_for(command: tuple[str, ...]) -> SignIn | None:
+    """Return the command that signs in for the link of `command`; None: it is not an ssh.
 
-    Nothing is connected: `ssh -G` prints how these words are read together with ssh_config.
+    Connects to nothing: `ssh -G` only prints the options that the command and ssh_config result in.
     """
     if not command or PurePath(command[0]).name != "ssh":
         return None
-    options = {"BatchMode": "no"}  # the first word for a thing counts, also against ssh_config
-    read = await _as_read(command)
-    has_path = read.get("controlpath", "none") != "none"
-    if has_path and read.get("controlmaster") in {"false", "no"}:
+    options = {"BatchMode": "no"}  # ssh takes an option's first value, so these come first
+    effective = await _effective_options(command)
+    has_path = effective.get("controlpath", "none") != "none"
+    if has_path and effective.get("controlmaster") in {"false", "no"}:
         options["ControlMaster"] = "auto"
-    if has_path and read.get("controlpersist") in {"false", "no"}:
-        options["ControlPersist"] = KEPT_FOR
-    told = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-    return SignIn(words=(command[0], "-T", *told, *command[1:], "true"), is_kept=has_path)
+    if has_path and effective.get("controlpersist") in {"false", "no"}:
+        options["ControlPersist"] = CONTROL_PERSIST
+    flags = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+    return SignIn(words=(command[0], "-T", *flags, *command[1:], "true"), is_kept=has_path)
 
 
-async def _as_read(command: tuple[str, ...]) -> dict[str, str]:
-    """Return ssh's own reading of its words and configuration; empty where it tells none."""
+async def _effective_options(command: tuple[str, ...]) -> dict[str, str]:
+    """Return ssh's options for `command` as `ssh -G` prints them; empty if that fails."""
     try:
         child = await asyncio.create_subprocess_exec(
             command[0],
@@ -50,7 +49,7 @@ async def _as_read(command: tuple[str, ...]) -> dict[str, str]:
     except OSError:
         return {}
     try:
-        async with asyncio.timeout(RESOLVING):
+        async with asyncio.timeout(SSH_G_TIMEOUT_S):
             out, _ = await child.communicate()
     except TimeoutError:
         return {}

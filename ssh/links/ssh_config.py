@@ -1,4 +1,4 @@
-"""What ~/.ssh/config says of a host, and which of its words the library would ignore."""
+"""Reads a host's settings from ssh_config, and finds the options that asyncssh ignores."""
 
 import getpass
 import os
@@ -13,9 +13,9 @@ from core.config.model import MachineConfig
 from core.errors import LinkRefused
 from core.text import shown
 
-SYSTEM = Path("/etc/ssh/ssh_config")
+SYSTEM_CONFIG = Path("/etc/ssh/ssh_config")
 
-_HARMLESS = frozenset(
+_COSMETIC_OPTIONS = frozenset(
     {
         "escapechar",
         "fingerprinthash",
@@ -27,23 +27,23 @@ _HARMLESS = frozenset(
         "visualhostkey",
     }
 )
-"""Words about what ssh prints and writes: without them the same host is reached the same way."""
+"""Options about output and bookkeeping: the connection is the same without them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SshHost:
-    """How a machine is reached, from the config and ssh_config together.
+    """The connection settings of a machine, from the config and ssh_config together.
 
     Attributes:
-        name: What the user would say to ssh.
-        host: The real host name.
-        alias: HostKeyAlias, or `host`: what known_hosts calls it.
-        identities: Key files in order; empty: the usual ones.
-        known_hosts: The user's own files, read and never written.
-        algorithms: HostKeyAlgorithms, when the user chose them.
-        ciphers: Ciphers, when the user chose them.
-        ignored: Words for this host that the library does not know.
-        paths: The files that were read.
+        name: The name that one would give to `ssh`.
+        host: The host name to connect to.
+        alias: The name to look up in known_hosts: HostKeyAlias, or `host`.
+        identities: Key files in order; empty: the default ones.
+        known_hosts: The user's known_hosts files; evalroom reads them and never writes them.
+        algorithms: HostKeyAlgorithms; None: not set.
+        ciphers: Ciphers; None: not set.
+        unsupported: Options set for this host that asyncssh does not support.
+        paths: The ssh_config files that were read.
     """
 
     name: str
@@ -56,55 +56,58 @@ class SshHost:
     known_hosts: tuple[str, ...]
     algorithms: str | None
     ciphers: str | None
-    ignored: tuple[str, ...]
+    unsupported: tuple[str, ...]
     paths: tuple[str, ...]
 
     @property
     def address(self) -> str:
-        """It for people: `user@host:port`."""
+        """`user@host:port`, for messages."""
         return f"{self.user}@{self.host}:{self.port}"
 
     def advice(self) -> str | None:
-        """Return what to know of the ignored words; None where there is none."""
-        if not self.ignored:
+        """Return a warning about unsupported options; None: there are none."""
+        if not self.unsupported:
             return None
-        words = ", ".join(shown(word, 40) for word in self.ignored)
+        options = ", ".join(shown(option, 40) for option in self.unsupported)
         return (
-            f"ssh_config's {words} for {self.name} can't be honoured here; where that matters, "
-            f'use link = "command" with command = ["ssh", "{self.name}"]'
+            f"evalroom ignores {options} of {self.name} in ssh_config. If you need it, set "
+            f'link = "command" and command = ["ssh", "{self.name}"]'
         )
 
 
-class _Noting(dict[str, Any]):
-    """Handlers of ssh_config words that note a word without one."""
+class _RecordingHandlers(dict[str, Any]):
+    """asyncssh's handlers of ssh_config options; records each option that has no handler."""
 
-    def __init__(self, handlers: dict[str, Any], noted: list[str]) -> None:
+    def __init__(self, handlers: dict[str, Any], unsupported: list[str]) -> None:
         super().__init__(handlers)
-        self._noted = noted
+        self._unsupported = unsupported
 
-    def __missing__(self, word: str) -> Any:
-        if word not in _HARMLESS and word not in self._noted:
-            self._noted.append(word)
-        raise KeyError(word)
+    def __missing__(self, option: str) -> Any:
+        if option not in _COSMETIC_OPTIONS and option not in self._unsupported:
+            self._unsupported.append(option)
+        raise KeyError(option)
 
 
 def config_paths() -> tuple[str, ...]:
-    """Return the ssh_config files that are there, the user's first."""
+    """Return the readable ssh_config files, the user's first."""
     user = Path("~", ".ssh", "config").expanduser()
-    return tuple(str(path) for path in (user, SYSTEM) if os.access(path, os.R_OK))
+    return tuple(str(path) for path in (user, SYSTEM_CONFIG) if os.access(path, os.R_OK))
 
 
-def resolved(machine: MachineConfig) -> SshHost:
-    """Return how `machine` is reached. Blocks: it reads files and may run a `Match exec`.
+def resolve_host(machine: MachineConfig) -> SshHost:
+    """Return the connection settings of `machine`.
+
+    Blocks: it reads files and may run the program of a `Match exec`.
 
     Raises:
-        LinkRefused: ssh_config can't be read, or holds what can't be carried out.
+        LinkRefused: ssh_config can't be read or parsed.
     """
     name = machine.host or machine.name
     paths = config_paths()
-    noted: list[str] = []
+    unsupported: list[str] = []
     handlers = cast("dict[str, Any]", SSHClientConfig._handlers)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
-    reader = type("Reader", (SSHClientConfig,), {"_handlers": _Noting(handlers, noted)})
+    recording = _RecordingHandlers(handlers, unsupported)
+    reader = type("Reader", (SSHClientConfig,), {"_handlers": recording})
     user: Any = machine.user or ()
     port: Any = machine.port or ()
     try:
@@ -114,14 +117,14 @@ def resolved(machine: MachineConfig) -> SshHost:
     except (asyncssh.ConfigParseError, OSError, ValueError) as error:
         raise LinkRefused(
             machine.name,
-            f"ssh_config can't be used for {machine.name}: {shown(error, 200)}",
-            f'mend it, or use link = "command" with command = ["ssh", "{name}"]',
+            f"can't use ssh_config for {machine.name}: {shown(error, 200)}",
+            f'fix it, or set link = "command" and command = ["ssh", "{name}"]',
         ) from error
     get = config.get
     host = str(get("Hostname") or name)
-    mine = machine.identity
-    identities = (mine,) if mine else tuple(cast("list[str]", get("IdentityFile") or ()))
-    given = machine.known_hosts
+    identity = machine.identity
+    identities = (identity,) if identity else tuple(cast("list[str]", get("IdentityFile") or ()))
+    named = machine.known_hosts
     files = tuple(cast("list[str]", get("UserKnownHostsFile") or ("~/.ssh/known_hosts",)))
     system = tuple(cast("list[str]", get("GlobalKnownHostsFile") or ("/etc/ssh/ssh_known_hosts",)))
     return SshHost(
@@ -131,11 +134,11 @@ def resolved(machine: MachineConfig) -> SshHost:
         port=machine.port or cast("int", get("Port") or 22),
         alias=str(get("HostKeyAlias") or host),
         identities=identities,
-        identities_only=bool(get("IdentitiesOnly")) or mine is not None,
-        known_hosts=(given,) if given else (*files, *system),
+        identities_only=bool(get("IdentitiesOnly")) or identity is not None,
+        known_hosts=(named,) if named else (*files, *system),
         algorithms=cast("str | None", get("HostKeyAlgorithms")),
         ciphers=cast("str | None", get("Ciphers")),
-        ignored=tuple(noted),
+        unsupported=tuple(unsupported),
         paths=paths,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.launch.engines.tmux_sessions import TMUX
+from core.launch.engines.tmux_sessions import TMUX_COMMAND
 from tests.support.commands import EVALROOM, Home, machine
 from tests.support.evals import short_folder
 from tests.support.specs import SMOKE
@@ -25,7 +25,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
         try:
             yield home
         finally:
-            subprocess.run([*TMUX, "kill-server"], check=False, capture_output=True)
+            subprocess.run([*TMUX_COMMAND, "kill-server"], check=False, capture_output=True)
 
 
 @pytest.mark.slow
@@ -35,7 +35,10 @@ def test_a_display_is_shown_here_and_told_where_there_is_no_terminal(here: Home)
     assert ran.json["state"] == "done"
     run = ran.json["run_id"]
     told = here.run("attach", run, "--json").json
-    assert told == {"run_id": run, "words": [*TMUX, "attach-session", "-t", f"=smoke-{run[-8:]}"]}
+    assert told == {
+        "run_id": run,
+        "words": [*TMUX_COMMAND, "attach-session", "-t", f"=smoke-{run[-8:]}"],
+    }
     line = f"tmux -u -L evalroom attach-session -t '=smoke-{run[-8:]}'"
     assert here.run("attach", run).out == f"{line}\n"
 

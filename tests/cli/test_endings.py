@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 import cli.main
-from cli.exit_status import cause_of
 from cli.main import main
-from core.errors import LinkRefused, UsageWrong
+from core.errors import LinkRefused, UsageWrong, first_error
 from core.ids import MachineName
 from tests.support.commands import EVALROOM, Home
 from tests.support.evals import wait_until
@@ -65,7 +64,7 @@ def test_an_error_inside_groups_is_the_one_that_is_told(
 ) -> None:
     inner = LinkRefused(MachineName("m"), "no shell there", "look")
     group = ExceptionGroup("a", [ExceptionGroup("b", [inner])])
-    assert cause_of(group) is inner
+    assert first_error(group) is inner
     crash_with(group, monkeypatch)
     assert main(["status", "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == {

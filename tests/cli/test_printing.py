@@ -9,8 +9,8 @@ from cli.render.plain import aligned, plain, print_json, print_lines, table_line
 from core.model.machine import InspectFound, ToolState
 from core.text import shown
 from core.views.cells import Bar, Column, Row, Span, Table
-from core.views.machines import machines_table
-from core.views.tasks import tasks_table
+from core.views.tables.machines import machines_table
+from core.views.tables.tasks import tasks_table
 from tests.support.fleets import (
     H1,
     NOW,

@@ -8,7 +8,7 @@ import pytest
 from cli.commands.runs import output
 from cli.render.runs import run_json, run_lines, why_lines
 from core.errors import UsageWrong
-from core.launch.ports import Output
+from core.launch.ports import OutputChunk
 from core.model.run import Run, RunLog, RunState
 from tests.support.runs import run
 
@@ -39,7 +39,7 @@ class Told:
     """A desk and its launches at once: runs that stand still, and what each printed."""
 
     def __init__(self, known: Run, data: bytes = b"") -> None:
-        self.ledger = SimpleNamespace(runs={known.id: known})
+        self.registry = SimpleNamespace(runs={known.id: known})
         self.data = data
 
     async def first_look(self, timeout: float) -> bool:
@@ -49,10 +49,10 @@ class Told:
     async def look_once(self) -> None:
         """Find nothing new."""
 
-    async def output(self, known: Run, *, start: int | None = None) -> Output:
+    async def output(self, known: Run, *, start: int | None = None) -> OutputChunk:
         del known
         data = self.data[start or 0 :]
-        return Output(data=data, end=len(self.data), size=len(self.data))
+        return OutputChunk(data=data, end=len(self.data), size=len(self.data))
 
 
 async def test_a_screen_is_printed_once_and_never_followed(

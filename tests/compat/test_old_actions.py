@@ -7,7 +7,7 @@ import pytest
 from core.ids import ModelKey, SampleKey, Target
 from core.model.action import Action, Change, Verb
 from core.model.order import OrderState
-from core.views.action_menu import entries
+from core.views.actions.action_menu import entries
 from tests.compat.test_old_inspect import VERSIONS, python_with
 from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals

@@ -8,7 +8,7 @@ import pytest
 from platformdirs import user_cache_path
 
 from core.ctl import reads
-from core.ctl.event_cursor import Following
+from core.ctl.event_cursor import EventFollower
 from core.errors import Unsupported
 from core.events import ReadFailed
 from core.ids import SampleKey
@@ -144,7 +144,7 @@ async def test_the_insides_of_an_old_sample_are_read_or_said_to_be_missing(
         sample = SampleKey(task.key, "s001", 1)
         detail = await reads.read_sample(read, sample, eval_id)
         assert detail.sample.status == "completed"
-        followed = await reads.follow_events(read, sample, eval_id, Following())
+        followed = await reads.follow_events(read, sample, eval_id, EventFollower())
         assert [event.kind for event in followed.events].count("model") == 4
         assert all(not event.content for event in followed.events)
         assert b"yes" not in b"".join(event.raw for event in followed.events)

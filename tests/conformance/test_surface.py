@@ -10,7 +10,7 @@ import pytest
 
 from core.ctl import cli_commands, reads
 from core.ctl.answer_errors import good_body
-from core.ctl.versions import NEEDED
+from core.ctl.features import REQUIREMENTS
 from core.errors import NotThere, Unsupported
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.process import Process, ProcessState
@@ -42,7 +42,7 @@ def task_of(one: Eval, row: dict[str, Any]) -> TaskKey:
 async def test_this_inspect_has_all_that_is_known_to_be_brought(parked_eval: Eval) -> None:
     process = ProcessKey(MachineName("local"), parked_eval.pid, "s")
     surface = await reads.read_surface(reader(parked_eval), process)
-    assert [feature for feature in NEEDED if not surface.has(feature)] == []
+    assert [feature for feature in REQUIREMENTS if not surface.has(feature)] == []
     assert surface.takes("cancel task", "dry_run")
 
 

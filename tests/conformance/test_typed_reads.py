@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from core.ctl import cli_commands, reads
-from core.ctl.event_cursor import Following
+from core.ctl.event_cursor import EventFollower
 from core.ids import SampleKey, TaskKey
-from core.model.detail import SampleError, SampleEvent, SampleMessage, Store
 from core.model.knobs import ConfigView, LimitView
+from core.model.sample_detail import SampleError, SampleEvent, SampleMessage, Store
 from tests.support.ctl import Ctl
 from tests.support.desk_on_evals import Watched, watching_eval
 from tests.support.evals import Eval, Evals, hostile_group, parked_group, paused_group
@@ -200,7 +200,7 @@ async def test_events_followed_live_end_as_the_whole_list(evals: Evals, ctl: Ctl
     async with watching_eval(one) as watched:
         key = await watched.key(one)
         task = one.task()
-        sample, following = SampleKey(TaskKey(key, task["task_id"]), 1, 1), Following()
+        sample, following = SampleKey(TaskKey(key, task["task_id"]), 1, 1), EventFollower()
         while not following.done:
             following = await reads.follow_events(
                 watched.desk.read, sample, task["eval_id"], following

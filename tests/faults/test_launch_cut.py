@@ -16,7 +16,7 @@ from core.errors import RequestFailed
 from core.ids import MachineName
 from core.model.job import Job
 from core.model.run import RunState
-from tests.core.launch.test_launches import gpu_host
+from tests.core.launch.test_service import gpu_host
 from tests.support.commands import Home, machine
 from tests.support.evals import short_folder
 from tests.support.launches import alive, end_all, launching

@@ -13,9 +13,9 @@ from core.errors import LinkLost, LinkRefused, RequestFailed, TooBusy
 from core.frames import Frame
 from core.ids import MachineName
 from core.model.machine import LinkState
-from ssh.links.asyncssh_auth import Secrets
+from ssh.links.asyncssh_auth import Credentials
 from ssh.links.asyncssh_link import AsyncsshLink
-from ssh.links.command_link import CommandLink, full_command
+from ssh.links.command_link import CommandLink, shell_command
 from tests.support.hearing import hearing
 from tests.support.reached import connection_of, machine_of, trusting
 from tests.support.sshd import Sshd, free_port
@@ -70,8 +70,8 @@ async def test_a_restarted_listener_leaves_a_session_alone(own_sshd: Sshd, tmp_p
 async def test_silence_is_lagging_and_then_down(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssh.link_supervisor.LAGGING", 2.0)
-    monkeypatch.setattr("ssh.link_supervisor.DOWN", 4.0)
+    monkeypatch.setattr("ssh.link_supervisor.LAGGING_AFTER_S", 2.0)
+    monkeypatch.setattr("ssh.link_supervisor.DOWN_AFTER_S", 4.0)
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path), lease=3.0)
     async with hearing(connection) as heard:
         await heard.hello()
@@ -85,7 +85,7 @@ async def test_silence_is_lagging_and_then_down(
 async def test_asking_while_it_lags_makes_a_fresh_connection_at_once(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssh.link_supervisor.LAGGING", 2.0)
+    monkeypatch.setattr("ssh.link_supervisor.LAGGING_AFTER_S", 2.0)
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path), lease=3.0)
     async with hearing(connection) as heard:
         await heard.hello()
@@ -98,7 +98,7 @@ async def test_asking_while_it_lags_makes_a_fresh_connection_at_once(
 async def test_an_sshd_that_accepts_and_never_speaks_is_given_up(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssh.links.asyncssh_link.LOGIN", 2.0)
+    monkeypatch.setattr("ssh.links.asyncssh_link.LOGIN_TIMEOUT_S", 2.0)
     assert own_sshd.process is not None
     own_sshd.process.send_signal(signal.SIGSTOP)
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
@@ -141,7 +141,10 @@ async def test_a_program_whose_connection_dies_has_no_exit_status(
     own_sshd: Sshd, tmp_path: Path
 ) -> None:
     link = AsyncsshLink(
-        machine_of(own_sshd), known_hosts=trusting(own_sshd, tmp_path), secrets=Secrets(), ask=None
+        machine_of(own_sshd),
+        known_hosts=trusting(own_sshd, tmp_path),
+        credentials=Credentials(),
+        ask=None,
     )
     await link.open()
     try:
@@ -163,9 +166,12 @@ async def test_a_program_whose_connection_dies_has_no_exit_status(
 async def test_no_more_than_four_programs_share_a_connection(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssh.links.asyncssh_link.OPENING", 1.0)
+    monkeypatch.setattr("ssh.links.asyncssh_link.CHANNEL_TIMEOUT_S", 1.0)
     link = AsyncsshLink(
-        machine_of(own_sshd), known_hosts=trusting(own_sshd, tmp_path), secrets=Secrets(), ask=None
+        machine_of(own_sshd),
+        known_hosts=trusting(own_sshd, tmp_path),
+        credentials=Credentials(),
+        ask=None,
     )
     await link.open()
     try:
@@ -209,6 +215,6 @@ async def test_a_command_with_a_nul_never_starts() -> None:
 
 
 def test_ssh_never_takes_the_terminal() -> None:
-    assert full_command(("ssh", "gpu")) == ("ssh", "-T", "-o", "BatchMode=yes", "gpu", "/bin/sh")
-    assert full_command(()) == ("/bin/sh",)
-    assert full_command(("sudo", "-u", "x")) == ("sudo", "-u", "x", "/bin/sh")
+    assert shell_command(("ssh", "gpu")) == ("ssh", "-T", "-o", "BatchMode=yes", "gpu", "/bin/sh")
+    assert shell_command(()) == ("/bin/sh",)
+    assert shell_command(("sudo", "-u", "x")) == ("sudo", "-u", "x", "/bin/sh")

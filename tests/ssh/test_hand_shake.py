@@ -68,7 +68,7 @@ async def test_an_older_python_is_refused_with_its_version(tmp_path: Path) -> No
     machine = MachineConfig(name=THIS, link="command", python=str(old))
     async with hearing(connection_of(machine, tmp_path / "known_hosts")) as heard:
         refused = await heard.link(LinkState.REFUSED)
-        assert "the probe needs 3.8" in (refused.reason or "")
+        assert "evalroom needs 3.8" in (refused.reason or "")
 
 
 async def test_a_missing_python_is_refused_and_not_tried_again(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from core.config.model import MachineConfig
 from core.errors import NeedsYou
 from core.ids import MachineName
 from core.model.machine import LinkState
-from ssh.links.asyncssh_auth import Secrets
+from ssh.links.asyncssh_auth import Credentials
 from ssh.links.asyncssh_link import AsyncsshLink
-from ssh.links.ssh_config import resolved
+from ssh.links.ssh_config import resolve_host
 from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, connection_of, machine_of, trusting
 from tests.support.sshd import Sshd, keygen, prepared
@@ -53,7 +53,7 @@ async def test_a_locked_key_asks_once_when_the_operator_wants_it(
     connection = connection_of(machine, trusting(sshd, tmp_path), ask=ask)
     async with hearing(connection) as heard:
         needs = await heard.link(LinkState.NEEDS_YOU)
-        assert "wants its passphrase" in (needs.reason or "")
+        assert "needs a passphrase" in (needs.reason or "")
         assert asked == []
         connection.retry_now()
         await heard.hello()
@@ -76,7 +76,7 @@ async def test_a_wrong_passphrase_needs_you_again(sshd: Sshd, tmp_path: Path) ->
         connection.retry_now()
         await heard.until(lambda: len(heard.links) >= 4)
         needs = await heard.link(LinkState.NEEDS_YOU)
-        assert "does not open" in (needs.reason or "")
+        assert "wrong passphrase" in (needs.reason or "")
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ async def test_words_that_the_library_ignores_are_reported(sshd: Sshd, tmp_path:
 
 def test_ssh_config_decides_what_the_config_leaves_open() -> None:
     ssh_config("Host gpu\n  HostName gpu.example.org\n  Port 2222\n  User op\n  HostKeyAlias g\n")
-    host = resolved(MachineConfig(name=MachineName("gpu"), user="me"))
+    host = resolve_host(MachineConfig(name=MachineName("gpu"), user="me"))
     assert (host.host, host.port, host.user, host.alias) == ("gpu.example.org", 2222, "me", "g")
 
 
@@ -215,11 +215,11 @@ async def test_a_second_factor_is_asked_for_in_harmless_words(tmp_path: Path) ->
         known = tmp_path / "known_hosts"
         known.write_text(f"[127.0.0.1]:{port} {key.export_public_key('openssh').decode()}")
         machine = MachineConfig(name=MachineName("otp"), host="127.0.0.1", port=port, user="alice")
-        link = AsyncsshLink(machine, known_hosts=known, secrets=Secrets(), ask=None)
+        link = AsyncsshLink(machine, known_hosts=known, credentials=Credentials(), ask=None)
         with pytest.raises(NeedsYou):
             await link.open()
         assert asked == []
-        link = AsyncsshLink(machine, known_hosts=known, secrets=Secrets(), ask=ask)
+        link = AsyncsshLink(machine, known_hosts=known, credentials=Credentials(), ask=ask)
         await link.open()
         await link.close()
         assert asked == [("Second ␛[2Jfactor Token:", True)]

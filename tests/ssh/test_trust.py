@@ -41,7 +41,7 @@ async def test_a_key_that_can_not_be_written_down_stays_unknown(sshd: Sshd, tmp_
     async with hearing(connection) as heard:
         needs = await heard.link(LinkState.NEEDS_TRUST)
         assert needs.fingerprint is not None
-        with pytest.raises(StorageError, match="the host key is not accepted"):
+        with pytest.raises(StorageError, match="the host key was not accepted"):
             connection.accept_key(needs.fingerprint)
         assert heard.state is LinkState.NEEDS_TRUST
         own.rmdir()
@@ -55,7 +55,7 @@ async def test_a_changed_key_is_refused_with_both_fingerprints(sshd: Sshd, tmp_p
     async with hearing(connection) as heard:
         refused = await heard.link(LinkState.REFUSED)
         assert refused.reason is not None
-        assert "REMOTE HOST IDENTIFICATION HAS CHANGED" in refused.reason
+        assert "has changed" in refused.reason
         assert fingerprint(sshd.root / "host_ed25519.pub") in refused.reason
         assert fingerprint(sshd.root / "other_ed25519.pub") in refused.reason
         assert "ssh-keygen -R" in (refused.advice or "")
@@ -67,7 +67,7 @@ async def test_a_key_of_another_kind_is_a_changed_one_too(sshd: Sshd, tmp_path: 
     connection = connection_of(machine_of(sshd), trusting(sshd, tmp_path, key="host_rsa"))
     async with hearing(connection) as heard:
         refused = await heard.link(LinkState.REFUSED)
-        assert "HAS CHANGED" in (refused.reason or "")
+        assert "has changed" in (refused.reason or "")
 
 
 async def test_a_revoked_key_is_refused(sshd: Sshd, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from core.model.run import Run, RunLog, RunState
 from core.model.task import Metric
 from storage.database import Database
 from storage.orders import OrderJournal
-from storage.runs import Runs, read_runs
+from storage.runs import SqliteRunStore, read_runs
 
 HERE = Instance(host="h", boot="b", pid=1, start="s", operator="Ada")
 DEAD, ELSEWHERE = replace(HERE, pid=2), replace(HERE, pid=3)
@@ -41,7 +41,7 @@ def alive(instance: Instance, here: Instance) -> bool | None:
 async def test_a_run_comes_back_as_it_was_written_and_makes_a_process_ours(
     database: Database,
 ) -> None:
-    runs = Runs(database)
+    runs = SqliteRunStore(database)
     metric = Metric(scorer="s", name="accuracy", value=0.7)
     log = RunLog(location="/x.eval", status="success", metrics=(metric,))
     first = run("r1")
@@ -56,7 +56,7 @@ async def test_a_run_comes_back_as_it_was_written_and_makes_a_process_ours(
 async def test_an_evalroom_that_knows_less_of_a_run_takes_nothing_from_the_disk(
     database: Database,
 ) -> None:
-    runs = Runs(database)
+    runs = SqliteRunStore(database)
     preparing = run("r1", state=RunState.PREPARING)
     await runs.add([preparing], HERE)
     known = replace(preparing, state=RunState.RUNNING, commit="abc", output_file="/o", pid=7)
@@ -71,7 +71,7 @@ async def test_an_evalroom_that_knows_less_of_a_run_takes_nothing_from_the_disk(
 
 
 async def test_what_no_living_evalroom_starts_is_abandoned(database: Database) -> None:
-    runs = Runs(database, alive=alive)
+    runs = SqliteRunStore(database, alive=alive)
     other = replace(HERE, pid=4)
     for name, of in (("mine", HERE), ("dead", DEAD), ("far", ELSEWHERE), ("living", other)):
         await runs.add([run(name)], of)
@@ -82,5 +82,5 @@ async def test_what_no_living_evalroom_starts_is_abandoned(database: Database) -
 
 async def test_a_command_reads_runs_of_any_history(database: Database, tmp_path: Path) -> None:
     assert read_runs(tmp_path / "none.sqlite3", 5) == ()
-    await Runs(database).add([run("r1")], HERE)
+    await SqliteRunStore(database).add([run("r1")], HERE)
     assert [each.id for each in read_runs(database.path, 5)] == ["r1"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.act.executor import Told
 from core.guide.guide import Guide, StepState
-from core.guide.runner import Guiding
+from core.guide.runner import GuideRunner
 from core.model.order import Instance
 from storage.database import Database
 from storage.guides import Guides
@@ -25,7 +25,7 @@ LATER = replace(HERE, pid=2, start="2")
 class Guided:
     """Guides, the hands under them, and what they sent."""
 
-    def __init__(self, acted: Acted, guiding: Guiding) -> None:
+    def __init__(self, acted: Acted, guiding: GuideRunner) -> None:
         self.acted = acted
         self.guiding = guiding
 
@@ -91,7 +91,7 @@ async def guided(
         Database.at(database) as opened,
     ):
         kept = Guides(opened, alive=lambda each, _: each in alive)
-        guiding = Guiding(acted.watched.desk, acted.acting, book=kept)
+        guiding = GuideRunner(acted.watched.desk, acted.acting, book=kept)
         running = asyncio.create_task(guiding.run())
         try:
             yield Guided(acted, guiding)

@@ -8,7 +8,7 @@ from core.events import RunChanged
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.ids import MachineName
-from core.launch.spec.text import spec_table
+from core.launch.spec.spec_writer import spec_table
 from core.model.run import Run, RunLog, RunState
 from core.model.task import Metric
 from tests.support.fleets import H1, H2, NOW, process_key

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from core.config.model import MachineConfig
 from core.ids import MachineName
-from core.launch.plan.launch_plan import RunPlan, make_plan, run_id
 from core.launch.plan.matrix import expand
-from core.launch.spec.file import check_spec
+from core.launch.plan.run_plan import RunPlan, make_plan, run_id
 from core.launch.spec.spec import Spec
-from ssh.shipped_files import built_in_tasks
+from core.launch.spec.spec_reader import check_spec
+from ssh.run_files import run_files
 
 EVALS = Path(__file__).parents[1] / "evals"
 LOCAL = MachineConfig(name=MachineName("local"), link="command")
@@ -47,7 +47,7 @@ def plans(
             each,
             machine,
             run=run_id(time.time(), os.urandom(8)),
-            built_in=built_in_tasks(),
+            built_in=run_files(),
             inspect_version="0.3.285",
             own_python=own_python,
         )

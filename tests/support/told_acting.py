@@ -17,7 +17,7 @@ from core.act.target_labels import name_of, where_of
 from core.ids import Target, TaskKey, process_of
 from core.model.action import Action, Verb, offer_of, scope_of
 from core.model.order import OrderState, Outcome
-from core.views.action_menu import targets_of
+from core.views.actions.action_menu import targets_of
 from tests.support.fleets import NOW
 from tests.support.orders import HERE, Book
 from tests.support.rooms import FakeRoom

@@ -8,14 +8,14 @@ import pytest
 
 from core.config.model import AttachWay, MachineConfig
 from core.ids import MachineName
-from core.launch.engines.tmux_sessions import attach_words
+from core.launch.engines.tmux_sessions import attach_command
 from tests.support.attaching_room import RUN, BeatingRoom
 from tests.support.rooms import app_on, shows
 from tui.controllers.attach import Attaching, Opening, opening
 
 HERE = MachineConfig(name=MachineName("here"), link="command")
 FAR = MachineConfig(name=MachineName("far"))
-WORDS = attach_words("smoke-x")
+WORDS = attach_command("smoke-x")
 INSIDE = {"TMUX": "/tmp/it's/default,12,3", "TMUX_TMPDIR": "/tmp/it's"}
 
 

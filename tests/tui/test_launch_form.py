@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 
 from core.errors import NotConfirmed, SpecWrong
 from core.fleet import Fleet
-from core.launch.preflight.checks import Check, Level
-from core.launch.spec.file import read_spec
+from core.launch.preflight.checks import Check, CheckLevel
 from core.launch.spec.spec import Tolerate
+from core.launch.spec.spec_reader import read_spec
 from core.model.run import RunState
 from storage.view_state import ViewState
 from tests.support.fleets import H1, H2
@@ -33,7 +33,7 @@ from tui.screens.launch_form import LaunchForm
 from tui.screens.runs import RunsScreen
 
 SIZE = (120, 40)
-STOP = Check(name="docker", level=Level.STOP, said="it does not answer", advice="start it")
+STOP = Check(name="docker", level=CheckLevel.STOP, said="it does not answer", advice="start it")
 
 
 def room_to_launch(fleet: Fleet | None = None, **more: Any) -> tuple[ToldLaunching, RoomApp]:

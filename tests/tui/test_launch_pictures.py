@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from textual.pilot import Pilot
 
-from core.launch.preflight.checks import Check, Level
+from core.launch.preflight.checks import Check, CheckLevel
 from tests.support.fleets import H1, H2
 from tests.support.launching import PYTHON, ToldLaunching
 from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, shows
@@ -27,11 +27,11 @@ def room() -> tuple[ToldLaunching, RoomApp]:
     held = FakeRoom(replace(fleet, machines={**fleet.machines, H1: marked}))
     told = ToldLaunching(held)
     stop = Check(
-        name="docker", level=Level.STOP, said="the daemon does not answer: permission denied",
+        name="docker", level=CheckLevel.STOP, said="the daemon does not answer: permission denied",
         advice="add the user to the group docker, then log in anew",
     )  # fmt: skip
     memory = Check(
-        name="containers", level=Level.WARNING, said="8 x 4G are asked for, 20G are free",
+        name="containers", level=CheckLevel.WARNING, said="8 x 4G are asked for, 20G are free",
         advice="max_samples = 5",
     )  # fmt: skip
     told.checks = {EU: (PYTHON, stop, memory)}

@@ -8,7 +8,14 @@ from core.model.action import OFFERS, Action, Verb, offers_on
 from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import Activity, ToolCall
-from core.views.action_menu import Entry, buttons, endings, entries, pause_or_resume, read_only
+from core.views.actions.action_menu import (
+    MenuEntry,
+    buttons,
+    endings,
+    entries,
+    pause_or_resume,
+    read_only,
+)
 from tests.support.fleets import (
     H1,
     H2,
@@ -43,7 +50,7 @@ def fleet(*, read_only: bool = False) -> Fleet:
     )
 
 
-def by_name(found: tuple[Entry, ...]) -> dict[str, Entry]:
+def by_name(found: tuple[MenuEntry, ...]) -> dict[str, MenuEntry]:
     return {each.name: each for each in found}
 
 

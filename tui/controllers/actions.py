@@ -19,9 +19,9 @@ from core.ids import SampleKey, Target, process_of
 from core.model.action import Action, Verb
 from core.model.order import Order
 from core.text import Shown, shown
-from core.views.action_menu import (
+from core.views.actions.action_menu import (
     REQUEUE_ERRORED,
-    Entry,
+    MenuEntry,
     buttons,
     calls,
     endings,
@@ -33,9 +33,9 @@ from core.views.action_menu import (
     subject,
     targets_of,
 )
+from core.views.actions.outcome_lines import summary
+from core.views.actions.plan_progress import PlanProgress
 from core.views.cells import Span, said
-from core.views.outcome_lines import summary
-from core.views.plan_progress import Carrying
 from tui.dialogs.preview import Ask, PreviewDialog
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Levers:
     def __init__(self, app: "RoomApp", acting: Acting | None) -> None:
         self._app = app
         self._acting = acting
-        self._carryings: list[Carrying] = []
+        self._carryings: list[PlanProgress] = []
 
     @property
     def acting(self) -> Acting | None:
@@ -117,7 +117,7 @@ class Levers:
             return str(pause_or_resume(self._fleet, places).verb)
         return None
 
-    def buttons(self, places: Sequence[Place]) -> tuple[Entry, ...]:
+    def buttons(self, places: Sequence[Place]) -> tuple[MenuEntry, ...]:
         """Return what the action bar offers."""
         return buttons(self._fleet, places) if self._acting is not None else ()
 
@@ -165,16 +165,16 @@ class Levers:
             self._chosen,
         )
 
-    def _offered(self, places: Sequence[Place]) -> tuple[Shown, Sequence[Entry]]:
+    def _offered(self, places: Sequence[Place]) -> tuple[Shown, Sequence[MenuEntry]]:
         marked = production(self._fleet, places)
         title = shown(f"Actions on {subject(self._fleet, places)}{marked}")
         return title, entries(self._fleet, places)
 
-    def _chosen(self, entry: Entry | None) -> None:
+    def _chosen(self, entry: MenuEntry | None) -> None:
         if entry is not None:
             self.take(entry)
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: MenuEntry) -> None:
         """Do what an entry of the menu says: nothing is sent before its preview is confirmed."""
         if entry.why_not is not None:
             self._app.say(f"{entry.word}: {entry.why_not}", "look")
@@ -187,7 +187,7 @@ class Levers:
         else:
             self.preview(entry.title, entry.action, entry.places)
 
-    def _choose_call(self, entry: Entry) -> None:
+    def _choose_call(self, entry: MenuEntry) -> None:
         found = calls(self._fleet, entry.places)
         if len(found) == 1:
             self.preview(found[0].title, found[0].action, found[0].places)
@@ -196,7 +196,7 @@ class Levers:
         else:
             self.preview(entry.title, entry.action, entry.places)
 
-    def _choose(self, places: Sequence[Place], found: Sequence[Entry], what: str) -> None:
+    def _choose(self, places: Sequence[Place], found: Sequence[MenuEntry], what: str) -> None:
         from tui.dialogs.action_menu import ActionMenu  # noqa: PLC0415
 
         title = shown(f"{what} {subject(self._fleet, places)}{production(self._fleet, places)}")
@@ -305,28 +305,30 @@ class Levers:
 
     # Orders on their way
 
-    def carry_out(self, plan: Plan, *, words: str, yes: bool) -> Carrying:
+    def carry_out(self, plan: Plan, *, words: str, yes: bool) -> PlanProgress:
         """Carry out a plan that was confirmed, beside the keys."""
-        carrying = Carrying(plan)
+        carrying = PlanProgress(plan)
         carrying.listen(self._heard)
         self._carryings = [carrying, *self._carryings][:_KEPT]
         carrying.begin()
         self._send(carrying, plan, words=words, yes=yes)
         return carrying
 
-    def carry_on(self, carrying: Carrying, plan: Plan, *, words: str, yes: bool) -> None:
+    def carry_on(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
         """Carry out what had changed since its preview, and was confirmed again."""
         carrying.go_on()
         self._send(carrying, plan, words=words, yes=yes)
 
-    def _send(self, carrying: Carrying, plan: Plan, *, words: str, yes: bool) -> None:
+    def _send(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
         self._app.run_worker(
             self._carried_out(carrying, plan, words=words, yes=yes),
             name="carrying out",
             exit_on_error=False,
         )
 
-    async def _carried_out(self, carrying: Carrying, plan: Plan, *, words: str, yes: bool) -> None:
+    async def _carried_out(
+        self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool
+    ) -> None:
         failed: Shown | None = Shown("carrying it out broke off: look before doing it again")
         try:
             assert self._acting is not None  # noqa: S101 - else there is no plan
@@ -343,7 +345,7 @@ class Levers:
             front.say_totals()
             front.say_keys()
 
-    def next_after(self, carrying: Carrying | None) -> Carrying | None:
+    def next_after(self, carrying: PlanProgress | None) -> PlanProgress | None:
         """Return the next one whose outcomes are not dismissed, round and round."""
         if carrying not in self._carryings:
             return self._carryings[0] if self._carryings else None
@@ -354,7 +356,7 @@ class Levers:
         """Return what a title says where targets are on production machines."""
         return production(self._fleet, targets)
 
-    def put_away(self, carrying: Carrying) -> None:
+    def put_away(self, carrying: PlanProgress) -> None:
         """Dismiss the outcomes of a plan."""
         if carrying in self._carryings and not carrying.is_running:
             self._carryings.remove(carrying)
@@ -381,7 +383,7 @@ class Levers:
         if stack and isinstance(stack[-1], PreviewDialog):
             stack[-1].renew()
 
-    def offered(self, places: Sequence[Place]) -> Iterable[Entry]:
+    def offered(self, places: Sequence[Place]) -> Iterable[MenuEntry]:
         """Return every action on a selection, for the palette."""
         if self._acting is None or not places:
             return ()

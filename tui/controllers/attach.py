@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from core.config.model import AttachWay, MachineConfig
 from core.errors import UsageWrong
 from core.ids import MachineName
-from core.launch.attach_command import is_here, terminal_words
-from core.launch.engines.session import switch_words
+from core.launch.engines.tmux_sessions import switch_command
+from core.launch.run.attach_command import is_here, terminal_command
 from core.model.run import Run
 from core.quoting import command_line, plain_word, quoted
 from core.text import Shown, shown
@@ -68,17 +68,17 @@ def opening(
         leave: How an operator leaves it.
         environ: The room's own variables: TMUX says whether it is inside one.
         way: What the config wants inside tmux; only a program of this computer is switched to.
-        known_hosts: As `terminal_words`.
+        known_hosts: As `terminal_command`.
 
     Raises:
         UsageWrong: A word holds what no argument can.
     """
-    words = terminal_words(machine, program, known_hosts=known_hosts)
+    words = terminal_command(machine, program, known_hosts=known_hosts)
     tmux = environ.get("TMUX", "")
     if not tmux:
         return Opening(words=words, is_lent=True, note=leave)
     local = is_here(machine)
-    same_server = switch_words(tuple(program), tmux) if local else None
+    same_server = switch_command(tuple(program), tmux) if local else None
     if same_server is not None:
         return Opening(words=same_server, is_lent=False, note="C-b L goes back to the room")
     # A tmux refuses to start within one that it knows of; its sockets are where the room's are.

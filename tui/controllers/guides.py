@@ -11,11 +11,11 @@ from core.act.target_expansion import Place, live_processes, models_of
 from core.errors import EvalroomError
 from core.fleet import Fleet
 from core.guide.guide import Guide
-from core.guide.runner import Guiding
+from core.guide.runner import GuideRunner
 from core.guide.step_actions import title_of
 from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
 from core.text import Shown, shown
-from core.views.action_menu import read_only
+from core.views.actions.action_menu import read_only
 from tui.dialogs.choose import Choice, Choose
 from tui.navigation import GUIDES
 
@@ -35,7 +35,7 @@ class GuideLevers:
         guiding: Runs them.
     """
 
-    def __init__(self, app: "RoomApp", guiding: Guiding) -> None:
+    def __init__(self, app: "RoomApp", guiding: GuideRunner) -> None:
         self._app = app
         self.guiding = guiding
         self.newest: str | None = None

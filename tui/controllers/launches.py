@@ -5,21 +5,21 @@ from typing import TYPE_CHECKING
 
 from core import format as fmt
 from core.errors import EvalroomError, SpecWrong
-from core.launch.form.check import Checked, check, machines_of
-from core.launch.form.field_text import typed_of
+from core.launch.form.field_text import field_line
 from core.launch.form.form import Form, form_of_run, form_of_template
-from core.launch.ports import Launching
+from core.launch.form.validation import CheckedForm, check_form, machines_of
+from core.launch.ports import LaunchService
 from core.launch.preflight.checks import CheckedPlan
-from core.launch.run.start_progress import Starting
+from core.launch.run.start_progress import StartProgress
 from core.launch.secret_store import check_value
-from core.launch.spec.file import check_table
 from core.launch.spec.spec import Spec
+from core.launch.spec.spec_reader import check_table
+from core.launch.spec.spec_writer import spec_table
 from core.launch.spec.templates import Template, template_named, templates
-from core.launch.spec.text import spec_table
 from core.launch.spec.yaml_quote import plain
 from core.model.run import Run
 from core.text import Shown, shown
-from core.views.launch_form import Surroundings
+from core.views.launch.launch_form import FormContext
 from tui.controllers.drafts import FormMemory
 from tui.dialogs.ask_value import AskValue
 from tui.dialogs.choose import Choice, Choose
@@ -44,17 +44,15 @@ class LaunchLevers:
         launching: Checks and starts.
     """
 
-    def __init__(self, app: "RoomApp", launching: Launching) -> None:
+    def __init__(self, app: "RoomApp", launching: LaunchService) -> None:
         self._app = app
         self.launching = launching
         self.memory = FormMemory(app.launch_store)
         self._secrets: frozenset[str] | None = None
 
-    def around(self, template: str) -> Surroundings:
+    def around(self, template: str) -> FormContext:
         """Return what the form knows beside what is typed."""
-        return Surroundings(
-            secrets=self._secrets, last_on_error=self.memory.last_on_error(template)
-        )
+        return FormContext(secrets=self._secrets, last_on_error=self.memory.last_on_error(template))
 
     # Secrets, by name
 
@@ -194,14 +192,14 @@ class LaunchLevers:
 
         self._app.push_screen(dialog, left)
 
-    def start(self, checked: Sequence[CheckedPlan], form: Form | None) -> Starting:
+    def start(self, checked: Sequence[CheckedPlan], form: Form | None) -> StartProgress:
         """Start runs that were confirmed, beside the keys."""
         self._app.newest_run = checked[0].plan.run
-        starting = Starting(checked)
+        starting = StartProgress(checked)
         self._app.run_worker(self._started(starting, form), name="launching", exit_on_error=False)
         return starting
 
-    async def _started(self, starting: Starting, form: Form | None) -> None:
+    async def _started(self, starting: StartProgress, form: Form | None) -> None:
         failed: Shown | None = Shown("launching broke off: the list of runs says what is there")
         try:
             for run in await self.launching.launch(starting.checked, tell=starting.tell):
@@ -216,12 +214,12 @@ class LaunchLevers:
 
     def _remember(self, form: Form, launched: CheckedPlan) -> None:
         choice = spec_table(launched.plan.spec)["on_error"]
-        self.memory.remember_on_error(form.template, typed_of("on_error", choice))
+        self.memory.remember_on_error(form.template, field_line("on_error", choice))
         self.memory.forget_draft(form.source)
 
-    def check(self, form: Form) -> Checked:
+    def check(self, form: Form) -> CheckedForm:
         """Return a form checked against the machines of the room."""
-        return check(form, machines_of(self._app.room.fleet))
+        return check_form(form, machines_of(self._app.room.fleet))
 
     def _say(self, error: EvalroomError) -> None:
         self._app.say(f"{error.message}; {error.advice}" if error.advice else error.message, "look")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from core.fleet import Fleet
 from core.text import Shown, shown
-from core.views.action_menu import Entry
+from core.views.actions.action_menu import MenuEntry
 from tui.dialogs.choose import Command
 from tui.keys.labels import labels
 from tui.keys.table import KEYS, Where
@@ -60,7 +60,7 @@ def _later(app: "RoomApp", begin: Callable[[], object]) -> Callable[[], object]:
     return lambda: app.call_later(begin)
 
 
-def _takes(app: "RoomApp", entry: Entry) -> Callable[[], object]:
+def _takes(app: "RoomApp", entry: MenuEntry) -> Callable[[], object]:
     return lambda: app.call_later(app.levers.take, entry)
 
 

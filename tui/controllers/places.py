@@ -8,7 +8,6 @@ from core.events import Dismissed
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.machine import LinkState, Machine
-from core.model.process import ProcessState
 from tui.clipboard import copy_text
 from tui.controllers.sign_in import retry_or_sign_in
 from tui.dialogs.ask import AcceptKey
@@ -109,7 +108,7 @@ class Acts:
         if not isinstance(key, ProcessKey):
             return None
         process = self._fleet.processes.get(key)
-        return key if process is not None and process.state is ProcessState.GONE else None
+        return key if process is not None and process.is_gone else None
 
 
 def machine_of(place: Place) -> MachineName | None:

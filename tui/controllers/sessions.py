@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from core import format as fmt
 from core.errors import EvalroomError
-from core.launch.engines.session import end_means
-from core.launch.run.sessions import Found
+from core.launch.engines.tmux_sessions import end_effect
+from core.launch.run.sessions import MachineSession
 from core.text import Shown, shown
 from core.views.cells import Span
 from tui.dialogs.ask import TypeName
@@ -21,11 +21,11 @@ _NAME = 100
 class Sessions(Protocol):
     """The sessions of a room's machines."""
 
-    async def list(self) -> Sequence[Found]:
+    async def list(self) -> Sequence[MachineSession]:
         """Return those of the machines that are reached now."""
         ...
 
-    async def end(self, found: Found) -> None:
+    async def end(self, found: MachineSession) -> None:
         """End one; raises EvalroomError where it may go on."""
         ...
 
@@ -33,14 +33,14 @@ class Sessions(Protocol):
 class EndSession(TypeName):
     """Say what ending a session means; it is ended by typing its name."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: MachineSession) -> None:
         name = shown(found.session.name, _NAME)
         super().__init__(
             Shown("End a session"),
             [
                 (),
                 (Span(name, "strong"), Span(shown(f"  on {found.machine}"), "dim")),
-                (Span(shown(end_means(found.session)), "look"),),
+                (Span(shown(end_effect(found.session)), "look"),),
                 (),
                 (Span(shown(f"Type {name} to end it."), "plain"),),
             ],
@@ -79,14 +79,14 @@ class SessionLevers:
 
         self._app.push_screen(chooser, chosen)
 
-    def _ask(self, found: Found) -> None:
+    def _ask(self, found: MachineSession) -> None:
         def answered(yes: bool | None) -> None:
             if yes:
                 self._beside(lambda: self._ended(found), "ending a session")
 
         self._app.push_screen(EndSession(found), answered)
 
-    async def _ended(self, found: Found) -> None:
+    async def _ended(self, found: MachineSession) -> None:
         try:
             await self._sessions.end(found)
         except EvalroomError as error:
@@ -95,7 +95,7 @@ class SessionLevers:
             self._app.say(f"{shown(found.session.name, _NAME)} is ended")
 
 
-def _title(found: Found, now: float) -> Shown:
+def _title(found: MachineSession, now: float) -> Shown:
     session = found.session
     state = "ended" if session.has_ended else "running"
     seen = f", attached {session.attached}" if session.attached else ""

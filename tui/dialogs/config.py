@@ -12,17 +12,17 @@ from textual.widgets import Input
 from core.act.target_expansion import Place
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
-from core.ctl.knobs import config_view
+from core.ctl.config_envelopes import config_view
 from core.errors import EvalroomError
 from core.format import plural
 from core.ids import TaskKey, process_of
 from core.model.action import Action, Change, Verb
 from core.ports import Room
 from core.text import Shown, shown
-from core.views.action_menu import production, subject, targets_of
+from core.views.actions.action_menu import production, subject, targets_of
+from core.views.actions.knob_rows import Knob, knobs_of, parsed_value
+from core.views.actions.plan_lines import value_word
 from core.views.cells import Span, TextLine, Tone, said
-from core.views.knobs import Knob, knobs_of, parsed_value
-from core.views.plan_lines import value_word
 from tui.dialogs.text_dialog import SheetDialog
 from tui.panes.painted import cut
 

@@ -20,7 +20,7 @@ from core.launch.spec.spec import Spec
 from core.model.run import Run
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, said
-from core.views.launch_plan import (
+from core.views.launch.launch_plan import (
     body_lines,
     can_be_told_apart,
     foot_lines,
@@ -34,7 +34,7 @@ from core.views.launch_plan import (
 from tui.dialogs.guarded_dialog import SeenFirst
 
 if TYPE_CHECKING:
-    from core.launch.run.start_progress import Starting
+    from core.launch.run.start_progress import StartProgress
     from tui.app import RoomApp
     from tui.controllers.launches import LaunchLevers
 
@@ -73,7 +73,7 @@ class LaunchPlan(SeenFirst):
         self.began = False
         self._phase: Phase = "checking"
         self._checked: tuple[CheckedPlan, ...] = ()
-        self._starting: Starting | None = None
+        self._starting: StartProgress | None = None
         self._checking: Worker[None] | None = None
         self._progress = self._failed = self._said = Shown("")
         self._details = False
@@ -287,7 +287,7 @@ class LaunchPlan(SeenFirst):
         told = self._starting.runs if self._starting is not None else ()
         return tuple(known.get(run.id, run) for run in told)
 
-    def _follow(self, starting: "Starting") -> None:
+    def _follow(self, starting: "StartProgress") -> None:
         self._starting, self._phase, self._said = starting, "launching", Shown("")
         self.began = True
         self._unlisten = starting.listen(self._heard)

@@ -19,10 +19,10 @@ from core.act.plan import Plan, unmet
 from core.act.planner import Progress
 from core.errors import EvalroomError
 from core.text import Shown, shown
+from core.views.actions.outcome_lines import outcome_lines, summary
+from core.views.actions.plan_lines import body_lines, can_be_told_apart, foot_lines, head_lines
+from core.views.actions.plan_progress import PlanProgress
 from core.views.cells import Span, TextLine
-from core.views.outcome_lines import outcome_lines, summary
-from core.views.plan_lines import body_lines, can_be_told_apart, foot_lines, head_lines
-from core.views.plan_progress import Carrying
 from tui.dialogs.guarded_dialog import SeenFirst
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class PreviewDialog(SeenFirst):
         title: str,
         *,
         ask: Ask | None = None,
-        carrying: Carrying | None = None,
+        carrying: PlanProgress | None = None,
     ) -> None:
         super().__init__()
         self._levers = levers
@@ -345,7 +345,7 @@ class PreviewDialog(SeenFirst):
 
     # Outcomes
 
-    def _follow(self, carrying: Carrying) -> None:
+    def _follow(self, carrying: PlanProgress) -> None:
         self._carrying, self._phase = carrying, "orders"
         self._unlisten()
         self._unlisten = carrying.listen(self._heard)

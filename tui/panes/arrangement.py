@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from core.views.cells import Column, Row, Table
-from core.views.table_ops import filter_rows, sort_rows
+from core.views.tables.filter_and_sort import filter_rows, sort_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

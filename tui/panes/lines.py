@@ -7,7 +7,7 @@ from rich.segment import Segment
 
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine
-from core.views.table_ops import fitting
+from core.views.tables.filter_and_sort import fitting
 from tui.keys.bindings import bindings
 from tui.panes.painted import Line, fitted
 from tui.panes.pane import FRAME, Pane

@@ -1,10 +1,10 @@
-"""A pane that draws a `core.views.page.Page`: sections of labels and values."""
+"""A pane that draws a `core.views.pages.page.Page`: sections of labels and values."""
 
 from collections.abc import Iterator, Sequence
 
 from core.text import Shown
 from core.views.cells import Bar, Cell, Span, TextLine
-from core.views.page import Fact, Page
+from core.views.pages.page import Fact, Page
 from tui.panes.lines import LinesPane
 
 _BAR = 20

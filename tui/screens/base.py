@@ -11,8 +11,8 @@ from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.text import Shown, shown
 from core.views.cells import Span
-from core.views.machines import marked_as, marks
-from core.views.totals import header_totals
+from core.views.header.totals import header_totals
+from core.views.tables.machines import marked_as, marks
 from tui.app_access import app_of
 from tui.controllers.places import machine_of
 from tui.keys.bindings import bindings

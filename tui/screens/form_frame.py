@@ -13,8 +13,8 @@ from textual.containers import Container
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from core.views.launch_form import FormRow
-from core.views.totals import header_totals
+from core.views.header.totals import header_totals
+from core.views.launch.launch_form import FormRow
 from tui.app_access import app_of
 from tui.dialogs.keys_help import KeysHelp
 from tui.panes.bars import Header, KeyBar

@@ -13,7 +13,7 @@ from core.guide.guide import Guide
 from core.guide.runner import CAN_BE_SKIPPED, open_first
 from core.text import Shown
 from core.views.cells import Span
-from core.views.guides import guide_lines, guide_title, guides_table
+from core.views.tables.guides import guide_lines, guide_title, guides_table
 from tui.controllers.guides import GuideLevers
 from tui.keys.bindings import bindings
 from tui.navigation import Place

@@ -15,8 +15,8 @@ from core.format import plural
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
 from core.model.order import Order
 from core.text import shown
-from core.views.order_page import order_page
-from core.views.orders import orders_table
+from core.views.pages.order_page import order_page
+from core.views.tables.orders import orders_table
 from tui.export import AskedFile
 from tui.keys.bindings import bindings
 from tui.navigation import Place, Subject, is_there

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from core.launch.form.check import may_hold_a_secret
-from core.launch.form.env import Reads, names_of, reads_of
 from core.launch.form.form import Form
+from core.launch.form.model_variables import ModelVariable, model_variables, names_in
+from core.launch.form.validation import withheld_keys
 from core.text import Shown, shown
-from core.views.launch_choices import Offer, offers_for, title_of
-from core.views.launch_form import (
+from core.views.launch.launch_choices import FieldChoice, choices_for, title_of
+from core.views.launch.launch_form import (
     PLAN,
     READS,
     FormRow,
@@ -170,18 +170,18 @@ class LaunchForm(FormFrame):
         else:
             self.action_move(1)
 
-    def _offers(self, key: str) -> tuple[Offer, ...]:
+    def _offers(self, key: str) -> tuple[FieldChoice, ...]:
         """Return what a field can be; nothing where something was just typed: that is meant."""
         text = self._form.text(key)
         if text != self._arrived[1] and key == self._arrived[0]:
             return ()
         room = self.room_app.room
-        offers = offers_for(key, room.fleet, room.now())
+        offers = choices_for(key, room.fleet, room.now())
         if not offers or not text or any(each.typed == text for each in offers):
             return offers
-        return (Offer(typed=text, title=shown(f"{text}  (as it is)", 200)), *offers)
+        return (FieldChoice(typed=text, title=shown(f"{text}  (as it is)", 200)), *offers)
 
-    def _choose(self, key: str, offers: tuple[Offer, ...]) -> None:
+    def _choose(self, key: str, offers: tuple[FieldChoice, ...]) -> None:
         now = self._form.text(key) or (self._around.last_on_error if key == "on_error" else "")
         choices = [
             Choice(str(at), each.title, is_chosen=each.typed == now)
@@ -221,13 +221,15 @@ class LaunchForm(FormFrame):
             self._levers.ask_for_secret(variable, self._know_more)
             self.action_move(1)
 
-    def _read(self, variable: str) -> Reads | None:
-        found = (each for each in reads_of(self._checked.table) if each.variable.name == variable)
+    def _read(self, variable: str) -> ModelVariable | None:
+        found = (
+            each for each in model_variables(self._checked.table) if each.variable.name == variable
+        )
         return next(found, None)
 
     def _ask_for_next(self) -> bool:
         """Ask for the first secret of the spec that is not kept yet, if there is one."""
-        named = names_of(self._checked.table, "secrets").values()
+        named = names_in(self._checked.table, "secrets").values()
         return any(self._levers.ask_for_secret(each, self._know_more) for each in named)
 
     # The plan, a file, and leaving
@@ -266,7 +268,7 @@ class LaunchForm(FormFrame):
     def action_leave(self) -> None:
         """Leave the form; what was typed is kept as a draft."""
         if self._form != self._begun:
-            left_out = sorted(may_hold_a_secret(self._form, self._checked))
+            left_out = sorted(withheld_keys(self._form, self._checked))
             but = f" but for {', '.join(left_out)}, which may hold a secret" if left_out else ""
             if self._keep_draft():
                 self.room_app.say(shown(f"draft kept{but}: n goes on with it", 300))
@@ -285,5 +287,5 @@ class LaunchForm(FormFrame):
         self._is_saving = False
         if self._form == self._begun:
             return True
-        left_out = may_hold_a_secret(self._form, self._checked)
+        left_out = withheld_keys(self._form, self._checked)
         return self._levers.memory.keep_draft(self._form, left_out, self.room_app.room.now())

@@ -6,9 +6,9 @@ from typing import cast
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.text import Shown
-from core.views.machine_page import machine_page
-from core.views.processes import processes_table
-from core.views.tasks import tasks_table
+from core.views.pages.machine_page import machine_page
+from core.views.tables.processes import processes_table
+from core.views.tables.tasks import tasks_table
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane

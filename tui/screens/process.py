@@ -6,8 +6,8 @@ from typing import cast
 from core.fleet import Fleet
 from core.ids import ProcessKey
 from core.text import Shown
-from core.views.process_page import process_page
-from core.views.tasks import tasks_table
+from core.views.pages.process_page import process_page
+from core.views.tables.tasks import tasks_table
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane

@@ -7,10 +7,10 @@ from textual import on
 from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
 from core.model.finding import Finding
-from core.views.findings import findings_table
-from core.views.machines import machines_table
-from core.views.samples import samples_table
-from core.views.tasks import tasks_table
+from core.views.tables.findings import findings_table
+from core.views.tables.machines import machines_table
+from core.views.tables.samples import samples_table
+from core.views.tables.tasks import tasks_table
 from tui.navigation import Place, Subject
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane

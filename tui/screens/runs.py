@@ -10,17 +10,12 @@ from core import format as fmt
 from core.act import target_expansion
 from core.errors import EvalroomError
 from core.fleet import Fleet
-from core.launch.ports import Output
+from core.launch.ports import OutputChunk
 from core.model.run import Run
 from core.text import Shown, shown, shown_lines
 from core.views.cells import Span, TextLine, Tone, said
-from core.views.run_page import (
-    inspect_command,
-    launch_command,
-    output_lines,
-    run_page,
-)
-from core.views.runs import process_of, runs_table, way_to_tasks
+from core.views.pages.run_page import inspect_command, launch_command, output_lines, run_page
+from core.views.tables.runs import process_of, runs_table, way_to_tasks
 from tui.keys.bindings import bindings
 from tui.navigation import Place
 from tui.panes.lines import LinesPane
@@ -49,7 +44,7 @@ class RunsScreen(PanesScreen):
         self._wake = asyncio.Event()
         self._of: str | None = None
         """The id of the run whose output is shown."""
-        self._output: Output | None = None
+        self._output: OutputChunk | None = None
         self._unread = Shown("")
         self._shown: str | None = None
         """The id of the run that the output pane is about."""
@@ -119,7 +114,7 @@ class RunsScreen(PanesScreen):
                 continue
             await asyncio.sleep(_REST)  # the cursor may be on its way to another
 
-    def _take_output(self, run: Run, output: Output | None, unread: Shown = _NOTHING) -> None:
+    def _take_output(self, run: Run, output: OutputChunk | None, unread: Shown = _NOTHING) -> None:
         here = self.run_here
         if here is not None and here.id == run.id:
             if self._of != run.id:

@@ -9,19 +9,18 @@ from typing import cast
 
 from core import format as fmt
 from core.ctl.acp import can_be_steered, steering_line, steering_words
-from core.ctl.event_cursor import Following
+from core.ctl.event_cursor import EventFollower
 from core.ctl.reads import follow_events, read_messages, read_sample, read_store
 from core.errors import NotThere
 from core.events import ContentRevealed
 from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey
-from core.model.detail import Messages, SampleDetail, Store
 from core.model.process import Process
-from core.model.sample import SampleStatus
+from core.model.sample_detail import Messages, SampleDetail, Store
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine
-from core.views.readings import error_lines, event_lines, message_lines, store_lines
-from core.views.sample_page import sample_page
+from core.views.pages.detail_lines import error_lines, event_lines, message_lines, store_lines
+from core.views.pages.sample_page import sample_page
 from tui.keys.bindings import bindings
 from tui.navigation import Place
 from tui.panes.lines import LinesPane
@@ -29,7 +28,6 @@ from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.screens.reader_screen import ReadingScreen
 
-_ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANCELLED})
 _LEAVE = "Ctrl+X leaves it; the eval goes on"
 _NOT_STEERED = "this eval has no ACP server: acp = true in a spec starts it with one"
 _COMMAND = 4_000
@@ -48,7 +46,7 @@ class SampleScreen(ReadingScreen):
         self._eval_id = ""
         self._detail: SampleDetail | None = None
         self._unread: tuple[TextLine, ...] = ()
-        self._following = Following()
+        self._following = EventFollower()
         self._read_once: set[int] = set()
 
     def make_panes(self) -> tuple[Pane, ...]:
@@ -97,7 +95,7 @@ class SampleScreen(ReadingScreen):
         if not self._content:
             self._content = True
             self._tell_the_journal()
-            self._following = Following()
+            self._following = EventFollower()
             self._read_once.clear()
             self.read_soon()
             self.say_keys()
@@ -147,10 +145,10 @@ class SampleScreen(ReadingScreen):
             raise NotThere("this task is no longer known")
         if task.row.eval_id != self._eval_id:
             self._eval_id = task.row.eval_id
-            self._following = Following()
+            self._following = EventFollower()
             self._read_once.clear()
         sample = task.samples.get((self.key.sample_id, self.key.epoch))
-        has_ended = task.is_over or (sample is not None and sample.status in _ENDED)
+        has_ended = task.is_over or (sample is not None and sample.has_ended)
         tab = self.current
         if tab in self._read_once:
             return not has_ended

@@ -9,10 +9,10 @@ from core.ids import ProcessKey, TaskKey
 from core.model.task import ProgressPoint, TaskState
 from core.text import Shown, shown
 from core.views.cells import Span
-from core.views.page import Fact, Page, Section
-from core.views.readings import knob_sections, throughput_section
-from core.views.samples import samples_table
-from core.views.task_page import task_page
+from core.views.pages.detail_lines import knob_sections, throughput_section
+from core.views.pages.page import Fact, Page, Section
+from core.views.pages.task_page import task_page
+from core.views.tables.samples import samples_table
 from tui.navigation import Place
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from core.errors import JobFailed
 from core.text import Shown, shown
 
-SAID_LIMIT = 300
+MAX_QUOTE_CHARS = 300
 """Longest part of a foreign text in a sentence, characters."""
-_READ_LIMIT = 64 * 1024
+_MAX_READ_CHARS = 64 * 1024
 """How much of an output's end is looked at, characters."""
 
 _ESCAPE = re.compile(
@@ -30,19 +30,19 @@ OUTPUT_FIRST = "look at its output first"
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownFailure:
     pattern: re.Pattern[str]
     says: Callable[[re.Match[str]], str]
     advice: Callable[[re.Match[str]], str]
 
 
-def _known(pattern: str, says: str, advice: str) -> _Known:
+def _known(pattern: str, says: str, advice: str) -> _KnownFailure:
     """Return a rule; `{0}` in its texts is what the pattern's first group found, harmless."""
 
     def filled(text: str) -> Callable[[re.Match[str]], str]:
         return lambda match: text.format(*(shown(each, 120) for each in match.groups("")))
 
-    return _Known(re.compile(pattern, re.MULTILINE), filled(says), filled(advice))
+    return _KnownFailure(re.compile(pattern, re.MULTILINE), filled(says), filled(advice))
 
 
 _KNOWN = (
@@ -123,11 +123,11 @@ _KNOWN = (
 
 def plain_text(said: str) -> str:
     """Return a program's output without colours and Rich's markup; still untrusted."""
-    bare = _ESCAPE.sub("", said[-_READ_LIMIT:]).replace("\r\n", "\n").replace("\r", "\n")
+    bare = _ESCAPE.sub("", said[-_MAX_READ_CHARS:]).replace("\r\n", "\n").replace("\r", "\n")
     return _MARKUP.sub("", bare)
 
 
-def failure_of(said: str, status: int | None = None) -> JobFailed:
+def start_failure(said: str, status: int | None = None) -> JobFailed:
     """Return the error for what a start, or a run that never came up, said.
 
     Args:
@@ -138,16 +138,16 @@ def failure_of(said: str, status: int | None = None) -> JobFailed:
     for each in _KNOWN:
         if match := each.pattern.search(text):
             return JobFailed(f"the run did not start: {each.says(match)}", each.advice(match))
-    told = telling_line(text)
+    told = error_line(text)
     if told:
         return JobFailed(f"the run did not start: {told}", OUTPUT_FIRST)
     how = "" if status is None else f" (exit status {status})"
     return JobFailed(f"the run did not start, and nothing says why{how}", OUTPUT_FIRST)
 
 
-def telling_line(text: str) -> Shown:
+def error_line(text: str) -> Shown:
     """Return the line of an output that tells most: the last error raised, else the last line."""
     bare = (line.strip(_FRAME) for line in text.splitlines())
     lines = [line for line in bare if line and not line.startswith(_NOT_SAID)]
     raised = [line for line in lines if _RAISED.match(line) or line.startswith("Error: ")]
-    return shown((raised or lines or [""])[-1], SAID_LIMIT)
+    return shown((raised or lines or [""])[-1], MAX_QUOTE_CHARS)

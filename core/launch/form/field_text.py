@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from core.launch.spec.file import typed_value
-from core.launch.spec.text import value_text
+from core.launch.spec.spec_reader import parse_typed
+from core.launch.spec.spec_writer import value_text
 from core.text import shown
 
-Kind = Literal[
+FieldKind = Literal[
     "words", "value", "one or many", "list of words", "list of values", "table", "table of words",
     "named", "code", "on_error",
 ]  # fmt: skip
@@ -26,7 +26,7 @@ _OPENS, _CLOSES = "[{", "]}"
 _TOLERATE = "tolerate"
 
 
-class Unreadable(Exception):
+class FieldUnreadable(Exception):
     """A field can't be read.
 
     Attributes:
@@ -40,21 +40,21 @@ class Unreadable(Exception):
         self.takes = takes
 
 
-def value_of(kind: Kind, typed: str) -> Any:
+def field_value(kind: FieldKind, typed: str) -> Any:
     """Return what a field that is not blank holds, in the types of a spec's file.
 
     Raises:
         Unreadable: It is no list or table as the field takes it.
     """
-    return _KINDS[kind].read(typed.strip())
+    return _CODECS[kind].read(typed.strip())
 
 
-def typed_of(kind: Kind, value: Any) -> str:
-    """Return the line that `value_of` reads as this value; what no line can say comes near."""
-    return _KINDS[kind].write(value)
+def field_line(kind: FieldKind, value: Any) -> str:
+    """Return the line that `field_value` reads as this value; what no line can say comes near."""
+    return _CODECS[kind].write(value)
 
 
-def items_of(typed: str) -> list[str]:
+def split_items(typed: str) -> list[str]:
     """Return what stands between the commas that are in no quotes and no brackets."""
     return [item for part in _parts(typed) if (item := part.strip())]
 
@@ -85,7 +85,7 @@ def _parts(typed: str) -> Iterator[str]:
 def _word(typed: str) -> str:
     """Return text as it stands; in double quotes with TOML's escapes."""
     if len(typed) > 1 and typed[0] == typed[-1] == '"':
-        value = typed_value(typed)
+        value = parse_typed(typed)
         return value if isinstance(value, str) else typed
     return typed
 
@@ -104,13 +104,13 @@ def _item_text(value: Any) -> str:
 
 def _stands_among_others(text: str) -> bool:
     """Whether text is one of several without quotes, whatever stands beside it."""
-    return text[:1] not in _OPENS and items_of(f"x, {text}, x") == ["x", text, "x"]
+    return text[:1] not in _OPENS and split_items(f"x, {text}, x") == ["x", text, "x"]
 
 
 def _value(typed: str) -> Any:
     if typed == "null":
         return None
-    value = typed_value(typed)
+    value = parse_typed(typed)
     if isinstance(value, str) and value == typed and typed[:1] in {"[", "{"}:
         try:
             return json.loads(typed)
@@ -135,7 +135,7 @@ def _value_text(value: Any) -> str:
 
 
 def _one_or_many(typed: str) -> Any:
-    items = [_word(each) for each in items_of(_within(typed, "[]"))]
+    items = [_word(each) for each in split_items(_within(typed, "[]"))]
     return items[0] if len(items) == 1 else items
 
 
@@ -145,7 +145,7 @@ def _one_or_many_text(value: Any) -> str:
 
 
 def _listed(of: Callable[[str], Any]) -> Callable[[str], Any]:
-    return lambda typed: [of(each) for each in items_of(_within(typed, "[]"))]
+    return lambda typed: [of(each) for each in split_items(_within(typed, "[]"))]
 
 
 def _listed_text(of: Callable[[Any], str]) -> Callable[[Any], str]:
@@ -159,7 +159,7 @@ def _listed_text(of: Callable[[Any], str]) -> Callable[[Any], str]:
 
 def _within(typed: str, pair: str) -> str:
     """Return what stands in a pair of brackets that is around all of it, else all of it."""
-    has_pair = typed[:1] == pair[0] and typed[-1:] == pair[1] and len(items_of(typed)) == 1
+    has_pair = typed[:1] == pair[0] and typed[-1:] == pair[1] and len(split_items(typed)) == 1
     return typed[1:-1] if has_pair else typed
 
 
@@ -175,14 +175,16 @@ def _pair(item: str) -> tuple[str, bool, str]:
 def _table(of: Callable[[str], Any]) -> Callable[[str], dict[str, Any]]:
     def read(typed: str) -> dict[str, Any]:
         out: dict[str, Any] = {}
-        for item in items_of(_within(typed, "{}")):
+        for item in split_items(_within(typed, "{}")):
             key, is_pair, value = _pair(item)
             name = _word(key)
             if not is_pair or not name:
                 # Not what was typed: it may be the value of a secret.
-                raise Unreadable("a part of it is no name = value", "name = value, other = value")
+                raise FieldUnreadable(
+                    "a part of it is no name = value", "name = value, other = value"
+                )
             if name in out:
-                raise Unreadable(f"{shown(name, 60)} stands there twice", "each name once")
+                raise FieldUnreadable(f"{shown(name, 60)} stands there twice", "each name once")
             out[name] = of(value)
         return out
 
@@ -210,7 +212,7 @@ def _key_text(key: str) -> str:
 def _named(typed: str) -> Any:
     """Secrets: variables, or `VARIABLE = name of its secret`."""
     out: dict[str, Any] = {}
-    for item in items_of(_within(typed, "[]")):
+    for item in split_items(_within(typed, "[]")):
         key, is_pair, value = _pair(item)
         variable = _word(key)
         out[variable] = _word(value) if is_pair else variable
@@ -249,20 +251,20 @@ def _on_error_text(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _How:
+class _Codec:
     read: Callable[[str], Any]
     write: Callable[[Any], str]
 
 
-_KINDS: Mapping[Kind, _How] = {
-    "words": _How(_word, _word_text),
-    "value": _How(_value, _value_text),
-    "one or many": _How(_one_or_many, _one_or_many_text),
-    "list of words": _How(_listed(_word), _listed_text(_item_text)),
-    "list of values": _How(_listed(_value), _listed_text(_value_text)),
-    "table": _How(_table(_value), _table_text(_value_text)),
-    "table of words": _How(_table(_word), _table_text(_item_text)),
-    "named": _How(_named, _named_text),
-    "code": _How(_code, _table_text(_item_text)),
-    "on_error": _How(_on_error, _on_error_text),
+_CODECS: Mapping[FieldKind, _Codec] = {
+    "words": _Codec(_word, _word_text),
+    "value": _Codec(_value, _value_text),
+    "one or many": _Codec(_one_or_many, _one_or_many_text),
+    "list of words": _Codec(_listed(_word), _listed_text(_item_text)),
+    "list of values": _Codec(_listed(_value), _listed_text(_value_text)),
+    "table": _Codec(_table(_value), _table_text(_value_text)),
+    "table of words": _Codec(_table(_word), _table_text(_item_text)),
+    "named": _Codec(_named, _named_text),
+    "code": _Codec(_code, _table_text(_item_text)),
+    "on_error": _Codec(_on_error, _on_error_text),
 }

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.launch.engines.registry import ENGINES, USUAL
-from core.launch.form.field_text import Kind
+from core.launch.engines.registry import DEFAULT_ENGINE, ENGINES
+from core.launch.form.field_text import FieldKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class FormField:
 
     key: str
     section: str
-    kind: Kind
+    kind: FieldKind
     help: str
     choices: tuple[str, ...] = ()
     unset: str = "not set"
@@ -29,11 +29,11 @@ class FormField:
 
 def _field(
     key: str,
-    kind: Kind,
+    kind: FieldKind,
     told: str,
     *choices: str,
     unset: str = "not set",
-) -> tuple[str, Kind, str, tuple[str, ...], str]:
+) -> tuple[str, FieldKind, str, tuple[str, ...], str]:
     return key, kind, told, choices, unset
 
 
@@ -97,7 +97,7 @@ _SECTIONS = {
             "words",
             "how it is started there: in the background, or with a display to attach to",
             *ENGINES,
-            unset=USUAL,
+            unset=DEFAULT_ENGINE,
         ),
     ),
     "On error": (
@@ -196,4 +196,4 @@ FIELDS: tuple[FormField, ...] = tuple(
     for key, kind, told, choices, unset in fields
 )
 """In their order."""
-BY_KEY: Mapping[str, FormField] = {field.key: field for field in FIELDS}
+FIELD_BY_KEY: Mapping[str, FormField] = {field.key: field for field in FIELDS}

@@ -7,15 +7,15 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from core.errors import SpecWrong
-from core.launch.form.field_text import typed_of
-from core.launch.form.fields import BY_KEY, FormField
+from core.launch.form.field_text import field_line
+from core.launch.form.fields import FIELD_BY_KEY, FormField
 from core.launch.spec.templates import Template
 from core.launch.spec.yaml_quote import plain
 from core.text import shown
 
-LEFT_OUT = "-"
+LEAVE_OUT = "-"
 """Typed alone, it leaves out what a blank would keep."""
-_LONGEST = 20_000
+_MAX_CHARS = 20_000
 """Most characters of a field."""
 
 
@@ -41,26 +41,26 @@ class Form:
 
     def typed(self, key: str, text: str) -> "Form":
         """Return the form with another text in a field."""
-        texts = {**self.texts, key: text[:_LONGEST]}
+        texts = {**self.texts, key: text[:_MAX_CHARS]}
         return replace(self, texts=MappingProxyType(texts))
 
     def text(self, key: str) -> str:
         """Return what counts for a key: what is typed, or what a blank keeps; empty: nothing."""
         typed = self.texts.get(key, "").strip()
-        if typed == LEFT_OUT and key in self.former:
+        if typed == LEAVE_OUT and key in self.former:
             return ""
         return typed or self.former.get(key, "")
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Every key that has a field: those of a spec, then unknown ones of what it began as."""
-        more = (key for key in (*self.texts, *self.former) if key not in BY_KEY)
-        return (*BY_KEY, *dict.fromkeys(more))
+        more = (key for key in (*self.texts, *self.former) if key not in FIELD_BY_KEY)
+        return (*FIELD_BY_KEY, *dict.fromkeys(more))
 
 
 def field_of(key: str) -> FormField:
     """Return the field of a key; one of its own for a key that no spec has."""
-    return BY_KEY.get(key) or FormField(
+    return FIELD_BY_KEY.get(key) or FormField(
         key=key, section="Unknown", kind="value", help="no spec has this key: leave it blank"
     )
 
@@ -89,9 +89,9 @@ def form_of_run(run: str, spec: Mapping[str, Any]) -> Form:
 
 def _texts(table: Mapping[str, Any]) -> Mapping[str, str]:
     texts = {
-        key: typed_of(field_of(key).kind, value) for key, value in table.items() if value != ""
+        key: field_line(field_of(key).kind, value) for key, value in table.items() if value != ""
     }
-    return MappingProxyType({key: text[:_LONGEST] for key, text in texts.items()})
+    return MappingProxyType({key: text[:_MAX_CHARS] for key, text in texts.items()})
 
 
 # Drafts
@@ -126,7 +126,7 @@ def _kept(texts: object) -> Mapping[str, str]:
     held = cast("dict[object, object]", texts) if isinstance(texts, dict) else {}
     return MappingProxyType(
         {
-            key: text[:_LONGEST]
+            key: text[:_MAX_CHARS]
             for key, text in held.items()
             if isinstance(key, str) and isinstance(text, str)
         }

@@ -5,7 +5,7 @@ to an interrupt while it runs on. Inspect takes any option from `INSPECT_*` vari
 of the login go. Secrets come in by standard input or a file, never by an argument.
 """
 
-STARTER = """\
+BOOTSTRAP = """\
 import json, os, signal, sys
 keep, names, source = sys.argv[1].split(","), sys.argv[2].split(","), sys.argv[3]
 signal.signal(signal.SIGINT, signal.SIG_DFL)

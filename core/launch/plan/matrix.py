@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from core.config.model import MachineConfig
 from core.errors import SpecWrong
 from core.ids import MachineName
-from core.launch.spec.spec import ANY, Spec
+from core.launch.spec.spec import ANY_MACHINE, Spec
 from core.text import shown
 
-MOST_RUNS = 1_000
+MAX_RUNS = 1_000
 """A matrix of more is a mistake."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class RunRequest:
     """One run that is asked for.
 
     Attributes:
@@ -44,7 +44,7 @@ class Launch:
         return self.spec.model[0]
 
 
-def expand(spec: Spec, machines: Sequence[MachineConfig]) -> tuple[Launch, ...]:
+def expand(spec: Spec, machines: Sequence[MachineConfig]) -> tuple[RunRequest, ...]:
     """Return the launches of a spec, tasks outermost and machines innermost.
 
     A machine's own name goes before a tag of the same name.
@@ -58,13 +58,13 @@ def expand(spec: Spec, machines: Sequence[MachineConfig]) -> tuple[Launch, ...]:
     """
     places = [(asked, _candidates(asked, machines)) for asked in spec.machine]
     count = len(spec.task) * len(spec.model) * len(places)
-    if count > MOST_RUNS:
+    if count > MAX_RUNS:
         raise SpecWrong(
-            f"the matrix has {count} runs", f"at most {MOST_RUNS}: launch it in several parts"
+            f"the matrix has {count} runs", f"at most {MAX_RUNS}: launch it in several parts"
         )
     cells = [(t, m, place) for t in spec.task for m in spec.model for place in places]
     return tuple(
-        Launch(
+        RunRequest(
             spec=replace(spec, task=(task,), model=(model,), machine=(asked,)),
             asked=asked,
             candidates=candidates,
@@ -77,7 +77,7 @@ def expand(spec: Spec, machines: Sequence[MachineConfig]) -> tuple[Launch, ...]:
 
 def _candidates(asked: str, machines: Sequence[MachineConfig]) -> tuple[MachineName, ...]:
     named = [each for each in machines if each.name == asked]
-    fit = named or [each for each in machines if asked == ANY or asked in each.tags]
+    fit = named or [each for each in machines if asked == ANY_MACHINE or asked in each.tags]
     if not fit:
         raise _no_machine(asked, machines)
     usable = tuple(each.name for each in fit if not each.read_only)
@@ -90,10 +90,10 @@ def _candidates(asked: str, machines: Sequence[MachineConfig]) -> tuple[MachineN
 def _no_machine(asked: str, machines: Sequence[MachineConfig]) -> SpecWrong:
     names = [each.name for each in machines]
     tags = list(dict.fromkeys(tag for each in machines for tag in each.tags))
-    near = difflib.get_close_matches(asked, (*names, *tags, ANY), n=1)
+    near = difflib.get_close_matches(asked, (*names, *tags, ANY_MACHINE), n=1)
     meant = f'did you mean "{near[0]}"? ' if near else ""
     tagged = f"; a tag: {', '.join(tags)}" if tags else ""
     return SpecWrong(
         f'"machine" is wrong: "{shown(asked)}" is no machine of the config',
-        f"{meant}allowed: {', '.join(names)}{tagged}; or {ANY}",
+        f"{meant}allowed: {', '.join(names)}{tagged}; or {ANY_MACHINE}",
     )

@@ -1,9 +1,9 @@
 """What to mind about a launch before it starts, from its spec alone."""
 
-from core.launch.plan.matrix import Launch
-from core.launch.spec.eval_options import kind_of
-from core.launch.spec.provider_env import missing, provider_of
-from core.launch.spec.spec import BUILT_IN, Spec
+from core.launch.plan.matrix import RunRequest
+from core.launch.spec.eval_options import option_kind
+from core.launch.spec.model_providers import missing_variables, provider_of
+from core.launch.spec.spec import BUILT_IN_TASKS, Spec
 from core.text import shown
 
 INSPECT = "0.3.285"
@@ -11,36 +11,36 @@ INSPECT = "0.3.285"
 
 
 def warnings_of(
-    launch: Launch, *, python: str | None, is_surveyed: bool = False
+    request: RunRequest, *, python: str | None, is_surveyed: bool = False
 ) -> tuple[str, ...]:
     """Return sentences, harmless to show.
 
     Args:
-        launch: What is asked for.
+        request: What is asked for.
         python: The interpreter that is given; None: uv gets Inspect.
         is_surveyed: Whether its machine was looked at: what that look answers is left out.
     """
-    found = warnings_by_key(launch, python=python, is_surveyed=is_surveyed)
+    found = warnings_by_key(request, python=python, is_surveyed=is_surveyed)
     return tuple(said for _, said in found)
 
 
 def warnings_by_key(
-    launch: Launch, *, python: str | None, is_surveyed: bool = False
+    request: RunRequest, *, python: str | None, is_surveyed: bool = False
 ) -> tuple[tuple[str, str], ...]:
     """Return the same sentences, each behind the key of the spec that it is about."""
-    spec = launch.spec
+    spec = request.spec
     found = [
         ("task", _task(spec)),
         ("retry_attempts", _errors(spec)),
         ("model", _provider(spec)),
         ("packages", _interpreter(spec, python)),
         ("options", _options(spec)),
-        ("log_dir", _log_dir(launch)),
+        ("log_dir", _log_dir(request)),
         ("code", _code(spec)),
     ]
     if not is_surveyed:
         found += [
-            ("machine", _machines(launch)),
+            ("machine", _machines(request)),
             ("model", _variables(spec)),
             ("packages", _packages(spec, python)),
             ("options", _unknown_options(spec)),
@@ -48,11 +48,11 @@ def warnings_by_key(
     return tuple((key, said) for key, sentences in found for said in sentences)
 
 
-def _machines(launch: Launch) -> list[str]:
-    if len(launch.candidates) == 1:
+def _machines(request: RunRequest) -> list[str]:
+    if len(request.candidates) == 1:
         return []
-    names = ", ".join(launch.candidates)
-    return [f'"{shown(launch.asked)}" is one of {names}: which one is chosen when it is launched']
+    names = ", ".join(request.candidates)
+    return [f'"{shown(request.asked)}" is one of {names}: which one is chosen when it is launched']
 
 
 def _errors(spec: Spec) -> list[str]:
@@ -88,13 +88,13 @@ def _variables(spec: Spec) -> list[str]:
         return []
     said: list[str] = []
     given = frozenset((*spec.env, *spec.secrets))
-    for each in missing(provider, given):
+    for each in missing_variables(provider, given):
         if each.name.endswith("_URL") and spec.base_url is not None:
             continue
         others = f" (or {', '.join(each.instead)})" if each.instead else ""
         where = "secrets" if each.is_secret else "env"
         said.append(f"{shown(name)} reads {each.name}{others}: it is not in {where} of the spec")
-    if provider.name == "mockllm" and spec.task[0] not in BUILT_IN:
+    if provider.name == "mockllm" and spec.task[0] not in BUILT_IN_TASKS:
         said.append(
             "the mock model counts tokens with a file that it downloads, unless it is there"
         )
@@ -112,20 +112,22 @@ def _packages(spec: Spec, python: str | None) -> list[str]:
     if python is not None:
         return []
     said: list[str] = []
-    wanted = {bare(each) for each in spec.packages}
+    wanted = {package_name(each) for each in spec.packages}
     package = spec.task[0].partition("/")[0] if "@" not in spec.task[0] else ""
-    if package and spec.task[0] not in BUILT_IN and bare(package) not in wanted:
+    if package and spec.task[0] not in BUILT_IN_TASKS and package_name(package) not in wanted:
         named = package.replace("_", "-")
         said.append(f'the task is of {named}: add packages = ["{named}"]')
     provider = provider_of(spec.model[0])
-    lacks = [] if provider is None else [p for p in provider.packages if bare(p) not in wanted]
+    lacks = (
+        [] if provider is None else [p for p in provider.packages if package_name(p) not in wanted]
+    )
     if lacks:
         named = ", ".join(f'"{each}"' for each in lacks)
         said.append(f"{shown(spec.model[0])} wants packages = [{named}]")
     return said
 
 
-def bare(package: str) -> str:
+def package_name(package: str) -> str:
     """Return a requirement's name, without versions and extras, as all of its spellings have it."""
     end = next((at for at, c in enumerate(package) if not (c.isalnum() or c in "._-")), None)
     return package[:end].lower().replace("_", "-").replace(".", "-")
@@ -141,12 +143,12 @@ def _unknown_options(spec: Spec) -> list[str]:
     return [
         f"Inspect {INSPECT} has no option {shown(name)}: a newer one may"
         for name in spec.options
-        if kind_of(name) is None
+        if option_kind(name) is None
     ]
 
 
-def _log_dir(launch: Launch) -> list[str]:
-    if launch.spec.log_dir is None or launch.of == 1:
+def _log_dir(request: RunRequest) -> list[str]:
+    if request.spec.log_dir is None or request.of == 1:
         return []
     return ["each run of the matrix gets a folder of its own in log_dir"]
 

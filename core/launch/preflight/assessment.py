@@ -4,11 +4,12 @@ from collections.abc import Collection, Iterator
 
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.engines.registry import needed_programs
-from core.launch.plan.launch_plan import RunPlan
-from core.launch.preflight.checks import Check
-from core.launch.preflight.context import Case
-from core.launch.preflight.docker_checks import docker_checks, said_of
+from core.launch.engines.registry import engines_by_program
+from core.launch.plan.run_plan import RunPlan
+from core.launch.preflight.check_text import error_of, listed, size
+from core.launch.preflight.checks import Check, passed, warning
+from core.launch.preflight.context import PreflightContext
+from core.launch.preflight.docker_checks import docker_checks, docker_summary
 from core.launch.preflight.env_and_network_checks import (
     engine_checks,
     network_checks,
@@ -22,7 +23,7 @@ from core.launch.preflight.filesystem_checks import (
     run_checks,
 )
 from core.launch.preflight.gpu_checks import gpu_checks, gpus_of
-from core.launch.preflight.gpu_reservations import free
+from core.launch.preflight.gpu_reservations import available_gpus
 from core.launch.preflight.inspect_checks import (
     features_missing,
     host_checks,
@@ -30,15 +31,14 @@ from core.launch.preflight.inspect_checks import (
     python_checks,
 )
 from core.launch.preflight.requirements import named_log_folder
-from core.launch.preflight.results import error_of, fine, listed, mind, size
-from core.launch.preflight.survey_facts import Facts
+from core.launch.preflight.survey_facts import SurveyFacts
 from core.launch.preflight.task_checks import packages_checks, task_checks
 from core.model.machine import ToolState
 
 
-def judge(
+def assess_run(
     plan: RunPlan,
-    facts: Facts,
+    facts: SurveyFacts,
     fleet: Fleet,
     *,
     secrets: Collection[str] = (),
@@ -53,7 +53,7 @@ def judge(
         secrets: The names of the secrets that are known here.
         held: Names of lock files of GPUs that earlier runs of the same launch get.
     """
-    case = Case(plan=plan, facts=facts, fleet=fleet, secrets=secrets, held=held)
+    case = PreflightContext(plan=plan, facts=facts, fleet=fleet, secrets=secrets, held=held)
     return (
         *python_checks(case),
         *inspect_checks(case),
@@ -72,7 +72,7 @@ def judge(
     )
 
 
-def judge_machine(facts: Facts, fleet: Fleet, machine: MachineName) -> tuple[Check, ...]:
+def assess_machine(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> tuple[Check, ...]:
     """Return what a survey means for any run: what is missing matters only to those that need it.
 
     Args:
@@ -92,71 +92,73 @@ def judge_machine(facts: Facts, fleet: Fleet, machine: MachineName) -> tuple[Che
     )
 
 
-def _inspect(facts: Facts) -> Iterator[Check]:
+def _inspect(facts: SurveyFacts) -> Iterator[Check]:
     told = facts.inspect.value
     if told is None:
-        yield mind("Inspect", f"its python tells nothing: {error_of(facts.inspect.error)}")
+        yield warning("Inspect", f"its python tells nothing: {error_of(facts.inspect.error)}")
     elif told.inspect is None:
-        yield fine("Inspect", "its python has none: uv gets it for each run")
+        yield passed("Inspect", "its python has none: uv gets it for each run")
     elif told.broken or not told.imported:
         why = error_of(told.broken or told.error)
-        yield mind("Inspect", f"Inspect {told.inspect} can't be imported: {why}")
+        yield warning("Inspect", f"Inspect {told.inspect} can't be imported: {why}")
     else:
         cannot = features_missing(told.inspect)
         said = f"Inspect {told.inspect}"
         old = f"{said} is too old to {listed(cannot)}"
-        yield mind("Inspect", old) if cannot else fine("Inspect", said)
+        yield warning("Inspect", old) if cannot else passed("Inspect", said)
 
 
-def _uv(facts: Facts) -> Iterator[Check]:
+def _uv(facts: SurveyFacts) -> Iterator[Check]:
     if facts.uv.value is not None:
-        yield fine("uv", facts.uv.value.version or "uv is there")
+        yield passed("uv", facts.uv.value.version or "uv is there")
         return
     host = facts.host.value
     if host is not None and host.has_route is False:
-        yield mind("uv", "there is no uv, and no way into a network to fetch what it needs")
+        yield warning("uv", "there is no uv, and no way into a network to fetch what it needs")
     else:
-        yield fine("uv", "uv is put into ~/.evalroom/bin when a run needs it")
+        yield passed("uv", "uv is put into ~/.evalroom/bin when a run needs it")
 
 
-def _docker(facts: Facts) -> Iterator[Check]:
+def _docker(facts: SurveyFacts) -> Iterator[Check]:
     docker = facts.docker
     if docker.value is not None:
-        yield fine("Docker", said_of(docker.value))
+        yield passed("Docker", docker_summary(docker.value))
     elif docker.state is ToolState.ABSENT:
-        yield fine("Docker", "there is none")
+        yield passed("Docker", "there is none")
     else:
-        yield mind("Docker", f"it can't be used: {error_of(docker.error)}")
+        yield warning("Docker", f"it can't be used: {error_of(docker.error)}")
 
 
-def _gpus(facts: Facts, fleet: Fleet, machine: MachineName) -> Iterator[Check]:
+def _gpus(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> Iterator[Check]:
     part = gpus_of(facts, fleet, machine)
     reserved = facts.reservations.value
     if part.value is not None:
         held = () if reserved is None else reserved.held
         kinds = listed(list(dict.fromkeys(each.name for each in part.value if each.name)))
         of = f" ({kinds})" if kinds else ""
-        yield fine("GPUs", f"{len(free(part.value, held))} of {len(part.value)} are free{of}")
+        yield passed(
+            "GPUs", f"{len(available_gpus(part.value, held))} of {len(part.value)} are free{of}"
+        )
     elif part.state is ToolState.ABSENT:
-        yield fine("GPUs", "there is no nvidia-smi")
+        yield passed("GPUs", "there is no nvidia-smi")
     else:
-        yield mind("GPUs", f"nvidia-smi can't be used: {error_of(part.error)}")
+        yield warning("GPUs", f"nvidia-smi can't be used: {error_of(part.error)}")
 
 
-def _memory(facts: Facts) -> Iterator[Check]:
+def _memory(facts: SurveyFacts) -> Iterator[Check]:
     short = tuple(memory_checks(facts))
     yield from short
     host = facts.host.value
     if host is not None and not short and host.memory.available is not None:
         cpus = f", {host.cpus} processors" if host.cpus else ""
-        yield fine("memory", f"{size(host.memory.available)} free{cpus}")
+        yield passed("memory", f"{size(host.memory.available)} free{cpus}")
 
 
-def _engines(facts: Facts) -> Iterator[Check]:
-    for program, names in needed_programs().items():
+def _engines(facts: SurveyFacts) -> Iterator[Check]:
+    for program, names in engines_by_program().items():
         part = facts.programs.get(program)
         if part is not None and part.state is ToolState.OK:
-            yield fine(program, part.value or f"{program} is there")
+            yield passed(program, part.value or f"{program} is there")
         elif part is not None and part.state is ToolState.ABSENT:
             engines = " or ".join(f'engine = "{name}"' for name in names)
-            yield fine(program, f"there is none: {engines} can't be used")
+            yield passed(program, f"there is none: {engines} can't be used")

@@ -4,10 +4,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.ids import MachineName
-from core.launch.plan.launch_plan import RunPlan
+from core.launch.plan.run_plan import RunPlan
+from core.text import shown
+
+_MAX_NAME_CHARS = 40
+_MAX_TEXT_CHARS = 500
 
 
-class Level(StrEnum):
+class CheckLevel(StrEnum):
     """How much a check matters."""
 
     OK = "ok"
@@ -28,7 +32,7 @@ class Check:
     """
 
     name: str
-    level: Level
+    level: CheckLevel
     said: str
     advice: str = ""
 
@@ -50,4 +54,28 @@ class CheckedPlan:
     @property
     def stops(self) -> tuple[Check, ...]:
         """What keeps it from being started."""
-        return tuple(each for each in self.checks if each.level is Level.STOP)
+        return tuple(each for each in self.checks if each.level is CheckLevel.STOP)
+
+
+def passed(name: str, said: str) -> Check:
+    """Return a check that found all well."""
+    return _check(name, CheckLevel.OK, said, "")
+
+
+def warning(name: str, said: str, advice: str = "") -> Check:
+    """Return a check that may matter."""
+    return _check(name, CheckLevel.WARNING, said, advice)
+
+
+def stop(name: str, said: str, advice: str = "") -> Check:
+    """Return a check that keeps a run from being started."""
+    return _check(name, CheckLevel.STOP, said, advice)
+
+
+def _check(name: str, level: CheckLevel, said: str, advice: str) -> Check:
+    return Check(
+        name=shown(name, _MAX_NAME_CHARS),
+        level=level,
+        said=shown(said, _MAX_TEXT_CHARS),
+        advice=shown(advice, _MAX_TEXT_CHARS),
+    )

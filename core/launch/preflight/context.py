@@ -4,14 +4,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from core.fleet import Fleet
-from core.launch.plan.launch_plan import RunPlan
+from core.launch.plan.run_plan import RunPlan
 from core.launch.preflight.requirements import task_asked
-from core.launch.preflight.survey_facts import Facts, InspectTold, TaskTold
+from core.launch.preflight.survey_facts import InspectFacts, SurveyFacts, TaskFacts
 from core.launch.spec.spec import Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class PreflightContext:
     """A plan, and all that is known of where it is to run.
 
     Attributes:
@@ -22,7 +22,7 @@ class Case:
     """
 
     plan: RunPlan
-    facts: Facts
+    facts: SurveyFacts
     fleet: Fleet
     secrets: Collection[str] = ()
     held: Collection[str] = ()
@@ -38,12 +38,12 @@ class Case:
         return self.facts.variables.value or ()
 
     @property
-    def inspect(self) -> InspectTold | None:
+    def inspect(self) -> InspectFacts | None:
         """What the interpreter of the run told; None: nothing."""
         return self.facts.inspect.value
 
     @property
-    def task(self) -> TaskTold | None:
+    def task(self) -> TaskFacts | None:
         """What the machine's Inspect told of the task; None: nothing."""
         asked = task_asked(self.plan)
         told = self.inspect

@@ -3,17 +3,17 @@
 A run with `gpus = N` starts by `ssh/shipped/gpu_holder.py`, which reserves N of them until the
 run's eval is gone. All there is to see of it, for whoever looks:
 
-- The folder: the machine's `gpu_locks` of the config alone; where it names none, `SHARED`
-  (mode 1777, made by the first who needs it), and where that can't be used, `OWN`: then
+- The folder: the machine's `gpu_locks` of the config alone; where it names none, `SHARED_FOLDER`
+  (mode 1777, made by the first who needs it), and where that can't be used, `OWN_FOLDER`: then
   accounts don't see each other's reservations.
 - One file a GPU, mode 0666: `GPU-<uuid>.lock`, or `index-<n>.lock` where the driver names no
   UUID that begins with `GPU-` (`lock_name`). Files stay; one that is there says nothing yet.
 - **Held** is a GPU while somebody has an exclusive `flock` on its file, or while one of the
   `pids` in it lives with that start: an eval whose holder was killed.
-- What is in it: nothing, or one JSON object of at most `MOST` bytes: `v` (1), `run`, `operator`,
-  `account`, `host`, `gpu` (the index), `uuid` (or null), `at` (Unix seconds), and `pids`: an
-  object of pid to start, written as the probe does (`<first 8 of the boot id>-<start ticks>`).
-  Anybody there can write it: it is text of a host.
+- What is in it: nothing, or one JSON object of at most `MAX_LOCK_BYTES`: `v` (1), `run`,
+  `operator`, `account`, `host`, `gpu` (the index), `uuid` (or null), `at` (Unix seconds), and
+  `pids`: an object of pid to start, written as the probe does
+  (`<first 8 of the boot id>-<start ticks>`). Anybody there can write it: it is text of a host.
 - `turn.lock` is locked by who picks, for as long as that takes. Whoever only looks takes it
   too, and asks with a shared `flock`, not waiting: else a picker would take the look for a
   reservation.
@@ -26,12 +26,12 @@ from dataclasses import dataclass
 from core.model.machine import Gpu
 from core.text import Shown, shown
 
-SHARED = "/var/lock/evalroom"
+SHARED_FOLDER = "/var/lock/evalroom"
 """The usual folder of reservations."""
-OWN = "~/.evalroom/gpus"
+OWN_FOLDER = "~/.evalroom/gpus"
 """The folder of an account alone."""
-MOST = 4096
-NO_GPUS = 69
+MAX_LOCK_BYTES = 4096
+EXIT_NO_GPUS = 69
 """The exit status of a run's script that found too few free GPUs; nothing was started."""
 
 
@@ -60,7 +60,7 @@ def lock_name(gpu: Gpu) -> str:
     return f"{gpu.uuid}.lock" if is_known else f"index-{gpu.index}.lock"
 
 
-def free(
+def available_gpus(
     gpus: Sequence[Gpu], reservations: Iterable[Reservation], held: Collection[str] = ()
 ) -> tuple[Gpu, ...]:
     """Return the GPUs that a run can get now, in the order in which they are given.
@@ -79,7 +79,7 @@ def _can_be_given(gpu: Gpu) -> bool:
     return not gpu.pids and not gpu.lost and gpu.mig is None
 
 
-def why_not(gpu: Gpu, reservations: Iterable[Reservation]) -> Shown | None:
+def unavailable_reason(gpu: Gpu, reservations: Iterable[Reservation]) -> Shown | None:
     """Return what keeps a GPU from being given, a few words to follow its name; None: nothing."""
     for each in reservations:
         if each.name == lock_name(gpu):

@@ -9,35 +9,32 @@ from core.config.model import MachineConfig
 from core.errors import RequestFailed
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.plan.launch_plan import RunPlan
+from core.launch.plan.run_plan import RunPlan
 from core.launch.plan.warnings import warnings_of
-from core.launch.ports import Tell
-from core.launch.preflight.assessment import judge, judge_machine
-from core.launch.preflight.checks import Check, CheckedPlan, Level
-from core.launch.preflight.context import Case
+from core.launch.preflight.assessment import assess_machine, assess_run
+from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel, stop
+from core.launch.preflight.context import PreflightContext
 from core.launch.preflight.gpu_checks import free_gpus
 from core.launch.preflight.gpu_reservations import lock_name
-from core.launch.preflight.results import stop
-from core.launch.preflight.survey_facts import Facts, read_facts
-from core.launch.preflight.survey_request import request
+from core.launch.preflight.survey_facts import SurveyFacts, parse_survey
+from core.launch.preflight.survey_request import survey_job
+from core.launch.progress import OnProgress
 from core.model.job import Worker
-from core.model.machine import LinkState
 
-DEADLINE = 120.0
+SURVEY_TIMEOUT_S = 120.0
 """Seconds for one survey, its program's way there included. It takes two or three where all is
 well, and half a minute where a task can't be imported; a second task adds a few."""
-_UP = frozenset({LinkState.UP, LinkState.LAGGING})
 
 
-async def survey(
+async def survey_machine(
     worker: Worker,
     plans: Sequence[RunPlan],
     machine: MachineConfig,
     fleet: Fleet,
     *,
     python: str | None = None,
-    deadline: float = DEADLINE,
-) -> Facts | Check:
+    deadline: float = SURVEY_TIMEOUT_S,
+) -> SurveyFacts | Check:
     """Look at a machine once, for all of these plans; a stop where it can't be looked at.
 
     Args:
@@ -45,16 +42,16 @@ async def survey(
         plans: Of one spec, on this machine; none: what any run needs.
         machine: Where.
         fleet: Its link, and what the probe last read.
-        python: As `request` takes it.
+        python: As `survey_job` takes it.
         deadline: Seconds.
     """
     known = fleet.machines.get(machine.name)
-    job = request(plans, machine, None if known is None else known.facts, python=python)
+    job = survey_job(plans, machine, None if known is None else known.facts, python=python)
     try:
-        return read_facts(await worker.work(machine.name, job, deadline=deadline))
+        return parse_survey(await worker.work(machine.name, job, deadline=deadline))
     except RequestFailed as error:
         link = None if known is None else known.link
-        if link is None or link.state in _UP:
+        if link is None or link.is_alive:
             return stop("link", f"{machine.name} can't be looked at: {error.message}", error.advice)
         why = link.reason or f"the link is {link.state}"
         return stop("link", f"{machine.name} can't be reached: {why}", link.advice or "")
@@ -67,7 +64,7 @@ async def preflight(
     fleet: Fleet,
     *,
     secrets: Collection[str],
-    deadline: float = DEADLINE,
+    deadline: float = SURVEY_TIMEOUT_S,
 ) -> tuple[Check, ...]:
     """Return what a look at its machine says of one run; that it can't be reached is a stop.
 
@@ -79,17 +76,17 @@ async def preflight(
         secrets: The names of the secrets that are known here.
         deadline: Seconds.
     """
-    told = await survey(worker, (plan,), machine, fleet, deadline=deadline)
-    return (told,) if isinstance(told, Check) else judge(plan, told, fleet, secrets=secrets)
+    told = await survey_machine(worker, (plan,), machine, fleet, deadline=deadline)
+    return (told,) if isinstance(told, Check) else assess_run(plan, told, fleet, secrets=secrets)
 
 
-async def look(
+async def check_machine(
     worker: Worker,
     machine: MachineConfig,
     fleet: Fleet,
     *,
     python: str | None = None,
-    deadline: float = DEADLINE,
+    deadline: float = SURVEY_TIMEOUT_S,
 ) -> tuple[Check, ...]:
     """Return what a look at a machine says of any run.
 
@@ -100,12 +97,12 @@ async def look(
         python: The interpreter that runs there get; None: the machine's, or uv gets Inspect.
         deadline: Seconds.
     """
-    told = await survey(worker, (), machine, fleet, python=python, deadline=deadline)
-    return (told,) if isinstance(told, Check) else judge_machine(told, fleet, machine.name)
+    told = await survey_machine(worker, (), machine, fleet, python=python, deadline=deadline)
+    return (told,) if isinstance(told, Check) else assess_machine(told, fleet, machine.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Fitting:
+class _Candidate:
     """A run on one of its candidates: `gpus` are the lock files of those that it could get."""
 
     plan: RunPlan
@@ -115,18 +112,18 @@ class _Fitting:
 
     @property
     def stops(self) -> tuple[Check, ...]:
-        return tuple(each for each in self.checks if each.level is Level.STOP)
+        return tuple(each for each in self.checks if each.level is CheckLevel.STOP)
 
 
-async def choose(
+async def choose_machines(
     worker: Worker,
     runs: Sequence[Sequence[RunPlan]],
     machines: Mapping[MachineName, MachineConfig],
     fleet: Callable[[], Fleet],
     *,
     secrets: Collection[str],
-    deadline: float = DEADLINE,
-    tell: Tell | None = None,
+    deadline: float = SURVEY_TIMEOUT_S,
+    tell: OnProgress | None = None,
 ) -> tuple[CheckedPlan, ...]:
     """Find the machine that fits each run of a launch, with its preflight there.
 
@@ -149,9 +146,9 @@ async def choose(
         asked[plan.machine].append(plan)
     done = 0
 
-    async def one(name: MachineName) -> Facts | Check:
+    async def one(name: MachineName) -> SurveyFacts | Check:
         nonlocal done
-        told = await survey(worker, asked[name], machines[name], fleet(), deadline=deadline)
+        told = await survey_machine(worker, asked[name], machines[name], fleet(), deadline=deadline)
         done += 1
         if tell is not None:
             tell(f"looked at {name}: {done} of {len(asked)}")
@@ -163,7 +160,8 @@ async def choose(
     out: list[CheckedPlan] = []
     for plans in runs:
         fitting = [
-            _fitting(plan, facts[plan.machine], now, secrets, held[plan.machine]) for plan in plans
+            _candidate(plan, facts[plan.machine], now, secrets, held[plan.machine])
+            for plan in plans
         ]
         best = _best(fitting)
         if not best.stops:
@@ -172,34 +170,34 @@ async def choose(
     return tuple(out)
 
 
-def _fitting(
+def _candidate(
     plan: RunPlan,
-    told: Facts | Check,
+    told: SurveyFacts | Check,
     fleet: Fleet,
     secrets: Collection[str],
     held: Collection[str],
-) -> _Fitting:
+) -> _Candidate:
     if isinstance(told, Check):
-        return _Fitting(plan=plan, checks=(told,), was_seen=False)
-    case = Case(plan=plan, facts=told, fleet=fleet, secrets=secrets, held=held)
-    return _Fitting(
+        return _Candidate(plan=plan, checks=(told,), was_seen=False)
+    case = PreflightContext(plan=plan, facts=told, fleet=fleet, secrets=secrets, held=held)
+    return _Candidate(
         plan=plan,
-        checks=judge(plan, told, fleet, secrets=secrets, held=held),
+        checks=assess_run(plan, told, fleet, secrets=secrets, held=held),
         gpus=tuple(lock_name(each) for each in free_gpus(case)) if plan.spec.gpus else (),
     )
 
 
-def _best(fitting: Sequence[_Fitting]) -> _Fitting:
-    def rank(each: _Fitting) -> tuple[bool, bool, int, int]:
+def _best(fitting: Sequence[_Candidate]) -> _Candidate:
+    def rank(each: _Candidate) -> tuple[bool, bool, int, int]:
         return bool(each.stops), not each.was_seen, len(each.stops), -len(each.gpus)
 
     return min(fitting, key=rank)
 
 
-def _checked(best: _Fitting, fitting: Sequence[_Fitting]) -> CheckedPlan:
+def _checked(best: _Candidate, fitting: Sequence[_Candidate]) -> CheckedPlan:
     plan = best.plan
     if best.was_seen:
-        said = warnings_of(plan.launch, python=plan.python, is_surveyed=True)
+        said = warnings_of(plan.request, python=plan.python, is_surveyed=True)
         plan = replace(plan, warnings=said)
     return CheckedPlan(
         plan=plan,

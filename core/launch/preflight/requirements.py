@@ -5,33 +5,24 @@ from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from core.launch.plan.flags import CODE, task_word
-from core.launch.plan.launch_plan import RunPlan
-from core.launch.plan.warnings import bare
-from core.launch.preflight.gpu_reservations import OWN, SHARED
-from core.launch.spec.provider_env import Provider, Variable, missing, provider_of
+from core.launch.plan.eval_set_args import CODE_FOLDER, task_word
+from core.launch.plan.run_plan import RunPlan
+from core.launch.plan.warnings import package_name
+from core.launch.preflight.gpu_reservations import OWN_FOLDER, SHARED_FOLDER
+from core.launch.spec.model_providers import Provider, Variable, missing_variables, provider_of
 from core.launch.spec.rules import task_file
-from core.launch.spec.spec import BUILT_IN, Spec
+from core.launch.spec.spec import BUILT_IN_TASKS, Spec
 
-HUB = "huggingface.co:443"
+HUB_ADDRESS = "huggingface.co:443"
 """Where datasets and weights are fetched from."""
-FETCHED = "hf/"
+HF_TASK_PREFIX = "hf/"
 """How tasks begin that Inspect itself fetches from there."""
-TOKENIZER_HOST = "openaipublic.blob.core.windows.net:443"
+TOKENIZER_ADDRESS = "openaipublic.blob.core.windows.net:443"
 """Where the file comes from that the mock model's tokens are counted with."""
 _LOADED_HERE = frozenset({"hf", "vllm", "vllm-completions", "sglang", "transformer_lens", "nnterp"})
 """Providers that load weights by their names on Hugging Face."""
 _SERVERS = frozenset({"vllm", "sglang"})
 """Packages that serve a model on the machine."""
-
-
-def interpreter_of(plan: RunPlan) -> tuple[str, ...]:
-    """Return the words that run the plan's Python: with uv, as far as its cache goes."""
-    if plan.python is not None:
-        return (plan.python,)
-    words = plan.command[: plan.command.index("eval-set") - 1]
-    offline = () if "--offline" in words else ("--offline",)
-    return (*words[:3], *offline, *words[3:], "python")
 
 
 def task_asked(plan: RunPlan) -> str | None:
@@ -40,7 +31,7 @@ def task_asked(plan: RunPlan) -> str | None:
     None: it comes with evalroom, or from Hugging Face when the run starts.
     """
     name = plan.spec.task[0]
-    if name in BUILT_IN or name.startswith(FETCHED):
+    if name in BUILT_IN_TASKS or name.startswith(HF_TASK_PREFIX):
         return None
     word = task_word(plan.spec)
     if task_file(name) is None or word.startswith(("/", "~/")):
@@ -53,7 +44,7 @@ def python_path_of(plan: RunPlan) -> str | None:
     code = plan.spec.code
     if code is None:
         return None
-    return code.directory or f"{plan.directory}/{CODE}"
+    return code.directory or f"{plan.directory}/{CODE_FOLDER}"
 
 
 def has_own_code(spec: Spec) -> bool:
@@ -62,7 +53,7 @@ def has_own_code(spec: Spec) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RequestedModel:
     """A model that a spec asks for, itself or for a role.
 
     Attributes:
@@ -78,14 +69,14 @@ class Asked:
     has_key: bool
 
 
-def models_of(spec: Spec) -> tuple[Asked, ...]:
+def models_of(spec: Spec) -> tuple[RequestedModel, ...]:
     """Return the model and those of the roles, each once."""
     main = _asked(spec.model[0], {**spec.model_args, "base_url": spec.base_url})
     roles = (each for role in spec.model_roles.values() for each in _models_in(role))
     return tuple({each.name: each for each in (*roles, main)}.values())
 
 
-def _models_in(role: Any) -> Iterator[Asked]:
+def _models_in(role: Any) -> Iterator[RequestedModel]:
     if isinstance(role, str):
         yield _asked(role, {})
     elif isinstance(role, Mapping):
@@ -100,8 +91,8 @@ def _models_in(role: Any) -> Iterator[Asked]:
             yield from _models_in(each)
 
 
-def _asked(name: str, given: Mapping[str, Any]) -> Asked:
-    return Asked(
+def _asked(name: str, given: Mapping[str, Any]) -> RequestedModel:
+    return RequestedModel(
         name=name,
         provider=provider_of(name),
         has_url=given.get("base_url") is not None or given.get("model_base_url") is not None,
@@ -109,7 +100,7 @@ def _asked(name: str, given: Mapping[str, Any]) -> Asked:
     )
 
 
-def lacking(spec: Spec, login: Collection[str]) -> tuple[tuple[str, Variable], ...]:
+def unset_variables(spec: Spec, login: Collection[str]) -> tuple[tuple[str, Variable], ...]:
     """Return the variables that nobody sets, each behind the model that needs it.
 
     Args:
@@ -120,7 +111,7 @@ def lacking(spec: Spec, login: Collection[str]) -> tuple[tuple[str, Variable], .
     return tuple(
         (each.name, variable)
         for each in models_of(spec)
-        for variable in (() if each.provider is None else missing(each.provider, given))
+        for variable in (() if each.provider is None else missing_variables(each.provider, given))
         if not (each.has_key and variable.is_secret)
         and not (each.has_url and variable.name.endswith("_URL"))
     )
@@ -149,11 +140,11 @@ def packages_of(spec: Spec, login: Collection[str] = ()) -> tuple[tuple[str, str
         (each.name, package)
         for each in models_of(spec)
         for package in (() if each.provider is None else each.provider.packages)
-        if not (_is_served(spec, each, login) and bare(package) in _SERVERS)
+        if not (_is_served(spec, each, login) and package_name(package) in _SERVERS)
     )
 
 
-def _is_served(spec: Spec, asked: Asked, login: Collection[str]) -> bool:
+def _is_served(spec: Spec, asked: RequestedModel, login: Collection[str]) -> bool:
     given = (*spec.env, *spec.secrets, *login)
     return asked.has_url or any(name.endswith("_BASE_URL") for name in given)
 
@@ -185,12 +176,12 @@ def server_of(spec: Spec) -> str | None:
 def counts_with_tokenizer(spec: Spec) -> bool:
     """Whether the mock model may have to count tokens: those of the built-in tasks tell theirs."""
     is_mock = any(each.name.startswith("mockllm/") for each in models_of(spec))
-    return is_mock and spec.task[0] not in BUILT_IN
+    return is_mock and spec.task[0] not in BUILT_IN_TASKS
 
 
 def may_fetch_data(spec: Spec) -> bool:
     """Whether its task is one of a package, which usually fetches its dataset."""
-    return spec.task[0] not in BUILT_IN and task_file(spec.task[0]) is None
+    return spec.task[0] not in BUILT_IN_TASKS and task_file(spec.task[0]) is None
 
 
 def hosts_of(spec: Spec) -> tuple[str, ...]:
@@ -198,8 +189,8 @@ def hosts_of(spec: Spec) -> tuple[str, ...]:
     needs_hub = bool(weights_of(spec)) or may_fetch_data(spec)
     found = (
         server_of(spec),
-        HUB if needs_hub else None,
-        TOKENIZER_HOST if counts_with_tokenizer(spec) else None,
+        HUB_ADDRESS if needs_hub else None,
+        TOKENIZER_ADDRESS if counts_with_tokenizer(spec) else None,
     )
     return tuple(each for each in found if each is not None)
 
@@ -212,4 +203,4 @@ def named_log_folder(plan: RunPlan) -> str | None:
 
 def lock_folders(gpu_locks: str | None) -> tuple[str, ...]:
     """Return where GPUs may be reserved, the first that can be used counts."""
-    return (SHARED, OWN) if gpu_locks is None else (gpu_locks,)
+    return (SHARED_FOLDER, OWN_FOLDER) if gpu_locks is None else (gpu_locks,)

@@ -23,7 +23,7 @@ def _none() -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part(Generic[T]):
+class SurveyPart(Generic[T]):
     """One thing that was looked at.
 
     Attributes:
@@ -37,7 +37,7 @@ class Part(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class HostFacts:
     """The machine itself.
 
     Attributes:
@@ -60,7 +60,7 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskTold:
+class TaskFacts:
     """What the machine's own Inspect says of a task.
 
     Attributes:
@@ -87,7 +87,7 @@ class TaskTold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InspectTold:
+class InspectFacts:
     """What the interpreter of a run says of itself and of its Inspect.
 
     Attributes:
@@ -108,11 +108,11 @@ class InspectTold:
     imported: bool = False
     broken: str = ""
     error: str = ""
-    tasks: Mapping[str, TaskTold] = field(default_factory=_none)
+    tasks: Mapping[str, TaskFacts] = field(default_factory=_none)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Uv:
+class UvFacts:
     """The uv that is there."""
 
     path: str = ""
@@ -120,7 +120,7 @@ class Uv:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DockerTold:
+class DockerFacts:
     """A Docker that answers.
 
     Attributes:
@@ -140,7 +140,7 @@ class DockerTold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reserved:
+class ReservationFacts:
     """Where a run would reserve its GPUs, and which are held there."""
 
     folder: str
@@ -148,7 +148,7 @@ class Reserved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
+class FolderFacts:
     """A folder, or the nearest one above it.
 
     Attributes:
@@ -181,7 +181,7 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunFolder:
+class RunFolderFacts:
     """A run's own folder: whether it is there, and whether its script was started."""
 
     exists: bool = False
@@ -199,7 +199,7 @@ class RunningEval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caches:
+class CacheFacts:
     """What lies there and need not be fetched.
 
     Attributes:
@@ -218,7 +218,7 @@ class Caches:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class SurveyFacts:
     """All that a survey told.
 
     Attributes:
@@ -228,37 +228,37 @@ class Facts:
         hosts: How each was reached, by `host:port`.
     """
 
-    host: Part[Host] = Part()
-    inspect: Part[InspectTold] = Part()
-    uv: Part[Uv] = Part()
-    docker: Part[DockerTold] = Part()
-    gpus: Part[tuple[Gpu, ...]] = Part()
-    reservations: Part[Reserved] = Part()
-    running: Part[tuple[RunningEval, ...]] = Part()
-    caches: Part[Caches] = Part()
-    variables: Part[tuple[str, ...]] = Part()
-    places: Mapping[str, Part[Folder]] = field(default_factory=_none)
-    logs: Mapping[str, Part[Folder]] = field(default_factory=_none)
-    runs: Mapping[str, Part[RunFolder]] = field(default_factory=_none)
-    programs: Mapping[str, Part[str]] = field(default_factory=_none)
-    hosts: Mapping[str, Part[str]] = field(default_factory=_none)
+    host: SurveyPart[HostFacts] = SurveyPart()
+    inspect: SurveyPart[InspectFacts] = SurveyPart()
+    uv: SurveyPart[UvFacts] = SurveyPart()
+    docker: SurveyPart[DockerFacts] = SurveyPart()
+    gpus: SurveyPart[tuple[Gpu, ...]] = SurveyPart()
+    reservations: SurveyPart[ReservationFacts] = SurveyPart()
+    running: SurveyPart[tuple[RunningEval, ...]] = SurveyPart()
+    caches: SurveyPart[CacheFacts] = SurveyPart()
+    variables: SurveyPart[tuple[str, ...]] = SurveyPart()
+    places: Mapping[str, SurveyPart[FolderFacts]] = field(default_factory=_none)
+    logs: Mapping[str, SurveyPart[FolderFacts]] = field(default_factory=_none)
+    runs: Mapping[str, SurveyPart[RunFolderFacts]] = field(default_factory=_none)
+    programs: Mapping[str, SurveyPart[str]] = field(default_factory=_none)
+    hosts: Mapping[str, SurveyPart[str]] = field(default_factory=_none)
 
 
-def read_facts(told: Mapping[str, Any]) -> Facts:
+def parse_survey(told: Mapping[str, Any]) -> SurveyFacts:
     """Decode what a survey answered; what is not as it should be is unknown."""
-    return Facts(
-        host=_part(told, "machine", _as(Host)),
+    return SurveyFacts(
+        host=_part(told, "machine", _as(HostFacts)),
         inspect=_part(told, "inspect", _inspect),
-        uv=_part(told, "uv", _as(Uv)),
-        docker=_part(told, "docker", _as(DockerTold)),
+        uv=_part(told, "uv", _as(UvFacts)),
+        docker=_part(told, "docker", _as(DockerFacts)),
         gpus=_part(told, "gpus", _rows(Gpu)),
-        reservations=_part(told, "reservations", _as(Reserved)),
+        reservations=_part(told, "reservations", _as(ReservationFacts)),
         running=_part(told, "running", _rows(RunningEval)),
-        caches=_part(told, "caches", _as(Caches)),
+        caches=_part(told, "caches", _as(CacheFacts)),
         variables=_part(told, "variables", _rows(str)),
-        places=_parts(told, "places", _as(Folder)),
-        logs=_parts(told, "logs", _as(Folder)),
-        runs=_parts(told, "runs", _as(RunFolder)),
+        places=_parts(told, "places", _as(FolderFacts)),
+        logs=_parts(told, "logs", _as(FolderFacts)),
+        runs=_parts(told, "runs", _as(RunFolderFacts)),
         programs=_parts(told, "programs", _as(str)),
         hosts=_parts(told, "hosts", _as(str)),
     )
@@ -267,21 +267,21 @@ def read_facts(told: Mapping[str, Any]) -> Facts:
 _Read = Callable[[Any], T]
 
 
-def _part(told: Mapping[str, Any], name: str, read: _Read[T]) -> Part[T]:
+def _part(told: Mapping[str, Any], name: str, read: _Read[T]) -> SurveyPart[T]:
     row = inner(told, name)
     try:
         state = ToolState(text(row, "state") or "")
     except ValueError:
-        return Part()
+        return SurveyPart()
     if state is not ToolState.OK:
-        return Part(state=state, error=text(row, "error") or "")
+        return SurveyPart(state=state, error=text(row, "error") or "")
     try:
-        return Part(state=state, value=read(row.get("value")))
+        return SurveyPart(state=state, value=read(row.get("value")))
     except (msgspec.ValidationError, RecursionError, OverflowError):
-        return Part()
+        return SurveyPart()
 
 
-def _parts(told: Mapping[str, Any], name: str, read: _Read[T]) -> Mapping[str, Part[T]]:
+def _parts(told: Mapping[str, Any], name: str, read: _Read[T]) -> Mapping[str, SurveyPart[T]]:
     rows = inner(inner(told, name), "value")
     return MappingProxyType({key: _part(rows, key, read) for key in rows})
 
@@ -305,14 +305,14 @@ def _rows(kind: type[T]) -> _Read[tuple[T, ...]]:
     return read
 
 
-def _inspect(value: Any) -> InspectTold:
+def _inspect(value: Any) -> InspectFacts:
     row = msgspec.convert(value, dict[str, Any])
-    tasks: dict[str, TaskTold] = {}
+    tasks: dict[str, TaskFacts] = {}
     for name, told in inner(row, "tasks").items():
         try:
-            tasks[name] = msgspec.convert(told, TaskTold)
+            tasks[name] = msgspec.convert(told, TaskFacts)
         except msgspec.ValidationError:
-            tasks[name] = TaskTold()
+            tasks[name] = TaskFacts()
     plain = {key: each for key, each in row.items() if key != "tasks" and each is not None}
-    found = msgspec.convert(plain, InspectTold)
+    found = msgspec.convert(plain, InspectFacts)
     return replace(found, tasks=MappingProxyType(tasks))

@@ -5,20 +5,20 @@ from types import MappingProxyType
 from typing import Any
 
 from core.config.model import MachineConfig
-from core.launch.engines.registry import engine_named, needed_programs
-from core.launch.plan.launch_plan import RUNS, UV, RunPlan
-from core.launch.plan.warnings import bare
+from core.launch.engines.registry import engine_named, engines_by_program
+from core.launch.plan.run_plan import RUNS_FOLDER, UV_PATH, RunPlan
+from core.launch.plan.warnings import package_name
 from core.launch.preflight import requirements
 from core.model.job import Job
 from core.model.machine import MachineFacts, ToolState
 
-TASK_SECONDS = 30.0
+TASK_TIMEOUT_S = 30.0
 """How long that machine's Inspect may take to import a task."""
 _MOST_TASKS = 100
-_PLACES = ("~", RUNS)
+_PLACES = ("~", RUNS_FOLDER)
 
 
-def request(
+def survey_job(
     plans: Sequence[RunPlan],
     machine: MachineConfig,
     known: MachineFacts | None = None,
@@ -35,10 +35,10 @@ def request(
             machine's.
     """
     given: dict[str, Any] = {
-        "uv": UV,
-        "seconds": TASK_SECONDS,
+        "uv": UV_PATH,
+        "seconds": TASK_TIMEOUT_S,
         "places": list(_PLACES),
-        "programs": list(needed_programs()),
+        "programs": list(engines_by_program()),
         "reservations": list(requirements.lock_folders(machine.gpu_locks)),
         "interpreter": [python or machine.python],
         "skip": _stuck(known),
@@ -55,7 +55,7 @@ def _asked(plans: Sequence[RunPlan]) -> Mapping[str, Any]:
     logs = list(dict.fromkeys(each for each in folders if each is not None))
     tasks = (requirements.task_asked(plan) for plan in plans)
     return {
-        "interpreter": list(requirements.interpreter_of(first)),
+        "interpreter": list(first.python_words),
         "directory": first.directory,
         "variables": dict(spec.env),
         "inherit": list(spec.inherit),
@@ -72,7 +72,7 @@ def _asked(plans: Sequence[RunPlan]) -> Mapping[str, Any]:
 
 
 def _packages(plan: RunPlan) -> Iterator[str]:
-    return (bare(package) for _, package in requirements.packages_of(plan.spec))
+    return (package_name(package) for _, package in requirements.packages_of(plan.spec))
 
 
 def _programs(plan: RunPlan) -> tuple[str, ...]:

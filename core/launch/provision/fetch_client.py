@@ -11,19 +11,18 @@ from core.ctl.decode import count, text
 from core.errors import JobFailed, RequestFailed
 from core.format import size
 from core.ids import MachineName
-from core.launch.plan.launch_plan import RunPlan
-from core.launch.ports import Tell
-from core.launch.run.run_record import inspect_words
+from core.launch.plan.run_plan import RunPlan
+from core.launch.progress import OnProgress
 from core.model.job import Job, Worker
 from core.text import shown
 
-LEAST_UV = "0.8.0"
+MIN_UV_VERSION = "0.8.0"
 """The oldest uv that does."""
-PIECE = 8 * 1024 * 1024
+PIECE_BYTES = 8 * 1024 * 1024
 """Bytes of uv that go in one job, before they are compressed."""
-UV, CODE, PACKAGES = 300.0, 900.0, 3600.0
+UV_TIMEOUT_S, CODE_TIMEOUT_S, PACKAGES_TIMEOUT_S = 300.0, 900.0, 3600.0
 """Seconds that each may take; packages of gigabytes are usual."""
-_LATE = 30.0
+_ANSWER_GRACE_S = 30.0
 """Seconds after its own deadline in which a machine's sentence about that still comes."""
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
@@ -47,12 +46,12 @@ class UvFile:
     read: Callable[[int, int], bytes]
 
 
-OwnUv = Callable[[], UvFile | None]
+FindLocalUv = Callable[[], UvFile | None]
 """Finds the uv of evalroom's own environment; it may block. None: there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class FetchResult:
     """What a machine has now.
 
     Attributes:
@@ -76,7 +75,9 @@ _WAYS: Mapping[str, str] = {
 }
 
 
-async def uv(worker: Worker, machine: MachineName, own: OwnUv, tell: Tell) -> Fetched:
+async def fetch_uv(
+    worker: Worker, machine: MachineName, own: FindLocalUv, tell: OnProgress
+) -> FetchResult:
     """Have a uv in the account's folder of evalroom there.
 
     Raises:
@@ -91,13 +92,15 @@ async def uv(worker: Worker, machine: MachineName, own: OwnUv, tell: Tell) -> Fe
             answer = await _uv(worker, machine, None)
     way = text(answer, "how") or ""
     version = shown(_told(machine, answer, "version"), 40)
-    return Fetched(version=version, was_there=way == "there", how=_WAYS.get(way, "fetched"))
+    return FetchResult(version=version, was_there=way == "there", how=_WAYS.get(way, "fetched"))
 
 
 async def _uv(
     worker: Worker, machine: MachineName, offer: Mapping[str, Any] | None
 ) -> Mapping[str, Any]:
-    return await do(worker, machine, "uv", {"least": LEAST_UV, "offer": offer}, seconds=UV)
+    return await run_fetch(
+        worker, machine, "uv", {"least": MIN_UV_VERSION, "offer": offer}, seconds=UV_TIMEOUT_S
+    )
 
 
 def _offer(file: UvFile) -> Mapping[str, Any]:
@@ -111,10 +114,10 @@ def _offer(file: UvFile) -> Mapping[str, Any]:
 
 
 async def _send(
-    worker: Worker, machine: MachineName, file: UvFile, answer: Mapping[str, Any], tell: Tell
+    worker: Worker, machine: MachineName, file: UvFile, answer: Mapping[str, Any], tell: OnProgress
 ) -> Mapping[str, Any]:
     """Send uv in pieces, each from where that machine wants it, until it has all of it."""
-    for _ in range(3 * (file.size // PIECE + 2)):  # others may send it at the same time
+    for _ in range(3 * (file.size // PIECE_BYTES + 2)):  # others may send it at the same time
         at = count(answer, "wants")
         if at is None:
             return answer
@@ -122,16 +125,16 @@ async def _send(
             raise RequestFailed(f"{machine} wants uv from a place that it has not")
         tell(f"uv goes to {machine}: {size(min(at, file.size))} of {size(file.size)}")
         body = await asyncio.to_thread(_piece, file, at)
-        given = {"least": LEAST_UV, "offer": _offer(file), "at": at}
-        answer = await do(worker, machine, "uv_part", given, seconds=UV, body=body)
+        given = {"least": MIN_UV_VERSION, "offer": _offer(file), "at": at}
+        answer = await run_fetch(worker, machine, "uv_part", given, seconds=UV_TIMEOUT_S, body=body)
     raise JobFailed(f"uv did not arrive whole on {machine}", "launch it again")
 
 
 def _piece(file: UvFile, at: int) -> bytes:
-    return zlib.compress(file.read(at, PIECE), 3)
+    return zlib.compress(file.read(at, PIECE_BYTES), 3)
 
 
-async def packages(worker: Worker, plan: RunPlan) -> Fetched:
+async def fetch_packages(worker: Worker, plan: RunPlan) -> FetchResult:
     """Have what uv runs for a plan in its cache, so that a start fetches nothing.
 
     Raises:
@@ -139,21 +142,21 @@ async def packages(worker: Worker, plan: RunPlan) -> Fetched:
         RequestFailed: It may be there, or partly.
     """
     given = {
-        "offline": list(python_words(plan)),
-        "online": [word for word in inspect_words(plan) if word != "--offline"],
+        "offline": list(plan.python_words),
+        "online": [word for word in plan.inspect_words if word != "--offline"],
         **environment(plan),
     }
-    answer = await do(worker, plan.machine, "packages", given, seconds=PACKAGES)
-    return Fetched(
+    answer = await run_fetch(worker, plan.machine, "packages", given, seconds=PACKAGES_TIMEOUT_S)
+    return FetchResult(
         version=shown(_told(plan.machine, answer, "version"), 40),
         was_there=answer.get("how") == "there",
         how="it was there" if answer.get("how") == "there" else "fetched by uv",
     )
 
 
-async def checkout(
+async def fetch_code(
     worker: Worker, plan: RunPlan, *, token: str | None, directory: str | None = None
-) -> Fetched:
+) -> FetchResult:
     """Have a plan's repository checked out in the run's folder.
 
     Args:
@@ -175,25 +178,20 @@ async def checkout(
         **environment(plan),
     }
     secrets = {} if token is None else {"token": token}
-    answer = await do(worker, plan.machine, "checkout", given, seconds=CODE, secrets=secrets)
+    answer = await run_fetch(
+        worker, plan.machine, "checkout", given, seconds=CODE_TIMEOUT_S, secrets=secrets
+    )
     commit = _told(plan.machine, answer, "commit")
     if not _COMMIT.fullmatch(commit):
         raise RequestFailed(f"what {plan.machine} says of the checkout is no commit")
     lfs = "files kept in Git LFS are not fetched: what is there points to them"
     was_there = answer.get("how") == "there"
-    return Fetched(
+    return FetchResult(
         version=commit,
         was_there=was_there,
         how="it was there" if was_there else "checked out",
         note=lfs if answer.get("lfs") is True else "",
     )
-
-
-def python_words(plan: RunPlan) -> tuple[str, ...]:
-    """Return the words that run the Python that has a plan's Inspect."""
-    if plan.python is not None:
-        return (plan.python,)
-    return (*inspect_words(plan)[:-1], "python")
 
 
 def environment(plan: RunPlan) -> Mapping[str, Any]:
@@ -204,7 +202,7 @@ def environment(plan: RunPlan) -> Mapping[str, Any]:
     return {"env": variables, "inherit": list(plan.spec.inherit)}
 
 
-async def do(
+async def run_fetch(
     worker: Worker,
     machine: MachineName,
     verb: str,
@@ -227,7 +225,7 @@ async def do(
         secrets=secrets or {},
         body=body,
     )
-    return await worker.work(machine, job, deadline=seconds + _LATE)
+    return await worker.work(machine, job, deadline=seconds + _ANSWER_GRACE_S)
 
 
 def _told(machine: MachineName, answer: Mapping[str, Any], name: str) -> str:

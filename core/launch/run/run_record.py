@@ -7,16 +7,16 @@ from typing import Any
 
 from core.ctl.decode import inner, number, text
 from core.ids import MachineName
-from core.launch.plan.launch_plan import RUNS, RunPlan, is_run_id
-from core.launch.spec.text import spec_table
+from core.launch.plan.run_plan import RUNS_FOLDER, RunPlan, is_run_id
+from core.launch.spec.spec_writer import spec_table
 from core.model.run import Run, RunState
 
-MANIFEST = "run.json"
+MANIFEST_FILE = "run.json"
 """The file in a run's folder that says what it is, so that every evalroom finds it."""
-_SPEC_MOST = 64 * 1024
+_MAX_SPEC_CHARS = 64 * 1024
 
 
-def run_of(plan: RunPlan, *, at: float, operator: str, launch: str) -> Run:
+def new_run(plan: RunPlan, *, at: float, operator: str, launch: str) -> Run:
     """Return the record of a run that is about to be prepared.
 
     Args:
@@ -43,13 +43,8 @@ def run_of(plan: RunPlan, *, at: float, operator: str, launch: str) -> Run:
     )
 
 
-def inspect_words(plan: RunPlan) -> tuple[str, ...]:
-    """Return the words that run that machine's Inspect, up to its own command."""
-    return plan.command[: plan.command.index("eval-set")]
-
-
 def manifest(plan: RunPlan, run: Run) -> bytes:
-    """Return the content of `MANIFEST`; no secret's value is in it."""
+    """Return the content of `MANIFEST_FILE`; no secret's value is in it."""
     return json.dumps(
         {
             "v": 1,
@@ -65,7 +60,7 @@ def manifest(plan: RunPlan, run: Run) -> bytes:
             "log_dir": run.log_dir,
             "data_dir": plan.data_dir,
             "command_line": run.command_line,
-            "inspect": list(inspect_words(plan)),
+            "inspect": list(plan.inspect_words),
             "attach": list(run.attach),
             "spec": dict(run.spec),
         },
@@ -73,7 +68,7 @@ def manifest(plan: RunPlan, run: Run) -> bytes:
     ).encode()
 
 
-def run_seen(machine: MachineName, row: Mapping[str, Any], now: float) -> Run | None:
+def run_from_manifest(machine: MachineName, row: Mapping[str, Any], now: float) -> Run | None:
     """Return a run that another evalroom launched, as its manifest tells it; None: it has none.
 
     Where it is and what attaches to it are not the manifest's to say: the one is where it was
@@ -100,8 +95,8 @@ def run_seen(machine: MachineName, row: Mapping[str, Any], now: float) -> Run | 
         model=(text(told, "model") or "")[:500],
         engine=(text(told, "engine") or "")[:50],
         is_ours=False,
-        spec=spec if len(json.dumps(spec)) <= _SPEC_MOST else MappingProxyType({}),
-        directory=f"{RUNS}/{run}",
+        spec=spec if len(json.dumps(spec)) <= _MAX_SPEC_CHARS else MappingProxyType({}),
+        directory=f"{RUNS_FOLDER}/{run}",
         log_dir=(text(told, "log_dir") or "")[:1_000],
         command_line=(text(told, "command_line") or "")[:20_000],
         launch=(text(told, "launch") or run)[:100],

@@ -9,16 +9,19 @@ from core.ctl.decode import count, inner, objects, text
 from core.ctl.envelopes import header_metrics
 from core.errors import JobFailed, SpecWrong
 from core.fleet import Fleet
-from core.launch.engines.engine import FileOutput, ScreenOutput, Started
+from core.launch.engines.engine import FileOutput, ScreenOutput, StartResult
 from core.launch.engines.registry import engine_named
-from core.launch.engines.start_failures import failure_of, plain_text, telling_line
-from core.model.process import Process, ProcessState
+from core.launch.engines.start_failures import (
+    error_line,
+    plain_text,
+    start_failure,
+)
+from core.model.process import Process
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
 
-_GIVEN_UP = 86_400.0
+_GIVE_UP_AFTER_S = 86_400.0
 """Seconds after which somebody else's run that never started is not waited for any more."""
-_RESTING = frozenset({ProcessState.PARKED, ProcessState.GONE})
 
 
 def process_of_run(fleet: Fleet, run: Run) -> Process | None:
@@ -40,12 +43,12 @@ def after_fleet(run: Run, process: Process, now: float) -> Run:
         started_at=run.started_at or now,
         said="",
     )
-    if process.state in _RESTING:
+    if process.is_resting:
         return replace(known, state=RunState.FINALISING, ended_at=run.ended_at or now)
     return replace(known, state=RunState.RUNNING, ended_at=None)
 
 
-def after_look(run: Run, row: Mapping[str, Any], now: float, *, is_abandoned: bool) -> Run:
+def after_poll(run: Run, row: Mapping[str, Any], now: float, *, is_abandoned: bool) -> Run:
     """Return a run as a look at its folder and its processes shows it.
 
     Args:
@@ -65,7 +68,7 @@ def after_look(run: Run, row: Mapping[str, Any], now: float, *, is_abandoned: bo
     if run.state in {RunState.PREPARING, RunState.STARTING, RunState.QUEUED} and _never_ran(row):
         if _is_on_its_way(begun, row, now):
             return replace(begun, state=RunState.STARTING)
-        return failed(begun, _why(run, row), now)
+        return with_error(begun, _why(run, row), now)
     return replace(begun, state=RunState.FINALISING, ended_at=run.ended_at or now)
 
 
@@ -77,14 +80,14 @@ def has_started(run: Run, row: Mapping[str, Any]) -> bool:
 
 def _not_started(run: Run, row: Mapping[str, Any], now: float) -> Run:
     where = "its folder was made" if row.get("there") is True else "nothing was sent"
-    return failed(run, f"its evalroom ended before it was started: {where}", now)
+    return with_error(run, f"its evalroom ended before it was started: {where}", now)
 
 
 def _others(run: Run, now: float) -> Run:
     """Return a run that another evalroom is about to start, as far as anybody can tell."""
-    if run.is_ours or now - run.at < _GIVEN_UP:
+    if run.is_ours or now - run.at < _GIVE_UP_AFTER_S:
         return run
-    return failed(run, "its evalroom has not started it within a day", now)
+    return with_error(run, "its evalroom has not started it within a day", now)
 
 
 def _never_ran(row: Mapping[str, Any]) -> bool:
@@ -99,7 +102,7 @@ def _is_on_its_way(run: Run, row: Mapping[str, Any], now: float) -> bool:
         engine.read(0, text(row, "out") or "", text(row, "err") or "")
     except (JobFailed, SpecWrong):
         return False
-    return now - (run.started_at or now) < engine.is_starting_for
+    return now - (run.started_at or now) < engine.start_timeout_s
 
 
 def _as_its_start_says(run: Run, row: Mapping[str, Any]) -> Run:
@@ -112,7 +115,7 @@ def _as_its_start_says(run: Run, row: Mapping[str, Any]) -> Run:
         return run
 
 
-def with_started(run: Run, started: Started) -> Run:
+def with_started(run: Run, started: StartResult) -> Run:
     """Return a run with what its start answered."""
     where = started.output
     return replace(
@@ -130,7 +133,7 @@ def _why(run: Run, row: Mapping[str, Any]) -> str:
     try:
         engine_named(run.engine).read(1, out, err)
     except JobFailed as error:
-        return f"{error.message}; {error.advice}" if error.advice else error.message
+        return error.sentence
     except SpecWrong:
         return "no eval of it was seen, and its engine is not known here"
     return "its script ended, and no eval was seen"
@@ -138,11 +141,11 @@ def _why(run: Run, row: Mapping[str, Any]) -> str:
 
 def after_screen(run: Run, screen: str, now: float) -> Run:
     """Return a run that left no log, as the last that stands on its screen tells."""
-    error = failure_of(screen)
-    return failed(run, f"{error.message}; {error.advice}" if error.advice else error.message, now)
+    error = start_failure(screen)
+    return with_error(run, error.sentence, now)
 
 
-def failed(run: Run, why: str, now: float) -> Run:
+def with_error(run: Run, why: str, now: float) -> Run:
     """Return a run that failed, and why."""
     return replace(run, state=RunState.FAILED, said=shown(why, 600), ended_at=run.ended_at or now)
 
@@ -166,11 +169,11 @@ def after_logs(
         is_last: Whether a log that can't be read is not waited for any more.
     """
     own = [row for row in rows if _is_of(run, row)]
-    logs = newest_of_each(own)
+    logs = newest_logs(own)
     known = replace(run, logs=logs or run.logs, ended_at=run.ended_at or now)
     unread = next((text(row, "error") for row in own if text(row, "error")), None)
     if unread is not None:
-        said = f"a log of it can't be read: {telling_line(plain_text(unread))}"
+        said = f"a log of it can't be read: {error_line(plain_text(unread))}"
         is_over = is_last and not is_alive
         return replace(known, state=RunState.LOST if is_over else known.state, said=said)
     if not logs:
@@ -196,7 +199,7 @@ def _is_of(run: Run, row: Mapping[str, Any]) -> bool:
     return model == run.model and (task in names or task.rpartition("/")[2] in names)
 
 
-def newest_of_each(rows: Sequence[Mapping[str, Any]]) -> tuple[RunLog, ...]:
+def newest_logs(rows: Sequence[Mapping[str, Any]]) -> tuple[RunLog, ...]:
     """Return the newest log of each task: a task that was tried again has several."""
     out: dict[object, RunLog] = {}
     for row in rows:

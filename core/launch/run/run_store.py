@@ -7,7 +7,7 @@ from core.model.order import Instance
 from core.model.run import Run
 
 
-class RunBook(Protocol):
+class RunStore(Protocol):
     """Runs that this operator launched, on disk before the first byte of them is sent."""
 
     async def add(self, runs: Sequence[Run], instance: Instance) -> None:

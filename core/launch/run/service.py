@@ -1,4 +1,4 @@
-"""The launches of one room (`core.launch.ports.Launching`)."""
+"""The launches of one room (`core.launch.ports.LaunchService`)."""
 
 import asyncio
 import secrets as chance
@@ -10,33 +10,36 @@ from dataclasses import dataclass
 from core.config.model import MachineConfig
 from core.errors import JobFailed, NotConfirmed
 from core.ids import MachineName
-from core.launch.engines.session import is_gone
-from core.launch.plan.launch_plan import RunPlan
-from core.launch.plan.matrix import Launch, expand
-from core.launch.ports import Output, Tell
+from core.launch.engines.tmux_sessions import is_session_gone
+from core.launch.plan.matrix import RunRequest, expand
+from core.launch.plan.run_plan import RunPlan
+from core.launch.ports import LaunchDesk, OutputChunk
 from core.launch.preflight.checks import CheckedPlan
+from core.launch.progress import OnProgress
 from core.launch.run import launcher_client
-from core.launch.run.run_poller import Finding
-from core.launch.run.run_record import run_of
-from core.launch.run.run_starter import Bring, Place, Starting
-from core.launch.run.runs import Ledger
+from core.launch.run.run_poller import RunPoller
+from core.launch.run.run_record import new_run
+from core.launch.run.run_registry import RunRegistry
+from core.launch.run.run_starter import Provision, RunStarter
 from core.launch.spec.spec import Spec
 from core.model.run import Run
 from core.text import shown
 
-Choose = Callable[[Sequence[Launch], Tell | None], Awaitable[tuple[CheckedPlan, ...]]]
+ChooseMachines = Callable[
+    [Sequence[RunRequest], OnProgress | None], Awaitable[tuple[CheckedPlan, ...]]
+]
 """Finds the machine that fits each launch, with the preflight of its plan there."""
-Open = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
+OpenSecrets = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 """Returns the values of secrets by their names; raises EvalroomError where one is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launches:
+class DeskLaunchService:
     """Checks, starts and finds runs.
 
     Attributes:
         desk: Has jobs done, and knows the fleet.
-        ledger: Where runs are told and kept.
+        registry: Where runs are told and kept.
         machines: Of the config.
         choose: Finds the machines for launches.
         bring: Brings what a run needs to its machine.
@@ -45,50 +48,50 @@ class Launches:
         read_only: Whether nothing may be changed from here.
     """
 
-    desk: Place
-    ledger: Ledger
+    desk: LaunchDesk
+    registry: RunRegistry
     machines: Sequence[MachineConfig]
-    choose: Choose
-    bring: Bring
-    open_secrets: Open
+    choose: ChooseMachines
+    bring: Provision
+    open_secrets: OpenSecrets
     operator: str
     read_only: bool = False
 
     async def run(self) -> None:
         """Look after all runs until cancelled."""
-        await Finding(self.desk, self.ledger, calmly=True).run()
+        await RunPoller(self.desk, self.registry, calmly=True).run()
 
     async def look_once(self) -> None:
         """Look once after all runs that are due, also for those of others."""
-        await Finding(self.desk, self.ledger, calmly=False).turn()
+        await RunPoller(self.desk, self.registry, calmly=False).turn()
 
-    async def check(self, spec: Spec, *, tell: Tell | None = None) -> tuple[CheckedPlan, ...]:
-        """See `core.launch.ports.Launching.check`."""
+    async def check(self, spec: Spec, *, tell: OnProgress | None = None) -> tuple[CheckedPlan, ...]:
+        """See `core.launch.ports.LaunchService.check`."""
         return await self.choose(expand(spec, self.machines), tell)
 
     async def launch(
         self, checked: Sequence[CheckedPlan], *, tell: Callable[[Run], None] | None = None
     ) -> tuple[Run, ...]:
-        """See `core.launch.ports.Launching.launch`."""
+        """See `core.launch.ports.LaunchService.launch`."""
         self._refuse(checked)
         plans = [each.plan for each in checked]
         values = {plan.run: await self._values(plan) for plan in plans}
         at, mark = self.desk.now(), chance.token_hex(4)
         shared = f"{plans[0].run}-{mark}" if len(plans) > 1 else plans[0].run
-        runs = [run_of(plan, at=at, operator=self.operator, launch=shared) for plan in plans]
+        runs = [new_run(plan, at=at, operator=self.operator, launch=shared) for plan in plans]
         ids = {run.id for run in runs}
         lanes: dict[MachineName, list[tuple[RunPlan, Run]]] = defaultdict(list)
         for plan, run in zip(plans, runs, strict=True):
             lanes[plan.machine].append((plan, run))
         with ExitStack() as after:
             # Held first: what is on the disk and in nobody's hands is taken for abandoned.
-            self.ledger.held.update(ids)
-            after.callback(self.ledger.held.difference_update, ids)
-            await self.ledger.add(runs)
+            self.registry.held.update(ids)
+            after.callback(self.registry.held.difference_update, ids)
+            await self.registry.add(runs)
             if tell is not None:
-                after.callback(self.ledger.listen(tell, ids))
+                after.callback(self.registry.listen(tell, ids))
             await asyncio.gather(*(self._lane(lane, values) for lane in lanes.values()))
-        return tuple(self.ledger.runs[run.id] for run in runs)
+        return tuple(self.registry.runs[run.id] for run in runs)
 
     def _refuse(self, checked: Sequence[CheckedPlan]) -> None:
         if not checked:
@@ -111,30 +114,30 @@ class Launches:
         self, lane: Sequence[tuple[RunPlan, Run]], values: Mapping[str, Mapping[str, str]]
     ) -> None:
         """Start the runs of one machine, one after the other."""
-        starting = Starting(desk=self.desk, ledger=self.ledger, bring=self.bring)
+        starting = RunStarter(desk=self.desk, registry=self.registry, bring=self.bring)
         for plan, run in lane:
             await starting.start(plan, run, values[run.id])
 
-    async def output(self, run: Run, *, start: int | None = None) -> Output:
-        """See `core.launch.ports.Launching.output`."""
+    async def output(self, run: Run, *, start: int | None = None) -> OutputChunk:
+        """See `core.launch.ports.LaunchService.output`."""
         if run.has_screen:
             return await self._screen(run)
         for file in (run.output_file, "launch.err", "start.err"):
             try:
                 if file:
-                    return await launcher_client.read(self.desk, run, file, start)
+                    return await launcher_client.read_output(self.desk, run, file, start)
             except JobFailed:
                 continue
-        return Output(data=b"", end=0, size=0)
+        return OutputChunk(data=b"", end=0, size=0)
 
-    async def _screen(self, run: Run) -> Output:
-        status, out, err = await launcher_client.words(
+    async def _screen(self, run: Run) -> OutputChunk:
+        status, out, err = await launcher_client.run_command(
             self.desk, run.machine, run.screen, changes=False
         )
-        if status != 0 and is_gone(err):
+        if status != 0 and is_session_gone(err):
             said = "its session is gone, and what stood on its screen with it"
             raise JobFailed(said, f"evalroom run {run.id} names its logs")
         if status != 0:
             raise JobFailed(f"its screen can't be read: {shown(err, 200)}")
         data = out.encode()
-        return Output(data=data, end=len(data), size=len(data))
+        return OutputChunk(data=data, end=len(data), size=len(data))

@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 
 from core.launch.preflight.checks import CheckedPlan
 from core.model.run import Run
+from core.signal import Signal
 from core.text import Shown
 
 
-class Starting:
+class StartProgress:
     """Runs on their way, from the Enter that confirmed them.
 
     Attributes:
@@ -21,7 +22,7 @@ class Starting:
         self.is_running = True
         self.failed: Shown | None = None
         self._runs: dict[str, Run] = {}
-        self._hearers: list[Callable[[], None]] = []
+        self._changed = Signal[None]()
 
     @property
     def runs(self) -> Sequence[Run]:
@@ -30,8 +31,7 @@ class Starting:
 
     def listen(self, hear: Callable[[], None]) -> Callable[[], None]:
         """Call `hear` whenever something is told; returns what ends that."""
-        self._hearers.append(hear)
-        return lambda: self._hearers.remove(hear) if hear in self._hearers else None
+        return self._changed.connect(lambda _: hear())
 
     def tell(self, run: Run) -> None:
         """Take in how a run stands."""
@@ -44,5 +44,4 @@ class Starting:
         self._say()
 
     def _say(self) -> None:
-        for hear in tuple(self._hearers):
-            hear()
+        self._changed.emit(None)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
-Kind = Literal["value", "flag", "pair", "optional", "many"]
+OptionKind = Literal["value", "flag", "pair", "optional", "many"]
 """What an option takes: a value; nothing; nothing, with a `--no-` twin; perhaps a value; a value
 each time, any number of times."""
 
@@ -32,9 +32,9 @@ _OPTIONAL = "checkpoint sample-shuffle log-shared cache batch notification"
 _MANY = "scanner-arg scan-metadata scan-filter scan-model-arg scan-model-role sentinel-arg"
 
 
-def _kinds() -> dict[str, Kind]:
-    kinds: dict[str, Kind] = {}
-    listed: tuple[tuple[Kind, str], ...] = (
+def _kinds() -> dict[str, OptionKind]:
+    kinds: dict[str, OptionKind] = {}
+    listed: tuple[tuple[OptionKind, str], ...] = (
         ("value", _VALUES),
         ("flag", _FLAGS),
         ("pair", _PAIRS),
@@ -47,7 +47,7 @@ def _kinds() -> dict[str, Kind]:
     return kinds
 
 
-KINDS: Mapping[str, Kind] = MappingProxyType(_kinds())
+KINDS: Mapping[str, OptionKind] = MappingProxyType(_kinds())
 """Every option that `options` of a spec may hold, by its name without dashes before it."""
 
 OWN_KEYS: Mapping[str, str] = MappingProxyType(
@@ -95,7 +95,7 @@ def option_name(key: str) -> str:
     return bare if len(bare) == 1 else bare.replace("_", "-")
 
 
-def kind_of(name: str) -> tuple[str, Kind] | None:
+def option_kind(name: str) -> tuple[str, OptionKind] | None:
     """Return the option that `name` means and what it takes; None: 0.3.285 has none such.
 
     Args:

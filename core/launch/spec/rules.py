@@ -8,10 +8,10 @@ from typing import Any, cast
 from core.config.rules import NoSuchKey, NotAllowed, Rule, flag, number, one_of, text, whole
 from core.launch.engines.registry import ENGINES
 from core.launch.spec.secret_patterns import is_secret
-from core.launch.spec.spec import BUILT_IN, Code, OnError, Tolerate
+from core.launch.spec.spec import BUILT_IN_TASKS, Code, OnError, Tolerate
 from core.launch.spec.validators import is_text, list_of, table, text_without_nul, within
 
-MOST = 1_000_000_000
+MAX_COUNT = 1_000_000_000
 _LEAST_ERRORS = 2
 
 _TASK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)+")
@@ -40,9 +40,9 @@ def task(value: object) -> str:
     if not isinstance(value, str) or not is_text(value) or value.startswith("-"):
         raise NotAllowed(allowed)
     if value.startswith(("evalroom/", "simulusion/")) and "@" not in value:
-        if value in BUILT_IN:
+        if value in BUILT_IN_TASKS:
             return value
-        raise NotAllowed(" or ".join(f'"{each}"' for each in sorted(set(BUILT_IN.values()))))
+        raise NotAllowed(" or ".join(f'"{each}"' for each in sorted(set(BUILT_IN_TASKS.values()))))
     if value.endswith((".py", ".ipynb")):
         raise NotAllowed('"path/to/file.py@name": name is that of its @task, code says where it is')
     is_name = _TASK_NAME.fullmatch(value)
@@ -78,7 +78,7 @@ def _threshold(value: object) -> float | int:
     if isinstance(value, int | float) and not isinstance(value, bool):
         if 0 < value < 1:
             return float(value)
-        if _LEAST_ERRORS <= value <= MOST and value == int(value):
+        if _LEAST_ERRORS <= value <= MAX_COUNT and value == int(value):
             return int(value)
     raise NotAllowed(
         "a share of the samples above 0 and below 1, or a whole number of errors from 2"
@@ -89,14 +89,14 @@ def _threshold(value: object) -> float | int:
 
 def limit(value: object) -> int | tuple[int, int]:
     """So many samples, or a range of them."""
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_COUNT:
         return value
     ends: list[object] = []
     if isinstance(value, str) and (found := _RANGE.fullmatch(value)):
         ends = [int(found[1]), int(found[2])]
     elif isinstance(value, list):
         ends = cast("list[object]", value)
-    whole_number = whole(1, MOST)
+    whole_number = whole(1, MAX_COUNT)
     if len(ends) == 2:  # noqa: PLR2004 - from and to
         try:
             first, last = (whole_number(each) for each in ends)
@@ -121,7 +121,7 @@ def token_limit(value: object) -> int | str:
     if isinstance(value, str) and _TOKENS.fullmatch(value) and any(c.isdigit() for c in value):
         return value
     try:
-        return whole(1, MOST * 1000)(value)
+        return whole(1, MAX_COUNT * 1000)(value)
     except NotAllowed:
         allowed = 'a whole number from 1, or Inspect\'s text for it like "500k" or "output:1m"'
         raise NotAllowed(allowed) from None
@@ -307,8 +307,8 @@ def engine(value: object) -> str:
     return one_of(*ENGINES)(value)
 
 
-WHOLE = whole(1, MOST)
-COUNT = whole(0, MOST)
+WHOLE = whole(1, MAX_COUNT)
+COUNT = whole(0, MAX_COUNT)
 DOLLARS = number(0, 1e9, "dollars")
 DISPLAY = one_of("full", "conversation", "rich", "plain", "log", "none")
 FLAG = flag

@@ -1,16 +1,16 @@
-"""What to launch, as frozen values. `core.launch.spec.file` reads it and says what is wrong."""
+"""A launch spec as frozen values; `core.launch.spec.spec_reader` reads and checks it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from core.launch.engines.registry import USUAL
+from core.launch.engines.registry import DEFAULT_ENGINE
 
-ANY = "any"
+ANY_MACHINE = "any"
 """The machine of a spec that leaves it to the chooser."""
 
-BUILT_IN: Mapping[str, str] = MappingProxyType(
+BUILT_IN_TASKS: Mapping[str, str] = MappingProxyType(
     {
         "evalroom/smoke": "evalroom/smoke",
         "evalroom/arithmetic": "evalroom/arithmetic",
@@ -20,7 +20,7 @@ BUILT_IN: Mapping[str, str] = MappingProxyType(
 )
 """The built-in tasks by all of their names; the value is the one that their logs bear."""
 
-BUILT_IN_ARGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+BUILT_IN_TASK_ARGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"evalroom/smoke": ("samples", "pass_rate"), "evalroom/arithmetic": ()}
 )
 """What the built-in tasks take."""
@@ -131,7 +131,7 @@ class Spec:
     env: Mapping[str, str] = field(default_factory=_nothing)
     secrets: Mapping[str, str] = field(default_factory=_nothing)
     inherit: tuple[str, ...] = ()
-    engine: str = USUAL
+    engine: str = DEFAULT_ENGINE
     keep: bool = False
     acp: bool = False
     display: str | None = None

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from core.config.rules import NoSuchKey, NotAllowed
-from core.launch.spec.eval_options import KINDS, OWN_KEYS, kind_of, option_name
+from core.launch.spec.eval_options import KINDS, OWN_KEYS, option_kind, option_name
 from core.launch.spec.rules import model
 from core.launch.spec.validators import json_value, list_of, no_secret, table, within
 
@@ -73,7 +73,9 @@ def options(value: object) -> Mapping[str, Any]:
             raise NotAllowed(f"options that no key of the spec sets: {OWN_KEYS[name]}", (key,))
         if not _OPTION.fullmatch(name):
             raise NotAllowed("an option of inspect eval-set, like max_tokens", (key,))
-        if kind_of(name) is None and difflib.get_close_matches(name, (*KINDS, *OWN_KEYS), 1, 0.8):
+        if option_kind(name) is None and difflib.get_close_matches(
+            name, (*KINDS, *OWN_KEYS), 1, 0.8
+        ):
             raise NoSuchKey(tuple(each.replace("-", "_") for each in (*KINDS, *OWN_KEYS)), (key,))
         held = within(key, json_value, each)
         if held is None or held in ("", ()):
@@ -85,7 +87,7 @@ def options(value: object) -> Mapping[str, Any]:
 
 
 def _fits(name: str, value: object) -> None:
-    found = kind_of(name)
+    found = option_kind(name)
     kind = None if found is None else found[1]
     if kind == "flag" and value is not True:
         raise NotAllowed("true, or leave it out")

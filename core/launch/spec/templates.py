@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from core.errors import SpecWrong
-from core.launch.spec.file import ON_ERROR_CHOICES, text_of
+from core.launch.spec.spec_reader import ON_ERROR_CHOICES, read_text
 from core.text import shown
 
 
@@ -179,7 +179,7 @@ def _own(folder: Path) -> tuple[Template, ...]:
         if not _NAME.fullmatch(path.stem):
             continue
         try:
-            text = text_of(str(path))
+            text = read_text(str(path))
         except SpecWrong as wrong:
             out.append(_unreadable(path, wrong))
             continue

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.ctl.decode import DEEPEST, parse, raw_fields, raw_rows
+from core.ctl.config_envelopes import config_view, throughput
+from core.ctl.decode import MAX_NESTING, parse, raw_fields, raw_rows
 from core.ctl.envelopes import sample_rows, score_metrics, task_rows
+from core.ctl.features import surface
 from core.ctl.json_slices import split_fields, split_items
-from core.ctl.knobs import config_view, throughput
 from core.ctl.sample_details import event_page, messages, sample_detail, scoring_pass, store
-from core.ctl.versions import surface
 from core.errors import AnswerMalformed
 from core.watch.log_headers import read_header
 from core.watch.machine_facts import read_facts
@@ -189,7 +189,7 @@ def test_what_is_read_of_a_nested_document_can_be_written_again(
         for body in (b'{"events":[%s]}' % row, b'{"messages":[%s]}' % row):
             decode = event_page if b"events" in body else messages
             found = decode(body, content=content)
-            assert len(found.malformed) == (levels > DEEPEST)
+            assert len(found.malformed) == (levels > MAX_NESTING)
         for decode_one in (sample_detail, store):
             with suppress(AnswerMalformed):
                 decode_one(b'{"store":{"a":%s},"sample_id":1,%s' % (row, row[1:]), content=content)

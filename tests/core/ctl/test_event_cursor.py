@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.ctl.event_cursor import KEPT, KEPT_BYTES, Following, next_reads, take_page
+from core.ctl.event_cursor import MAX_EVENT_BYTES, MAX_EVENTS, EventFollower, next_reads, take_page
 from core.ctl.reads import follow_events
 from core.ids import ProcessKey, SampleKey
-from core.model.detail import EventPage, SampleEvent
+from core.model.sample_detail import EventPage, SampleEvent
 from core.ports import Reply
 from tests.support.fleets import task_key
 
@@ -64,7 +64,7 @@ class FakeSample:
         return [(each["uuid"], bool(each["pending"])) for each in self.events]
 
 
-def state_of(following: Following) -> list[tuple[str | None, bool]]:
+def state_of(following: EventFollower) -> list[tuple[str | None, bool]]:
     return [(event.uuid, event.pending) for event in following.events]
 
 
@@ -94,7 +94,7 @@ def happen(sample: FakeSample, step: str | int) -> None:
 @given(steps=STEPS)
 @settings(max_examples=60)
 async def test_in_the_end_every_event_is_there_and_as_it_ended(steps: list[str | int]) -> None:
-    sample, following = FakeSample(), Following()
+    sample, following = FakeSample(), EventFollower()
     for step in steps:
         happen(sample, step)
         if step == "look":
@@ -111,7 +111,7 @@ async def test_in_the_end_every_event_is_there_and_as_it_ended(steps: list[str |
 
 
 async def test_what_is_settled_is_not_read_again() -> None:
-    sample, following = FakeSample(), Following()
+    sample, following = FakeSample(), EventFollower()
     for _ in range(1_000):
         sample.add()
     sample.add(pending=True)
@@ -129,7 +129,7 @@ async def test_what_is_settled_is_not_read_again() -> None:
 
 
 async def test_a_retry_starts_over_and_is_counted() -> None:
-    sample, following = FakeSample(), Following()
+    sample, following = FakeSample(), EventFollower()
     sample.add(pending=True)
     following = await follow_events(sample.read, SAMPLE, "e", following)
     sample.retry()
@@ -140,36 +140,36 @@ async def test_a_retry_starts_over_and_is_counted() -> None:
 
 
 def test_only_the_newest_events_are_kept_and_the_others_counted() -> None:
-    events = tuple(SampleEvent(kind="info", uuid=str(n)) for n in range(KEPT + 7))
-    following = take_page(Following(), None, EventPage(events=events, next="opaque"))
-    assert len(following.events) == KEPT
-    assert following.events[-1].uuid == str(KEPT + 6)
+    events = tuple(SampleEvent(kind="info", uuid=str(n)) for n in range(MAX_EVENTS + 7))
+    following = take_page(EventFollower(), None, EventPage(events=events, next="opaque"))
+    assert len(following.events) == MAX_EVENTS
+    assert following.events[-1].uuid == str(MAX_EVENTS + 6)
     assert following.dropped == 7
 
 
 async def test_a_page_of_events_that_are_no_longer_kept_brings_none_of_them_back() -> None:
-    sample, following = FakeSample(), Following()
+    sample, following = FakeSample(), EventFollower()
     sample.add(pending=True)
-    for _ in range(KEPT + 150):
+    for _ in range(MAX_EVENTS + 150):
         sample.add()
     following = await follow_events(sample.read, SAMPLE, "e", following)
     newest = [event.uuid for event in following.events]
     sample.add()
     following = await follow_events(sample.read, SAMPLE, "e", following)
-    assert [event.uuid for event in following.events] == [*newest[1:], f"0-{KEPT + 151}"]
+    assert [event.uuid for event in following.events] == [*newest[1:], f"0-{MAX_EVENTS + 151}"]
     assert len(next_reads(following)) == 1
 
 
 def test_events_of_great_size_are_kept_as_far_as_there_is_room() -> None:
-    raw = b"x" * (KEPT_BYTES // 4)
+    raw = b"x" * (MAX_EVENT_BYTES // 4)
     events = tuple(SampleEvent(kind="info", uuid=str(n), raw=raw) for n in range(6))
-    following = take_page(Following(), None, EventPage(events=events, next="opaque"))
+    following = take_page(EventFollower(), None, EventPage(events=events, next="opaque"))
     assert [event.uuid for event in following.events] == ["2", "3", "4", "5"]
     assert following.dropped == 2
 
 
 async def test_what_an_ended_sample_left_pending_is_read_once_more_and_then_left() -> None:
-    sample, following = FakeSample(), Following()
+    sample, following = FakeSample(), EventFollower()
     sample.add(pending=True)
     sample.add()
     sample.over = True
@@ -183,7 +183,7 @@ async def test_what_an_ended_sample_left_pending_is_read_once_more_and_then_left
 def test_cursors_that_say_nothing_are_followed_too() -> None:
     one = SampleEvent(kind="info", uuid="a", pending=True)
     other = SampleEvent(kind="info", uuid="b")
-    following = take_page(Following(), None, EventPage(events=(one,), next="?"))
+    following = take_page(EventFollower(), None, EventPage(events=(one,), next="?"))
     assert next_reads(following) == (None, "?")
     following = take_page(following, "?", EventPage(events=(other,), next="!"))
     done = SampleEvent(kind="info", uuid="a")
@@ -193,5 +193,5 @@ def test_cursors_that_say_nothing_are_followed_too() -> None:
 
 
 def test_a_sample_that_has_not_started_is_asked_again_from_the_beginning() -> None:
-    following = take_page(Following(), None, EventPage())
+    following = take_page(EventFollower(), None, EventPage())
     assert next_reads(following) == (None,)

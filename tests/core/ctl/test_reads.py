@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.ctl import reads, routes
 from core.ctl.answer_errors import good_body
-from core.ctl.knobs import config_view, throughput
+from core.ctl.config_envelopes import config_view, throughput
 from core.ctl.sample_details import event_page, messages, sample_detail, store, unix_time
 from core.errors import NotThere, RequestFailed, TooBusy, TooLarge, Unsupported
 from core.ids import ProcessKey, SampleKey

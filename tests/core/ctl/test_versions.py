@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.ctl import cli_commands
-from core.ctl.versions import NEEDED, Surface, lacks, since, surface, upgrade_command
+from core.ctl.features import REQUIREMENTS, Surface, missing, since, surface, upgrade_command
 from core.errors import AnswerMalformed
 from core.ids import SampleKey
 from core.model.process import Process, ProcessState
@@ -40,7 +40,7 @@ def test_a_list_without_routes_is_none(body: bytes) -> None:
 
 def test_nothing_is_had_where_nothing_is_listed() -> None:
     nothing = Surface({})
-    assert not any(nothing.has(feature) for feature in NEEDED)
+    assert not any(nothing.has(feature) for feature in REQUIREMENTS)
 
 
 def test_what_is_lacking_has_the_version_that_brings_it_and_the_way_there() -> None:
@@ -53,8 +53,8 @@ def test_what_is_lacking_has_the_version_that_brings_it_and_the_way_there() -> N
 
 def test_a_lack_is_said_with_the_way_out_and_what_is_there_is_none() -> None:
     found = Surface({("post", "/tasks/{task_id}/pause"): frozenset({"dry_run"})})
-    assert lacks("pause task", found) is None
-    lack = lacks("hard pause", found, "/v/bin/python")
+    assert missing("pause task", found) is None
+    lack = missing("hard pause", found, "/v/bin/python")
     assert lack is not None
     assert "0.3.260" in lack.sentence
     assert lack.command == "/v/bin/python -m pip install -U 'inspect-ai>=0.3.260'"

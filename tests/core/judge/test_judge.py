@@ -3,7 +3,7 @@ from itertools import pairwise
 from core.desk.step import advance
 from core.events import Dismissed, Event, LogUnreadable, TimePassed
 from core.fleet import Fleet
-from core.judge.findings import FINDINGS_LIMIT, with_findings
+from core.judge.finding_list import MAX_FINDINGS, with_findings
 from core.model.finding import Finding
 from core.model.machine import LinkState
 from core.model.process import ProcessState
@@ -204,7 +204,7 @@ def test_what_is_open_about_something_dismissed_is_closed() -> None:
 
 def test_findings_are_bounded_and_the_oldest_closed_ones_go_first() -> None:
     fleet = Fleet()
-    for number in range(FINDINGS_LIMIT + 50):
+    for number in range(MAX_FINDINGS + 50):
         finding = Finding(
             id=str(number),
             kind="link",
@@ -215,6 +215,6 @@ def test_findings_are_bounded_and_the_oldest_closed_ones_go_first() -> None:
             text="x",
         )
         fleet = with_findings(fleet, (finding,))
-    assert len(fleet.findings) == FINDINGS_LIMIT
-    assert fleet.findings[0].id == str(FINDINGS_LIMIT + 49)
+    assert len(fleet.findings) == MAX_FINDINGS
+    assert fleet.findings[0].id == str(MAX_FINDINGS + 49)
     assert fleet.findings[-1].id == "0"

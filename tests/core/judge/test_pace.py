@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.judge.pace import ENOUGH, TimeLeft, quantile, time_left, tokens_per_minute
+from core.judge.pace import ENOUGH_SAMPLES, TimeLeft, quantile, time_left, tokens_per_minute
 from core.model.task import ProgressPoint, Task
 from tests.support.fleets import (
     NOW,
@@ -57,7 +57,7 @@ def _task(took: Sequence[float], *, total: int, ages: Sequence[float] = ()) -> T
 
 
 def test_time_left_is_unknown_early_while_held_and_when_nothing_runs() -> None:
-    assert time_left(_task([10] * (ENOUGH - 1), total=100, ages=[1]), NOW) is None
+    assert time_left(_task([10] * (ENOUGH_SAMPLES - 1), total=100, ages=[1]), NOW) is None
     assert time_left(_task([10] * 20, total=100), NOW) is None
     assert time_left(_task([10] * 20, total=20, ages=[]), NOW) is None
 

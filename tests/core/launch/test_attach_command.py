@@ -5,7 +5,7 @@ import pytest
 from core.config.model import MachineConfig
 from core.errors import UsageWrong
 from core.ids import MachineName
-from core.launch.attach_command import terminal_words
+from core.launch.run.attach_command import terminal_command
 
 GPU = MachineName("gpu")
 WORDS = ("tmux", "attach-session", "-t", "=it's $(x)")
@@ -19,7 +19,7 @@ def _script(word: str) -> list[str]:
 
 
 def test_on_this_computer_a_program_is_run_as_it_is() -> None:
-    assert terminal_words(MachineConfig(name=GPU, link="command"), WORDS) == WORDS
+    assert terminal_command(MachineConfig(name=GPU, link="command"), WORDS) == WORDS
 
 
 FULL = MachineConfig(name=GPU, host="gpu.example.org", user="eval", port=2222, identity="/k y")
@@ -38,7 +38,7 @@ FILES = ('"/etc/ssh/ssh_known_hosts"', '"/etc/ssh/ssh_known_hosts2"', '"/ours"',
 def test_a_machine_behind_the_library_is_reached_by_ssh(
     machine: MachineConfig, known: tuple[str, ...], words: list[str]
 ) -> None:
-    *ssh, there = terminal_words(machine, WORDS, known_hosts=known)
+    *ssh, there = terminal_command(machine, WORDS, known_hosts=known)
     assert ssh == words
     assert _script(there) == list(WORDS)
 
@@ -54,7 +54,7 @@ def test_a_machine_behind_the_library_is_reached_by_ssh(
 def test_ssh_of_a_command_gets_a_terminal_and_quoted_words(
     command: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
-    found = terminal_words(MachineConfig(name=GPU, link="command", command=command), WORDS)
+    found = terminal_command(MachineConfig(name=GPU, link="command", command=command), WORDS)
     assert found[: len(words)] == words
     assert _script(" ".join(found[len(words) :])) == list(WORDS)
 
@@ -74,7 +74,7 @@ def test_ssh_of_a_command_gets_a_terminal_and_quoted_words(
 def test_other_commands_get_a_terminal_where_it_is_known_how(
     command: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
-    found = terminal_words(MachineConfig(name=GPU, link="command", command=command), WORDS)
+    found = terminal_command(MachineConfig(name=GPU, link="command", command=command), WORDS)
     assert found[: len(words)] == words
     shell, flag, script = found[len(words) :]
     assert (shell, flag) == ("/bin/sh", "-c")
@@ -83,4 +83,4 @@ def test_other_commands_get_a_terminal_where_it_is_known_how(
 
 def test_a_word_that_no_argument_can_hold_is_refused() -> None:
     with pytest.raises(UsageWrong):
-        terminal_words(MachineConfig(name=GPU), ("tmux", "a\0b"))
+        terminal_command(MachineConfig(name=GPU), ("tmux", "a\0b"))

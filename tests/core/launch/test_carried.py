@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inspect_ai._util.config import parse_cli_args
 
-from core.launch.plan.bootstrap import STARTER
-from core.launch.plan.script import Start, script
-from core.launch.spec.file import check_spec
-from core.launch.spec.text import spec_file
+from core.launch.plan.bootstrap import BOOTSTRAP
+from core.launch.plan.start_script import StartOptions, start_script
+from core.launch.spec.spec_reader import check_spec
+from core.launch.spec.spec_writer import spec_file
 from core.launch.spec.yaml_quote import plain, word_value, yaml_value
 from tests.support.specs import SMOKE
 
@@ -84,8 +84,8 @@ _DUMP = "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ['ASKED
 @settings(max_examples=12)
 @given(st.lists(KEYS, max_size=30), KEYS)
 def test_a_script_hands_on_every_word_byte_for_byte(words: list[str], asked: str) -> None:
-    text = script(
-        Start(
+    text = start_script(
+        StartOptions(
             run="r", directory="/", words=(sys.executable, "-c", _DUMP, *words),
             at_home=frozenset(), starter=sys.executable, variables={"ASKED": asked}, secrets=(),
             secrets_from=None, inherit=(), data_dir=None, python_path=None, has_terminal=True,
@@ -116,7 +116,7 @@ def test_secrets_are_read_once_and_variables_of_inspect_go(source: str, tmp_path
     dump = "import json, os, sys; print(json.dumps([dict(os.environ), sys.stdin.read()]))"
     where = "-" if source == "-" else str(file)
     done = subprocess.run(
-        [sys.executable, "-I", "-c", STARTER, "INSPECT_STAYS", "A_KEY", where, sys.executable,
+        [sys.executable, "-I", "-c", BOOTSTRAP, "INSPECT_STAYS", "A_KEY", where, sys.executable,
          "-c", dump],
         input=f"{given}\nmore", text=True, capture_output=True, timeout=30, check=False,
         env={"INSPECT_STAYS": "1", "INSPECT_GOES": "1", "OTHER": "1"},

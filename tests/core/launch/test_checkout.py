@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import EvalroomError, JobFailed
-from core.launch.plan.launch_plan import RunPlan
+from core.launch.plan.run_plan import RunPlan
 from core.launch.provision import fetch_client
 from core.launch.spec.spec import Code
 from tests.support.evals import short_folder, wait_until
@@ -52,7 +52,7 @@ def code_of(hands: Hands, asked: RunPlan) -> Path:
 async def refused(hands: Hands, asked: RunPlan, token: str | None = None) -> str:
     """Return why there is no checkout; nothing of one is left."""
     with pytest.raises(JobFailed) as told:
-        await fetch_client.checkout(hands, asked, token=token)
+        await fetch_client.fetch_code(hands, asked, token=token)
     assert not list(code_of(hands, asked).parent.glob("code*[!k]"))
     return f"{told.value.message} | {told.value.advice}"
 
@@ -73,7 +73,7 @@ async def test_a_branch_a_tag_and_a_commit_are_checked_out_and_nothing_is_done_t
     }  # fmt: skip
     for ref, commit in wanted.items():
         asked = planned(source.folder, ref)
-        got = await fetch_client.checkout(hands, asked, token=None)
+        got = await fetch_client.fetch_code(hands, asked, token=None)
         assert (got.version, got.was_there, got.note) == (commit, False, ""), ref
         code = code_of(hands, asked)
         assert Repository(code).git("rev-parse", "HEAD") == commit
@@ -81,16 +81,16 @@ async def test_a_branch_a_tag_and_a_commit_are_checked_out_and_nothing_is_done_t
         assert Repository(code).git("status", "--porcelain") == ""
 
     asked = planned(source.folder, "main")
-    await fetch_client.checkout(hands, asked, token=None)
+    await fetch_client.fetch_code(hands, asked, token=None)
     before = code_of(hands, asked).stat()
     source.commit({"README": "moved on\n"})
-    again = await fetch_client.checkout(hands, asked, token=None)
+    again = await fetch_client.fetch_code(hands, asked, token=None)
     assert (again.version, again.was_there) == (second, True)
     after = code_of(hands, asked).stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-    other = replace(asked, launch=planned(source.folder, "v1").launch)
+    other = replace(asked, request=planned(source.folder, "v1").request)
     with pytest.raises(JobFailed, match="holds another checkout"):
-        await fetch_client.checkout(hands, other, token=None)
+        await fetch_client.fetch_code(hands, other, token=None)
 
 
 async def test_repositories_within_come_too_and_large_files_are_told(
@@ -101,7 +101,7 @@ async def test_repositories_within_come_too_and_large_files_are_told(
     source.commit({".gitattributes": "*.bin filter=lfs diff=lfs\n", "x.bin": "pointer\n"})
     with serving(folder / "served") as server:
         asked = planned(server.url("code"))
-        got = await fetch_client.checkout(hands, asked, token=None)
+        got = await fetch_client.fetch_code(hands, asked, token=None)
         (folder / "served" / "within").rename(folder / "gone")
         said = await refused(hands, planned(server.url("code")))
         assert f"{server.url('code')}, or one within it: fatal: repository" in said
@@ -121,7 +121,7 @@ async def test_nothing_of_the_accounts_own_git_acts(source: Repository, hands: H
         f"[credential]\n\thelper = !touch '{hands.home}/acted';\n[fetch]\n\tprune = true\n"
     )
     hands.env = {"GIT_DIR": "/nowhere", "GIT_TRACE": str(hands.home / "acted")}
-    await fetch_client.checkout(hands, planned(source.folder), token=None)
+    await fetch_client.fetch_code(hands, planned(source.folder), token=None)
     assert not (hands.home / "acted").exists()
 
 
@@ -214,7 +214,7 @@ async def test_a_token_opens_a_private_repository_and_stands_nowhere(
     with serving(folder / "served", TOKEN) as server:
         server.on_request = look
         asked = planned(server.url("code"))
-        got = await fetch_client.checkout(hands, asked, token=TOKEN)
+        got = await fetch_client.fetch_code(hands, asked, token=TOKEN)
         assert TOKEN in {password for _, password in server.asked}
         assert "ghp" not in await refused(hands, planned(server.url("code"), "nope"), TOKEN)
         assert "ghp" not in await refused(hands, planned(server.url("nope")), TOKEN)
@@ -243,7 +243,9 @@ async def test_a_token_goes_to_no_other_host_and_over_no_open_line(
 
 async def test_two_at_once_make_one_checkout(source: Repository, hands: Hands) -> None:
     asked = planned(source.folder, "main")
-    got = await asyncio.gather(*(fetch_client.checkout(hands, asked, token=None) for _ in range(3)))
+    got = await asyncio.gather(
+        *(fetch_client.fetch_code(hands, asked, token=None) for _ in range(3))
+    )
     assert sorted(each.was_there for each in got) == [False, True, True]
     assert len({each.version for each in got}) == 1
 
@@ -271,7 +273,7 @@ async def test_what_is_cut_in_its_middle_is_done_again(
         server.on_request = hold
         asked = planned(server.url("code"))
         # The link goes: nothing goes on there.
-        cut = asyncio.create_task(fetch_client.checkout(hands, asked, token=None))
+        cut = asyncio.create_task(fetch_client.fetch_code(hands, asked, token=None))
         await asyncio.to_thread(asked_for.wait, 20)
         cut.cancel()
         await asyncio.wait([cut])
@@ -279,13 +281,13 @@ async def test_what_is_cut_in_its_middle_is_done_again(
 
         # The program is killed: the git that it leaves is waited for, then all is done afresh.
         asked_for.clear()
-        killed = asyncio.create_task(fetch_client.checkout(hands, asked, token=None))
+        killed = asyncio.create_task(fetch_client.fetch_code(hands, asked, token=None))
         await asyncio.to_thread(asked_for.wait, 20)
         for pid in programs(hands.home):
             os.kill(pid, signal.SIGKILL)
         with pytest.raises(EvalroomError, match="ended without an answer"):
             await killed
-        again = asyncio.create_task(fetch_client.checkout(hands, asked, token=None))
+        again = asyncio.create_task(fetch_client.fetch_code(hands, asked, token=None))
         go_on.set()
         got = await again
     assert (got.version, got.was_there) == (source.git("rev-parse", "HEAD"), False)

@@ -4,17 +4,17 @@ import subprocess
 import pytest
 
 from core.errors import JobFailed, SpecWrong
-from core.launch.engines.engine import ALREADY, FileOutput, ScreenOutput, Started
-from core.launch.engines.registry import ENGINES, USUAL, engine_named
-from core.launch.engines.start_failures import failure_of
+from core.launch.engines.engine import EXIT_ALREADY_STARTED, FileOutput, ScreenOutput, StartResult
+from core.launch.engines.registry import DEFAULT_ENGINE, ENGINES, engine_named
+from core.launch.engines.start_failures import start_failure
 from core.launch.engines.tmux_sessions import (
-    Session,
-    attach_words,
-    end_means,
-    screen_words,
+    TmuxSession,
+    attach_command,
+    end_effect,
+    parse_sessions,
+    screen_command,
     session_name,
-    sessions_of,
-    switch_words,
+    switch_command,
 )
 from tests.support.specs import plan, spec
 
@@ -36,7 +36,7 @@ No [bold][blue]OPENAI_API_KEY[/blue][/bold] defined in the environment.
 
 
 def test_an_engine_is_known_by_its_name() -> None:
-    assert USUAL in ENGINES
+    assert DEFAULT_ENGINE in ENGINES
     assert all(engine_named(name).name == name for name in ENGINES)
     with pytest.raises(SpecWrong, match='"engine" is wrong: "slurm"') as wrong:
         engine_named("slurm")
@@ -54,7 +54,7 @@ def test_a_tmux_run_is_started_by_a_script_of_its_engine() -> None:
     assert made.starts_with == "launch.sh"
     text = made.files["launch.sh"].decode()
     assert subprocess.run(["sh", "-n"], input=text, text=True, check=False).returncode == 0
-    assert made.attach == attach_words(f"smoke-{made.run[-8:]}")
+    assert made.attach == attach_command(f"smoke-{made.run[-8:]}")
     assert "env -i" in text
     assert " -e " not in text
 
@@ -67,25 +67,27 @@ def test_every_engine_keeps_a_process_and_lets_it_be_steered_where_asked(name: s
 
 def test_inspects_launch_record_is_read() -> None:
     said = f"a warning\n{json.dumps(RECORD)}\n"
-    assert engine_named("detach").read(0, said, "") == Started(
+    assert engine_named("detach").read(0, said, "") == StartResult(
         pid=7, log_dir="/l", eval_run_id="r", eval_set_id="s", socket="/d/7.sock",
         output=FileOutput("/d/detach/o.out"),
     )  # fmt: skip
     bare = engine_named("detach").read(0, '{"event": "launch", "pid": 7, "control": null}', "")
-    assert bare == Started(pid=7)
+    assert bare == StartResult(pid=7)
 
 
 def test_a_start_that_found_all_complete_says_so() -> None:
     done = '{"event": "done", "run_id": null, "eval_set_id": "s", "success": true, "logs": []}'
-    assert engine_named("detach").read(0, done, "") == Started(eval_set_id="s", is_complete=True)
+    assert engine_named("detach").read(0, done, "") == StartResult(
+        eval_set_id="s", is_complete=True
+    )
 
 
 @pytest.mark.parametrize("name", ["detach", "tmux"])
 def test_a_second_start_says_what_the_first_did_or_that_it_is_on_its_way(name: str) -> None:
     engine = engine_named(name)
     said = json.dumps(RECORD) if name == "detach" else '{"session": "smoke-x"}'
-    assert engine.read(ALREADY, said, "") == engine.read(0, said, "")
-    assert engine.read(ALREADY, "", "evalroom: it was started before") == Started()
+    assert engine.read(EXIT_ALREADY_STARTED, said, "") == engine.read(0, said, "")
+    assert engine.read(EXIT_ALREADY_STARTED, "", "evalroom: it was started before") == StartResult()
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_a_record_that_is_none_is_a_failure(name: str, said: str) -> None:
 def test_a_failure_is_a_sentence_with_what_to_look_at_first(
     said: str, says: str, advice: str
 ) -> None:
-    error = failure_of(said, 3)
+    error = start_failure(said, 3)
     assert error.message.startswith("the run did not start")
     assert says in error.message
     assert advice in error.advice
@@ -155,8 +157,8 @@ def test_a_machine_without_tmux_says_so() -> None:
 
 
 def test_what_a_tmux_start_answers_is_how_to_attach_and_to_read_its_screen() -> None:
-    assert engine_named("tmux").read(0, '{"session": "smoke-x-2"}\n', "") == Started(
-        attach=attach_words("smoke-x-2"), output=ScreenOutput(screen_words("smoke-x-2"))
+    assert engine_named("tmux").read(0, '{"session": "smoke-x-2"}\n', "") == StartResult(
+        attach=attach_command("smoke-x-2"), output=ScreenOutput(screen_command("smoke-x-2"))
     )
 
 
@@ -183,22 +185,22 @@ def test_sessions_are_read_from_their_list() -> None:
         "1795986180 0 1 =0 =20261129-210255-aaaaaaaa gone-aaaaaaaa\n"
         "no session\n\nx 0 0 = = a\n1 0 2 = = a\n1 0 0 =\n"
     )
-    assert sessions_of(listed) == (
-        Session(name="by hand", created=1795986100, attached=1, has_ended=False, status=None,
+    assert parse_sessions(listed) == (
+        TmuxSession(name="by hand", created=1795986100, attached=1, has_ended=False, status=None,
                 run=None),
-        Session(name="smoke-vdmc2a9g", created=1795986175, attached=0, has_ended=False,
+        TmuxSession(name="smoke-vdmc2a9g", created=1795986175, attached=0, has_ended=False,
                 status=None, run=RUN),
-        Session(name="gone-aaaaaaaa", created=1795986180, attached=0, has_ended=True,
+        TmuxSession(name="gone-aaaaaaaa", created=1795986180, attached=0, has_ended=True,
                 status=0, run="20261129-210255-aaaaaaaa"),
     )  # fmt: skip
-    _, running, ended = sessions_of(listed)
-    assert "is cut off" in end_means(running)
-    assert "the logs stay" in end_means(ended)
+    _, running, ended = parse_sessions(listed)
+    assert "is cut off" in end_effect(running)
+    assert "the logs stay" in end_effect(ended)
 
 
 def test_a_client_of_the_same_server_switches_to_a_session() -> None:
-    words = attach_words("smoke-x")
+    words = attach_command("smoke-x")
     own, other = "/tmp/tmux-0/evalroom,12,0", "/tmp/tmux-0/default,12,0"
-    assert switch_words(words, own) == ("tmux", "switch-client", "-t", "=smoke-x")
-    assert switch_words(words, other) is None
-    assert switch_words(("screen", "-r"), own) is None
+    assert switch_command(words, own) == ("tmux", "switch-client", "-t", "=smoke-x")
+    assert switch_command(words, other) is None
+    assert switch_command(("screen", "-r"), own) is None

@@ -10,14 +10,20 @@ from hypothesis import strategies as st
 from core.config.model import MachineConfig
 from core.errors import SpecWrong
 from core.ids import MachineName
-from core.launch.form.check import check, may_hold_a_secret
-from core.launch.form.env import reads_of
-from core.launch.form.field_text import Kind, Unreadable, items_of, typed_of, value_of
-from core.launch.form.fields import BY_KEY
+from core.launch.form.field_text import (
+    FieldKind,
+    FieldUnreadable,
+    field_line,
+    field_value,
+    split_items,
+)
+from core.launch.form.fields import FIELD_BY_KEY
 from core.launch.form.form import Form, draft_of, form_of_draft, form_of_run, form_of_template
-from core.launch.spec.file import KEYS, check_table
+from core.launch.form.model_variables import model_variables
+from core.launch.form.validation import check_form, withheld_keys
+from core.launch.spec.spec_reader import SPEC_KEYS, check_table
+from core.launch.spec.spec_writer import spec_table
 from core.launch.spec.templates import BUILT_IN_TEMPLATES, Template
-from core.launch.spec.text import spec_table
 from core.launch.spec.yaml_quote import plain
 from tests.support.specs import LOCAL, spec
 
@@ -33,24 +39,24 @@ _JSON = st.recursive(
 
 
 def test_every_key_of_a_spec_has_a_field() -> None:
-    assert set(BY_KEY) == set(KEYS)
+    assert set(FIELD_BY_KEY) == set(SPEC_KEYS)
 
 
 @given(st.dictionaries(_TEXT.filter(bool), _JSON, max_size=4))
 def test_a_table_comes_through_its_line_as_it_was(table: dict[str, Any]) -> None:
-    line = typed_of("table", table)
+    line = field_line("table", table)
     assert "\n" not in line
-    assert value_of("table", line) == table
+    assert field_value("table", line) == table
 
 
 @given(st.lists(_TEXT.filter(lambda each: each.strip() == each and each), max_size=4))
 def test_a_list_of_words_comes_through_its_line_as_it_was(words: list[str]) -> None:
-    assert value_of("list of words", typed_of("list of words", words)) == words
+    assert field_value("list of words", field_line("list of words", words)) == words
 
 
 @given(_TEXT.filter(bool))
 def test_a_text_comes_through_its_line_as_it_was(text: str) -> None:
-    assert value_of("words", typed_of("words", text)) == text
+    assert field_value("words", field_line("words", text)) == text
 
 
 @pytest.mark.parametrize(
@@ -73,23 +79,27 @@ def test_a_text_comes_through_its_line_as_it_was(text: str) -> None:
         ("value", "500k", "500k"),
     ],
 )
-def test_what_is_typed_means(kind: Kind, typed: str, value: Any) -> None:
-    assert value_of(kind, typed) == value
+def test_what_is_typed_means(kind: FieldKind, typed: str, value: Any) -> None:
+    assert field_value(kind, typed) == value
 
 
 def test_a_comma_in_quotes_or_brackets_ends_nothing_and_an_apostrophe_opens_nothing() -> None:
-    assert items_of('a = "x, y", b = [1, 2], c = it\'s') == ['a = "x, y"', "b = [1, 2]", "c = it's"]
+    assert split_items('a = "x, y", b = [1, 2], c = it\'s') == [
+        'a = "x, y"',
+        "b = [1, 2]",
+        "c = it's",
+    ]
 
 
 def test_what_is_no_table_is_told_without_what_was_typed() -> None:
-    with pytest.raises(Unreadable) as wrong:
-        value_of("table", "sk-CANARY-0123456789")
+    with pytest.raises(FieldUnreadable) as wrong:
+        field_value("table", "sk-CANARY-0123456789")
     assert "CANARY" not in wrong.value.why
 
 
 @pytest.mark.parametrize("template", BUILT_IN_TEMPLATES, ids=lambda each: each.name)
 def test_a_template_asks_for_what_is_blank_in_it_and_for_nothing_else(template: Template) -> None:
-    checked = check(form_of_template(template), [LOCAL])
+    checked = check_form(form_of_template(template), [LOCAL])
     assert {"on_error"} <= set(checked.wrong)
     blank = {key.partition(".")[0] for key in template.blanks}
     assert set(checked.wrong) == blank
@@ -110,7 +120,7 @@ def test_a_whole_spec_comes_through_the_form_as_it_was() -> None:
         'token_limit = "500k"\ncost_limit = 1.5\nengine = "tmux"\ndisplay = "plain"\nkeep = true\n'
     )
     form = form_of_run("r", spec_table(asked))
-    checked = check(form, [LOCAL])
+    checked = check_form(form, [LOCAL])
     assert not checked.wrong
     assert checked.spec == asked
     again, wrong = check_table(plain(checked.table))
@@ -120,10 +130,10 @@ def test_a_whole_spec_comes_through_the_form_as_it_was() -> None:
 def test_of_a_run_a_blank_keeps_what_was_and_a_dash_leaves_it_out() -> None:
     form = form_of_run("r", spec_table(spec("max_samples = 4\nsecrets = ['K_KEY']\n")))
     blank = form.typed("max_samples", "").typed("secrets", "  ")
-    kept = check(blank, [LOCAL]).spec
+    kept = check_form(blank, [LOCAL]).spec
     assert kept is not None
     assert (kept.max_samples, dict(kept.secrets)) == (4, {"K_KEY": "K_KEY"})
-    without = check(form.typed("max_samples", "-"), [LOCAL]).spec
+    without = check_form(form.typed("max_samples", "-"), [LOCAL]).spec
     assert without is not None
     assert without.max_samples is None
 
@@ -131,7 +141,7 @@ def test_of_a_run_a_blank_keeps_what_was_and_a_dash_leaves_it_out() -> None:
 def test_what_is_wrong_is_told_by_its_field_and_a_wrong_machine_before_all_else_is_right() -> None:
     form = form_of_template(BUILT_IN_TEMPLATES[0])
     form = form.typed("limit", "few").typed("machine", "nowhere").typed("args", "samples")
-    wrong = check(form, [GPU]).wrong
+    wrong = check_form(form, [GPU]).wrong
     assert "few" in wrong["limit"].what
     assert "whole number" in wrong["limit"].advice
     assert "nowhere" in wrong["machine"].what
@@ -146,30 +156,32 @@ def test_a_key_that_no_spec_has_keeps_its_field_until_it_is_blank() -> None:
     )
     form = form_of_template(own).typed("on_error", "stop")
     assert "tasks" in form.keys
-    assert "did you mean" in check(form, [LOCAL]).wrong["tasks"].advice
-    assert check(form.typed("tasks", ""), [LOCAL]).is_ready
+    assert "did you mean" in check_form(form, [LOCAL]).wrong["tasks"].advice
+    assert check_form(form.typed("tasks", ""), [LOCAL]).is_ready
 
 
 def test_lists_are_a_matrix_and_its_warnings_stand_at_their_fields() -> None:
     form = SMOKE.typed("model", "mockllm/model, openai/gpt-4o").typed("machine", "local, gpu")
-    checked = check(form, [LOCAL, GPU])
+    checked = check_form(form, [LOCAL, GPU])
     assert len(checked.launches) == 4
     assert any("OPENAI_API_KEY" in each for each in checked.warnings["model"])
 
 
 def test_a_model_names_its_variables_and_where_each_is_given() -> None:
     form = SMOKE.typed("model", "openai-api/acme/x").typed("secrets", "ACME_API_KEY = team")
-    key, url = reads_of(check(form, [LOCAL]).table)
+    key, url = model_variables(check_form(form, [LOCAL]).table)
     assert (key.variable.name, key.given, key.secret) == ("ACME_API_KEY", "secrets", "team")
     assert (url.variable.name, url.given) == ("ACME_BASE_URL", None)
     typed = form.typed("env", "ACME_BASE_URL = http://h/v1")
-    assert reads_of(check(typed, [LOCAL]).table)[1].given == "env"
-    assert reads_of(check(form.typed("base_url", "http://h/v1"), [LOCAL]).table)[1].given
+    assert model_variables(check_form(typed, [LOCAL]).table)[1].given == "env"
+    assert model_variables(check_form(form.typed("base_url", "http://h/v1"), [LOCAL]).table)[
+        1
+    ].given
 
 
 def test_a_draft_comes_back_without_what_may_be_a_secret() -> None:
     form = SMOKE.typed("env", 'API_KEY = "sk-CANARY-0123456789"').typed("limit", "few")
-    draft = draft_of(form, may_hold_a_secret(form, check(form, [LOCAL])))
+    draft = draft_of(form, withheld_keys(form, check_form(form, [LOCAL])))
     assert "CANARY" not in json.dumps(draft)
     back = form_of_draft(json.loads(json.dumps(draft)))
     assert back == Form(

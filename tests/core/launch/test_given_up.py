@@ -12,7 +12,7 @@ from core.config.model import MachineConfig
 from core.errors import JobFailed, RequestFailed
 from core.ids import MachineName
 from core.launch.run import launcher_client
-from core.launch.run.run_record import run_of
+from core.launch.run.run_record import new_run
 from core.model.job import Job
 from core.model.run import RunState
 from tests.support.launches import Launched, alive, launching
@@ -57,9 +57,9 @@ async def test_a_run_whose_start_failed_never_starts_later(
 
         # The start arrives after all: it was on its way, somewhere.
         here.place.spoil = None
-        assert (await launcher_client.start(here.place, checked[0].plan, {}))[0] == 75
+        assert (await launcher_client.start_run(here.place, checked[0].plan, {}))[0] == 75
         assert not alive(run.id)
-        row = (await launcher_client.look(here.place, HERE, [run]))[run.id]
+        row = (await launcher_client.poll_runs(here.place, HERE, [run]))[run.id]
         assert "given up before it was started" in row["err"]
 
 
@@ -78,14 +78,14 @@ async def test_a_run_that_started_is_not_failed_whatever_its_start_answered(
 async def test_a_run_that_ran_and_whose_folder_was_removed_is_lost_and_says_so(
     local: MachineConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.launch.run.run_poller._DISK", 0.2)
-    monkeypatch.setattr("core.launch.run.run_poller._SOON", 0.1)
-    monkeypatch.setattr("core.launch.run.run_poller._TRIES", 2)
+    monkeypatch.setattr("core.launch.run.run_poller._RELOAD_INTERVAL_S", 0.2)
+    monkeypatch.setattr("core.launch.run.run_poller._SOON_S", 0.1)
+    monkeypatch.setattr("core.launch.run.run_poller._MAX_LOG_READS", 2)
     async with launching([local], folder) as here:
         await here.watched.desk.first_look(20)
         [checked] = here.checked(spec("", "machine=here"))
-        run = run_of(checked.plan, at=here.place.now(), operator="Ada", launch="x")
-        await here.launches.ledger.add([replace(run, state=RunState.RUNNING, pid=1)])
+        run = new_run(checked.plan, at=here.place.now(), operator="Ada", launch="x")
+        await here.launches.registry.add([replace(run, state=RunState.RUNNING, pid=1)])
         run = await here.comes_to(run.id, RunState.LOST)
         assert "does not say how its Inspect is run" in run.said
 
@@ -93,16 +93,16 @@ async def test_a_run_that_ran_and_whose_folder_was_removed_is_lost_and_says_so(
 async def test_a_run_of_an_evalroom_that_ended_is_kept_from_starting_before_it_is_called_failed(
     local: MachineConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.launch.run.run_poller._DISK", 0.2)
+    monkeypatch.setattr("core.launch.run.run_poller._RELOAD_INTERVAL_S", 0.2)
     async with launching([local], folder) as here:
         await here.watched.desk.first_look(20)
         [checked] = here.checked(spec("", "machine=here"))
-        run = run_of(checked.plan, at=here.place.now(), operator="Ada", launch="x")
-        here.launches.ledger.held.add(run.id)
-        await here.launches.ledger.add([run])
-        await launcher_client.place(here.place, checked.plan, b"{}")
-        here.launches.ledger.held.discard(run.id)  # it ended between the two
+        run = new_run(checked.plan, at=here.place.now(), operator="Ada", launch="x")
+        here.launches.registry.held.add(run.id)
+        await here.launches.registry.add([run])
+        await launcher_client.create_folder(here.place, checked.plan, b"{}")
+        here.launches.registry.held.discard(run.id)  # it ended between the two
         run = await here.comes_to(run.id, RunState.FAILED)
         assert "its evalroom ended before it was started" in run.said
-        assert (await launcher_client.start(here.place, checked.plan, {}))[0] == 75
+        assert (await launcher_client.start_run(here.place, checked.plan, {}))[0] == 75
         assert not alive(run.id)

@@ -3,7 +3,12 @@
 import subprocess
 from dataclasses import replace
 
-from core.launch.preflight.gpu_reservations import Reservation, free, lock_name, why_not
+from core.launch.preflight.gpu_reservations import (
+    Reservation,
+    available_gpus,
+    lock_name,
+    unavailable_reason,
+)
 from core.model.machine import Gpu, GpuProcess
 from tests.support.specs import LOCAL, plan, spec
 
@@ -16,20 +21,22 @@ E = Gpu(index=4, uuid="0xabc")
 
 def test_what_is_reserved_used_lost_or_sliced_is_not_free() -> None:
     gpus = (A, B, C, D, E)
-    assert free(gpus, ()) == (A, E)
-    assert free(gpus, [Reservation(name="GPU-aa.lock")]) == (E,)
-    assert free(gpus, [Reservation(name="index-4.lock"), Reservation(name="GPU-gone.lock")]) == (A,)
-    assert free(gpus, (), held={lock_name(A)}) == (E,)
+    assert available_gpus(gpus, ()) == (A, E)
+    assert available_gpus(gpus, [Reservation(name="GPU-aa.lock")]) == (E,)
+    assert available_gpus(
+        gpus, [Reservation(name="index-4.lock"), Reservation(name="GPU-gone.lock")]
+    ) == (A,)
+    assert available_gpus(gpus, (), held={lock_name(A)}) == (E,)
 
 
 def test_what_keeps_a_gpu_is_told() -> None:
     held = [Reservation(name="GPU-aa.lock", run="20260101-000000-abcdefgh", operator="a\x1b[1mb")]
-    assert why_not(A, held) == "is reserved by run 20260101-000000-abcdefgh of a␛[1mb"
-    assert why_not(E, [Reservation(name="index-4.lock")]) == "is reserved"
-    assert why_not(B, held) == "is used by pid 41, 42"
-    assert why_not(C, held) == "is lost"
-    assert "MIG" in (why_not(D, held) or "")
-    assert why_not(E, held) is None
+    assert unavailable_reason(A, held) == "is reserved by run 20260101-000000-abcdefgh of a␛[1mb"
+    assert unavailable_reason(E, [Reservation(name="index-4.lock")]) == "is reserved"
+    assert unavailable_reason(B, held) == "is used by pid 41, 42"
+    assert unavailable_reason(C, held) == "is lost"
+    assert "MIG" in (unavailable_reason(D, held) or "")
+    assert unavailable_reason(E, held) is None
 
 
 def test_a_run_with_gpus_is_started_by_what_holds_them() -> None:

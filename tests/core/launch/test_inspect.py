@@ -8,18 +8,18 @@ import inspect_ai
 import pytest
 from inspect_ai._cli.eval import eval_set_command
 
-from core.launch.spec.eval_options import KINDS, OWN_KEYS, Kind
-from core.launch.spec.provider_env import PROVIDERS, missing, provider_of
+from core.launch.spec.eval_options import KINDS, OWN_KEYS, OptionKind
+from core.launch.spec.model_providers import PROVIDERS, missing_variables, provider_of
 
 SOURCES = Path(inspect_ai.__file__).parent / "model" / "_providers"
 
 
-def _options() -> dict[str, Kind]:
-    found: dict[str, Kind] = {}
+def _options() -> dict[str, OptionKind]:
+    found: dict[str, OptionKind] = {}
     for option in eval_set_command.params:
         if not isinstance(option, click.Option):
             continue
-        kind: Kind = "value"
+        kind: OptionKind = "value"
         if option.multiple:
             kind = "many"
         elif option.is_flag:
@@ -91,14 +91,14 @@ def test_the_variables_of_a_provider_stand_in_its_source(name: str) -> None:
 def test_what_a_model_needs(model: str, needed: list[str]) -> None:
     provider = provider_of(model)
     assert provider is not None
-    assert [each.name for each in missing(provider, frozenset())] == needed
-    assert not missing(provider, frozenset(each.name for each in provider.variables))
+    assert [each.name for each in missing_variables(provider, frozenset())] == needed
+    assert not missing_variables(provider, frozenset(each.name for each in provider.variables))
 
 
 def test_another_variable_may_stand_instead() -> None:
     provider = provider_of("google/gemini")
     assert provider is not None
-    assert not missing(provider, frozenset(["GEMINI_API_KEY"]))
+    assert not missing_variables(provider, frozenset(["GEMINI_API_KEY"]))
 
 
 def test_a_provider_of_some_package_is_not_known() -> None:

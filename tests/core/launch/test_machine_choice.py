@@ -11,7 +11,7 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.plan.matrix import expand
 from core.launch.preflight.checks import CheckedPlan
-from core.launch.preflight.machine_choice import choose, preflight
+from core.launch.preflight.machine_choice import choose_machines, preflight
 from core.model.job import Job
 from core.model.machine import LinkState, LinkStatus, Machine
 from tests.support.specs import SMOKE, spec
@@ -75,7 +75,7 @@ async def chosen(
         [plan_on(each, machines[name], known) for name in each.candidates]
         for each in expand(asked, MACHINES)
     ]
-    return await choose(answers, plans, machines, lambda: fleet or Fleet(), secrets=())
+    return await choose_machines(answers, plans, machines, lambda: fleet or Fleet(), secrets=())
 
 
 async def test_the_first_machine_that_fits_is_taken_and_the_others_say_why_not() -> None:

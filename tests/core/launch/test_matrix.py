@@ -3,7 +3,7 @@ import pytest
 from core.config.model import MachineConfig
 from core.errors import SpecWrong
 from core.ids import MachineName
-from core.launch.plan.matrix import MOST_RUNS, expand
+from core.launch.plan.matrix import MAX_RUNS, expand
 from tests.support.specs import spec
 
 
@@ -53,6 +53,6 @@ def test_nothing_is_launched_on_a_read_only_machine() -> None:
 
 
 def test_an_endless_matrix_is_a_mistake() -> None:
-    names = ", ".join(f'"m/{number}"' for number in range(MOST_RUNS + 1))
+    names = ", ".join(f'"m/{number}"' for number in range(MAX_RUNS + 1))
     with pytest.raises(SpecWrong, match="1001 runs"):
         expand(spec("", f"model=[{names}]", "machine=a"), FLEET)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.preflight.assessment import judge_machine
-from core.launch.preflight.survey_facts import read_facts
+from core.launch.preflight.assessment import assess_machine
+from core.launch.preflight.survey_facts import parse_survey
 from tests.support.specs import spec
 from tests.support.surveys import (
     GIVEN,
@@ -35,17 +35,17 @@ part = st.fixed_dictionaries({"state": st.sampled_from(["ok", "failed", 5]), "va
 @settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(PARTS), part | anything, max_size=len(PARTS)))
 def test_an_answer_of_any_kind_is_judged(told: Mapping[str, Any]) -> None:
-    facts = read_facts(told)
+    facts = parse_survey(told)
     checks = judged(
         spec(GIVEN + 'gpus = 1\nengine = "tmux"\nlog_dir = "/data/logs"', text=OWN_SPEC), facts
     )
     assert all(each.said.isprintable() and each.advice.isprintable() for each in checks)
-    judge_machine(facts, Fleet(), MachineName("here"))
+    assess_machine(facts, Fleet(), MachineName("here"))
 
 
 def test_what_a_host_writes_is_harmless_in_a_check() -> None:
     told = {"inspect": {"state": "failed", "error": "\x1b[2J\u202eboom\x07"}}
-    text = " ".join(said(judged(spec(GIVEN), read_facts(told))))
+    text = " ".join(said(judged(spec(GIVEN), parse_survey(told))))
     assert "boom" in text
     assert "\x1b" not in text
     assert "\u202e" not in text

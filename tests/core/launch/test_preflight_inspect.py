@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from core.fleet import Fleet
-from core.launch.preflight.assessment import judge
+from core.launch.preflight.assessment import assess_run
 from core.launch.preflight.inspect_checks import options_of
-from core.launch.preflight.survey_facts import Facts, TaskTold
+from core.launch.preflight.survey_facts import SurveyFacts, TaskFacts
 from core.model.machine import ToolState
 from tests.support.specs import plan, spec
 from tests.support.surveys import (
@@ -59,7 +59,7 @@ def test_where_all_is_well_nothing_keeps_a_run_from_starting() -> None:
          "warning Inspect: Inspect 0.3.252 is too old to hard pause, drain task, cancel tool"),
     ],
 )  # fmt: skip
-def test_an_interpreter_that_will_not_do_is_told(facts: Facts, says: str) -> None:
+def test_an_interpreter_that_will_not_do_is_told(facts: SurveyFacts, says: str) -> None:
     told = said(judged(spec(GIVEN), facts))
     assert any(each.startswith(says) for each in told), told
 
@@ -112,8 +112,8 @@ def test_code_that_is_fetched_first_is_no_missing_file() -> None:
         text=OWN_SPEC.replace("/evals/", ""),
     )
     made = plan(asked)
-    facts = task_told(WELL, f"{made.directory}/code/t.py@mine", TaskTold(state="no file"))
-    checks = judge(made, facts, Fleet())
+    facts = task_told(WELL, f"{made.directory}/code/t.py@mine", TaskFacts(state="no file"))
+    checks = assess_run(made, facts, Fleet())
     assert said(checks) == []
     assert any("its code is fetched with the launch" in each.said for each in checks)
 
@@ -126,7 +126,7 @@ def test_all_that_is_lacking_is_offered_in_one_line() -> None:
     facts = inspect_told(
         WELL,
         packages={"openai": None},
-        tasks={"inspect_evals/gpqa_diamond": TaskTold(state="no package", module="inspect_evals")},
+        tasks={"inspect_evals/gpqa_diamond": TaskFacts(state="no package", module="inspect_evals")},
     )
     [told] = said(judged(asked, facts, secrets=("OPENAI_API_KEY",)))
     assert told == (

@@ -8,9 +8,9 @@ import pytest
 
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.preflight.checks import Level
+from core.launch.preflight.checks import CheckLevel
 from core.launch.preflight.gpu_reservations import Reservation
-from core.launch.preflight.survey_facts import DockerTold, Facts, Reserved, TaskTold
+from core.launch.preflight.survey_facts import DockerFacts, ReservationFacts, SurveyFacts, TaskFacts
 from core.model.machine import (
     GpuProcess,
     LinkState,
@@ -39,9 +39,9 @@ from tests.support.surveys import (
 DOCKER_SPEC = of("inspect_evals/gdm_intercode_ctf") + GIVEN
 
 
-def with_docker(**changes: Any) -> Facts:
+def with_docker(**changes: Any) -> SurveyFacts:
     assert WELL.docker.value is not None
-    facts = task_told(WELL, "inspect_evals/gdm_intercode_ctf", TaskTold(state="ok"))
+    facts = task_told(WELL, "inspect_evals/gdm_intercode_ctf", TaskFacts(state="ok"))
     return replace(facts, docker=found(replace(WELL.docker.value, **changes)))
 
 
@@ -55,10 +55,10 @@ def with_docker(**changes: Any) -> Facts:
          " the login must be in the group docker")),
         (failed(ToolState.STUCK, "no answer in 8 s"), "and it hangs: no answer in 8 s"),
         (failed(ToolState.UNKNOWN), "warning Docker"),
-        (found(DockerTold(version="20.10.7", compose="2.29.1")),
+        (found(DockerFacts(version="20.10.7", compose="2.29.1")),
          "stop Docker: Docker there is 20.10.7, and Inspect takes 24.0.6 or newer"),
-        (found(DockerTold(version="27.1.1")), "stop Docker: Docker there has no Compose"),
-        (found(DockerTold(version="27.1.1", compose="v2.3.3")),
+        (found(DockerFacts(version="27.1.1")), "stop Docker: Docker there has no Compose"),
+        (found(DockerFacts(version="27.1.1", compose="v2.3.3")),
          "stop Docker: Docker Compose there is v2.3.3, and Inspect takes 2.21.0 or newer"),
     ],
 )  # fmt: skip
@@ -108,16 +108,16 @@ def test_containers_at_once_are_counted_against_free_memory(
     more: str, free: int, memory: int | None, level: str, says: str
 ) -> None:
     name = "inspect_evals/gdm_intercode_ctf"
-    facts = task_told(with_docker(), name, TaskTold(state="ok", memory=memory))
+    facts = task_told(with_docker(), name, TaskFacts(state="ok", memory=memory))
     assert facts.host.value is not None
     host = replace(facts.host.value, memory=Memory(total=64 * GIB, available=free * GIB))
     checks = judged(spec(more, text=DOCKER_SPEC), replace(facts, host=found(host)))
-    [told] = [each for each in said(checks, *Level) if " containers: " in each]
+    [told] = [each for each in said(checks, *CheckLevel) if " containers: " in each]
     assert told.startswith(level)
     assert says in told
 
 
-HELD = Reserved(
+HELD = ReservationFacts(
     folder="/var/lock/evalroom",
     held=(Reservation(name="GPU-1.lock", run="20260101-x", operator="Bo"),),
 )
@@ -139,7 +139,7 @@ HELD = Reserved(
          "warning GPUs: 2 of 2 are free, yet memory of some is in use (GPU 0: 40 GiB)"),
         ({"reservations": failed(ToolState.FAILED, "/srv/x is no folder")},
          "stop GPUs: GPUs can't be reserved: /srv/x is no folder"),
-        ({"reservations": found(Reserved(folder="~/.evalroom/gpus"))},
+        ({"reservations": found(ReservationFacts(folder="~/.evalroom/gpus"))},
          "warning GPUs: reservations are not shared between accounts: /var/lock/evalroom can't"),
     ],
 )  # fmt: skip

@@ -8,9 +8,9 @@ import pytest
 
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.preflight.assessment import judge_machine
-from core.launch.preflight.checks import Level
-from core.launch.preflight.survey_facts import Caches, Facts, TaskTold
+from core.launch.preflight.assessment import assess_machine
+from core.launch.preflight.checks import CheckLevel
+from core.launch.preflight.survey_facts import CacheFacts, SurveyFacts, TaskFacts
 from core.model.machine import ToolState
 from tests.support.specs import spec
 from tests.support.surveys import (
@@ -46,7 +46,7 @@ def test_a_variable_counts_wherever_it_is_set() -> None:
     both = ("ACME_API_KEY", "ACME_BASE_URL")
     checks = judged(keyed(""), replace(WELL, variables=found(both)))
     assert said(checks) == []
-    assert "ACME_API_KEY from the login there" in said(checks, Level.OK)[-1]
+    assert "ACME_API_KEY from the login there" in said(checks, CheckLevel.OK)[-1]
     given = keyed('secrets = { ACME_API_KEY = "work" }\nbase_url = "http://localhost:8000/v1"')
     assert said(judged(given, secrets=("work",))) == []
     unknown = failed(ToolState.UNKNOWN)
@@ -65,7 +65,7 @@ def test_roles_need_their_variables_too() -> None:
     assert "groq/x needs GROQ_API_KEY" in told[0]
 
 
-OFFLINE = Caches(offline=("HF_HUB_OFFLINE",), hub="/h")
+OFFLINE = CacheFacts(offline=("HF_HUB_OFFLINE",), hub="/h")
 
 
 def test_a_server_that_is_there_needs_neither_package_nor_weights() -> None:
@@ -87,7 +87,7 @@ CUT_OFF = failed(ToolState.FAILED, "its name is not known there")
 @pytest.mark.parametrize(
     ("text", "changes", "says"),
     [
-        (OWN_SPEC, {"caches": found(Caches()),
+        (OWN_SPEC, {"caches": found(CacheFacts()),
                     "hosts": {"openaipublic.blob.core.windows.net:443": CUT_OFF}},
          ("warning network: the mock model counts tokens with a file that is not there, and"
          " openaipublic.blob.core.windows.net can't be reached: its name is not known there")),
@@ -110,8 +110,8 @@ CUT_OFF = failed(ToolState.FAILED, "its name is not known there")
 def test_what_a_network_is_needed_for_is_told_where_there_is_none(
     text: str, changes: Mapping[str, Any], says: str
 ) -> None:
-    facts = task_told(replace(WELL, **changes), OWN, TaskTold(state="ok"))
-    facts = task_told(facts, "pkg/t", TaskTold(state="ok")) if "pkg/t" in text else facts
+    facts = task_told(replace(WELL, **changes), OWN, TaskFacts(state="ok"))
+    facts = task_told(facts, "pkg/t", TaskFacts(state="ok")) if "pkg/t" in text else facts
     told = said(judged(spec(GIVEN, text=text), facts))
     assert any(each.startswith(says) for each in told), told
 
@@ -125,11 +125,11 @@ def test_the_program_of_an_engine_has_to_be_there() -> None:
 
 def test_a_machine_without_a_plan_is_told_in_short() -> None:
     here = MachineName("here")
-    checks = judge_machine(WELL, Fleet(), here)
+    checks = assess_machine(WELL, Fleet(), here)
     assert [each.name for each in checks] == [
         "python", "Inspect", "uv", "Docker", "GPUs", "memory", "disk", "tmux",
     ]  # fmt: skip
     assert said(checks) == []
     # What is missing matters only to runs that need it.
-    nothing = Facts(docker=failed(ToolState.ABSENT), gpus=failed(ToolState.ABSENT))
-    assert all(each.level is not Level.STOP for each in judge_machine(nothing, Fleet(), here))
+    nothing = SurveyFacts(docker=failed(ToolState.ABSENT), gpus=failed(ToolState.ABSENT))
+    assert all(each.level is not CheckLevel.STOP for each in assess_machine(nothing, Fleet(), here))

@@ -8,9 +8,9 @@ import pytest
 
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, TaskKey
-from core.launch.plan.launch_plan import RUNS
-from core.launch.preflight.assessment import judge
-from core.launch.preflight.survey_facts import Facts, RunFolder, RunningEval
+from core.launch.plan.run_plan import RUNS_FOLDER
+from core.launch.preflight.assessment import assess_run
+from core.launch.preflight.survey_facts import RunFolderFacts, RunningEval, SurveyFacts
 from core.model.machine import Memory, ToolState
 from core.model.process import Process, ProcessState
 from core.model.run import Run, RunState
@@ -30,7 +30,7 @@ from tests.support.surveys import (
 LOGS = "/data/logs"
 
 
-def with_logs(**changes: Any) -> Facts:
+def with_logs(**changes: Any) -> SurveyFacts:
     return replace(WELL, logs={LOGS: found(folder(**{"full": LOGS, "near": LOGS, **changes}))})
 
 
@@ -56,7 +56,7 @@ def with_logs(**changes: Any) -> Facts:
          f"stop log folder: the eval 7 of bo logs into {LOGS} now; wait for its end"),
     ],
 )  # fmt: skip
-def test_a_log_folder_that_will_not_do_is_told(facts: Facts, says: str) -> None:
+def test_a_log_folder_that_will_not_do_is_told(facts: SurveyFacts, says: str) -> None:
     told = said(judged(spec(GIVEN + f'log_dir = "{LOGS}"'), facts))
     assert any(each.startswith(says) for each in told), told
 
@@ -99,8 +99,14 @@ def test_a_run_or_an_eval_of_the_fleet_in_the_same_folder_is_a_clash(where: str)
     ("places", "says"),
     [
         ({"~": found(folder(free=0))}, "stop disk: the disk of the home there is full: 0 MiB"),
-        ({RUNS: found(folder(has_files_left=False))}, "takes no further file; make room there"),
-        ({RUNS: found(folder(is_writable=False, near="/x"))}, "stop run: /x can't be written"),
+        (
+            {RUNS_FOLDER: found(folder(has_files_left=False))},
+            "takes no further file; make room there",
+        ),
+        (
+            {RUNS_FOLDER: found(folder(is_writable=False, near="/x"))},
+            "stop run: /x can't be written",
+        ),
         ({"~": found(folder(read_only=True))}, "stop disk: the disk of the home there can only"),
     ],
 )
@@ -119,22 +125,24 @@ def test_a_busy_machine_is_a_warning() -> None:
 
 def test_a_run_is_not_started_a_second_time() -> None:
     made = plan(spec(GIVEN))
-    facts = replace(WELL, runs={made.directory: found(RunFolder(exists=True, is_started=True))})
-    [told] = said(judge(made, facts, Fleet()))
+    facts = replace(
+        WELL, runs={made.directory: found(RunFolderFacts(exists=True, is_started=True))}
+    )
+    [told] = said(assess_run(made, facts, Fleet()))
     assert told.startswith(f"stop run: {made.run} was started there before")
 
 
 def test_a_data_folder_whose_sockets_would_have_too_long_a_path_is_told() -> None:
     long = "/very" * 20
     there = replace(LOCAL, data_dir=long)
-    told = judge(plan(spec(), machine=there), WELL, Fleet())
+    told = assess_run(plan(spec(), machine=there), WELL, Fleet())
     [stop] = [each for each in told if each.name == "control channel"]
     assert stop.level == "stop"
     assert "132 bytes there, 107 at most" in stop.said
     host = WELL.host.value
     assert host is not None
     at_home = replace(WELL, host=found(replace(host, home=long)))
-    told = judge(plan(spec()), at_home, Fleet())
+    told = assess_run(plan(spec()), at_home, Fleet())
     assert [each.level for each in told if each.name == "control channel"] == ["warning"]
-    told = judge(plan(spec()), WELL, Fleet())
+    told = assess_run(plan(spec()), WELL, Fleet())
     assert not [each for each in told if each.name == "control channel"]

@@ -8,8 +8,7 @@ import pytest
 from core.config.model import MachineConfig
 from core.errors import JobFailed, RequestFailed
 from core.ids import MachineName
-from core.launch.provision.fetch_client import python_words
-from core.launch.provision.provision import Need, bring, needs
+from core.launch.provision.dependencies import Dependency, dependencies, provision
 from core.model.job import Job
 from tests.core.launch.test_uv_comes import made
 from tests.support.specs import plan, spec
@@ -41,17 +40,17 @@ class Said:
 @pytest.mark.parametrize(
     ("more", "wanted"),
     [
-        ("", [Need.UV, Need.PACKAGES]),
-        ("python = '3.12'", [Need.UV, Need.PACKAGES]),
+        ("", [Dependency.UV, Dependency.PACKAGES]),
+        ("python = '3.12'", [Dependency.UV, Dependency.PACKAGES]),
         ("python = '/v/bin/python'", []),
-        ("python = '/v/bin/python'\npackages = ['x']", [Need.UV, Need.PACKAGES]),
+        ("python = '/v/bin/python'\npackages = ['x']", [Dependency.UV, Dependency.PACKAGES]),
         ("python = '/v/bin/python'\ncode = '/x'", []),
-        (f"python = '/v/bin/python'\n{CODE}", [Need.CODE]),
-        (CODE, [Need.UV, Need.PACKAGES, Need.CODE]),
+        (f"python = '/v/bin/python'\n{CODE}", [Dependency.CODE]),
+        (CODE, [Dependency.UV, Dependency.PACKAGES, Dependency.CODE]),
     ],
 )
-def test_what_is_brought_follows_from_the_plan(more: str, wanted: list[Need]) -> None:
-    assert list(needs(plan(spec(more), machine=FAR))) == wanted
+def test_what_is_brought_follows_from_the_plan(more: str, wanted: list[Dependency]) -> None:
+    assert list(dependencies(plan(spec(more), machine=FAR))) == wanted
 
 
 async def test_each_job_knows_what_it_needs_and_one_alone_the_token() -> None:
@@ -60,7 +59,7 @@ async def test_each_job_knows_what_it_needs_and_one_alone_the_token() -> None:
         f"python = '3.12'\npackages = ['x>=1']\nenv = {{ UV_DEFAULT_INDEX = 'http://m' }}\n{CODE}"
     )
     asked = plan(spec(more), machine=MachineConfig(name=FAR.name, host="x", data_dir="~/d"))
-    got = await bring(there, asked, token="t0ken", uv=lambda: None, tell=told.append)
+    got = await provision(there, asked, token="t0ken", uv=lambda: None, tell=told.append)
     assert (got.uv, got.inspect, got.commit) == ("0.9.9", "0.3.285", COMMIT)
     assert got.how == (
         "uv 0.9.9: it was there", "Inspect 0.3.285 and its packages: fetched by uv",
@@ -77,7 +76,7 @@ async def test_each_job_knows_what_it_needs_and_one_alone_the_token() -> None:
     assert packages.given["env"]["UV_DEFAULT_INDEX"] == "http://m"
     assert packages.given["env"]["XDG_DATA_HOME"] == "~/d"
     assert (code.given["directory"], code.given["ref"]) == (asked.directory, "main")
-    assert python_words(plan(spec("python = '/v/bin/python'"))) == ("/v/bin/python",)
+    assert plan(spec("python = '/v/bin/python'")).python_words == ("/v/bin/python",)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +94,7 @@ async def test_an_answer_that_is_none_is_an_error(
     answers: dict[str, Mapping[str, Any]], says: str
 ) -> None:
     with pytest.raises(RequestFailed, match=says):
-        await bring(
+        await provision(
             Said(**answers), plan(spec(CODE), machine=FAR), token="t", uv=made, tell=lambda _: None
         )
 
@@ -103,5 +102,5 @@ async def test_an_answer_that_is_none_is_an_error(
 async def test_a_machine_that_never_has_enough_is_given_up() -> None:
     there = Said(uv={"wants": 0}, uv_part={"wants": 0})
     with pytest.raises(JobFailed, match="did not arrive whole"):
-        await bring(there, plan(spec(), machine=FAR), token=None, uv=made, tell=lambda _: None)
+        await provision(there, plan(spec(), machine=FAR), token=None, uv=made, tell=lambda _: None)
     assert len(there.jobs) < 20

@@ -47,7 +47,7 @@ async def test_uv_and_code_come_over_ssh_and_a_cut_link_leaves_nothing_at_work(
         async with watching([machine], known_hosts, read_only=False) as watched:
             desk = watched.desk
             await desk.first_look(20)
-            got = await fetch_client.uv(desk, ALICE, made, nothing)
+            got = await fetch_client.fetch_uv(desk, ALICE, made, nothing)
             assert (got.version, got.how) == ("0.9.1", "sent from here")
             home = sshd.home("alice")
             there = (home / ".evalroom/bin/uv").read_bytes()
@@ -55,7 +55,7 @@ async def test_uv_and_code_come_over_ssh_and_a_cut_link_leaves_nothing_at_work(
 
             server.on_request = hold
             asked = planned(server.url("code"))
-            cut = asyncio.create_task(fetch_client.checkout(desk, asked, token=None))
+            cut = asyncio.create_task(fetch_client.fetch_code(desk, asked, token=None))
             await asyncio.to_thread(asked_for.wait, 20)
             inside = Path("/home/alice")  # as its own programs see it
             assert at_work(inside)
@@ -67,10 +67,10 @@ async def test_uv_and_code_come_over_ssh_and_a_cut_link_leaves_nothing_at_work(
             await asyncio.to_thread(wait_until, lambda: not at_work(inside), "all has ended")
             go_on.set()
             await watched.until(lambda: _is_up_again(desk.fleet, before), "it is up again")
-            done = await fetch_client.checkout(desk, asked, token=None)
+            done = await fetch_client.fetch_code(desk, asked, token=None)
             assert done.version == source.git("rev-parse", "HEAD")
             with pytest.raises(JobFailed, match="belongs to another account"):
-                await fetch_client.checkout(desk, planned(_open(source.folder)), token=None)
+                await fetch_client.fetch_code(desk, planned(_open(source.folder)), token=None)
 
 
 def _is_up_again(fleet: Fleet, before: float) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 
-from core.launch.plan.flags import eval_set, worst_case
+from core.launch.plan.eval_set_args import eval_set_args, worst_case
 from core.launch.plan.matrix import expand
 from tests.support.evals import short_folder
 from tests.support.specs import EVALS, LOCAL, Home, plan, spec
@@ -218,7 +218,7 @@ failing = 1
         (folder / "echo.py").write_text((EVALS / "echo.py").read_text())
         (launch,) = expand(asked, [LOCAL])
         words = ["echo.py@failing" if w == "/x/echo.py@failing" else w
-                 for w in eval_set(launch, log_dir="logs").words]  # fmt: skip
+                 for w in eval_set_args(launch, log_dir="logs").words]  # fmt: skip
         work.append((str(folder), words))
     done = subprocess.run(
         [sys.executable, "-c", _RUN_ALL], input=json.dumps(work), text=True, capture_output=True,

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from core.ids import MachineName
-from core.launch.run.run_record import run_seen
-from core.launch.run.run_state import after_fleet, after_logs, after_look
+from core.launch.run.run_record import run_from_manifest
+from core.launch.run.run_state import after_fleet, after_logs, after_poll
 from core.model.process import ProcessState
 from core.model.run import Run, RunState
 from tests.support.fleets import H1, fleet_after, process_seen
@@ -21,7 +21,7 @@ RECORD = '{"event": "launch", "pid": 7, "log_dir": "/r/logs", "output_file": "/o
 
 
 def look(**row: Any) -> Run:
-    return after_look(RUN, {"run": RUN.id, **row}, NOW, is_abandoned=True)
+    return after_poll(RUN, {"run": RUN.id, **row}, NOW, is_abandoned=True)
 
 
 def log(status: str, task_id: str = "a", task: str = "t", **more: Any) -> dict[str, Any]:
@@ -63,13 +63,13 @@ def test_what_never_ran_failed_and_says_how_far_it_came(row: dict[str, Any], say
 
 def test_what_another_evalroom_is_about_to_start_is_left_to_it() -> None:
     queued = replace(RUN, state=RunState.QUEUED)
-    assert after_look(queued, {"there": False}, NOW, is_abandoned=False) == queued
+    assert after_poll(queued, {"there": False}, NOW, is_abandoned=False) == queued
 
 
 def test_a_run_of_an_engine_that_is_not_known_here_says_so() -> None:
     other = replace(RUN, engine="other\x1b[2J")
     row = {"there": True, "started": True, "alive": False}
-    found = after_look(other, row, NOW, is_abandoned=True)
+    found = after_poll(other, row, NOW, is_abandoned=True)
     assert found.said == "no eval of it was seen, and its engine is not known here"
 
 
@@ -77,7 +77,7 @@ def test_a_run_whose_folder_is_gone_ran_all_the_same() -> None:
     gone = {"there": False, "started": False, "alive": False}
     for state in (RunState.RUNNING, RunState.FINALISING):
         ran = replace(RUN, state=state)
-        assert after_look(ran, gone, NOW, is_abandoned=True).state is RunState.FINALISING
+        assert after_poll(ran, gone, NOW, is_abandoned=True).state is RunState.FINALISING
     alive = look(**gone | {"alive": True, "pid": 7, "start": "b-1"})
     assert (alive.state, alive.pid) == (RunState.RUNNING, 7)
 
@@ -85,8 +85,8 @@ def test_a_run_whose_folder_is_gone_ran_all_the_same() -> None:
 def test_a_run_of_others_that_is_still_prepared_is_not_failed() -> None:
     theirs = replace(RUN, is_ours=False, state=RunState.PREPARING)
     row = {"there": True, "started": False}
-    assert after_look(theirs, row, NOW, is_abandoned=False) == theirs
-    old = after_look(theirs, row, RUN.at + 90_000, is_abandoned=False)
+    assert after_poll(theirs, row, NOW, is_abandoned=False) == theirs
+    old = after_poll(theirs, row, RUN.at + 90_000, is_abandoned=False)
     assert (old.state, old.said) == (
         RunState.FAILED, "its evalroom has not started it within a day",
     )  # fmt: skip
@@ -147,7 +147,7 @@ def test_a_log_that_can_never_be_read_is_not_waited_for_for_ever() -> None:
 
 def test_a_run_of_another_operator_is_told_by_its_manifest() -> None:
     told = {"run": RUN.id, "at": 5, "operator": "Bob", "task": "t", "spec": {"task": "t"}}
-    seen = run_seen(H1, {"run": RUN.id, "manifest": told}, NOW)
+    seen = run_from_manifest(H1, {"run": RUN.id, "manifest": told}, NOW)
     assert seen is not None
     assert (seen.operator, seen.is_ours, seen.at) == ("Bob", False, 5.0)
 
@@ -162,7 +162,7 @@ def test_a_run_of_another_operator_is_told_by_its_manifest() -> None:
     ],
 )  # fmt: skip
 def test_no_manifest_breaks_the_room_or_says_where_to_look_and_what_to_do(manifest: Any) -> None:
-    seen = run_seen(MachineName("h"), {"run": RUN.id, "manifest": manifest}, NOW)
+    seen = run_from_manifest(MachineName("h"), {"run": RUN.id, "manifest": manifest}, NOW)
     if seen is not None:
         assert (seen.at, seen.attach) == (NOW, ())
         assert seen.directory == f"~/.evalroom/runs/{RUN.id}"
@@ -170,4 +170,4 @@ def test_no_manifest_breaks_the_room_or_says_where_to_look_and_what_to_do(manife
 
 @pytest.mark.parametrize("name", ["../../etc", "a\x1b]52;c;aGk=\x07", "x\ny", "-rf", "20260101"])
 def test_what_is_named_like_no_run_is_none(name: str) -> None:
-    assert run_seen(H1, {"run": name, "manifest": {"run": name}}, NOW) is None
+    assert run_from_manifest(H1, {"run": name, "manifest": {"run": name}}, NOW) is None

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import OnErrorMissing, SpecWrong
-from core.launch.spec.file import check_spec
+from core.launch.spec.spec_reader import check_spec
 from core.launch.spec.templates import BUILT_IN_TEMPLATES, template_named, templates
 
 FILLED = (

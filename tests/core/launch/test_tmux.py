@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 
-from core.launch.engines.engine import ScreenOutput, Started
+from core.launch.engines.engine import ScreenOutput, StartResult
 from core.launch.engines.registry import engine_named
-from core.launch.engines.start_failures import failure_of
+from core.launch.engines.start_failures import start_failure
 from core.launch.engines.tmux_sessions import (
-    TMUX,
-    Session,
-    attach_words,
-    end_words,
-    list_words,
-    sessions_of,
+    TMUX_COMMAND,
+    TmuxSession,
+    attach_command,
+    end_command,
+    list_command,
+    parse_sessions,
 )
-from core.launch.plan.launch_plan import RunPlan
+from core.launch.plan.run_plan import RunPlan
 from tests.support.evals import short_folder, wait_until
 from tests.support.specs import Home, plan, spec
 
@@ -37,14 +37,14 @@ class TmuxHome(Home):
         )
         return done.stdout
 
-    def sessions(self) -> tuple[Session, ...]:
-        return sessions_of(self.tmux(*list_words()))
+    def sessions(self) -> tuple[TmuxSession, ...]:
+        return parse_sessions(self.tmux(*list_command()))
 
-    def begin(self, asked: RunPlan) -> Started:
+    def begin(self, asked: RunPlan) -> StartResult:
         done = self.start(asked)
         return engine_named("tmux").read(done.returncode, done.stdout, done.stderr)
 
-    def screen(self, started: Started) -> str:
+    def screen(self, started: StartResult) -> str:
         assert isinstance(started.output, ScreenOutput)
         return self.tmux(*started.output.words)
 
@@ -56,7 +56,7 @@ def home() -> Iterator[TmuxHome]:
         try:
             yield one
         finally:
-            one.tmux(*TMUX, "kill-server")
+            one.tmux(*TMUX_COMMAND, "kill-server")
 
 
 def _of_home(home: TmuxHome, file: str) -> str:
@@ -85,8 +85,10 @@ def test_a_run_on_a_terminal_scores_as_known_and_leaves_its_last_screen(home: Tm
     assert f"EVALROOM_RUN={asked.run}" in wait_until(environ, "the eval has its secret", 40)
     assert not hidden.exists()
     assert SECRET not in _of_home(home, "cmdline")
-    assert SECRET not in home.tmux(*TMUX, "show-environment", "-g")
-    assert SECRET not in home.tmux(*TMUX, "show-environment", "-t", f"{started.attach[-1]}:")
+    assert SECRET not in home.tmux(*TMUX_COMMAND, "show-environment", "-g")
+    assert SECRET not in home.tmux(
+        *TMUX_COMMAND, "show-environment", "-t", f"{started.attach[-1]}:"
+    )
 
     wait_until(lambda: home.sessions()[0].status == 0, "the eval ends", 60)
     (session,) = home.sessions()
@@ -108,7 +110,7 @@ def test_a_run_on_a_terminal_scores_as_known_and_leaves_its_last_screen(home: Tm
 
     assert home.begin(asked) == started  # it starts once, and answers as it did
     assert home.sessions() == (session,)
-    home.tmux(*end_words(session.name))
+    home.tmux(*end_command(session.name))
     assert home.sessions() == ()
 
 
@@ -118,15 +120,15 @@ def test_a_start_that_fails_says_why_on_its_screen_under_a_name_that_was_free(
     asked = plan(spec("engine = 'tmux'\npython = '/no/python'"))
     name = asked.attach[-1].removeprefix("=")
     # Somebody's session has the name, on a server that somebody started with all he had.
-    home.tmux(*TMUX, "new-session", "-d", "-s", name, "sleep 60", env={"LEAK": SECRET})
+    home.tmux(*TMUX_COMMAND, "new-session", "-d", "-s", name, "sleep 60", env={"LEAK": SECRET})
     started = home.begin(asked)
-    assert started.attach == attach_words(f"{name}-2")
+    assert started.attach == attach_command(f"{name}-2")
 
     wait_until(lambda: home.sessions()[-1].has_ended, "the start fails")
     assert [(each.name, each.run) for each in home.sessions()] == [
         (name, None), (f"{name}-2", asked.run),
     ]  # fmt: skip
-    error = failure_of(home.screen(started))
+    error = start_failure(home.screen(started))
     assert "/no/python can't be started" in error.message
 
 
@@ -134,7 +136,7 @@ def test_a_run_gets_a_clean_environment_whoever_started_the_server(home: TmuxHom
     python = home.folder / "python"
     python.write_text(f"#!/bin/sh\nenv >{home.folder}/told\n")
     python.chmod(0o700)
-    home.tmux(*TMUX, "new-session", "-d", "-s", "other", "sleep 60", env={"LEAK": SECRET})
+    home.tmux(*TMUX_COMMAND, "new-session", "-d", "-s", "other", "sleep 60", env={"LEAK": SECRET})
     home.begin(plan(spec(f"engine = 'tmux'\npython = '{python}'\nenv = {{ PLAIN = 'p' }}")))
     told = home.folder / "told"
     wait_until(lambda: told.exists() and "PLAIN=p" in told.read_text(), "the run is told")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.ids import MachineName
-from core.launch.run.run_poller import Finding
+from core.launch.run.run_poller import RunPoller
 from core.model.job import Job
 from core.model.run import Run, RunState
 from tests.support.fleets import H1, NOW
@@ -17,7 +17,7 @@ from tests.support.runs import run
 
 
 class There:
-    """A desk whose machine says that the run lives; and a ledger of that run alone."""
+    """A desk whose machine says that the run lives; and a registry of that run alone."""
 
     def __init__(self, known: Run) -> None:
         self.fleet = busy_fleet()
@@ -54,7 +54,7 @@ async def test_a_young_run_that_is_not_seen_is_looked_at_soon_again(
     there: Any = There(run(9, RunState.RUNNING, machine=H1, started_at=NOW - seconds))
     clock = SimpleNamespace(at=1_000.0)
     loop = SimpleNamespace(time=lambda: clock.at)
-    finding = Finding(there, there, calmly=True)
+    finding = RunPoller(there, there, calmly=True)
     monkeypatch.setattr(
         "core.launch.run.run_poller.asyncio",
         SimpleNamespace(get_running_loop=lambda: loop, gather=asyncio.gather),

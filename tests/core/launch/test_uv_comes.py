@@ -17,9 +17,9 @@ import pytest
 from core.errors import JobFailed, RequestFailed
 from core.ids import MachineName
 from core.launch.provision import fetch_client
-from core.launch.provision.fetch_client import PIECE, UvFile
+from core.launch.provision.fetch_client import PIECE_BYTES, UvFile
 from core.model.job import Job
-from ssh.local_uv import own_uv
+from ssh.local_uv import local_uv
 from tests.support.evals import short_folder
 from tests.support.fetching import HERE, Hands, small_disk
 
@@ -37,7 +37,7 @@ def hands() -> Iterator[Hands]:
         yield Hands(home, env={"PATH": str(usual), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": None})
 
 
-def made(content: bytes = PRINTS_ITS_VERSION, size: int = 5 * PIECE // 2) -> UvFile:
+def made(content: bytes = PRINTS_ITS_VERSION, size: int = 5 * PIECE_BYTES // 2) -> UvFile:
     """A uv of evalroom's own side: what it prints is all that it does."""
     content = content.ljust(size, b"#")
     return UvFile(
@@ -68,15 +68,15 @@ ALL_THERE_IS = {".evalroom/bin/uv 755", ".evalroom/bin/uv.lock 600"}
 
 
 async def test_evalrooms_own_uv_is_sent_once_and_runs_there(hands: Hands) -> None:
-    file = await asyncio.to_thread(own_uv)
+    file = await asyncio.to_thread(local_uv)
     assert file is not None
     told: list[str] = []
-    got = await fetch_client.uv(hands, HERE, own_uv, told.append)
+    got = await fetch_client.fetch_uv(hands, HERE, local_uv, told.append)
     assert (got.version, got.was_there, got.how) == (file.version, False, "sent from here")
     assert told[1:2] == ["uv goes to here: 8.0M of 37M"]
     assert (hands.home / ".evalroom/bin/uv").stat().st_size == file.size
     assert left(hands) == ALL_THERE_IS
-    again = await fetch_client.uv(hands, HERE, own_uv, told.append)
+    again = await fetch_client.fetch_uv(hands, HERE, local_uv, told.append)
     assert (again.version, again.was_there) == (file.version, True)
 
 
@@ -96,16 +96,18 @@ async def test_what_was_cut_goes_on_where_it_was(hands: Hands) -> None:
     cut = Cut(hands.home, hands.env)
     cut.after = 3
     with pytest.raises(RequestFailed):
-        await fetch_client.uv(cut, HERE, made, nothing)
-    assert [job.given.get("at") for job in cut.jobs] == [None, 0, PIECE]
-    got = await fetch_client.uv(hands, HERE, made, nothing)
-    assert [job.given.get("at") for job in hands.jobs] == [None, 2 * PIECE]
+        await fetch_client.fetch_uv(cut, HERE, made, nothing)
+    assert [job.given.get("at") for job in cut.jobs] == [None, 0, PIECE_BYTES]
+    got = await fetch_client.fetch_uv(hands, HERE, made, nothing)
+    assert [job.given.get("at") for job in hands.jobs] == [None, 2 * PIECE_BYTES]
     assert (got.version, got.how) == ("0.9.1", "sent from here")
     assert left(hands) == ALL_THERE_IS
 
 
 async def test_two_at_once_send_it_together(hands: Hands) -> None:
-    both = await asyncio.gather(*(fetch_client.uv(hands, HERE, made, nothing) for _ in range(2)))
+    both = await asyncio.gather(
+        *(fetch_client.fetch_uv(hands, HERE, made, nothing) for _ in range(2))
+    )
     assert {each.version for each in both} == {"0.9.1"}
     assert left(hands) == ALL_THERE_IS
 
@@ -116,7 +118,7 @@ async def test_an_older_one_is_replaced_and_a_newer_one_stays(hands: Hands) -> N
     for version, stays in (("0.7.22", False), ("0.8.0", True), ("0.10.1", True)):
         there.write_text(f"#!/bin/sh\necho uv {version}\n")
         there.chmod(0o755)
-        got = await fetch_client.uv(hands, HERE, lambda: made(size=100), nothing)
+        got = await fetch_client.fetch_uv(hands, HERE, lambda: made(size=100), nothing)
         assert (got.version, got.was_there) == (version if stays else "0.9.1", stays)
 
 
@@ -132,7 +134,7 @@ async def test_what_came_broken_is_sent_again_and_never_run(hands: Hands) -> Non
         version=file.version, system=file.system, processor=file.processor, libc=file.libc,
         size=file.size, sha256=file.sha256, read=read,
     )  # fmt: skip
-    got = await fetch_client.uv(hands, HERE, lambda: broken, nothing)
+    got = await fetch_client.fetch_uv(hands, HERE, lambda: broken, nothing)
     assert (got.how, times) == ("sent from here", [0, 0])
 
     (hands.home / ".evalroom/bin/uv").unlink()
@@ -142,14 +144,14 @@ async def test_what_came_broken_is_sent_again_and_never_run(hands: Hands) -> Non
         size=never.size, sha256="0" * 64, read=never.read,
     )  # fmt: skip
     with pytest.raises(JobFailed, match="did not arrive whole"):
-        await fetch_client.uv(hands, HERE, lambda: wrong, nothing)
+        await fetch_client.fetch_uv(hands, HERE, lambda: wrong, nothing)
 
 
 async def test_one_that_does_not_run_there_is_had_another_way(hands: Hands) -> None:
     wheels = wheel(hands.home.parent, "0.12.0")
     hands.env = {**hands.env, "PIP_FIND_LINKS": str(wheels)}
     for offered in (made(b"#!/nowhere\n", 100), None):
-        got = await fetch_client.uv(hands, HERE, partial(_offered, offered), nothing)
+        got = await fetch_client.fetch_uv(hands, HERE, partial(_offered, offered), nothing)
         assert (got.version, got.how) == ("0.12.0", "fetched by that machine's pip")
         assert left(hands) >= ALL_THERE_IS
         assert not list((hands.home / ".evalroom/bin").glob("pip-*"))
@@ -187,14 +189,14 @@ async def test_where_there_is_no_pip_a_venv_has_one(hands: Hands) -> None:
     await asyncio.to_thread(subprocess.run, words, check=True)
     hands.python = str(bare / "bin/python")
     hands.env = {**hands.env, "PIP_FIND_LINKS": str(wheel(hands.home.parent, "0.12.0"))}
-    got = await fetch_client.uv(hands, HERE, lambda: None, nothing)
+    got = await fetch_client.fetch_uv(hands, HERE, lambda: None, nothing)
     assert got.how == "fetched by that machine's pip"
 
 
 async def test_another_platform_is_sent_nothing_and_a_uv_that_is_there_is_copied(
     hands: Hands,
 ) -> None:
-    file = await asyncio.to_thread(own_uv)
+    file = await asyncio.to_thread(local_uv)
     assert file is not None
     here = hands.home / ".local/bin/uv"
     here.parent.mkdir(parents=True)
@@ -204,14 +206,14 @@ async def test_another_platform_is_sent_nothing_and_a_uv_that_is_there_is_copied
         version="0.9.1", system="Linux", processor="riscv64", libc="glibc", size=1, sha256="0" * 64,
         read=file.read,
     )  # fmt: skip
-    got = await fetch_client.uv(hands, HERE, lambda: other, nothing)
+    got = await fetch_client.fetch_uv(hands, HERE, lambda: other, nothing)
     assert (got.version, got.how) == (file.version, "copied from the one on that machine")
     assert [job.verb for job in hands.jobs] == ["uv"]
 
 
 async def test_where_no_way_leads_to_it_that_is_a_sentence(hands: Hands) -> None:
     with pytest.raises(JobFailed, match=r"uv can't be had: .*uv") as told:
-        await fetch_client.uv(hands, HERE, lambda: None, nothing)
+        await fetch_client.fetch_uv(hands, HERE, lambda: None, nothing)
     assert "name a `python` that has Inspect" in told.value.advice
     assert left(hands) == {".evalroom/bin/uv.lock 600"}
 
@@ -219,6 +221,6 @@ async def test_where_no_way_leads_to_it_that_is_a_sentence(hands: Hands) -> None
 async def test_a_full_disk_is_told_and_what_was_taken_of_it_is_given_back(hands: Hands) -> None:
     with small_disk(hands.home / ".evalroom") as small:
         with pytest.raises(JobFailed, match=r"no space is left for .*bin"):
-            await fetch_client.uv(hands, HERE, made, nothing)
+            await fetch_client.fetch_uv(hands, HERE, made, nothing)
         free = os.statvfs(small)
         assert free.f_bfree > 0.9 * free.f_blocks

@@ -16,10 +16,10 @@ from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 from core.config.model import MachineConfig
 from core.errors import JobFailed
 from core.ids import MachineName
-from core.launch.plan.launch_plan import RunPlan
-from core.launch.provision.provision import Brought, bring
+from core.launch.plan.run_plan import RunPlan
+from core.launch.provision.dependencies import Provisioned, provision
 from core.model.job import Job
-from ssh.local_uv import own_uv
+from ssh.local_uv import local_uv
 from tests.support.evals import short_folder, wait_until
 from tests.support.fetching import Hands
 from tests.support.repositories import repository, serving
@@ -45,8 +45,8 @@ def hands(home: Home) -> Hands:
     return Hands(home.folder, env=uv_env())
 
 
-async def brought(hands: Hands, asked: RunPlan, token: str | None = None) -> Brought:
-    return await bring(hands, asked, token=token, uv=own_uv, tell=lambda _: None)
+async def brought(hands: Hands, asked: RunPlan, token: str | None = None) -> Provisioned:
+    return await provision(hands, asked, token=token, uv=local_uv, tell=lambda _: None)
 
 
 def started_without_network(home: Home, asked: RunPlan) -> EvalLog:
@@ -146,6 +146,6 @@ async def test_without_a_network_what_is_there_serves_and_what_is_not_is_told(
 
 async def test_with_a_given_interpreter_nothing_is_done(hands: Hands) -> None:
     asked = plan(spec(f"python = {sys.executable!r}"), machine=FAR)
-    assert await brought(hands, asked) == Brought()
+    assert await brought(hands, asked) == Provisioned()
     assert hands.jobs == list[Job]()
     assert not list(hands.home.iterdir())

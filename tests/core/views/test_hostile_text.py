@@ -14,21 +14,21 @@ from core.fleet import Fleet
 from core.ids import SampleKey
 from core.text import Shown
 from core.views.cells import Bar, Span, Table
-from core.views.findings import findings_table
 from core.views.glyphs import in_ascii
-from core.views.machine_page import machine_page
-from core.views.machines import machines_table
-from core.views.page import Page
-from core.views.process_page import process_page
-from core.views.processes import processes_table
-from core.views.run_page import run_page
-from core.views.runs import runs_table
-from core.views.sample_page import sample_page
-from core.views.samples import samples_table
-from core.views.table_ops import filter_rows, sort_rows
-from core.views.task_page import task_page
-from core.views.tasks import tasks_table
-from core.views.totals import header_totals, title
+from core.views.header.totals import header_totals, title
+from core.views.pages.machine_page import machine_page
+from core.views.pages.page import Page
+from core.views.pages.process_page import process_page
+from core.views.pages.run_page import run_page
+from core.views.pages.sample_page import sample_page
+from core.views.pages.task_page import task_page
+from core.views.tables.filter_and_sort import filter_rows, sort_rows
+from core.views.tables.findings import findings_table
+from core.views.tables.machines import machines_table
+from core.views.tables.processes import processes_table
+from core.views.tables.runs import runs_table
+from core.views.tables.samples import samples_table
+from core.views.tables.tasks import tasks_table
 from tests.support.events import BY_KIND, KINDS, MACHINES, any_event, numbers
 from tests.support.fleets import H1, fleet_after, link, named, process_key, task_key, task_row
 

@@ -6,29 +6,35 @@ from dataclasses import replace
 import pytest
 
 from core.fleet import Fleet
-from core.launch.form.check import Checked, check
 from core.launch.form.form import Form, form_of_template
-from core.launch.preflight.checks import Check, CheckedPlan, Level
+from core.launch.form.validation import CheckedForm, check_form
+from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.launch.spec.templates import BUILT_IN_TEMPLATES
 from core.model.run import RunLog, RunState
 from core.views.cells import Span
 from core.views.changes import only_older
-from core.views.launch_choices import offers_for
-from core.views.launch_form import (
+from core.views.header.run_totals import run_totals
+from core.views.launch.launch_choices import choices_for
+from core.views.launch.launch_form import (
     PLAN,
     READS,
+    FormContext,
     FormRow,
-    Surroundings,
     explained,
     form_rows,
     spec_lines,
     template_text,
 )
-from core.views.launch_plan import body_lines, foot_lines, head_lines, launched_lines, words_of
-from core.views.page import Page
-from core.views.run_page import inspect_command, launch_command, output_lines, run_page
-from core.views.run_totals import run_totals
-from core.views.runs import runs_table, way_to_tasks
+from core.views.launch.launch_plan import (
+    body_lines,
+    foot_lines,
+    head_lines,
+    launched_lines,
+    words_of,
+)
+from core.views.pages.page import Page
+from core.views.pages.run_page import inspect_command, launch_command, output_lines, run_page
+from core.views.tables.runs import runs_table, way_to_tasks
 from tests.support.fleets import H1, H2, NOW, process_key, task_key
 from tests.support.rooms import HOSTILE, busy_fleet
 from tests.support.runs import EU, LOG, every_run, run, with_runs
@@ -155,11 +161,11 @@ def test_nothing_hostile_of_a_run_is_drawn() -> None:
 
 
 SMOKE = form_of_template(BUILT_IN_TEMPLATES[0])
-HERE = Surroundings()
+HERE = FormContext()
 
 
-def rows_of(form: Form, around: Surroundings = HERE) -> tuple[dict[str, FormRow], Checked]:
-    checked = check(form, [LOCAL])
+def rows_of(form: Form, around: FormContext = HERE) -> tuple[dict[str, FormRow], CheckedForm]:
+    checked = check_form(form, [LOCAL])
     return {row.name: row for row in form_rows(form, checked, around)}, checked
 
 
@@ -168,7 +174,7 @@ def test_a_field_shows_what_is_typed_or_what_a_blank_means() -> None:
     assert rows["args"].value.text == "samples = 10, pass_rate = 0.7"
     assert (rows["limit"].value.text, rows["limit"].value.tone) == ("all", "dim")
     assert words([rows["on_error"].note]) == "Enter chooses"
-    last, _ = rows_of(SMOKE, Surroundings(last_on_error="continue"))
+    last, _ = rows_of(SMOKE, FormContext(last_on_error="continue"))
     assert last["on_error"].value.text == "needed; last time continue"
     assert rows[PLAN].value.text == "1 field to mend first"
 
@@ -192,12 +198,12 @@ def test_a_chosen_error_policy_is_explained_with_the_worst_case() -> None:
 
 def test_the_variables_of_the_model_stand_below_it_with_where_each_is_set() -> None:
     form = SMOKE.typed("model", "openai-api/acme/x").typed("secrets", "ACME_API_KEY = team")
-    rows, checked = rows_of(form, Surroundings(secrets=frozenset({"other"})))
+    rows, checked = rows_of(form, FormContext(secrets=frozenset({"other"})))
     assert rows[f"{READS}ACME_API_KEY"].value.text == "set by secrets (team), not kept here"
     assert rows[f"{READS}ACME_BASE_URL"].value.text == "needed"
     assert words([rows["secrets"].note]) == "not kept here yet: team"
     assert "Enter goes to env" in words(explained(form, checked, HERE, f"{READS}ACME_BASE_URL"))
-    kept, _ = rows_of(form, Surroundings(secrets=frozenset({"team"})))
+    kept, _ = rows_of(form, FormContext(secrets=frozenset({"team"})))
     assert kept[f"{READS}ACME_API_KEY"].value.text == "set by secrets (team), kept here"
 
 
@@ -225,24 +231,24 @@ def test_enter_offers_machines_by_name_and_tag_models_with_what_they_read_and_th
 ):
     tagged = replace(FLEET.machines[EU], tags=("gpu",))
     fleet = replace(FLEET, machines={**FLEET.machines, EU: tagged})
-    machines = {each.typed: each.title for each in offers_for("machine", fleet, NOW)}
+    machines = {each.typed: each.title for each in choices_for("machine", fleet, NOW)}
     assert {"h100-1", "gpu", "any"} <= set(machines)
     assert "a100-eu" in machines["gpu"]
-    models = {each.typed: each for each in offers_for("model", fleet, NOW)}
+    models = {each.typed: each for each in choices_for("model", fleet, NOW)}
     assert "OPENAI_API_KEY" in models["openai/"].title
     assert not models["openai/"].goes_on
     assert models["openai/gpt-5"].goes_on
-    policies = [each.typed for each in offers_for("on_error", fleet, NOW)]
+    policies = [each.typed for each in choices_for("on_error", fleet, NOW)]
     assert policies == ["stop", "continue", "tolerate 0.1"]
-    assert offers_for("limit", fleet, NOW) == ()
+    assert choices_for("limit", fleet, NOW) == ()
 
 
 # The plan
 
 
-OK = Check(name="python", level=Level.OK, said="3.12, Inspect 0.3.285")
-STOP = Check(name="docker", level=Level.STOP, said="it does not answer", advice="start it")
-WARN = Check(name="disk", level=Level.WARNING, said="2G free", advice="make room")
+OK = Check(name="python", level=CheckLevel.OK, said="3.12, Inspect 0.3.285")
+STOP = Check(name="docker", level=CheckLevel.STOP, said="it does not answer", advice="start it")
+WARN = Check(name="disk", level=CheckLevel.WARNING, said="2G free", advice="make room")
 
 
 def checked_of(*sets: str, checks: tuple[Check, ...] = (OK,)) -> tuple[CheckedPlan, ...]:

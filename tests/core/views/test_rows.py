@@ -7,17 +7,17 @@ from core.model.machine import LinkState, ProbeFound, ToolState
 from core.model.process import ProcessState
 from core.model.sample import Activity, ToolCall
 from core.views.cells import Bar, Row, Table
-from core.views.findings import findings_table
-from core.views.machine_page import machine_page
-from core.views.machines import machines_table
-from core.views.page import Page
-from core.views.process_page import process_page
-from core.views.processes import processes_table
-from core.views.sample_page import sample_page
-from core.views.samples import samples_table
-from core.views.task_page import task_page
-from core.views.tasks import tasks_table
-from core.views.totals import header_totals, title
+from core.views.header.totals import header_totals, title
+from core.views.pages.machine_page import machine_page
+from core.views.pages.page import Page
+from core.views.pages.process_page import process_page
+from core.views.pages.sample_page import sample_page
+from core.views.pages.task_page import task_page
+from core.views.tables.findings import findings_table
+from core.views.tables.machines import machines_table
+from core.views.tables.processes import processes_table
+from core.views.tables.samples import samples_table
+from core.views.tables.tasks import tasks_table
 from tests.support.fleets import (
     H1,
     H2,

@@ -1,7 +1,7 @@
 from core.text import Shown, shown
 from core.views.cells import Column, Row, Span, Table
-from core.views.fields import sort_value
-from core.views.table_ops import choose_columns, filter_rows, sort_rows
+from core.views.tables.fields import sort_value
+from core.views.tables.filter_and_sort import choose_columns, filter_rows, sort_rows
 
 
 def _table(*values: tuple[str, float | str | None]) -> Table[str]:

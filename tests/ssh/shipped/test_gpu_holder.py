@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 
-from core.launch.plan.script import GPU_HOLDER
-from core.launch.preflight.gpu_reservations import NO_GPUS, OWN, SHARED
+from core.launch.plan.start_script import GPU_HOLDER_FILE
+from core.launch.preflight.gpu_reservations import EXIT_NO_GPUS, OWN_FOLDER, SHARED_FOLDER
 from tests.support.evals import short_folder, wait_until
 from tests.support.gpus import (
     HOLDER,
@@ -66,7 +66,7 @@ def test_a_run_gets_what_it_asks_for_until_its_eval_is_killed(gpus: Gpus, ended:
     ended.append(second := gpus.ran(1, run=OTHER))
     assert second.given == "GPU-bb"
     third = gpus.ran(1)
-    assert (third.status, third.pid) == (NO_GPUS, None)
+    assert (third.status, third.pid) == (EXIT_NO_GPUS, None)
     assert third.err == (
         "evalroom: 1 GPU asked for, 0 of 2 free;"
         f" GPU 0 is reserved by run {RUN} of Ada; GPU 1 is reserved by run {OTHER} of Ada\n"
@@ -102,7 +102,7 @@ def test_gpus_stay_reserved_when_their_holder_is_killed(gpus: Gpus, ended: list[
     end(_holder_of(ran))
     wait_until(lambda: gpus.is_unlocked("GPU-bb"), "the lock is free")
     refused = gpus.ran(1, run=OTHER)
-    assert refused.status == NO_GPUS
+    assert refused.status == EXIT_NO_GPUS
     assert f"GPU 1 is reserved by run {RUN}" in refused.err
     ran.end()
     wait_until(lambda: is_gone(ran.pid), "the eval is gone")
@@ -115,7 +115,7 @@ def test_of_two_in_the_same_instant_one_gets_the_last_gpu(gpus: Gpus, ended: lis
     both = [gpus.start(gpus.words(1, run=run)) for run in (RUN, OTHER)]
     rans = [gpus.end_of(each) for each in both]
     ended += rans
-    assert sorted(each.status for each in rans) == [0, NO_GPUS]
+    assert sorted(each.status for each in rans) == [0, EXIT_NO_GPUS]
     (refused,) = (each for each in rans if each.status)
     winner = OTHER if refused is rans[0] else RUN
     assert "GPU 0 is used by pid 4242" in refused.err
@@ -125,7 +125,7 @@ def test_of_two_in_the_same_instant_one_gets_the_last_gpu(gpus: Gpus, ended: lis
 def test_of_several_that_want_all_gpus_one_gets_them(gpus: Gpus, ended: list[Ran]) -> None:
     rans = [gpus.end_of(each) for each in [gpus.start(gpus.words(2)) for _ in range(4)]]
     ended += rans
-    assert sorted(each.status for each in rans) == [0, *[NO_GPUS] * 3]
+    assert sorted(each.status for each in rans) == [0, *[EXIT_NO_GPUS] * 3]
 
 
 def test_a_command_that_stays_inherits_the_locks(gpus: Gpus) -> None:
@@ -133,7 +133,7 @@ def test_a_command_that_stays_inherits_the_locks(gpus: Gpus) -> None:
     try:
         wait_until(lambda: _words(child.pid) == [b"sleep", b"600"], "it becomes the command")
         assert list(gpus.said("GPU-aa")["pids"]) == [str(child.pid)]
-        assert gpus.ran(2).status == NO_GPUS
+        assert gpus.ran(2).status == EXIT_NO_GPUS
     finally:
         child.kill()
         child.communicate()
@@ -179,7 +179,7 @@ def test_an_eval_can_be_interrupted_and_its_starter_may_ignore_that(
 )
 def test_what_can_not_be_given_is_told(gpus: Gpus, rows: str, why: str) -> None:
     refused = gpus.are(rows).ran(1)
-    assert (refused.status, refused.pid) == (NO_GPUS, None)
+    assert (refused.status, refused.pid) == (EXIT_NO_GPUS, None)
     assert why in refused.err
 
 
@@ -196,7 +196,7 @@ def _told(gpus: Gpus, tool: str, script: str) -> str:
         (gpus.folder / tool).write_text(f"#!/bin/sh\n{script}\n")
         (gpus.folder / tool).chmod(0o755)
     refused = gpus.ran(3, holder=hasty)
-    assert (refused.status, refused.pid) == (NO_GPUS, None)
+    assert (refused.status, refused.pid) == (EXIT_NO_GPUS, None)
     return refused.err.removeprefix("evalroom: ")
 
 
@@ -245,7 +245,7 @@ def test_what_others_laid_into_the_folder_harms_nobody(gpus: Gpus, ended: list[R
 def test_a_folder_that_can_not_be_used_is_told(gpus: Gpus) -> None:
     gpus.locks.write_text("")
     refused = gpus.ran(1)
-    assert refused.status == NO_GPUS
+    assert refused.status == EXIT_NO_GPUS
     assert refused.err.startswith("evalroom: GPUs can't be reserved: ")
 
 
@@ -255,8 +255,8 @@ def test_where_the_shared_folder_is_none_the_accounts_own_is_used(
     usual, own = gpus.folder / "usual.py", gpus.folder / "home" / "gpus"
     usual.write_text(
         HOLDER.read_text()
-        .replace(f'SHARED = "{SHARED}"', f'SHARED = "{gpus.locks}"')
-        .replace(f'OWN = "{OWN}"', f'OWN = "{own}"')
+        .replace(f'SHARED = "{SHARED_FOLDER}"', f'SHARED = "{gpus.locks}"')
+        .replace(f'OWN = "{OWN_FOLDER}"', f'OWN = "{own}"')
     )
 
     def ran() -> Ran:
@@ -305,7 +305,7 @@ def test_accounts_share_the_folder_and_never_a_gpu(gpus: Gpus, ended: list[Ran])
     wait_until(lambda: is_gone(ours.pid), "the eval is gone")
     both = [gpus.end_of(each) for each in [start(uid) for uid in (65534, 0, 65533)]]
     ended += both
-    assert sorted(each.status for each in both) == [0, NO_GPUS, NO_GPUS]
+    assert sorted(each.status for each in both) == [0, EXIT_NO_GPUS, EXIT_NO_GPUS]
 
 
 def _is_success(logs: Path) -> bool:
@@ -331,13 +331,13 @@ def test_a_real_eval_gets_its_gpus_and_its_secret_and_its_holder_neither(gpus: G
             f"OPENAI_API_KEY={SECRET}".encode(),
         } <= set(environ)  # fmt: skip
         holder = Path(f"/proc/{parent_of(pid)}")
-        assert GPU_HOLDER in (holder / "cmdline").read_text()
+        assert GPU_HOLDER_FILE in (holder / "cmdline").read_text()
         assert not {b"EVALROOM_RUN", SECRET.encode()} & set(
             re.split(rb"[\0=]", (holder / "environ").read_bytes())
         )
         assert list(gpus.said("GPU-aa")["pids"]) == [str(pid)]
         refused = home.start(plan(spec("gpus = 2"), machine=machine), env={"PATH": gpus.path})
-        assert refused.returncode == NO_GPUS
+        assert refused.returncode == EXIT_NO_GPUS
         assert (
             f"2 GPUs asked for, 1 of 2 free; GPU 0 is reserved by run {asked.run}" in refused.stderr
         )

@@ -22,8 +22,8 @@ from core.errors import JobFailed
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.preflight import survey_request
-from core.launch.preflight.checks import CheckedPlan, Level
-from core.launch.preflight.machine_choice import choose, look, preflight
+from core.launch.preflight.checks import CheckedPlan, CheckLevel
+from core.launch.preflight.machine_choice import check_machine, choose_machines, preflight
 from core.model.job import Job
 from core.model.machine import MachineFacts, ToolState
 from ssh import jobs
@@ -55,7 +55,7 @@ async def looked(
 ) -> tuple[CheckedPlan, ...]:
     """The preflight of each run of a spec."""
     made = [[each] for each in plans(spec(text=text), machine=HERE)]
-    return await choose(
+    return await choose_machines(
         login.hands(), made, {HERE.name: HERE}, Fleet, secrets=secrets, deadline=50, **how
     )
 
@@ -110,7 +110,7 @@ async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_import
         + f'code = {{ directory = "{folder}/site-packages" }}\n'
     )
     checked = await looked(login, text, secrets=("MINE",))
-    found = {each.plan.launch.task.rpartition("/")[2]: troubles(each) for each in checked}
+    found = {each.plan.request.task.rpartition("/")[2]: troubles(each) for each in checked}
     where = str(folder)
     first = {name: (lines[0] if lines else "").replace(where, "F") for name, lines in found.items()}
     assert first["good.py@good"].startswith("warning task: F/good.py@good takes no argument zzz")
@@ -136,7 +136,7 @@ async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_import
         "stop task: there is no task own_evals/goo; there is own_evals/g"
     )
     assert first["noisy.py@noisy"].startswith("warning task: F/noisy.py@noisy takes no argument")
-    boxed = next(each for each in checked if each.plan.launch.task.endswith("boxed"))
+    boxed = next(each for each in checked if each.plan.request.task.endswith("boxed"))
     [containers] = [each for each in boxed.checks if each.name == "containers"]
     assert containers.said.startswith("2 x 2.0 GiB = 4.0 GiB of memory at once (its compose file")
     # Nothing is left: no compiled file beside a task, and no process.
@@ -201,13 +201,13 @@ async def test_tools_that_answer_are_told_in_short(login: Login) -> None:
     login.tool("docker", DOCKER)
     login.tool("nvidia-smi", NVIDIA)
     python = str(login.quick_python())
-    checks = {e.name: e for e in await look(login.hands(), HERE, Fleet(), python=python)}
+    checks = {e.name: e for e in await check_machine(login.hands(), HERE, Fleet(), python=python)}
     assert checks["GPUs"].said == "1 of 2 are free (NVIDIA H100)"
     assert checks["Docker"].said == (
         "Docker 27.1.1, Compose 2.29.1; 2 containers run that take 1.0 GiB"
     )
     assert checks["Inspect"].said.startswith("Inspect 0.3.")
-    assert all(each.level is not Level.STOP for each in checks.values())
+    assert all(each.level is not CheckLevel.STOP for each in checks.values())
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ async def test_a_tool_that_hung_for_the_probe_is_not_started_again(login: Login)
     known = replace(
         MachineFacts(at=0.0), docker=replace(MachineFacts(at=0.0).docker, state=ToolState.STUCK)
     )
-    job = survey_request.request([], HERE, known, python="/nowhere/python3")
+    job = survey_request.survey_job([], HERE, known, python="/nowhere/python3")
     answer = await login.hands().work(HERE.name, job, deadline=50)
     assert answer["docker"] == {"state": "stuck", "error": "it hung before"}
     assert not mark.exists()
