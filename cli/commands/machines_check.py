@@ -142,8 +142,8 @@ async def check_launches(
     else:
         lines: list[str] = []
         for each in checked:
-            launch = each.plan.launch
-            lines.append(f"{shown(launch.task)} with {shown(launch.model)} on {machine.name}")
+            request = each.plan.request
+            lines.append(f"{shown(request.task)} with {shown(request.model)} on {machine.name}")
             lines += [f"  mind  spec: {shown(said, 600)}" for said in each.plan.warnings]
             lines += [f"  {line}" for line in check_rows(each.checks)]
         print_lines(lines)

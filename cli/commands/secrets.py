@@ -93,7 +93,7 @@ def _list(names: Mapping[str, KeptIn], file: Path, *, as_json: bool) -> None:
     elif names:
         print_lines(aligned([(shown(name), _place(at, file)) for name, at in names.items()]))
     else:
-        print_lines(["no secret is kept; evalroom secrets set NAME enters one"])
+        print_lines(["no secrets are stored; add one with: evalroom secrets set NAME"])
 
 
 async def _delete(store: SecretStore, command: SecretsCommand) -> None:
@@ -109,4 +109,4 @@ async def _delete(store: SecretStore, command: SecretsCommand) -> None:
     if command.as_json:
         print_json({"name": command.name, "deleted": True})
     else:
-        print_lines([f"{command.name} is deleted"])
+        print_lines([f"{command.name} was deleted"])

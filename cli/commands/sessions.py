@@ -10,8 +10,8 @@ from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
 from core.errors import UsageWrong
 from core.launch.engines.tmux_sessions import end_effect
-from core.launch.run import sessions as of
-from core.launch.run.sessions import MachineSession
+from core.launch.run.sessions import MachineSession, list_sessions
+from core.launch.run.sessions import end_session as end_on_machine
 from core.text import shown
 from core.views.pages.order_page import moment
 
@@ -66,7 +66,7 @@ async def end_one(desk: DeskWorker, command: EndSessionCommand) -> int:
         words="" if one.session.has_ended else name,
         otherwise="the session was not ended",
     )
-    await of.end_session(desk, one)
+    await end_on_machine(desk, one)
     print_lines([f"{shown(name, 80)} was ended"])
     return 0
 
@@ -74,7 +74,7 @@ async def end_one(desk: DeskWorker, command: EndSessionCommand) -> int:
 async def _found(desk: DeskWorker, timeout: float) -> tuple[MachineSession, ...]:
     await desk.first_look(timeout)
     up = [m.name for m in desk.fleet.machines.values() if m.link.is_up]
-    return await of.list_sessions(desk, up)
+    return await list_sessions(desk, up)
 
 
 def _json(found: MachineSession) -> dict[str, object]:

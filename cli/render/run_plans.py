@@ -15,12 +15,12 @@ _WHICH = ", reserved at the start: see CUDA_VISIBLE_DEVICES there"
 
 def run_plan_lines(plan: RunPlan) -> list[str]:
     """Return a plan as lines for people."""
-    spec, launch = plan.spec, plan.launch
+    spec, request = plan.spec, plan.request
     choice = spec.on_error if isinstance(spec.on_error, str) else "tolerate"
-    which = f" ({launch.index} of {launch.of})" if launch.of > 1 else ""
+    which = f" ({request.index} of {request.of})" if request.of > 1 else ""
     rows = [
-        ("task", shown(launch.task)),
-        ("model", shown(launch.model)),
+        ("task", shown(request.task)),
+        ("model", shown(request.model)),
         ("machine", _machine(plan)),
         ("on error", f"{choice} ({' '.join(on_error_words(spec))}): {plan.means}"),
         ("at worst", plan.worst.says),

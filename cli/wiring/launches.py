@@ -123,14 +123,14 @@ class DeskSessions:
 
     async def list(self) -> "Sequence[MachineSession]":
         """See `Sessions.list`."""
-        from core.launch.run.sessions import sessions  # noqa: PLC0415
+        from core.launch.run.sessions import list_sessions  # noqa: PLC0415
 
         machines = self._desk.fleet.machines.values()
         up = [each.name for each in machines if each.link.is_up]
-        return await sessions(self._desk, up)
+        return await list_sessions(self._desk, up)
 
     async def end(self, found: "MachineSession") -> None:
         """See `Sessions.end`."""
-        from core.launch.run.sessions import end  # noqa: PLC0415
+        from core.launch.run.sessions import end_session  # noqa: PLC0415
 
-        await end(self._desk, found)
+        await end_session(self._desk, found)
