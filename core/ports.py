@@ -105,7 +105,7 @@ Ask = Callable[[str, bool], Awaitable[str | None]]
 """Ask the operator one thing: (prompt, whether the answer is seen) -> answer, None: gave up."""
 
 
-class Keeping(Protocol):
+class EventStore(Protocol):
     """The durable side of the desk."""
 
     async def keep(self, events: Sequence[Event]) -> None:

@@ -9,7 +9,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import resources
 from itertools import count
 from typing import Any
 
@@ -30,6 +29,7 @@ from core.ports import Reply
 from core.text import shown
 from ssh.handshake import ErrorTail, start_python
 from ssh.links.link import Link, Program
+from ssh.shipped_program import shipped_program
 
 BEAT_EVERY_S = 10.0
 """Seconds between two heartbeats; the probe exits when they stop for its lease."""
@@ -65,7 +65,7 @@ CLOCK_FIELDS = (
 
 def probe_source() -> bytes:
     """Return the probe's source, as it is sent to machines."""
-    return resources.files("ssh").joinpath("shipped", "probe.py").read_bytes()
+    return shipped_program("probe")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

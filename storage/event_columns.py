@@ -1,4 +1,4 @@
-"""What an event is about, as the journal's columns."""
+"""The journal's columns for an event's machine, process and task."""
 
 from core.events import (
     ContentRevealed,
@@ -26,12 +26,12 @@ from core.events import (
 )
 from core.ids import ProcessKey, TaskKey
 
-About = tuple[str, int | None, str | None, str | None]
-"""(machine, pid, start, task id); the machine is empty for what is about none."""
+EventColumns = tuple[str, int | None, str | None, str | None]
+"""(machine, pid, start, task id); the machine is empty for events without one."""
 
 
-def about(event: Event) -> About:  # noqa: PLR0911 - one for each kind of place
-    """Return what an event is about."""
+def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per kind of subject
+    """Return the columns of the machine, process or task that an event is about."""
     match event:
         case (
             MachineNamed(machine=machine)
@@ -68,7 +68,7 @@ def about(event: Event) -> About:  # noqa: PLR0911 - one for each kind of place
             return ("", None, None, None)
 
 
-def process_columns(process: ProcessKey) -> About:
+def process_columns(process: ProcessKey) -> EventColumns:
     """Return the columns of a process."""
     return (str(process.machine), process.pid, column_text(process.start), None)
 
@@ -85,5 +85,5 @@ def task_columns(task: TaskKey) -> tuple[str, int, str, str]:
 
 
 def column_text(text: str) -> str:
-    """Return a host's text as SQLite can hold it: a lone surrogate becomes its escape."""
+    """Return text from a host in a form that SQLite can store: lone surrogates are escaped."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""Which evalroom this is, and whether another one still runs."""
+"""Identifies this evalroom instance, and tells whether another instance still runs."""
 
 import getpass
 import os
@@ -11,15 +11,15 @@ from core.model.order import Instance
 from core.text import shown
 
 _PROC = Path("/proc")
-_GIT_SECONDS = 1.0
-_PS_SECONDS = 2.0
-_NAME_MOST = 100
-_STATE, _START = 0, 19
-"""Where a process's state and its start stand in its `stat`, counted behind its name."""
+_GIT_TIMEOUT_S = 1.0
+_PS_TIMEOUT_S = 2.0
+_MAX_NAME_CHARS = 100
+_STATE_FIELD, _START_FIELD = 0, 19
+"""Positions of the state and the start time in /proc/PID/stat, counted after the name."""
 
 
 def this_instance() -> Instance:
-    """Return this evalroom. It asks git for a name: up to a second, off the loop."""
+    """Return this instance. Blocks up to a second (git config): call it in a thread."""
     return Instance(
         host=socket.gethostname(),
         boot=boot_id(),
@@ -30,14 +30,14 @@ def this_instance() -> Instance:
 
 
 def is_alive(instance: Instance, here: Instance) -> bool | None:
-    """Return whether an evalroom runs.
+    """Return whether an evalroom instance still runs.
 
     Args:
-        instance: Which.
-        here: This evalroom.
+        instance: The instance to check.
+        here: This instance.
 
     Returns:
-        None: it is on another computer, and can't be known.
+        None: unknown, because the instance is on another computer.
     """
     if instance.host != here.host:
         return None
@@ -48,10 +48,9 @@ def is_alive(instance: Instance, here: Instance) -> bool | None:
 
 
 def boot_id(proc: Path = _PROC) -> str:
-    """Return what tells one run of this computer from the next.
+    """Return an id of this computer's current boot; empty: the system has none.
 
-    Where the system names none it is empty, and starts of processes are moments, which no
-    later run repeats.
+    Without a boot id, `start_of` returns absolute times, which never repeat after a reboot.
     """
     try:
         return (proc / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -60,11 +59,10 @@ def boot_id(proc: Path = _PROC) -> str:
 
 
 def start_of(pid: int, proc: Path = _PROC) -> str | None:
-    """Return when a process began, as opaque text.
+    """Return the start time of a process, as opaque text.
 
     Returns:
-        None: there is no such process, or it only waits to be reaped. Empty: it runs, and
-        that is all that can be said.
+        None: no such process, or a zombie. Empty: it runs, but its start time is unknown.
     """
     if pid <= 0:
         return None
@@ -72,14 +70,14 @@ def start_of(pid: int, proc: Path = _PROC) -> str | None:
         return _start_by_ps(pid)
     try:
         words = (proc / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
-        state, start = words[_STATE], words[_START]
+        state, start = words[_STATE_FIELD], words[_START_FIELD]
     except (OSError, IndexError):
         return None
     return None if state in {b"Z", b"X"} else start.decode("ascii", "replace")
 
 
 def _start_by_ps(pid: int) -> str | None:
-    said = _output(["ps", "-o", "stat=,lstart=", "-p", str(pid)], _PS_SECONDS)
+    said = _output(["ps", "-o", "stat=,lstart=", "-p", str(pid)], _PS_TIMEOUT_S)
     if said is None:
         return "" if _is_there(pid) else None
     state, _, start = said.strip().partition(" ")
@@ -97,8 +95,8 @@ def _is_there(pid: int) -> bool:
 
 
 def operator_name() -> str:
-    """Return who works here: as git knows them, else their login; harmless."""
-    named = _output(["git", "config", "user.name"], _GIT_SECONDS) or ""
+    """Return the operator's name: git's user.name, else the login; safe to show."""
+    named = _output(["git", "config", "user.name"], _GIT_TIMEOUT_S) or ""
     return _short(named) or _short(_login()) or "unknown"
 
 
@@ -110,13 +108,13 @@ def _login() -> str:
 
 
 def _short(name: str) -> str:
-    return shown(name.strip()[:_NAME_MOST])[:_NAME_MOST].strip()
+    return shown(name.strip()[:_MAX_NAME_CHARS])[:_MAX_NAME_CHARS].strip()
 
 
 def _output(words: Sequence[str], seconds: float) -> str | None:
-    """Return what a program printed; None: it is not there, or takes too long."""
+    """Return a program's standard output; None: it can't be run, or timed out."""
     try:
-        done = subprocess.run(  # noqa: S603 - words of ours
+        done = subprocess.run(  # noqa: S603 - fixed arguments
             list(words),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

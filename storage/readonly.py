@@ -1,4 +1,4 @@
-"""A glance into the history of a file, for commands: nothing in it is made or changed."""
+"""Reads a history file for a command, without creating or changing anything."""
 
 import sqlite3
 from collections.abc import Callable
@@ -10,33 +10,35 @@ from core.errors import StorageError
 from core.text import shown
 from storage.schema import check_owner
 
-_PATIENCE = 5.0
+_BUSY_TIMEOUT_S = 5.0
 
 T = TypeVar("T")
 
 
-def glance(path: Path, table: str, read: Callable[[sqlite3.Connection], T], nothing: T) -> T:
-    """Return what `read` reads of the file at `path`.
+def query_readonly(
+    path: Path, table: str, read: Callable[[sqlite3.Connection], T], default: T
+) -> T:
+    """Open the history read-only and return the result of `read`.
 
     Args:
-        path: The history.
-        table: What it must have; a file that is not there, or is from before that, has none.
-        read: Reads; it changes nothing.
-        nothing: What is returned where there is none.
+        path: The history file.
+        table: The table that `read` needs.
+        read: Queries the connection; must not write.
+        default: The result if the file, or the table, does not exist.
 
     Raises:
-        StorageError: It can't be read, or is none of ours; it is left as it is.
+        StorageError: The file can't be read, or belongs to another program.
     """
     if not path.exists():
-        return nothing
+        return default
     place = shown(str(path), 1_000)
     address = f"{path.absolute().as_uri()}?mode=ro"
     known = "SELECT count(*) FROM sqlite_master WHERE name = ?"
     try:
-        with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as connection:
+        with closing(sqlite3.connect(address, uri=True, timeout=_BUSY_TIMEOUT_S)) as connection:
             check_owner(connection, path)
             [(count,)] = connection.execute(known, (table,)).fetchall()
             connection.row_factory = sqlite3.Row
-            return read(connection) if count else nothing
+            return read(connection) if count else default
     except sqlite3.Error as error:
-        raise StorageError(f"the history {place} can't be read: {error}") from error
+        raise StorageError(f"can't read the history {place}: {error}") from error

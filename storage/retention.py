@@ -1,7 +1,6 @@
-"""Which events are worth keeping: news, not the pulse.
+"""Filters events for storage: state changes only, not repeated observations.
 
-A look that shows what the last one showed is no news. What is left is small enough to keep
-for weeks: a few lines per process, task and link.
+What remains is small enough to keep for weeks: a few rows per process, task and link.
 """
 
 from dataclasses import replace
@@ -25,34 +24,34 @@ from core.ids import ProcessKey, TaskKey
 from core.model.machine import LinkState
 from core.model.task import TaskRow
 
-FACTS_EVERY = 3_600.0
-"""A machine's facts are kept this often, seconds."""
+FACTS_EVERY_S = 3_600.0
+"""How often a machine's facts are stored, seconds."""
 
 
-class Worth:
-    """Tells news from repetition; remembers what was last kept of everything that is there."""
+class EventFilter:
+    """Drops events that repeat the last stored state of their machine, process or task."""
 
     def __init__(self) -> None:
         self._last: dict[object, dict[str, object]] = {}
 
-    def of(self, event: Event) -> Event | None:
-        """Return what is worth keeping of an event; None: nothing."""
+    def changed_part(self, event: Event) -> Event | None:
+        """Return the part of an event to store, and remember it; None: nothing has changed."""
         match event:
             case TasksSeen():
-                return self._news(event)
+                return self._changed_rows(event)
             case ProcessGone(process=process):
                 self._forget(process)
                 return event
             case _:
-                return event if self._is_news(event) else None
+                return event if self._is_change(event) else None
 
-    def _is_news(self, event: Event) -> bool:  # noqa: PLR0911 - one case per kind
+    def _is_change(self, event: Event) -> bool:  # noqa: PLR0911 - one case per kind
         is_new = self._is_new
         match event:
             case LinkChanged():
-                return self._is_link_news(event)
+                return self._is_link_change(event)
             case MachineRead(machine=machine):
-                return is_new(machine, "facts", int(event.at // FACTS_EVERY))
+                return is_new(machine, "facts", int(event.at // FACTS_EVERY_S))
             case ProbeAnswered(machine=machine):
                 return is_new(machine, "probe", replace(event.probe, clock_offset=0.0))
             case ProcessSeen(process=process):
@@ -66,17 +65,17 @@ class Worth:
             case _:
                 return isinstance(event, LogRead | Dismissed | ContentRevealed)
 
-    def _is_link_news(self, event: LinkChanged) -> bool:
-        """A link that tries again and fails as before is no news."""
+    def _is_link_change(self, event: LinkChanged) -> bool:
+        """Another attempt that fails like the last one is not a change."""
         if event.state is LinkState.CONNECTING:
             return False
         return self._is_new(event.machine, "link", (event.state, event.reason))
 
-    def _news(self, event: TasksSeen) -> TasksSeen | None:
+    def _changed_rows(self, event: TasksSeen) -> TasksSeen | None:
         rows: list[TaskRow] = []
         for row in event.rows:
             key = TaskKey(event.process, row.task_id)
-            if self._is_new(key, "row", _standing(row)):
+            if self._is_new(key, "row", _compared_fields(row)):
                 rows.append(replace(row, raw=b""))
         malformed = event.malformed
         if not self._is_new(event.process, "malformed", malformed):
@@ -97,8 +96,8 @@ class Worth:
                 del self._last[about]
 
 
-def _standing(row: TaskRow) -> tuple[object, ...]:
-    """What makes a task row news: not its counters."""
+def _compared_fields(row: TaskRow) -> tuple[object, ...]:
+    """Return the fields of a task row whose change is stored; the counters are not among them."""
     return (
         row.eval_id,
         row.status,

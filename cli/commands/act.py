@@ -17,10 +17,10 @@ from cli.wiring.actions import acting_of
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_of, running
 from cli.wiring.history import history_of
-from core.act.executor import Told
+from core.act.executor import OrderReport
 from core.act.plan import Plan
-from core.act.service import Acting
-from core.act.target_expansion import Place
+from core.act.service import ActionService
+from core.act.target_expansion import ActionPlace
 from core.act.target_grammar import places_of
 from core.desk.desk import Desk
 from core.errors import NothingToDo
@@ -59,7 +59,7 @@ def undo(command: UndoCommand, options: GlobalOptions) -> int:
 
 
 @asynccontextmanager
-async def _acting(options: GlobalOptions) -> AsyncGenerator[tuple[Desk, Acting], None]:
+async def _acting(options: GlobalOptions) -> AsyncGenerator[tuple[Desk, ActionService], None]:
     """Run a desk and its action service within the block."""
     config = config_of(options)
     async with history_of(config, paths()) as history:
@@ -69,7 +69,7 @@ async def _acting(options: GlobalOptions) -> AsyncGenerator[tuple[Desk, Acting],
                 yield desk, acting
 
 
-async def act_on(desk: DeskReader, acting: Acting, command: ActCommand) -> int:
+async def act_on(desk: DeskReader, acting: ActionService, command: ActCommand) -> int:
     """Preview, confirm and carry out an action; return the exit status.
 
     0: all done or no-op; 1: some failed or are unknown; 3: nothing reachable; 4: refused.
@@ -98,14 +98,16 @@ async def act_on(desk: DeskReader, acting: Acting, command: ActCommand) -> int:
     return await finish(desk, acting, plan, command)
 
 
-def title_of(action: Action, places: Sequence[Place]) -> str:
+def title_of(action: Action, places: Sequence[ActionPlace]) -> str:
     """Return what a plan is called."""
     now = " now" if action.now else ""
     manner = f" ({action.manner})" if action.manner else ""
     return f"{action.verb}{now}{manner}, {len(places)} selected"
 
 
-async def finish(desk: DeskReader, acting: Acting, plan: Plan, command: ActingCommand) -> int:
+async def finish(
+    desk: DeskReader, acting: ActionService, plan: Plan, command: ActingCommand
+) -> int:
     """Show a plan and, once it is confirmed, carry it out; return the exit status.
 
     Raises:
@@ -136,7 +138,7 @@ async def finish(desk: DeskReader, acting: Acting, plan: Plan, command: ActingCo
     return status_of(told)
 
 
-def _say_left(desk: DeskReader, acting: Acting) -> None:
+def _say_left(desk: DeskReader, acting: ActionService) -> None:
     """Say which orders an evalroom left that ended before it knew what became of them."""
     for order in desk.fleet.orders:
         if order.is_open and acting.answers_for(order) and order.instance != acting.instance:
@@ -147,7 +149,7 @@ def _say_left(desk: DeskReader, acting: Acting) -> None:
             )
 
 
-async def _settled(desk: DeskReader, told: tuple[Told, ...]) -> tuple[Told, ...]:
+async def _settled(desk: DeskReader, told: tuple[OrderReport, ...]) -> tuple[OrderReport, ...]:
     """Wait a while for what had no answer; return what is known by then."""
     mine = {each.order for each in told if each.order is not None}
     heard = asyncio.Event()
@@ -165,7 +167,7 @@ async def _settled(desk: DeskReader, told: tuple[Told, ...]) -> tuple[Told, ...]
     return tuple(_renewed(each, known.get(each.order or "")) for each in told)
 
 
-def _renewed(told: Told, order: Order | None) -> Told:
+def _renewed(told: OrderReport, order: Order | None) -> OrderReport:
     if order is None:
         return told
     return replace(told, outcome=Outcome(state=order.state, message=order.message))
@@ -179,7 +181,7 @@ def _status_of_preview(plan: Plan) -> int:
     return REFUSED if refused and not plan.sent else 0
 
 
-def status_of(told: Sequence[Told]) -> int:
+def status_of(told: Sequence[OrderReport]) -> int:
     """All done or no-op: 0. None reachable: 3. Nothing sent, refused or changed: 4. Else 1."""
     good = {OrderState.DONE, OrderState.NOOP}
     if told and all(_is_out_of_reach(each) for each in told):
@@ -192,7 +194,7 @@ def status_of(told: Sequence[Told]) -> int:
     return FAILED
 
 
-def _is_out_of_reach(told: Told) -> bool:
+def _is_out_of_reach(told: OrderReport) -> bool:
     refusal = told.step.refusal
     return refusal is not None and refusal.kind == "unreachable"
 

@@ -16,9 +16,9 @@ from cli.wiring.actions import acting_of, guiding_of
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_of, running
 from cli.wiring.history import history_of
-from core.act.executor import Told
-from core.act.target_expansion import Place, live_processes
-from core.act.target_grammar import Aim, places_of
+from core.act.executor import OrderReport
+from core.act.target_expansion import ActionPlace, live_processes
+from core.act.target_grammar import TargetSpec, places_of
 from core.errors import NotConfirmed, TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.guide.guide import Guide, GuideKind, was_stopped
@@ -105,7 +105,7 @@ async def _guides(fleet: Fleet, guiding: GuideRunner, command: GuideCommand) -> 
             among = _processes(fleet, command.targets) if command.targets else None
             return [await guiding.incident(command.model, among, now=command.now)]
         case "finish":
-            tasks = places_of(Aim(targets=command.targets), Action(verb=Verb.DRAIN), fleet)
+            tasks = places_of(TargetSpec(targets=command.targets), Action(verb=Verb.DRAIN), fleet)
             return [await guiding.finish(key) for key in tasks if isinstance(key, TaskKey)]
         case "cleanup":
             among = _processes(fleet, command.targets) if command.targets else None
@@ -116,11 +116,11 @@ async def _guides(fleet: Fleet, guiding: GuideRunner, command: GuideCommand) -> 
 
 def _processes(fleet: Fleet, targets: Sequence[str]) -> Sequence[ProcessKey]:
     """Return the processes that words aim at: their own, a task's, or a machine's."""
-    places = places_of(Aim(targets=targets), Action(verb=Verb.PAUSE), fleet)
+    places = places_of(TargetSpec(targets=targets), Action(verb=Verb.PAUSE), fleet)
     return list(dict.fromkeys(key for place in places for key in processes_at(fleet, place)))
 
 
-def processes_at(fleet: Fleet, place: Place) -> Sequence[ProcessKey]:
+def processes_at(fleet: Fleet, place: ActionPlace) -> Sequence[ProcessKey]:
     """Return the processes that a place means."""
     match place:
         case ProcessKey():
@@ -263,7 +263,7 @@ class _Walk:
         return {**guide_answer(self._guide), **extra}
 
 
-def _failed(told: Sequence[Told]) -> bool:
+def _failed(told: Sequence[OrderReport]) -> bool:
     bad = {OrderState.FAILED, OrderState.UNKNOWN}
     return any(each.outcome is not None and each.outcome.state in bad for each in told)
 

@@ -9,7 +9,7 @@ from cli.parser.command import GlobalOptions
 from cli.parser.journal import JournalCommand
 from cli.render.plain import print_json, print_lines
 from core import format as fmt
-from core.act.order_query import Wanted, order_object
+from core.act.order_query import OrderQuery, order_object
 from core.errors import UsageWrong
 from core.ids import MachineName
 from core.model.action import Verb
@@ -32,8 +32,8 @@ def journal(command: JournalCommand, options: GlobalOptions) -> int:
         StorageError: The database can't be read.
     """
     del options
-    everything = Wanted(limit=command.limit)
-    wanted = Wanted(
+    everything = OrderQuery(limit=command.limit)
+    wanted = OrderQuery(
         since=command.since,
         machine=None if command.machine is None else MachineName(command.machine),
         verb=None if command.action is None else _one_of(Verb, command.action, "action"),

@@ -8,6 +8,7 @@ from cli.parser.command import GlobalOptions
 from cli.parser.room import ReplayCommand
 from cli.wiring.clock import WallClock
 from cli.wiring.config import config_of
+from cli.wiring.room import replay_services
 from cli.wiring.terminal import need_a_terminal, trust_the_terminal
 from core.desk.replay import ReplayDesk, read_recording
 from tui.app import RoomApp
@@ -31,7 +32,7 @@ async def _replay(command: ReplayCommand, options: GlobalOptions) -> int:
     first = list(itertools.islice(events, 1))  # what can't be read is told before the room opens
     desk = ReplayDesk(itertools.chain(first, events), clock=WallClock(), speed=command.speed)
     app = RoomApp(
-        desk,
+        replay_services(desk),
         screen=config.screen,
         keys=config.keys,
         keep_crash=keep_crash,

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from cli.parser.command import Command, Consent, command_of
 from cli.parser.options import add_consent, add_dry_run, add_json, add_timeout
-from core.act.target_grammar import Aim, action_named
+from core.act.target_grammar import TargetSpec, action_named
 from core.errors import UsageWrong
 from core.model.action import CLEARABLE, OFFERS, Action, Change, Verb
 from core.text import shown
@@ -55,7 +55,7 @@ class ActCommand(ActingCommand):
 
     run_by: ClassVar[str] = "cli.commands.act:act"
     action: Action
-    aim: Aim
+    aim: TargetSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,8 +162,10 @@ def _add_common(parser: argparse.ArgumentParser, timeout: str = "--timeout") -> 
     )
 
 
-def _aim(given: argparse.Namespace, *, model: str | None = None, errored: bool = False) -> Aim:
-    return Aim(
+def _aim(
+    given: argparse.Namespace, *, model: str | None = None, errored: bool = False
+) -> TargetSpec:
+    return TargetSpec(
         targets=tuple(given.targets),
         model=model,
         everything=given.everything,

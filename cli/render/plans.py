@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from cli.render.fleet_json import Json, plain_json
-from core.act.executor import Told
+from core.act.executor import OrderReport
 from core.act.plan import Plan, Step, blast_radius, skipped
-from core.act.undo_action import undo_sentence
+from core.act.undo import undo_sentence
 from core.ids import address_of
 from core.text import shown, shown_lines
 
@@ -72,7 +72,7 @@ def _content(step: Step) -> list[str]:
     return [f"  {step.name} {each.name}: {shown_lines(each.text)}" for each in withheld]
 
 
-def outcome_lines(told: Iterable[Told]) -> list[str]:
+def outcome_lines(told: Iterable[OrderReport]) -> list[str]:
     """Return what became of a plan as lines: a count of each, then each target."""
     listed = list(told)
     counts = Counter(_state(each) for each in listed)
@@ -83,16 +83,18 @@ def outcome_lines(told: Iterable[Told]) -> list[str]:
     return lines
 
 
-def _state(told: Told) -> str:
+def _state(told: OrderReport) -> str:
     return str(told.outcome.state) if told.outcome is not None else "changed"
 
 
-def _moved(told: Told) -> str:
+def _moved(told: OrderReport) -> str:
     what = ", ".join(told.step.moved)
     return f"it changed since the preview ({what}): nothing was sent, ask again"
 
 
-def act_answer(plan: Plan, told: Sequence[Told] | None, *, dry_run: bool, content: bool) -> Json:
+def act_answer(
+    plan: Plan, told: Sequence[OrderReport] | None, *, dry_run: bool, content: bool
+) -> Json:
     """Return a plan and its outcomes as one object."""
     steps = plan.steps if told is None else [each.step for each in told]
     rows = [_row(step, content=content) for step in steps]

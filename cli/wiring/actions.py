@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cli.wiring.history import History
-    from core.act.service import Acting
+    from core.act.service import ActionService
     from core.desk.desk import Desk
     from core.guide.runner import GuideRunner
 
 
-def acting_of(desk: "Desk", history: "History") -> "Acting":
+def acting_of(desk: "Desk", history: "History") -> "ActionService":
     """Return the action service over a desk."""
-    from core.act.service import Acting  # noqa: PLC0415
+    from core.act.service import ActionService  # noqa: PLC0415
     from storage.identity import this_instance  # noqa: PLC0415
 
-    return Acting(
+    return ActionService(
         desk,
         instance=this_instance(),
         book=history.book,
@@ -27,7 +27,7 @@ def acting_of(desk: "Desk", history: "History") -> "Acting":
 
 
 def guiding_of(
-    desk: "Desk", acting: "Acting", history: "History", *, dry_run: bool = False
+    desk: "Desk", acting: "ActionService", history: "History", *, dry_run: bool = False
 ) -> "GuideRunner":
     """Return the guides over a desk; with `dry_run` none of them is stored."""
     from core.guide.guide_store import ReadOnlyGuideStore  # noqa: PLC0415

@@ -12,13 +12,13 @@ from core.config.model import Config, MachineConfig
 from core.desk.desk import Desk
 from core.desk.recorder import Recorder
 from core.events import MachineNamed
-from core.ports import Ask, Keeping
+from core.ports import Ask, EventStore
 from core.text import shown
 from ssh.factory import connection_for
 from storage.paths import paths
 
 if TYPE_CHECKING:
-    from core.act.service import Acting
+    from core.act.service import ActionService
     from core.guide.runner import GuideRunner
     from core.launch.run.service import DeskLaunchService
 
@@ -28,7 +28,7 @@ def desk_of(
     config: Config,
     record: Path | None = None,
     *,
-    keeping: Keeping | None = None,
+    keeping: EventStore | None = None,
     ask: Ask | None = None,
 ) -> Generator[Desk, None, None]:
     """Make a desk over the config's machines; it does nothing until it runs.
@@ -68,7 +68,7 @@ def desk_of(
 
 @contextlib.asynccontextmanager
 async def desk_running(
-    config: Config, options: GlobalOptions, *, keeping: Keeping | None = None
+    config: Config, options: GlobalOptions, *, keeping: EventStore | None = None
 ) -> AsyncGenerator[Desk, None]:
     """Make a desk over the config's machines and run it within the block."""
     with desk_of(config, options.record, keeping=keeping) as desk:
@@ -79,7 +79,7 @@ async def desk_running(
 @contextlib.asynccontextmanager
 async def running(
     desk: Desk,
-    acting: "Acting | None" = None,
+    acting: "ActionService | None" = None,
     guiding: "GuideRunner | None" = None,
     launches: "DeskLaunchService | None" = None,
 ) -> AsyncGenerator[None, None]:

@@ -20,10 +20,10 @@ from storage.runs import SqliteRunStore
 from storage.schema import DatabaseBusy
 
 if TYPE_CHECKING:
-    from core.act.executor import OrderBook
+    from core.act.ports import OrderStore
     from core.guide.guide_store import GuideStore
     from core.launch.run.run_store import RunStore
-    from core.ports import Keeping
+    from core.ports import EventStore
 
 _PATIENCE_S = 0.2
 """How long the first frame waits for another program that has the history locked."""
@@ -42,8 +42,8 @@ class History:
         said: What is wrong with it, for the operator; empty: nothing.
     """
 
-    keeping: "Keeping | None" = None
-    book: "OrderBook | None" = None
+    keeping: "EventStore | None" = None
+    book: "OrderStore | None" = None
     guides: "GuideStore | None" = None
     run_book: "RunStore | None" = None
     runs: frozenset[str] = frozenset()
@@ -56,7 +56,7 @@ async def history_of(config: Config, places: Paths) -> AsyncGenerator[History, N
     database = Database(places.database)
     said, is_busy = "", False
     try:
-        await database.open(patience=_PATIENCE_S)
+        await database.open(timeout=_PATIENCE_S)
     except DatabaseBusy as error:
         is_busy = True
         said = f"nothing is kept until it is free: {error.message} {error.advice}"

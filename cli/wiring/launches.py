@@ -40,13 +40,13 @@ class PlanContext:
 
 def plan_context() -> PlanContext:
     """Return what plans take from this computer."""
-    from core.launch.plan.warnings import INSPECT  # noqa: PLC0415
+    from core.launch.spec.inspect_facts import inspect_version as known_version  # noqa: PLC0415
     from ssh.run_files import run_files  # noqa: PLC0415
 
     try:
         inspect_version = version("inspect-ai")
     except PackageNotFoundError:
-        inspect_version = INSPECT
+        inspect_version = known_version()
     return PlanContext(
         built_in=run_files(),
         inspect_version=inspect_version,

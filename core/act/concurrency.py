@@ -8,7 +8,7 @@ LANES = 16
 """Processes of one machine that are asked side by side; its probe takes 32 requests in all."""
 
 
-class Lanes:
+class ConcurrencyLimit:
     """The lanes to each machine, shared by all plans and orders of an evalroom."""
 
     def __init__(self) -> None:

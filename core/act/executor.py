@@ -2,16 +2,15 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from core.act.order_query import Wanted
 from core.act.outcome import failed, outcome_of
 from core.act.plan import Plan, Step
 from core.act.planner import Planner, by_process
+from core.act.ports import ActionDesk, OrderStore
 from core.act.preconditions import changed
-from core.act.reader import Asker, Looks, Pace, at_once
+from core.act.reader import FreshReader, Throttle, unthrottled
 from core.act.refusals import INTERRUPT_AGAIN, last_interrupt
 from core.errors import RequestFailed, StorageError
 from core.events import Event, OrderEnded, OrderGiven
@@ -24,52 +23,8 @@ SOON, LATE = 15.0, 120.0
 _SLOW = frozenset({Verb.CONFIG, Verb.FLUSH})
 
 
-class OrderBook(Protocol):
-    """The durable side of orders: written before they leave, and after."""
-
-    async def intend(self, orders: Sequence[Order]) -> None:
-        """Write orders that are about to leave; returns when they are on disk.
-
-        Raises:
-            StorageError: They are not.
-        """
-        ...
-
-    async def end(self, order: str, outcome: Outcome, at: float) -> None:
-        """Write what became of an order.
-
-        Raises:
-            StorageError: It is not on disk.
-        """
-        ...
-
-    async def take_up(self, instance: Instance) -> Sequence[Order]:
-        """Claim the open orders of dead evalrooms, each in one transaction, and return them.
-
-        Raises:
-            StorageError: The journal can't be read.
-        """
-        ...
-
-    async def recent(self, limit: int) -> Sequence[Order]:
-        """Return the newest orders of every evalroom of this user, newest first.
-
-        Raises:
-            StorageError: The journal can't be read.
-        """
-        ...
-
-    async def select(self, wanted: Wanted) -> Sequence[Order]:
-        """Return the orders that are looked for, newest first.
-
-        Raises:
-            StorageError: The journal can't be read.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class OrderReport:
     """What became of one step.
 
     Attributes:
@@ -85,7 +40,7 @@ class Told:
     order: str | None = None
 
 
-class Hands:
+class Executor:
     """Gives the orders of plans that were confirmed.
 
     Args:
@@ -98,10 +53,10 @@ class Hands:
 
     def __init__(
         self,
-        asker: Asker,
+        asker: ActionDesk,
         planner: Planner,
         *,
-        book: OrderBook | None,
+        book: OrderStore | None,
         instance: Instance,
         post: Callable[[Event], None],
     ) -> None:
@@ -118,8 +73,8 @@ class Hands:
         return order in self._out
 
     async def carry_out(
-        self, plan: Plan, *, tell: Callable[[Told], None] | None = None
-    ) -> tuple[Told, ...]:
+        self, plan: Plan, *, tell: Callable[[OrderReport], None] | None = None
+    ) -> tuple[OrderReport, ...]:
         """Carry a confirmed plan out: machines side by side, one order at a time per process.
 
         A target that changed since its preview is previewed again and nothing is sent to it.
@@ -127,9 +82,9 @@ class Hands:
         Returns:
             One entry for each step, in the plan's order.
         """
-        told: dict[int, Told] = {}
+        told: dict[int, OrderReport] = {}
 
-        def say(each: Told) -> None:
+        def say(each: OrderReport) -> None:
             told[each.index] = each
             if tell is not None:
                 tell(each)
@@ -141,24 +96,30 @@ class Hands:
         return tuple(told[index] for index in range(len(plan.steps)))
 
     async def _one_process(
-        self, plan: Plan, process: ProcessKey, indexes: Iterable[int], say: Callable[[Told], None]
+        self,
+        plan: Plan,
+        process: ProcessKey,
+        indexes: Iterable[int],
+        say: Callable[[OrderReport], None],
     ) -> None:
-        looks, pace = self._planner.looks(), at_once()
+        looks, pace = self._planner.looks(), unthrottled()
         async with self._planner.lanes.to(process.machine):
             for index in indexes:
                 step = plan.steps[index]
                 if not step.is_sent:
-                    say(Told(index=index, step=step, outcome=_not_for(step)))
+                    say(OrderReport(index=index, step=step, outcome=_not_for(step)))
                     continue
                 say(await self._one(plan, index, step, looks, pace))
 
-    async def _one(self, plan: Plan, index: int, step: Step, looks: Looks, pace: Pace) -> Told:
+    async def _one(
+        self, plan: Plan, index: int, step: Step, looks: FreshReader, pace: Throttle
+    ) -> OrderReport:
         now = await self._planner.again(step, looks, pace, reason=plan.reason)
         if now.refusal is not None:
-            return Told(index=index, step=now, outcome=_not_for(now))
+            return OrderReport(index=index, step=now, outcome=_not_for(now))
         moved = changed(step.basis, now.basis)
         if moved:
-            return Told(index=index, step=replace(now, moved=moved), outcome=None)
+            return OrderReport(index=index, step=replace(now, moved=moved), outcome=None)
         order = self._order(plan, now)
         self._out.add(order.id)
         try:
@@ -166,21 +127,21 @@ class Hands:
         finally:
             self._out.discard(order.id)
 
-    async def _give(self, order: Order, index: int, now: Step, looks: Looks) -> Told:
+    async def _give(self, order: Order, index: int, now: Step, looks: FreshReader) -> OrderReport:
         """Write an order down, send it once, and write what became of it."""
         if self._book is None:
             why = "the journal can't be written, so nothing is sent"
-            return Told(index=index, step=now, outcome=_refused(why))
+            return OrderReport(index=index, step=now, outcome=_refused(why))
         try:
             await self._book.intend([order])
         except StorageError as error:
             why = f"not sent: the journal can't be written: {error.message}"
-            return Told(index=index, step=now, outcome=_refused(why))
+            return OrderReport(index=index, step=now, outcome=_refused(why))
         self._post(OrderGiven(at=order.at, order=order))
         outcome = await self._not_again(order) or await self._send(order, now)
         await self.settle(order.id, outcome)
         looks.forget(process_of(now.target))
-        return Told(index=index, step=now, outcome=outcome, order=order.id)
+        return OrderReport(index=index, step=now, outcome=outcome, order=order.id)
 
     async def _not_again(self, order: Order) -> Outcome | None:
         """Return why an interrupt that is in the journal does not leave; None: it does.

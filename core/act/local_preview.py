@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from core.act.preview import Preview
 from core.act.refusals import Refusal
-from core.act.snapshot import Seen
+from core.act.snapshot import TargetSnapshot
 from core.format import plural
 from core.ids import ProcessKey, Target
 from core.model.action import Action, Verb
@@ -17,7 +17,7 @@ HUSK_AFTER = 30.0
 """Seconds after an interrupt, from which a process that lives without a channel is a husk."""
 
 
-def computed_preview(action: Action, target: Target, seen: Seen) -> Preview:
+def computed_preview(action: Action, target: Target, seen: TargetSnapshot) -> Preview:
     """Return what keep, release or a flush would do."""
     row = seen.row(target)
     keeps = bool(row is not None and row.keep_alive)
@@ -39,7 +39,9 @@ def _computed(sentence: str, *, is_noop: bool = False, notes: tuple[str, ...] = 
     return Preview(sentence=sentence, is_computed=True, is_noop=is_noop, notes=notes)
 
 
-def interrupt_preview(seen: Seen, process: Process, *, is_ours: bool) -> Preview | Refusal:
+def interrupt_preview(
+    seen: TargetSnapshot, process: Process, *, is_ours: bool
+) -> Preview | Refusal:
     """Return what SIGINT means for a process."""
     if process.state is ProcessState.HEADLESS or not seen.answers:
         return Refusal(
@@ -69,7 +71,7 @@ def interrupt_preview(seen: Seen, process: Process, *, is_ours: bool) -> Preview
     return _computed(said, notes=(note,))
 
 
-def _never_started(seen: Seen) -> str:
+def _never_started(seen: TargetSnapshot) -> str:
     return f" {plural(seen.unstarted, 'task')} never start," if seen.unstarted else ""
 
 

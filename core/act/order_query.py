@@ -12,7 +12,7 @@ from core.views.tables.filter_and_sort import fitting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class OrderQuery:
     """What is looked for; what is None or empty does not matter.
 
     Attributes:

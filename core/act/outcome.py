@@ -1,8 +1,8 @@
 """What an answer says of an order, and what a later look says of one that had no answer."""
 
-from core.act.preconditions import latch, name_of, value_of
+from core.act.preconditions import knob_key, knob_value, latch
 from core.act.replies import body_of, is_made, why_odd
-from core.act.snapshot import Seen
+from core.act.snapshot import TargetSnapshot
 from core.ctl.decode import JsonObject, count, parse_object, text, texts
 from core.errors import AnswerMalformed, NotThere, RequestFailed, TooBusy
 from core.format import plural
@@ -106,7 +106,7 @@ def _configured(answer: JsonObject) -> Outcome:
 
 
 def seen_applied(  # noqa: PLR0911 - one case per verb
-    action: Action, target: Target, basis: Basis, seen: Seen
+    action: Action, target: Target, basis: Basis, seen: TargetSnapshot
 ) -> bool | None:
     """Whether a look at the target shows that an order was applied; None: no look can tell.
 
@@ -124,8 +124,11 @@ def seen_applied(  # noqa: PLR0911 - one case per verb
             return latch(target, seen) == "none"
         case Verb.CONFIG:
             return all(
-                value_of(each, seen.config) == each.value
-                or (each.value is None and value_of(each, seen.config) != basis.get(name_of(each)))
+                knob_value(each, seen.config) == each.value
+                or (
+                    each.value is None
+                    and knob_value(each, seen.config) != basis.get(knob_key(each))
+                )
                 for each in action.changes
             )
         case Verb.KEEP | Verb.RELEASE:
@@ -143,7 +146,7 @@ def seen_applied(  # noqa: PLR0911 - one case per verb
             return None
 
 
-def _sample_moved(action: Action, basis: Basis, seen: Seen) -> bool:
+def _sample_moved(action: Action, basis: Basis, seen: TargetSnapshot) -> bool:
     sample = seen.sample
     if action.verb is Verb.CANCEL:
         stopping = sample is not None and sample.interrupt is not None

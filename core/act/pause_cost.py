@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Iterable
 
-from core.act.reader import Asker, Pace
-from core.act.snapshot import Seen
+from core.act.ports import ActionDesk
+from core.act.reader import Throttle
+from core.act.snapshot import TargetSnapshot
 from core.ctl import reads, routes
 from core.ctl.answer_errors import good_body
 from core.ctl.config_envelopes import config_view
@@ -25,11 +26,13 @@ _KEPT = 1_000
 class Limits:
     """The time limits of tasks as launched: read from each attempt's log header once."""
 
-    def __init__(self, asker: Asker) -> None:
+    def __init__(self, asker: ActionDesk) -> None:
         self._asker = asker
         self._launched: dict[tuple[TaskKey, str], int | None] = {}
 
-    async def held_notes(self, target: Target, seen: Seen, pace: Pace) -> tuple[str, ...]:
+    async def held_notes(
+        self, target: Target, seen: TargetSnapshot, pace: Throttle
+    ) -> tuple[str, ...]:
         """Return a line for each sample in flight: the time it has left while it is held.
 
         The wall clock runs on for a held sample: past its time limit it ends.
@@ -38,7 +41,7 @@ class Limits:
         told = await asyncio.gather(*(self._notes(key, row, pace) for key, row in flying))
         return tuple(note for notes in told for note in notes)
 
-    async def _notes(self, key: TaskKey, row: TaskRow, pace: Pace) -> list[str]:
+    async def _notes(self, key: TaskKey, row: TaskRow, pace: Throttle) -> list[str]:
         try:
             limit, known = await self._time_limit(key, row, pace)
             running = await _running(self._asker, key, row, pace)
@@ -47,7 +50,9 @@ class Limits:
         unknown = [] if known else [f"{shown(row.task, 60)}: its time limit is not known"]
         return [*unknown, *_lines(running, limit, known=known)]
 
-    async def _time_limit(self, key: TaskKey, row: TaskRow, pace: Pace) -> tuple[int | None, bool]:
+    async def _time_limit(
+        self, key: TaskKey, row: TaskRow, pace: Throttle
+    ) -> tuple[int | None, bool]:
         """Return a task's time limit in seconds (None: none), and whether that is known."""
         reply = await self._asker.read(key.process, routes.task_config(key.task_id))
         await pace.after(reply.took)
@@ -70,7 +75,7 @@ class Limits:
         return self._launched[attempt], True
 
 
-def _tasks(target: Target, seen: Seen) -> Iterable[tuple[TaskKey, TaskRow]]:
+def _tasks(target: Target, seen: TargetSnapshot) -> Iterable[tuple[TaskKey, TaskRow]]:
     match target:
         case TaskKey():
             row = seen.row(target)
@@ -84,7 +89,9 @@ def _tasks(target: Target, seen: Seen) -> Iterable[tuple[TaskKey, TaskRow]]:
             return [(TaskKey(target, row.task_id), row) for row in seen.running]
 
 
-async def _running(asker: Asker, key: TaskKey, row: TaskRow, pace: Pace) -> tuple[Sample, ...]:
+async def _running(
+    asker: ActionDesk, key: TaskKey, row: TaskRow, pace: Throttle
+) -> tuple[Sample, ...]:
     async def read(process: ProcessKey, path: str) -> Reply:
         reply = await asker.read(process, path)
         await pace.after(reply.took)

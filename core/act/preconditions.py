@@ -7,7 +7,7 @@ more is in flight than the preview showed.
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from core.act.snapshot import Seen
+from core.act.snapshot import TargetSnapshot
 from core.ids import ModelKey, ProcessKey, SampleKey, Target
 from core.model.action import Action, Change, Verb
 from core.model.knobs import ConfigView, LimitView
@@ -19,7 +19,7 @@ _NOTED = frozenset({"running", "quiesced", "pending", "unstarted"})
 """Fields that are kept for later (is a husk's work safe?) and need not hold."""
 
 
-def basis_of(action: Action, target: Target, seen: Seen) -> Basis:
+def basis_of(action: Action, target: Target, seen: TargetSnapshot) -> Basis:
     """Return the fields that must still hold when `action` on `target` is confirmed."""
     row = seen.row(target)
     fields: dict[str, BasisValue] = {}
@@ -30,7 +30,7 @@ def basis_of(action: Action, target: Target, seen: Seen) -> Basis:
 
 
 def _own(  # noqa: PLR0911 - one case per verb
-    action: Action, target: Target, seen: Seen, row: TaskRow | None
+    action: Action, target: Target, seen: TargetSnapshot, row: TaskRow | None
 ) -> dict[str, BasisValue]:
     resolving = row.resolving if row is not None else None
     match action.verb:
@@ -46,7 +46,7 @@ def _own(  # noqa: PLR0911 - one case per verb
         case Verb.KEEP | Verb.RELEASE:
             return {"keep": row.keep_alive if row is not None else None}
         case Verb.CONFIG:
-            return {name_of(each): value_of(each, seen.config) for each in action.changes}
+            return {knob_key(each): knob_value(each, seen.config) for each in action.changes}
         case Verb.INTERRUPT | Verb.END:
             held = sum(each.held or 0 for each in seen.rows)
             return {
@@ -75,7 +75,7 @@ def _unstarted(config: ConfigView | None) -> BasisValue:
     return None if tasks is None else tasks.pending or 0
 
 
-def _sample(action: Action, seen: Seen) -> dict[str, BasisValue]:
+def _sample(action: Action, seen: TargetSnapshot) -> dict[str, BasisValue]:
     sample = seen.sample
     fields: dict[str, BasisValue] = {
         "sample": seen.sample_status,
@@ -89,7 +89,7 @@ def _sample(action: Action, seen: Seen) -> dict[str, BasisValue]:
     return fields
 
 
-def latch(target: Target, seen: Seen) -> str:
+def latch(target: Target, seen: TargetSnapshot) -> str:
     """Return a target's own pause: `none`, `soft` or `hard`."""
     row = seen.row(target)
     if row is None:
@@ -121,14 +121,14 @@ def _grew(before: BasisValue, now: BasisValue) -> bool:
 # Knobs
 
 
-def name_of(change: Change) -> str:
+def knob_key(change: Change) -> str:
     """Return what a knob is called in previews: with its key or model where it has one."""
     if change.knob == "key":
         return f"key {change.key}"
     return f"{change.knob} of {change.model}" if change.model else change.knob
 
 
-def value_of(  # noqa: PLR0911 - one case per knob
+def knob_value(  # noqa: PLR0911 - one case per knob
     change: Change, config: ConfigView | None
 ) -> BasisValue:
     """Return a knob's value now; None: unset, or not told."""

@@ -4,16 +4,14 @@ import asyncio
 import math
 import time
 from dataclasses import replace
-from typing import Protocol
 
-from core.act.requests import Request
-from core.act.snapshot import Seen
+from core.act.ports import ActionDesk
+from core.act.snapshot import TargetSnapshot
 from core.ctl import reads, routes
 from core.ctl.answer_errors import good_body
 from core.ctl.config_envelopes import config_view
 from core.ctl.features import Surface, surface
 from core.errors import AnswerMalformed, NotThere, RequestFailed, Unsupported
-from core.fleet import Fleet
 from core.ids import ProcessKey, SampleKey, Target, TaskKey, process_of
 from core.model.action import Action, Verb
 from core.model.knobs import ConfigView
@@ -30,39 +28,14 @@ FRESH = 1.0
 _SURFACES_KEPT = 500
 
 
-class Asker(Protocol):
-    """What plans and orders ask of the desk."""
-
-    @property
-    def fleet(self) -> Fleet:
-        """All that is known now."""
-        ...
-
-    def now(self) -> float:
-        """Unix seconds at the desk."""
-        ...
-
-    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
-        """GET; raises RequestFailed."""
-        ...
-
-    async def send(self, process: ProcessKey, request: Request, *, deadline: float) -> Reply:
-        """Send a mutation or a signal, once; raises RequestFailed."""
-        ...
-
-    async def header(self, task: TaskKey, *, deadline: float) -> Reply:
-        """Read a log's header there; raises RequestFailed."""
-        ...
-
-
-def at_once() -> "Pace":
+def unthrottled() -> "Throttle":
     """Return a pace without pauses: what was confirmed does not wait."""
     hurry = asyncio.Event()
     hurry.set()
-    return Pace(hurry)
+    return Throttle(hurry)
 
 
-class Pace:
+class Throttle:
     """Keeps a plan's share of one eval's loop small; `hurry` lets it go at once."""
 
     def __init__(self, hurry: asyncio.Event | None = None) -> None:
@@ -81,15 +54,15 @@ class Pace:
             return
 
 
-class Looks:
+class FreshReader:
     """Looks of one plan or of one carrying out."""
 
-    def __init__(self, asker: Asker, surfaces: dict[ProcessKey, Surface]) -> None:
+    def __init__(self, asker: ActionDesk, surfaces: dict[ProcessKey, Surface]) -> None:
         self._asker = asker
         self._surfaces = surfaces
         self._rows: dict[ProcessKey, tuple[float, tuple[TaskRow, ...]]] = {}
 
-    async def seen(self, action: Action, target: Target, pace: Pace) -> Seen:
+    async def seen(self, action: Action, target: Target, pace: Throttle) -> TargetSnapshot:
         """Look at what `action` on `target` depends on.
 
         Raises:
@@ -100,7 +73,7 @@ class Looks:
         if action.verb in {Verb.INTERRUPT, Verb.END}:
             return await self._for_signal(process, pace)
         rows = await self._read_rows(process, pace)
-        seen = Seen(rows=rows, surface=await self.surface(process, pace))
+        seen = TargetSnapshot(rows=rows, surface=await self.surface(process, pace))
         if action.verb is Verb.CONFIG:
             known = self._asker.fleet.processes.get(process)
             argv = known.argv if known is not None else ()
@@ -113,28 +86,28 @@ class Looks:
         """Read a process anew the next time: something was sent to it."""
         self._rows.pop(process, None)
 
-    async def _for_signal(self, process: ProcessKey, pace: Pace) -> Seen:
+    async def _for_signal(self, process: ProcessKey, pace: Throttle) -> TargetSnapshot:
         known = self._asker.fleet.processes.get(process)
         if known is None or known.socket_path is None:
-            return Seen(answers=False)
+            return TargetSnapshot(answers=False)
         try:
             rows = await self._read_rows(process, pace)
             running = [TaskKey(process, row.task_id) for row in rows if not row.is_completed]
             views = [await self._config(key, pace) for key in running]
         except (RequestFailed, AnswerMalformed):
-            return Seen(answers=False)
+            return TargetSnapshot(answers=False)
         if not running:
             # Between two tasks of a set: only the knobs tell that others are yet to start.
-            return Seen(rows=rows, config=await self._process_config(process, pace))
-        return Seen(rows=rows, config=max(views, key=_waiting))
+            return TargetSnapshot(rows=rows, config=await self._process_config(process, pace))
+        return TargetSnapshot(rows=rows, config=max(views, key=_waiting))
 
-    async def _process_config(self, process: ProcessKey, pace: Pace) -> ConfigView | None:
+    async def _process_config(self, process: ProcessKey, pace: Throttle) -> ConfigView | None:
         try:
             return await self._config(process, pace)
         except (RequestFailed, AnswerMalformed):
             return None
 
-    async def _read_rows(self, process: ProcessKey, pace: Pace) -> tuple[TaskRow, ...]:
+    async def _read_rows(self, process: ProcessKey, pace: Throttle) -> tuple[TaskRow, ...]:
         at, rows = self._rows.get(process, (-FRESH, ()))
         if time.monotonic() - at < FRESH:
             return rows
@@ -142,7 +115,7 @@ class Looks:
         self._rows[process] = (time.monotonic(), found.rows)
         return found.rows
 
-    async def surface(self, process: ProcessKey, pace: Pace) -> Surface:
+    async def surface(self, process: ProcessKey, pace: Throttle) -> Surface:
         """Return a process's routes, read once.
 
         Raises:
@@ -157,14 +130,16 @@ class Looks:
             self._surfaces[process] = known
         return known
 
-    async def _config(self, target: Target, pace: Pace) -> ConfigView:
+    async def _config(self, target: Target, pace: Throttle) -> ConfigView:
         path = routes.PROCESS_CONFIG
         if isinstance(target, TaskKey):
             path = routes.task_config(target.task_id)
         reply = await self._paced(pace)(process_of(target), path)
         return config_view(good_body(reply, "its knobs", "task config"))
 
-    async def _with_sample(self, seen: Seen, target: SampleKey, pace: Pace) -> Seen:
+    async def _with_sample(
+        self, seen: TargetSnapshot, target: SampleKey, pace: Throttle
+    ) -> TargetSnapshot:
         row = seen.row(target)
         if row is None:
             return seen
@@ -176,7 +151,7 @@ class Looks:
             return seen
         return replace(seen, sample=detail.sample)
 
-    def _paced(self, pace: Pace) -> reads.ReadFunction:
+    def _paced(self, pace: Throttle) -> reads.ReadFunction:
         async def read(process: ProcessKey, path: str) -> Reply:
             reply = await self._asker.read(process, path)
             await pace.after(reply.took)

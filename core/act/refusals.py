@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from core.act.snapshot import Seen
+from core.act.snapshot import TargetSnapshot
 from core.ctl.features import (
     DRY_RUN_API_VERSION,
     Feature,
@@ -94,7 +94,7 @@ def _over(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
 
 
 def on_reading(
-    offer: Offer, action: Action, target: Target, seen: Seen, process: Process
+    offer: Offer, action: Action, target: Target, seen: TargetSnapshot, process: Process
 ) -> Refusal | None:
     """Return what a fresh look says against it."""
     if offer.needs is None:
@@ -106,7 +106,9 @@ def on_reading(
     )
 
 
-def _too_old(offer: Offer, action: Action, seen: Seen, process: Process) -> Refusal | None:
+def _too_old(
+    offer: Offer, action: Action, seen: TargetSnapshot, process: Process
+) -> Refusal | None:
     feature = offer.needs
     if feature is None or seen.surface is None:
         return None
@@ -139,7 +141,7 @@ def _parameters(action: Action) -> Iterable[str]:
     return [shown(change.knob, 40) for change in action.changes]
 
 
-def _takes(seen: Seen, feature: Feature, name: str) -> bool:
+def _takes(seen: TargetSnapshot, feature: Feature, name: str) -> bool:
     return seen.surface is None or seen.surface.takes(feature, name)
 
 
@@ -151,14 +153,14 @@ def _misfit(action: Action, target: Target) -> Refusal | None:
     return None
 
 
-def _finished(offer: Offer, target: Target, seen: Seen) -> Refusal | None:
+def _finished(offer: Offer, target: Target, seen: TargetSnapshot) -> Refusal | None:
     if offer.action.verb in _FOR_FINISHED:
         return None
     why = _why_finished(target, seen)
     return None if why is None else Refusal("noop", why)
 
 
-def _why_finished(target: Target, seen: Seen) -> str | None:
+def _why_finished(target: Target, seen: TargetSnapshot) -> str | None:
     row = seen.row(target)
     match target:
         case ModelKey():
@@ -174,7 +176,7 @@ def _why_finished(target: Target, seen: Seen) -> str | None:
 
 
 def against_signal(
-    action: Action, target: ProcessKey, seen: Seen, orders: Iterable[Order], now: float
+    action: Action, target: ProcessKey, seen: TargetSnapshot, orders: Iterable[Order], now: float
 ) -> Refusal | None:
     """Return what speaks against an interrupt or an end, but for what its logs say.
 
@@ -204,7 +206,7 @@ def against_signal(
     return None
 
 
-def against_end(seen: Seen, process: Process, interrupt: Order | None) -> Refusal | None:
+def against_end(seen: TargetSnapshot, process: Process, interrupt: Order | None) -> Refusal | None:
     """Return what speaks against ending a process although all its known logs are final.
 
     Args:

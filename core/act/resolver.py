@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from core.act.outcome import seen_applied
-from core.act.reader import Asker, Looks, Pace
+from core.act.ports import ActionDesk
+from core.act.reader import FreshReader, Throttle
 from core.act.refusals import at_sight
-from core.act.snapshot import Seen
+from core.act.snapshot import TargetSnapshot
 from core.errors import AnswerMalformed, RequestFailed
 from core.ids import SampleKey, process_of
 from core.model.action import Verb, offer_of, scope_of
@@ -48,9 +49,9 @@ class Resolver:
 
     def __init__(
         self,
-        asker: Asker,
+        asker: ActionDesk,
         *,
-        looks: Callable[[], Looks],
+        looks: Callable[[], FreshReader],
         settle: Callable[[str, Outcome], Awaitable[None]],
         is_mine: Callable[[Order], bool],
         is_out: Callable[[str], bool],
@@ -102,7 +103,7 @@ class Resolver:
         if refusal is not None and refusal.kind == "unreachable":
             return None
         try:
-            seen = await self._looks().seen(order.action, order.target, Pace())
+            seen = await self._looks().seen(order.action, order.target, Throttle())
         except (RequestFailed, AnswerMalformed):
             return None
         if order.action.verb in {Verb.INTERRUPT, Verb.END}:
@@ -120,7 +121,7 @@ class Resolver:
         machine = self._asker.fleet.machines.get(process_of(order.target).machine)
         return machine is not None and machine.lists_all(self._asker.now())
 
-    def _signalled(self, order: Order, process: Process, seen: Seen) -> Outcome | None:
+    def _signalled(self, order: Order, process: Process, seen: TargetSnapshot) -> Outcome | None:
         """What a look tells of a signal. That nothing answers tells nothing: it may be busy."""
         if seen.answers:
             return self._judged(order, shows=False)

@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from core.act.executor import Hands, OrderBook, Told
-from core.act.order_query import Wanted
+from core.act.executor import Executor, OrderReport
+from core.act.order_query import OrderQuery
 from core.act.plan import Plan, Step, unmet
-from core.act.planner import Planner, Progress
-from core.act.reader import Asker
+from core.act.planner import Planner, PlanningProgress
+from core.act.ports import ActionDesk, OrderStore
 from core.act.resolver import Resolver
-from core.act.target_expansion import Place, Wish, wishes_of
-from core.act.undo_plan import as_undo, undo_title, undoing_of
+from core.act.target_expansion import ActionPlace, ActionRequest, requests_for
+from core.act.undo import as_undo, newest_undoable, undo_title
 from core.ctl.features import features
 from core.errors import NotConfirmed, StorageError, UsageWrong
 from core.events import Event, OrderGiven, SurfaceRead
@@ -29,7 +29,7 @@ _FOLDED = 0.02
 """Seconds in which the desk has folded in what was just told."""
 
 
-class Acting:
+class ActionService:
     """Everything that changes something on a machine goes through here.
 
     Args:
@@ -42,10 +42,10 @@ class Acting:
 
     def __init__(
         self,
-        asker: Asker,
+        asker: ActionDesk,
         *,
         instance: Instance,
-        book: OrderBook | None,
+        book: OrderStore | None,
         runs: Collection[str] = (),
         post: Callable[[Event], None],
     ) -> None:
@@ -57,7 +57,7 @@ class Acting:
         self._planner = Planner(
             asker, is_ours=self.is_ours, author=instance.operator, interrupts=self._interrupts
         )
-        self._hands = Hands(asker, self._planner, book=book, instance=instance, post=post)
+        self._hands = Executor(asker, self._planner, book=book, instance=instance, post=post)
         self._mine: set[str] = set()
         self._resolver = Resolver(
             asker,
@@ -131,10 +131,10 @@ class Acting:
         self,
         title: str,
         action: Action,
-        places: Sequence[Place],
+        places: Sequence[ActionPlace],
         *,
         reason: str = "",
-        tell: Callable[[Progress], None] | None = None,
+        tell: Callable[[PlanningProgress], None] | None = None,
         hurry: asyncio.Event | None = None,
     ) -> Plan:
         """Return the plan of one action on the selected places.
@@ -143,16 +143,16 @@ class Acting:
             UsageWrong: There is nothing to act on, or the action is none of such a place.
             RequestFailed: A task's errored samples can't be listed.
         """
-        wishes = await wishes_of(self._asker, action, places)
+        wishes = await requests_for(self._asker, action, places)
         return await self.plan_of(title, wishes, reason=reason, tell=tell, hurry=hurry)
 
     async def plan_of(
         self,
         title: str,
-        wishes: Sequence[Wish],
+        wishes: Sequence[ActionRequest],
         *,
         reason: str = "",
-        tell: Callable[[Progress], None] | None = None,
+        tell: Callable[[PlanningProgress], None] | None = None,
         hurry: asyncio.Event | None = None,
     ) -> Plan:
         """Return the plan of concrete wishes.
@@ -171,7 +171,7 @@ class Acting:
         passed: list[str] = []
         while True:
             orders, operator = self._asker.fleet.orders, self.instance.operator
-            undoing = undoing_of(orders, operator, but=passed)
+            undoing = newest_undoable(orders, operator, but=passed)
             if not undoing.orders:
                 break
             title = undo_title(undoing, self._asker.fleet)
@@ -187,8 +187,8 @@ class Acting:
         *,
         words: str = "",
         yes: bool = False,
-        tell: Callable[[Told], None] | None = None,
-    ) -> tuple[Told, ...]:
+        tell: Callable[[OrderReport], None] | None = None,
+    ) -> tuple[OrderReport, ...]:
         """Carry out a plan that was confirmed.
 
         Args:
@@ -205,7 +205,7 @@ class Acting:
             raise NotConfirmed(why)
         return await self._hands.carry_out(plan, tell=tell)
 
-    async def select(self, wanted: Wanted) -> Sequence[Order]:
+    async def select(self, wanted: OrderQuery) -> Sequence[Order]:
         """Return orders of the journal, newest first; none where there is no journal.
 
         Raises:
@@ -233,7 +233,7 @@ class Acting:
         """
         if self._book is None:
             return ()  # nothing is ever sent
-        return await self._book.select(Wanted(verb=Verb.INTERRUPT, limit=INTERRUPTS))
+        return await self._book.select(OrderQuery(verb=Verb.INTERRUPT, limit=INTERRUPTS))
 
 
 def _speaks_against(step: Step) -> bool:

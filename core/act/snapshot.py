@@ -10,7 +10,7 @@ from core.model.task import TaskRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class TargetSnapshot:
     """A fresh look at what one action on one target depends on.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from core.act.reader import Asker
+from core.act.ports import ActionDesk
 from core.act.requests import apart
 from core.ctl import reads
 from core.errors import AnswerMalformed, NothingToDo, RequestFailed, UsageWrong
@@ -11,10 +11,11 @@ from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, Target, TaskK
 from core.model.action import Action, Scope, Verb, offers_on
 from core.model.task import TaskState
 
-Place = MachineName | ProcessKey | TaskKey | SampleKey | ModelKey
+ActionPlace = MachineName | ProcessKey | TaskKey | SampleKey | ModelKey
 """What can be selected."""
 
-Wish = tuple[Action, Target]
+ActionRequest = tuple[Action, Target]
+"""One action on one target, before it is planned."""
 
 _SCOPES: dict[type, Scope] = {
     SampleKey: "sample",
@@ -25,7 +26,7 @@ _SCOPES: dict[type, Scope] = {
 }
 
 
-def scope_at(place: Place) -> Scope:
+def scope_at(place: ActionPlace) -> Scope:
     """Return on which scope an action on a place works: on a machine, on its processes."""
     return _SCOPES[type(place)]
 
@@ -77,7 +78,9 @@ def models_of(fleet: Fleet, among: Iterable[ProcessKey]) -> tuple[str, ...]:
     return tuple(model for model in found if model)
 
 
-async def wishes_of(asker: Asker, action: Action, places: Sequence[Place]) -> tuple[Wish, ...]:
+async def requests_for(
+    asker: ActionDesk, action: Action, places: Sequence[ActionPlace]
+) -> tuple[ActionRequest, ...]:
     """Return what `action` on the selected places means, target by target.
 
     On a machine it means each of its live processes. To requeue a task, a process or a machine
@@ -102,7 +105,7 @@ async def wishes_of(asker: Asker, action: Action, places: Sequence[Place]) -> tu
     return tuple((one, target) for target in targets for one in apart(action))
 
 
-async def _targets(asker: Asker, action: Action, place: Place) -> tuple[Target, ...]:
+async def _targets(asker: ActionDesk, action: Action, place: ActionPlace) -> tuple[Target, ...]:
     if action.verb is Verb.REQUEUE and not isinstance(place, SampleKey | ModelKey):
         tasks = _tasks(asker.fleet, place)
         return tuple([one for task in tasks for one in await _errored(asker, task)])
@@ -136,7 +139,7 @@ def no_action_on(action: Action, scope: Scope) -> UsageWrong:
     return UsageWrong(f"{action.verb} is no action on a {scope}", f"name {' or '.join(works)}")
 
 
-async def _errored(asker: Asker, task: TaskKey) -> tuple[SampleKey, ...]:
+async def _errored(asker: ActionDesk, task: TaskKey) -> tuple[SampleKey, ...]:
     known = asker.fleet.tasks.get(task)
     if known is None:
         return ()

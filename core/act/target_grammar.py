@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.act.target_expansion import Place, live_processes, running_tasks, with_model
+from core.act.target_expansion import ActionPlace, live_processes, running_tasks, with_model
 from core.errors import TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
@@ -23,7 +23,7 @@ _SAMPLE = re.compile(r"(?P<task>.+?)#(?P<id>.+?)(?:/(?P<epoch>[0-9]{1,9}))?\Z", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aim:
+class TargetSpec:
     """What a command's words aim at.
 
     Attributes:
@@ -54,7 +54,7 @@ def action_named(name: str) -> Action:
     raise UsageWrong(f"no action {shown(name, 40)}", f"there are {names}")
 
 
-def places_of(aim: Aim, action: Action, fleet: Fleet) -> tuple[Place, ...]:
+def places_of(aim: TargetSpec, action: Action, fleet: Fleet) -> tuple[ActionPlace, ...]:
     """Return what the words aim at.
 
     Raises:
@@ -73,15 +73,19 @@ def places_of(aim: Aim, action: Action, fleet: Fleet) -> tuple[Place, ...]:
         if not (aim.everything or machine is not None):
             raise UsageWrong("no TARGET", "name one, or say --all or --on MACHINE")
         return _all(fleet, machine, scopes, everything=aim.everything)
-    found: dict[Place, None] = {}
+    found: dict[ActionPlace, None] = {}
     for word in aim.targets:
         found[_place(word, fleet, scopes)] = None
     return tuple(place for place in found if machine in {None, _machine_of(place)})
 
 
 def _models(
-    aim: Aim, action: Action, fleet: Fleet, machine: MachineName | None, scopes: Iterable[Scope]
-) -> tuple[Place, ...]:
+    aim: TargetSpec,
+    action: Action,
+    fleet: Fleet,
+    machine: MachineName | None,
+    scopes: Iterable[Scope],
+) -> tuple[ActionPlace, ...]:
     model = aim.model or ""
     if "model" not in scopes:
         raise UsageWrong(f"--model goes with pause and resume, not with {action.verb}")
@@ -98,7 +102,7 @@ def _models(
     return found
 
 
-def _process(place: Place) -> ProcessKey:
+def _process(place: ActionPlace) -> ProcessKey:
     match place:
         case ProcessKey():
             return place
@@ -110,13 +114,13 @@ def _process(place: Place) -> ProcessKey:
             return place.process
 
 
-def _machine_of(place: Place) -> str:
+def _machine_of(place: ActionPlace) -> str:
     return place if isinstance(place, str) else _process(place).machine
 
 
 def _all(
     fleet: Fleet, machine: MachineName | None, scopes: set[Scope], *, everything: bool
-) -> tuple[Place, ...]:
+) -> tuple[ActionPlace, ...]:
     """Return every task that is not over where the action works on tasks, else every process.
 
     `--on MACHINE` alone means its processes, where the action works on them.
@@ -134,7 +138,7 @@ def _machine(word: str, fleet: Fleet) -> MachineName:
     raise TargetUnclear(f"no machine {shown(word)}", f"there are {names}")
 
 
-def _place(word: str, fleet: Fleet, scopes: Iterable[Scope]) -> Place:
+def _place(word: str, fleet: Fleet, scopes: Iterable[Scope]) -> ActionPlace:
     machine, colon, rest = word.rpartition(":")
     if colon and not rest and machine in fleet.machines:
         return MachineName(machine)

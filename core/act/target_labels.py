@@ -7,7 +7,7 @@ from core.text import Shown, shown
 _LONGEST = 60
 
 
-def name_of(target: Target, fleet: Fleet) -> Shown:
+def target_label(target: Target, fleet: Fleet) -> Shown:
     """Return a target's own name: what an operator types to confirm something on it."""
     match target:
         case SampleKey():
@@ -22,11 +22,11 @@ def name_of(target: Target, fleet: Fleet) -> Shown:
             return shown(target.pid)
 
 
-def where_of(target: Target, fleet: Fleet) -> Shown:
+def target_location(target: Target, fleet: Fleet) -> Shown:
     """Return where a target is: its machine, and the process or task that holds it."""
     match target:
         case SampleKey():
-            return shown(f"{target.task.machine} {name_of(target.task, fleet)}", 2 * _LONGEST)
+            return shown(f"{target.task.machine} {target_label(target.task, fleet)}", 2 * _LONGEST)
         case TaskKey():
             return shown(target.machine)
         case ModelKey():

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from core.config.model import WatchConfig
-from core.desk.event_writer import Keeper
+from core.desk.event_writer import EventWriter
 from core.desk.health import recording_stopped, storage_failed, storage_works
 from core.desk.log_reader import LogReader
 from core.desk.observers import Watching
 from core.desk.readiness import has_ended, looked_at, turns
-from core.desk.requests import Reaching
+from core.desk.requests import MachineRequests
 from core.desk.step import advance
-from core.desk.throttle import Showing
+from core.desk.throttle import FleetPublisher
 from core.errors import StorageError
 from core.events import (
     Event,
@@ -36,7 +36,7 @@ from core.ids import MachineName, ProcessKey, TaskKey
 from core.judge.finding_list import with_findings
 from core.model.finding import Finding
 from core.model.task import ProgressPoint
-from core.ports import Clock, Heard, Keeping, MachineConnection, Show
+from core.ports import Clock, EventStore, Heard, MachineConnection, Show
 from core.signal import Signal
 
 MINUTE = 60.0
@@ -51,7 +51,7 @@ _LARGE = 256 * 1024
 _QUIET = (LinkHeard, LooksUnchanged, MachineRead, TimePassed)
 
 
-class Desk(Reaching):
+class Desk(MachineRequests):
     """One room over many machines. All of it runs in one event loop.
 
     Args:
@@ -72,7 +72,7 @@ class Desk(Reaching):
         named: Sequence[MachineNamed],
         watch: WatchConfig,
         clock: Clock,
-        keeping: Keeping | None = None,
+        keeping: EventStore | None = None,
         record: Callable[[Event], None] | None = None,
         watching: Watching | None = None,
     ) -> None:
@@ -87,8 +87,8 @@ class Desk(Reaching):
             name: LogReader(name, connection, watching)
             for name, connection in self._connections.items()
         }
-        self._keeper = None if keeping is None else Keeper(keeping, self._tell_storage)
-        self._showing = Showing(Fleet())
+        self._keeper = None if keeping is None else EventWriter(keeping, self._tell_storage)
+        self._showing = FleetPublisher(Fleet())
         self._folded = Signal[Event]()
         self._focus: TaskKey | None = None
         self._inbox: deque[tuple[MachineName, Heard, float] | Event] = deque()

@@ -8,7 +8,7 @@ from core.events import Event, SamplesSeen, TasksSeen
 from core.fleet import Fleet
 from core.ids import TaskKey
 from core.model.task import ProgressPoint
-from core.ports import Keeping
+from core.ports import EventStore
 
 WAITING_LIMIT = 20_000
 """Events that may wait to be written; more are lost, and that is told."""
@@ -17,7 +17,7 @@ POINT_EVERY = 5.0
 _PAUSE = 0.25
 
 
-class Keeper:
+class EventWriter:
     """Hands events and progress to the disk in batches.
 
     Args:
@@ -25,7 +25,7 @@ class Keeper:
         tell: Called with a reason when they can't be written, with None once they can again.
     """
 
-    def __init__(self, keeping: Keeping, tell: Callable[[str | None], None]) -> None:
+    def __init__(self, keeping: EventStore, tell: Callable[[str | None], None]) -> None:
         self._keeping = keeping
         self._tell = tell
         self._events: list[Event] = []

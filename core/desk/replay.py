@@ -7,7 +7,7 @@ from pathlib import Path
 
 from core.desk.recorder import Recorder as Recorder  # noqa: PLC0414 - both halves in one place
 from core.desk.step import advance
-from core.desk.throttle import Showing
+from core.desk.throttle import FleetPublisher
 from core.errors import StorageError, Unsupported
 from core.event_codec import event_of, line_of
 from core.events import Event
@@ -66,7 +66,7 @@ class ReplayDesk:
         self._events = events
         self._clock = clock
         self._speed = speed
-        self._showing = Showing(Fleet())
+        self._showing = FleetPublisher(Fleet())
         self._began: tuple[float, float] | None = None
         self._is_over = False
         self._broken: StorageError | None = None

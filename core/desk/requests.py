@@ -13,7 +13,7 @@ from core.ports import MachineConnection, Reply, SignIn
 from core.watch.log_headers import header_frame
 
 
-class Reaching:
+class MachineRequests:
     """The connections of a desk, by the names of their machines."""
 
     def __init__(self, connections: Sequence[MachineConnection]) -> None:
@@ -35,7 +35,7 @@ class Reaching:
         return await connection.request(Frame("get", head), deadline=deadline)
 
     async def send(self, process: ProcessKey, request: Request, *, deadline: float) -> Reply:
-        """Send a mutation or a signal to a process, once (`core.act.reader.Asker`).
+        """Send a mutation or a signal to a process, once (`core.act.ports.ActionDesk`).
 
         Raises:
             RequestFailed: No answer; unless it says "not sent", it may have been applied.

@@ -13,7 +13,7 @@ QUIET = 1.0
 """Seconds that a change of ages alone may wait to be shown."""
 
 
-class Showing:
+class FleetPublisher:
     """Whoever wants to see the fleet, and when they see it next."""
 
     def __init__(self, fleet: Fleet) -> None:

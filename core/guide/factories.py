@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.act.target_expansion import live_processes, with_model
-from core.act.target_labels import name_of
+from core.act.target_labels import target_label
 from core.errors import UsageWrong
 from core.fleet import Fleet
 from core.format import plural
@@ -123,7 +123,7 @@ def finish_guide(fleet: Fleet, key: TaskKey, now: float, instance: Instance) -> 
         UsageWrong: It is finished.
     """
     task = fleet.tasks[key]
-    name = name_of(key, fleet)
+    name = target_label(key, fleet)
     if task.row.is_completed:
         raise UsageWrong(f"{name} is finished already")
     steps = (

@@ -1,19 +1,19 @@
 """Running guides: they are begun, looked at, gone on with, left, and taken up again.
 
 A guide sends nothing by itself: what its step wants becomes a plan, and whoever confirms that
-plan has it carried out by `Acting`, as any other. Its orders are found in the journal again.
+plan has it carried out by `ActionService`, as any other. Its orders are found in the journal again.
 """
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from core.act.executor import Told
-from core.act.order_query import Wanted, joined
+from core.act.executor import OrderReport
+from core.act.order_query import OrderQuery, joined
 from core.act.plan import Plan
-from core.act.planner import Progress
-from core.act.reader import Asker
-from core.act.service import Acting
+from core.act.planner import PlanningProgress
+from core.act.ports import ActionDesk
+from core.act.service import ActionService
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
 from core.ctl.config_envelopes import config_view
@@ -49,8 +49,8 @@ class GuideRunner:
 
     def __init__(
         self,
-        asker: Asker,
-        acting: Acting,
+        asker: ActionDesk,
+        acting: ActionService,
         *,
         book: GuideStore | None,
         spec_command: Callable[[Process], str | None] = lambda _: None,
@@ -190,7 +190,7 @@ class GuideRunner:
         if self._book is None:
             raise StorageError("there is no history to take it up from")
         taken = await self._book.claim(guide, self.instance)
-        kept = await self._acting.select(Wanted(since=taken.made_at, limit=_READ))
+        kept = await self._acting.select(OrderQuery(since=taken.made_at, limit=_READ))
         self._orders[taken.id] = of_guide(taken, kept)
         return await self._hold(taken)
 
@@ -200,7 +200,7 @@ class GuideRunner:
         self,
         guide: str,
         *,
-        tell: Callable[[Progress], None] | None = None,
+        tell: Callable[[PlanningProgress], None] | None = None,
         hurry: asyncio.Event | None = None,
     ) -> Plan:
         """Return the plan of the step that waits; orders of it count as that step's.
@@ -234,9 +234,9 @@ class GuideRunner:
         *,
         words: str = "",
         yes: bool = False,
-        tell: Callable[[Told], None] | None = None,
-    ) -> tuple[Told, ...]:
-        """Carry the plan of a step out, as `Acting.carry_out` does; then look.
+        tell: Callable[[OrderReport], None] | None = None,
+    ) -> tuple[OrderReport, ...]:
+        """Carry the plan of a step out, as `ActionService.carry_out` does; then look.
 
         Raises:
             NotConfirmed: It asks for more than was given; nothing was sent.

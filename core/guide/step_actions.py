@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from core.act.plan import Plan, Step
-from core.act.planner import Wish
 from core.act.refusals import Refusal
+from core.act.target_expansion import ActionRequest
 from core.errors import UsageWrong
 from core.guide.context import GuideContext
 from core.guide.guide import Guide, GuideKind, GuideStep, StepKind
@@ -37,7 +37,7 @@ def title_of(guide: Guide, step: GuideStep) -> str:
     return f"{guide_label(guide.kind)}: {step.title}, {guide.name}"
 
 
-def requests_of(guide: Guide, step: GuideStep, world: GuideContext) -> tuple[Wish, ...]:
+def requests_of(guide: Guide, step: GuideStep, world: GuideContext) -> tuple[ActionRequest, ...]:
     """Return what a step that sends something wants.
 
     Raises:
@@ -49,7 +49,7 @@ def requests_of(guide: Guide, step: GuideStep, world: GuideContext) -> tuple[Wis
     return wishes
 
 
-def _wishes(guide: Guide, step: GuideStep, world: GuideContext) -> tuple[Wish, ...]:
+def _wishes(guide: Guide, step: GuideStep, world: GuideContext) -> tuple[ActionRequest, ...]:
     match step.kind:
         case StepKind.FLUSH:
             running = world.running(guide.process)

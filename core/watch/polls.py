@@ -42,7 +42,7 @@ DELTAS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aim:
+class Poll:
     """One thing to look at.
 
     Attributes:
@@ -69,7 +69,7 @@ def aims(
     now: float,
     config: WatchConfig,
     reloads: Mapping[TaskKey, int],
-) -> Iterator[Aim]:
+) -> Iterator[Poll]:
     """Yield what to look at.
 
     Args:
@@ -100,7 +100,7 @@ def aims(
                     focused=focused,
                     deltas=(process.api_version or 0) >= DELTAS,
                 )
-        yield Aim(kind="tasks", process=key, name="tasks", path=routes.TASKS, every=every)
+        yield Poll(kind="tasks", process=key, name="tasks", path=routes.TASKS, every=every)
 
 
 def _can_answer(process: Process) -> bool:
@@ -112,12 +112,12 @@ def _can_answer(process: Process) -> bool:
 
 def _of_task(
     task: Task, every: float, *, ended: bool, reload: int, focused: bool, deltas: bool
-) -> Iterator[Aim]:
+) -> Iterator[Poll]:
     eval_id, key = task.row.eval_id, task.key
     # The end of a task is a new name: its list is read once more, whole, and then left alone.
     generation = f"{reload}{'e' if ended else ''}"
     place = f"{key.task_id}/{eval_id}"
-    yield Aim(
+    yield Poll(
         kind="samples",
         process=key.process,
         name=f"s/{place}/{generation}",
@@ -129,7 +129,7 @@ def _of_task(
         eval_id=eval_id,
     )
     if focused and not ended:
-        yield Aim(
+        yield Poll(
             kind="running",
             process=key.process,
             name=f"r/{place}",
@@ -139,7 +139,7 @@ def _of_task(
             eval_id=eval_id,
         )
     if _lacks_errors(task):
-        yield Aim(
+        yield Poll(
             kind="errors",
             process=key.process,
             name=f"e/{place}/{generation}",
@@ -148,7 +148,7 @@ def _of_task(
             task=key,
             eval_id=eval_id,
         )
-    yield Aim(
+    yield Poll(
         kind="score",
         process=key.process,
         name=f"p/{place}/{'e' if ended else ''}",

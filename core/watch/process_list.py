@@ -29,7 +29,7 @@ _STATES: dict[Channel, ProcessState] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ProcessReport:
     """One process of a `processes` frame.
 
     Attributes:
@@ -77,7 +77,9 @@ class Told:
         return _STATES.get(self.channel, ProcessState.LIVE)
 
 
-def told(machine: MachineName, body: bytes, *, clock: float, at: float) -> Iterator[Told]:
+def process_reports(
+    machine: MachineName, body: bytes, *, clock: float, at: float
+) -> Iterator[ProcessReport]:
     """Yield the processes in the body of a `processes` frame.
 
     Args:
@@ -98,7 +100,9 @@ def told(machine: MachineName, body: bytes, *, clock: float, at: float) -> Itera
             yield found
 
 
-def _told(machine: MachineName, row: JsonObject, *, clock: float, at: float) -> Told | None:
+def _told(
+    machine: MachineName, row: JsonObject, *, clock: float, at: float
+) -> ProcessReport | None:
     pid, start = count(row, "pid"), text(row, "start")
     if pid is None or start is None:
         return None
@@ -118,7 +122,7 @@ def _told(machine: MachineName, row: JsonObject, *, clock: float, at: float) -> 
         variables=texts(row, "variables"),
         waiting_since=number(row, "waiting_since"),
     )
-    return Told(
+    return ProcessReport(
         seen=seen,
         channel=text(row, "channel") or "",
         alive=flag(row, "alive") is not False,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cli.commands.act import status_of
-from core.act.executor import Told
+from core.act.executor import OrderReport
 from core.act.plan import Step
 from core.ctl import routes
 from core.ids import MachineName, ProcessKey
@@ -211,7 +211,7 @@ def test_the_exit_status_tells_how_the_orders_ended(states: list[str | None], st
         target=target, action=action, offer=offer, name="7", where="here", command="c", basis={}
     )
     told = [
-        Told(
+        OrderReport(
             index=index,
             step=step,
             outcome=None if state is None else Outcome(state=OrderState(state), message="m"),

@@ -55,7 +55,7 @@ def test_a_config_that_others_can_write_is_refused(home: Home) -> None:
     home.config.chmod(0o666)
     ran = home.run("status")
     assert ran.status == 1
-    assert "can be written by others" in ran.err
+    assert "other users can write" in ran.err
     assert "chmod go-w" in ran.err
 
 

@@ -8,8 +8,8 @@ from cli.parser.command_line import parse
 from cli.parser.observation import StatusCommand
 from cli.parser.room import RoomCommand
 from core.errors import UsageWrong
+from ssh.shipped_program import shipped_program
 from tests.support.commands import Home
-from tests.support.tree import ROOT
 
 
 def test_no_command_is_the_room() -> None:
@@ -95,8 +95,7 @@ def test_the_room_without_a_terminal_is_told(home: Home, argv: list[str]) -> Non
 
 def test_probe_prints_the_program_itself(home: Home) -> None:
     ran = home.run("probe")
-    shipped = ROOT / "ssh" / "shipped" / "probe.py"
-    assert (ran.status, ran.out) == (0, shipped.read_text())
+    assert (ran.status, ran.out) == (0, shipped_program("probe").decode())
 
 
 def test_module_and_script_are_the_same() -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 from core.errors import BrokenFrame, UsageWrong
 from core.frames import MAX_HEAD, MAX_PART, Frame, Splitter, encode
 from core.quoting import command_line, program_word, quoted
-from tests.support.probe_module import probe_module
 
 CORPUS = [
     "", " ", "a b", "'", "''", '"', "\\", "\\'", "$(touch X)", "`touch X`", "$HOME", "${x}", "!",
@@ -96,14 +96,14 @@ def test_frames_come_whole_wherever_they_are_cut(many: list[Frame], cuts: list[i
 def test_what_the_probe_writes_in_parts_is_put_together(
     kind: str, body: bytes, size: int, step: int
 ) -> None:
-    module: Any = probe_module()
-    before = module.MAX_PART
-    module.MAX_PART = size
+    module: Any = import_module("ssh.shipped.probe.frames")
+    before = module.MAX_PART_BYTES
+    module.MAX_PART_BYTES = size
     try:
-        parts = module.Out(-1).parts((kind, {"id": 3}, body, None))
+        parts = module.FrameWriter(-1).parts((kind, {"id": 3}, body, None))
         pieces = b"".join(bytes(piece) for part in parts for piece in part)
     finally:
-        module.MAX_PART = before
+        module.MAX_PART_BYTES = before
     splitter = Splitter()
     found = [
         frame

@@ -10,30 +10,12 @@ from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.machine import LinkState
 from tests.support.hearing import hearing
+from tests.support.pythons import NAMES, pythons
 from tests.support.reached import PYTHON, connection_of, machine_of, trusting
 from tests.support.sshd import Sshd
 
 THIS = MachineName("this")
-PYTHONS = [f"python3.{minor}" for minor in range(8, 14)]
-
-
-def _found() -> dict[str, str]:
-    """The interpreters of this computer by name, before a test moves HOME.
-
-    A version manager's shim would pick another one elsewhere, so its folder is looked into.
-    """
-    found: dict[str, str] = {}
-    for name in PYTHONS:
-        path = shutil.which(name)
-        if path is not None and "shims" not in path:
-            found[name] = path
-    for kept in sorted(Path(sys.base_prefix).parent.glob("3.*/bin/python3")):
-        minor = ".".join(kept.parent.parent.name.split(".")[:2])
-        found.setdefault(f"python{minor}", str(kept))
-    return found
-
-
-FOUND = _found()
+FOUND = pythons()
 
 
 @pytest.mark.parametrize("user", ["alice", "dashy", "fishy", "cshy", "tcshy", "noisy", "greedy"])
@@ -49,7 +31,7 @@ async def test_the_probe_comes_up_behind_any_login_shell(
         assert heard.processes() == []
 
 
-@pytest.mark.parametrize("name", PYTHONS)
+@pytest.mark.parametrize("name", NAMES)
 async def test_the_probe_runs_on_every_python(name: str, tmp_path: Path) -> None:
     if name not in FOUND:
         pytest.skip(f"no {name} here")

@@ -82,7 +82,7 @@ def test_where_git_knows_nobody_it_is_the_login(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
 ) -> None:
     git_says(tmp_path, script, monkeypatch)
-    monkeypatch.setattr(identity, "_GIT_SECONDS", 0.3)
+    monkeypatch.setattr(identity, "_GIT_TIMEOUT_S", 0.3)
     monkeypatch.setenv("LOGNAME", "ada")
     assert operator_name() == "ada"
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from core.act.executor import Told
+from core.act.executor import OrderReport
 from core.guide.guide import Guide, StepState
 from core.guide.runner import GuideRunner
 from core.model.order import Instance
@@ -54,7 +54,7 @@ class Guided:
         except AssertionError as error:
             raise AssertionError(lines(self.guiding.guide(guide.id))) from error
 
-    async def go_on(self, guide: Guide) -> tuple[Told, ...]:
+    async def go_on(self, guide: Guide) -> tuple[OrderReport, ...]:
         """Confirm the step that waits with all that it asks for."""
         plan = await self.guiding.plan(guide.id)
         if not plan.sent:

@@ -2,12 +2,10 @@
 
 from core.launch.plan.matrix import RunRequest
 from core.launch.spec.eval_options import option_kind
+from core.launch.spec.inspect_facts import inspect_version
 from core.launch.spec.model_providers import missing_variables, provider_of
 from core.launch.spec.spec import BUILT_IN_TASKS, Spec
 from core.text import shown
-
-INSPECT = "0.3.285"
-"""The Inspect whose options and providers are known here."""
 
 
 def warnings_of(
@@ -72,11 +70,10 @@ def _provider(spec: Spec) -> list[str]:
     provider = provider_of(name)
     if provider is None:
         asked = shown(name.partition("/")[0])
-        return [f"the provider {asked} is none of Inspect {INSPECT}'s: a package must bring it"]
+        return [f"Inspect {inspect_version()} has no provider {asked}: a package must add it"]
     given = (*spec.env, *spec.secrets)
-    needs_gpu = provider.name in {"hf", "vllm", "vllm-completions", "sglang", "transformer_lens"}
     has_server = spec.base_url is not None or any(each.endswith("_BASE_URL") for each in given)
-    if needs_gpu and not spec.gpus and not has_server:
+    if provider.loads_weights and not spec.gpus and not has_server:
         return [f"{provider.name} runs the model on the machine, and gpus is 0"]
     return []
 
@@ -141,7 +138,7 @@ def _options(spec: Spec) -> list[str]:
 
 def _unknown_options(spec: Spec) -> list[str]:
     return [
-        f"Inspect {INSPECT} has no option {shown(name)}: a newer one may"
+        f"Inspect {inspect_version()} has no option {shown(name)}: a newer one may"
         for name in spec.options
         if option_kind(name) is None
     ]

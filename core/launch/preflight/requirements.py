@@ -19,8 +19,6 @@ HF_TASK_PREFIX = "hf/"
 """How tasks begin that Inspect itself fetches from there."""
 TOKENIZER_ADDRESS = "openaipublic.blob.core.windows.net:443"
 """Where the file comes from that the mock model's tokens are counted with."""
-_LOADED_HERE = frozenset({"hf", "vllm", "vllm-completions", "sglang", "transformer_lens", "nnterp"})
-"""Providers that load weights by their names on Hugging Face."""
 _SERVERS = frozenset({"vllm", "sglang"})
 """Packages that serve a model on the machine."""
 
@@ -156,9 +154,14 @@ def weights_of(spec: Spec, login: Collection[str] = ()) -> tuple[str, ...]:
         spec: As `packages_of`.
         login: As `packages_of`.
     """
-    own = (each for each in models_of(spec) if not _is_served(spec, each, login))
-    found = (each.name.partition("/") for each in own)
-    return tuple(rest for name, _, rest in found if name in _LOADED_HERE and rest != "local")
+    loaded = (
+        each.name.partition("/")[2]
+        for each in models_of(spec)
+        if each.provider is not None
+        and each.provider.loads_weights
+        and not _is_served(spec, each, login)
+    )
+    return tuple(name for name in loaded if name != "local")
 
 
 def server_of(spec: Spec) -> str | None:

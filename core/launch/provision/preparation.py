@@ -28,7 +28,6 @@ PREPARE_FOLDER = "~/.evalroom/prepare"
 """The folder there in which tasks are made; nothing of it stays."""
 TASK_TIMEOUT_S, TOKENIZER_TIMEOUT_S, IMAGES_TIMEOUT_S = 3600.0, 300.0, 7200.0
 """Seconds that each may take."""
-_WEIGHTS = frozenset({"hf", "vllm", "vllm-completions", "sglang", "transformer_lens", "nnterp"})
 _MAX_CHARS = 400
 
 
@@ -118,7 +117,7 @@ def _items(plan: RunPlan) -> list[PrepareItem]:
             "by tiktoken, as the mock model does",
         )
     add(ItemKind.IMAGES, f"those of {task}", "Docker there", "by docker pull and build")
-    if provider is not None and provider.name in _WEIGHTS and spec.base_url is None:
+    if provider is not None and provider.loads_weights and spec.base_url is None:
         add(ItemKind.WEIGHTS, spec.model[0], "your model cache there", "by you")
     return found
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.act.refusals import at_sight
-from core.act.target_expansion import Place, live_processes, models_of, scope_at, with_model
-from core.act.target_labels import name_of, where_of
+from core.act.target_expansion import ActionPlace, live_processes, models_of, scope_at, with_model
+from core.act.target_labels import target_label, target_location
 from core.fleet import Fleet
 from core.format import age, plural
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
@@ -55,14 +55,14 @@ class MenuEntry:
     help: Shown
     heading: Shown = Shown("")
     action: Action
-    places: tuple[Place, ...]
+    places: tuple[ActionPlace, ...]
     title: str
     why_not: Shown | None = None
     some: Shown = Shown("")
     is_destructive: bool = False
 
 
-def subject(fleet: Fleet, places: Sequence[Place]) -> Shown:
+def subject(fleet: Fleet, places: Sequence[ActionPlace]) -> Shown:
     """Return what a selection is called: its name, or how many there are."""
     if len(places) == 1:
         return _name(fleet, places[0])
@@ -70,11 +70,13 @@ def subject(fleet: Fleet, places: Sequence[Place]) -> Shown:
     if isinstance(places[0], str):
         return shown(plural(len(places), "machine"))
     if scope == "model" and len({each.model for each in places if isinstance(each, ModelKey)}) == 1:
-        return shown(f"{name_of(targets_of(fleet, places)[0], fleet)} in {len(places)} processes")
+        return shown(
+            f"{target_label(targets_of(fleet, places)[0], fleet)} in {len(places)} processes"
+        )
     return shown(plural(len(places), *_SCOPE_WORDS[scope]))
 
 
-def production(fleet: Fleet, places: Iterable[Place]) -> Shown:
+def production(fleet: Fleet, places: Iterable[ActionPlace]) -> Shown:
     """Return what stands in the title of a dialog that reaches a production machine; or nothing."""
     names = {each if isinstance(each, str) else process_of(each).machine for each in places}
     known = (fleet.machines.get(MachineName(name)) for name in names)
@@ -82,11 +84,11 @@ def production(fleet: Fleet, places: Iterable[Place]) -> Shown:
     return Shown(f" · {sign('production')} production") if is_so else Shown("")
 
 
-def _name(fleet: Fleet, place: Place) -> Shown:
+def _name(fleet: Fleet, place: ActionPlace) -> Shown:
     if isinstance(place, str):
         number = len(live_processes(fleet, place))
         return shown(f"{plural(number, 'process', 'processes')} of {place}")
-    name, where = name_of(place, fleet), where_of(place, fleet)
+    name, where = target_label(place, fleet), target_location(place, fleet)
     if isinstance(place, ProcessKey):
         return shown(f"pid {name} on {where}")
     if isinstance(place, SampleKey):
@@ -94,7 +96,7 @@ def _name(fleet: Fleet, place: Place) -> Shown:
     return shown(f"{name} on {where}")
 
 
-def targets_of(fleet: Fleet, places: Iterable[Place]) -> tuple[Target, ...]:
+def targets_of(fleet: Fleet, places: Iterable[ActionPlace]) -> tuple[Target, ...]:
     """Return the targets of a selection: of a machine its processes."""
     found: dict[Target, None] = {}
     for place in places:
@@ -105,7 +107,7 @@ def targets_of(fleet: Fleet, places: Iterable[Place]) -> tuple[Target, ...]:
     return tuple(found)
 
 
-def read_only(fleet: Fleet, places: Sequence[Place]) -> Shown | None:
+def read_only(fleet: Fleet, places: Sequence[ActionPlace]) -> Shown | None:
     """Return the one line that stands for every action, where nothing may be changed."""
     names = {each if isinstance(each, str) else process_of(each).machine for each in places}
     machines = [fleet.machines.get(MachineName(name)) for name in names]
@@ -116,14 +118,14 @@ def read_only(fleet: Fleet, places: Sequence[Place]) -> Shown | None:
     return shown(f"{named} {verb} read-only: nothing is changed there")
 
 
-def entries(fleet: Fleet, places: Sequence[Place]) -> tuple[MenuEntry, ...]:
+def entries(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
     """Return the menu of a selection (not empty): what it offers, then what its models do."""
     if read_only(fleet, places) is not None:
         return ()
     return (*_own(fleet, tuple(places)), *_of_models(fleet, places))
 
 
-def buttons(fleet: Fleet, places: Sequence[Place]) -> tuple[MenuEntry, ...]:
+def buttons(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
     """Return what the action bar offers: what is for all of a selection, and fits its state."""
     if not places or read_only(fleet, places) is not None:
         return ()
@@ -131,12 +133,12 @@ def buttons(fleet: Fleet, places: Sequence[Place]) -> tuple[MenuEntry, ...]:
     return tuple(each for each in _own(fleet, few) if _is_worth_a_button(each, fleet))
 
 
-def entry_of(fleet: Fleet, places: Sequence[Place], action: Action) -> MenuEntry | None:
+def entry_of(fleet: Fleet, places: Sequence[ActionPlace], action: Action) -> MenuEntry | None:
     """Return the entry of an action on a selection; None: it is none of its scope."""
     return next((each for each in entries(fleet, places) if each.action == action), None)
 
 
-def _own(fleet: Fleet, places: tuple[Place, ...]) -> Iterator[MenuEntry]:
+def _own(fleet: Fleet, places: tuple[ActionPlace, ...]) -> Iterator[MenuEntry]:
     scope = scope_at(places[0])
     targets = targets_of(fleet, places)
     offers = list(offers_on(scope))
@@ -146,7 +148,7 @@ def _own(fleet: Fleet, places: tuple[Place, ...]) -> Iterator[MenuEntry]:
         yield _entry(fleet, offer, places, targets, title=_title(offer, fleet, places))
 
 
-def _title(offer: Offer, fleet: Fleet, places: Sequence[Place]) -> str:
+def _title(offer: Offer, fleet: Fleet, places: Sequence[ActionPlace]) -> str:
     word = offer.word[:1].upper() + offer.word[1:]
     joint = " in" if offer is REQUEUE_ERRORED else ":" if offer.action.manner else ""
     return f"{word}{joint} {subject(fleet, places)}"
@@ -155,7 +157,7 @@ def _title(offer: Offer, fleet: Fleet, places: Sequence[Place]) -> str:
 def _entry(
     fleet: Fleet,
     offer: Offer,
-    places: tuple[Place, ...],
+    places: tuple[ActionPlace, ...],
     targets: Sequence[Target],
     *,
     title: str,
@@ -188,7 +190,7 @@ def _commonest(sentences: Iterable[str]) -> str:
 # Models
 
 
-def _of_models(fleet: Fleet, places: Sequence[Place]) -> Iterator[MenuEntry]:
+def _of_models(fleet: Fleet, places: Sequence[ActionPlace]) -> Iterator[MenuEntry]:
     """Yield what holds a model: in these processes, on their machines, on the fleet."""
     if scope_at(places[0]) == "sample":
         return
@@ -224,7 +226,7 @@ def _of_models(fleet: Fleet, places: Sequence[Place]) -> Iterator[MenuEntry]:
 
 
 def _reaches(
-    fleet: Fleet, model: str, places: Sequence[Place], processes: tuple[ProcessKey, ...]
+    fleet: Fleet, model: str, places: Sequence[ActionPlace], processes: tuple[ProcessKey, ...]
 ) -> Iterator[tuple[str, tuple[ModelKey, ...], str]]:
     machines = tuple(dict.fromkeys(key.machine for key in processes))
     there = tuple(
@@ -245,7 +247,7 @@ def _on(fleet: Fleet, machine: MachineName) -> tuple[ProcessKey, ...]:
 # What the single keys mean
 
 
-def pause_or_resume(fleet: Fleet, places: Sequence[Place]) -> Action:
+def pause_or_resume(fleet: Fleet, places: Sequence[ActionPlace]) -> Action:
     """Return what the one key for both does: resume where every own latch is set."""
     targets = targets_of(fleet, places)
     held = bool(targets) and all(_is_held(fleet, each) for each in targets)
@@ -270,14 +272,14 @@ def _is_held(fleet: Fleet, target: Target) -> bool:
 _ENDINGS = ("score", "error", "cancel")
 
 
-def endings(fleet: Fleet, places: Sequence[Place]) -> tuple[MenuEntry, ...]:
+def endings(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
     """Return the ways to end a selection, the gentlest first, then its tool calls by name."""
     found = [each for each in entries(fleet, places) if each.action.verb is Verb.CANCEL]
     found.sort(key=lambda each: _ENDINGS.index(each.action.manner or "cancel"))
     return (*found, *calls(fleet, places))
 
 
-def calls(fleet: Fleet, places: Sequence[Place]) -> tuple[MenuEntry, ...]:
+def calls(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
     """Return the tool calls in progress of one selected sample, each by name and age."""
     if len(places) != 1 or not isinstance(places[0], SampleKey):
         return ()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.act.argv_knobs import launched_with
-from core.act.preconditions import value_of
+from core.act.preconditions import knob_value
 from core.format import count
 from core.model.action import CLEARABLE, Change
 from core.model.knobs import ConfigView, LimitView
@@ -157,7 +157,7 @@ def _plain(
         change=change,
         scope=scope,
         label=shown(label or name.replace("_", " "), 60),
-        now=value_of(change, config),
+        now=knob_value(change, config),
         in_use=in_use,
         note=shown(note, 60),
     )
@@ -180,7 +180,7 @@ def _limit(
         change=change,
         scope=scope,
         label=shown(label, 60),
-        now=value_of(change, config),
+        now=knob_value(change, config),
         launch=limit.launch,
         in_use=limit.in_use if limit.in_use is not None else limit.in_flight,
         note=_note(limit),

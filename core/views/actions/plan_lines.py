@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from core.act.plan import Plan, Step, blast_radius
 from core.act.preview import KnobChange, Preview
-from core.act.undo_action import undo_sentence
+from core.act.undo import undo_sentence
 from core.format import plural
 from core.model.action import Verb
 from core.model.order import BasisValue

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from core.fleet import Fleet
 from core.launch.form.form import field_of
-from core.launch.spec.model_providers import PROVIDERS, provider_of
+from core.launch.spec.model_providers import provider_names, provider_of
 from core.launch.spec.spec import ANY_MACHINE, BUILT_IN_TASK_ARGS
 from core.launch.spec.templates import BUILT_IN_TEMPLATES
 from core.model.machine import Machine
@@ -133,7 +133,7 @@ def _models(fleet: Fleet) -> Iterator[FieldChoice]:
         yield _titled(model, "ran here before")
     if "mockllm/model" not in known:
         yield _titled("mockllm/model", "the mock model: no network, no key")
-    for name in PROVIDERS:
+    for name in provider_names():
         if name == "none":
             continue
         provider = provider_of(f"{name}/NAME/x")

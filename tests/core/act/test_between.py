@@ -7,7 +7,7 @@ import signal
 import pytest
 
 import core.act.executor
-from core.act.service import Acting
+from core.act.service import ActionService
 from core.errors import NotConfirmed
 from core.ids import SampleKey
 from core.model.action import Action, Change, Verb
@@ -135,7 +135,7 @@ async def test_what_a_dead_evalroom_left_is_taken_up_said_and_resolved(busy_eval
         await second.task(busy_eval)
         second.book.orders = [never, applied]
         desk = second.watched.desk
-        acting = Acting(desk, instance=other, book=second.book, post=desk.post)
+        acting = ActionService(desk, instance=other, book=second.book, post=desk.post)
         running = asyncio.create_task(acting.run())
         try:
             await eventually(

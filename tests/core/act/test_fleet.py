@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from core.act.plan import blast_radius, skipped
-from core.act.planner import Progress
+from core.act.planner import PlanningProgress
 from core.act.target_expansion import with_model
-from core.act.target_grammar import Aim, places_of
+from core.act.target_grammar import TargetSpec, places_of
 from core.config.model import MachineConfig
 from core.ids import MachineName, process_of
 from core.model.action import Action, Change, Verb
@@ -119,9 +119,9 @@ async def test_marked_tasks_give_one_preview_with_what_is_left_out_and_words_for
         assert first.task()["paused"] is None
     async with acting_over(evals, two) as acted:
         tasks = tuple(acted.watched.fleet.tasks)
-        heard: list[Progress] = []
+        heard: list[PlanningProgress] = []
         plan = await acted.acting.plan("drain", Action(verb=Verb.DRAIN), tasks, tell=heard.append)
-        assert heard == [Progress(1, 2), Progress(2, 2)]
+        assert heard == [PlanningProgress(1, 2), PlanningProgress(2, 2)]
         assert not acted.sent
         assert plan.words == "drain 2"
         assert blast_radius(plan) == "reaches 2 machines, 2 processes, 2 tasks"
@@ -166,9 +166,9 @@ async def test_every_errored_sample_is_run_again_and_what_it_said_stays_withheld
         assert len(plan.sent) == 2
         requeue = Action(verb=Verb.REQUEUE)
         here = (
-            Aim(everything=True, errored=True),
-            Aim(on=task.machine),
-            Aim(targets=[str(one.pid)]),
+            TargetSpec(everything=True, errored=True),
+            TargetSpec(on=task.machine),
+            TargetSpec(targets=[str(one.pid)]),
         )
         for aim in here:
             places = places_of(aim, requeue, acted.watched.fleet)

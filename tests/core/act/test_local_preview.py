@@ -6,7 +6,7 @@ import pytest
 
 from core.act.local_preview import interrupt_preview
 from core.act.preview import Preview
-from core.act.snapshot import Seen
+from core.act.snapshot import TargetSnapshot
 from core.ids import MachineName
 from core.model.task import TaskRow
 from tests.support.fleets import (
@@ -47,6 +47,8 @@ def test_an_interrupt_says_what_finalising_means(rows: tuple[TaskRow, ...], said
         process_seen(machine=RED, pid=7),
         tasks_seen(*rows, machine=RED, pid=7),
     )
-    preview = interrupt_preview(Seen(rows=rows), fleet.processes[process_key(RED, 7)], is_ours=True)
+    preview = interrupt_preview(
+        TargetSnapshot(rows=rows), fleet.processes[process_key(RED, 7)], is_ours=True
+    )
     assert isinstance(preview, Preview)
     assert said in preview.sentence

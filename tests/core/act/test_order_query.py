@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from hypothesis import given, settings
 
-from core.act.order_query import Wanted, joined, order_object
+from core.act.order_query import OrderQuery, joined, order_object
 from core.desk.replay import read_recording, write_recording
 from core.event_codec import event_of, line_of
 from core.events import OrderEnded, OrderGiven
@@ -68,7 +68,7 @@ def test_what_is_looked_for_is_found_in_the_words_of_any_filter() -> None:
     ]
 
     def ids(**wanted: object) -> str:
-        return "".join(each.id for each in Wanted(**wanted).among(given))  # type: ignore[arg-type]
+        return "".join(each.id for each in OrderQuery(**wanted).among(given))  # type: ignore[arg-type]
 
     assert ids() == "ab"
     assert ids(limit=1) == "a"

@@ -14,9 +14,9 @@ from core.act.preconditions import IN_FLIGHT, basis_of, changed
 from core.act.preview import apart_text, preview_of
 from core.act.refusals import against_end, against_signal
 from core.act.requests import Request, apart, request_of
-from core.act.snapshot import Seen
-from core.act.target_grammar import Aim, action_named, places_of
-from core.act.undo_plan import undo_wishes
+from core.act.snapshot import TargetSnapshot
+from core.act.target_grammar import TargetSpec, action_named, places_of
+from core.act.undo import undo_requests
 from core.errors import TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.ids import (
@@ -165,44 +165,48 @@ def fleet() -> Fleet:
 @pytest.mark.parametrize(
     ("aim", "action", "found"),
     [
-        (Aim(targets=["ctf"]), "pause", [TaskKey(PROCESS, "T1")]),
-        (Aim(targets=["red:7"]), "pause", [PROCESS]),
-        (Aim(targets=["7"]), "keep", [PROCESS]),
-        (Aim(targets=["red:"]), "pause", ["red"]),
-        (Aim(targets=["gpqa#s 1"]), "cancel", [SampleKey(TaskKey(PROCESS, "T2"), "s 1", 1)]),
-        (Aim(targets=["ctf#a/b/2"]), "cancel", [SampleKey(TaskKey(PROCESS, "T1"), "a/b", 2)]),
-        (Aim(targets=["ctf", "ctf", "gpqa"]), "drain",
+        (TargetSpec(targets=["ctf"]), "pause", [TaskKey(PROCESS, "T1")]),
+        (TargetSpec(targets=["red:7"]), "pause", [PROCESS]),
+        (TargetSpec(targets=["7"]), "keep", [PROCESS]),
+        (TargetSpec(targets=["red:"]), "pause", ["red"]),
+        (TargetSpec(targets=["gpqa#s 1"]), "cancel", [SampleKey(TaskKey(PROCESS, "T2"), "s 1", 1)]),
+        (
+            TargetSpec(targets=["ctf#a/b/2"]),
+            "cancel",
+            [SampleKey(TaskKey(PROCESS, "T1"), "a/b", 2)],
+        ),
+        (TargetSpec(targets=["ctf", "ctf", "gpqa"]), "drain",
          [TaskKey(PROCESS, "T1"), TaskKey(PROCESS, "T2")]),
-        (Aim(everything=True), "pause", [TaskKey(PROCESS, "T1"), TaskKey(PROCESS, "T2")]),
-        (Aim(everything=True), "keep", [PROCESS]),
-        (Aim(on="red"), "pause", [PROCESS]),
-        (Aim(everything=True, errored=True), "requeue",
+        (TargetSpec(everything=True), "pause", [TaskKey(PROCESS, "T1"), TaskKey(PROCESS, "T2")]),
+        (TargetSpec(everything=True), "keep", [PROCESS]),
+        (TargetSpec(on="red"), "pause", [PROCESS]),
+        (TargetSpec(everything=True, errored=True), "requeue",
          [TaskKey(PROCESS, "T1"), TaskKey(PROCESS, "T2")]),
-        (Aim(on="red", errored=True), "requeue", [PROCESS]),
-        (Aim(targets=["red:7"]), "requeue", [PROCESS]),
-        (Aim(targets=["red:"]), "requeue", ["red"]),
-        (Aim(everything=True, on="blue"), "pause", []),
-        (Aim(model="acme/agent"), "pause", [ModelKey(PROCESS, "acme/agent")]),
+        (TargetSpec(on="red", errored=True), "requeue", [PROCESS]),
+        (TargetSpec(targets=["red:7"]), "requeue", [PROCESS]),
+        (TargetSpec(targets=["red:"]), "requeue", ["red"]),
+        (TargetSpec(everything=True, on="blue"), "pause", []),
+        (TargetSpec(model="acme/agent"), "pause", [ModelKey(PROCESS, "acme/agent")]),
     ],
 )  # fmt: skip
-def test_words_aim_at(aim: Aim, action: str, found: list[object]) -> None:
+def test_words_aim_at(aim: TargetSpec, action: str, found: list[object]) -> None:
     assert list(places_of(aim, action_named(action), fleet())) == found
 
 
 @pytest.mark.parametrize(
     ("aim", "action", "error", "said"),
     [
-        (Aim(), "pause", UsageWrong, "no TARGET"),
-        (Aim(targets=["ctf#1"]), "cancel", TargetUnclear, "2 epochs"),
-        (Aim(model="acme/none"), "pause", UsageWrong, "no process there runs"),
-        (Aim(model="acme/agent"), "drain", UsageWrong, "--model goes with"),
-        (Aim(on="mars"), "pause", TargetUnclear, "no machine mars"),
-        (Aim(targets=["ctf"], errored=True), "pause", UsageWrong, "--errored goes with"),
-        (Aim(targets=["zzz"]), "pause", TargetUnclear, "no task fits"),
+        (TargetSpec(), "pause", UsageWrong, "no TARGET"),
+        (TargetSpec(targets=["ctf#1"]), "cancel", TargetUnclear, "2 epochs"),
+        (TargetSpec(model="acme/none"), "pause", UsageWrong, "no process there runs"),
+        (TargetSpec(model="acme/agent"), "drain", UsageWrong, "--model goes with"),
+        (TargetSpec(on="mars"), "pause", TargetUnclear, "no machine mars"),
+        (TargetSpec(targets=["ctf"], errored=True), "pause", UsageWrong, "--errored goes with"),
+        (TargetSpec(targets=["zzz"]), "pause", TargetUnclear, "no task fits"),
     ],
 )
 def test_words_that_aim_at_nothing_say_why(
-    aim: Aim, action: str, error: type[Exception], said: str
+    aim: TargetSpec, action: str, error: type[Exception], said: str
 ) -> None:
     with pytest.raises(error, match=said):
         places_of(aim, action_named(action), fleet())
@@ -234,8 +238,8 @@ def test_undo_takes_back_what_was_done_in_the_newest_plan_of_this_operator() -> 
         order("3", second, back, state=OrderState.FAILED),
         order("2", second, back),
     ]
-    assert undo_wishes(orders, "Ada") == ((back, TASK),)
-    assert undo_wishes(orders[:2], "Ada") == ()
+    assert undo_requests(orders, "Ada") == ((back, TASK),)
+    assert undo_requests(orders[:2], "Ada") == ()
 
 
 def test_an_undo_is_not_undone_again() -> None:
@@ -244,7 +248,7 @@ def test_an_undo_is_not_undone_again() -> None:
         order("undo-2", TASK, Action(verb=Verb.PAUSE)),
         order("1", TASK, back),
     ]
-    assert undo_wishes(orders, "Ada") == ()
+    assert undo_requests(orders, "Ada") == ()
 
 
 def test_what_was_done_again_after_an_undo_can_be_undone_again() -> None:
@@ -255,9 +259,9 @@ def test_what_was_done_again_after_an_undo_can_be_undone_again() -> None:
         order("undo-2", TASK, again, reason="typed by hand"),
         order("1", TASK, back),
     ]
-    assert undo_wishes(orders, "Ada") == ((back, TASK),)
-    assert undo_wishes(orders[1:], "Ada") == ()
-    assert undo_wishes([order("undo-4", TASK, again), *orders], "Ada") == ()
+    assert undo_requests(orders, "Ada") == ((back, TASK),)
+    assert undo_requests(orders[1:], "Ada") == ()
+    assert undo_requests([order("undo-4", TASK, again), *orders], "Ada") == ()
 
 
 def test_what_an_undo_failed_to_bring_back_can_be_undone_once_more() -> None:
@@ -269,7 +273,7 @@ def test_what_an_undo_failed_to_bring_back_can_be_undone_once_more() -> None:
         order("1", TASK, back),
         order("1", second, back),
     ]
-    assert undo_wishes(orders, "Ada") == ((back, second),)
+    assert undo_requests(orders, "Ada") == ((back, second),)
 
 
 # Interrupts and ends
@@ -285,15 +289,17 @@ def test_a_second_interrupt_is_refused_also_under_another_name_of_the_machine() 
     again = Action(verb=Verb.INTERRUPT)
     alias = replace(PROCESS, machine=MachineName("the same one"))
     for sent in (interrupt(100.0), interrupt(100.0, alias)):
-        refusal = against_signal(again, PROCESS, Seen(), [sent], 150.0)
+        refusal = against_signal(again, PROCESS, TargetSnapshot(), [sent], 150.0)
         assert refusal is not None
         assert "50 s ago" in refusal.sentence
-    assert against_signal(again, PROCESS, Seen(), [interrupt(100.0)], 230.0) is None
-    set_back = against_signal(again, PROCESS, Seen(), [interrupt(9_000.0)], 150.0)
+    assert against_signal(again, PROCESS, TargetSnapshot(), [interrupt(100.0)], 230.0) is None
+    set_back = against_signal(again, PROCESS, TargetSnapshot(), [interrupt(9_000.0)], 150.0)
     assert set_back is not None
     assert "-" not in set_back.sentence
     other = replace(PROCESS, start="another")
-    assert against_signal(again, PROCESS, Seen(), [interrupt(100.0, other)], 150.0) is None
+    assert (
+        against_signal(again, PROCESS, TargetSnapshot(), [interrupt(100.0, other)], 150.0) is None
+    )
 
 
 def test_a_set_that_may_have_started_a_task_unseen_is_not_ended() -> None:
@@ -302,14 +308,14 @@ def test_a_set_that_may_have_started_a_task_unseen_is_not_ended() -> None:
     key = fleet_after(named(RED), link(machine=RED), live).processes
     [process] = key.values()
     in_a_set = replace(process, argv=("inspect", "eval-set", "a.py", "b.py"))
-    unseen = Seen(answers=False)
+    unseen = TargetSnapshot(answers=False)
     assert against_end(unseen, process, None) is None
     assert against_end(unseen, in_a_set, None) is not None
     some_left = replace(interrupt(1.0), basis={"unstarted": 2})
     assert against_end(unseen, in_a_set, some_left) is not None
     none_left = replace(interrupt(1.0), basis={"unstarted": 0})
     assert against_end(unseen, in_a_set, none_left) is None
-    running = Seen(rows=(task_row("T9"),))
+    running = TargetSnapshot(rows=(task_row("T9"),))
     refusal = against_end(running, process, None)
     assert refusal is not None
     assert "1 task of it run" in refusal.sentence
@@ -317,7 +323,7 @@ def test_a_set_that_may_have_started_a_task_unseen_is_not_ended() -> None:
 
 def test_an_interrupt_asks_again_when_more_would_be_cut_off() -> None:
     quiet, busy = (
-        basis_of(Action(verb=Verb.INTERRUPT), PROCESS, Seen(rows=(flying(number),)))
+        basis_of(Action(verb=Verb.INTERRUPT), PROCESS, TargetSnapshot(rows=(flying(number),)))
         for number in (0, 3)
     )
     assert changed(quiet, busy) == ("in flight",)
@@ -363,7 +369,7 @@ def test_a_resume_says_what_else_holds_any_of_its_tasks(
     other = replace(task_row("U", model="other"), held=3, paused=("task", "process"))
     free = replace(task_row("V"), held=0, paused=("process",))
     over = replace(task_row("W", status="completed"), held=7, paused=("task",))
-    seen = Seen(rows=(over, free, first, other))
+    seen = TargetSnapshot(rows=(over, free, first, other))
     preview = preview_of(Action(verb=Verb.RESUME), target, {"changed": True}, seen)
     goes_on = f"{held} held samples go on, queued samples start again"
     assert preview.sentence == f"{goes_on}; the pause of its {others}"

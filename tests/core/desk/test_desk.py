@@ -20,7 +20,7 @@ from core.frames import Frame
 from core.ids import MachineName, TaskKey
 from core.model.machine import LinkState
 from core.model.task import ProgressPoint, TaskState
-from core.ports import Heard, Keeping, Room, SignIn
+from core.ports import EventStore, Heard, Room, SignIn
 from tests.support.connections import FakeConnection, down, header, reply, up
 from tests.support.fleets import (
     H1,
@@ -470,5 +470,5 @@ async def test_time_makes_old_things_leave() -> None:
 
 
 def test_keeping_is_a_port() -> None:
-    port: Keeping = _Keeping()
+    port: EventStore = _Keeping()
     assert port is not None

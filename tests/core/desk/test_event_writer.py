@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-from core.desk.event_writer import Keeper
+from core.desk.event_writer import EventWriter
 from core.events import Event, LinkHeard
 from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
@@ -32,7 +32,7 @@ class Slow:
 
 async def test_what_is_being_written_when_the_room_is_left_is_kept() -> None:
     disk = Slow()
-    keeper = Keeper(disk, lambda _: None)
+    keeper = EventWriter(disk, lambda _: None)
     events = [LinkHeard(at=float(at), machine=MachineName("m")) for at in range(3)]
     running = asyncio.create_task(keeper.run())
     keeper.take(events[0], Fleet())

@@ -1,6 +1,7 @@
 """Facts about Inspect that are written down here, held against the installed one."""
 
 import re
+from importlib.metadata import requires
 from pathlib import Path
 
 import click
@@ -8,8 +9,9 @@ import inspect_ai
 import pytest
 from inspect_ai._cli.eval import eval_set_command
 
-from core.launch.spec.eval_options import KINDS, OWN_KEYS, OptionKind
-from core.launch.spec.model_providers import PROVIDERS, missing_variables, provider_of
+from core.launch.spec.eval_options import OptionKind, option_kinds, refused_options
+from core.launch.spec.inspect_facts import inspect_version
+from core.launch.spec.model_providers import missing_variables, provider_names, provider_of
 
 SOURCES = Path(inspect_ai.__file__).parent / "model" / "_providers"
 
@@ -31,25 +33,30 @@ def _options() -> dict[str, OptionKind]:
     return found
 
 
+def test_the_facts_are_of_the_version_that_evalroom_needs() -> None:
+    needed = next(each for each in requires("evalroom") or () if each.startswith("inspect-ai"))
+    assert f">={inspect_version()}" in needed
+
+
 def test_every_option_of_eval_set_is_a_key_or_an_option() -> None:
     options = _options()
-    own = {name for name in options if name in OWN_KEYS}
-    assert {name: kind for name, kind in options.items() if name not in own} == dict(KINDS)
+    own = {name for name in options if name in refused_options()}
+    assert {name: kind for name, kind in options.items() if name not in own} == dict(option_kinds())
 
 
 def test_no_key_stands_for_an_option_that_is_none() -> None:
     twins = {"no-detach", "help"}
-    assert set(OWN_KEYS) - twins <= set(_options())
+    assert set(refused_options()) - twins <= set(_options())
 
 
 def test_every_provider_is_known() -> None:
     source = (SOURCES / "providers.py").read_text()
     registered = set(re.findall(r'@modelapi\(name="([^"]+)"\)', source))
-    assert registered <= set(PROVIDERS)
-    assert set(PROVIDERS) - registered <= {"goodfire"}
+    assert registered <= set(provider_names())
+    assert set(provider_names()) - registered <= {"goodfire"}
 
 
-@pytest.mark.parametrize("name", [each for each in PROVIDERS if each != "goodfire"])
+@pytest.mark.parametrize("name", [each for each in provider_names() if each != "goodfire"])
 def test_the_variables_of_a_provider_stand_in_its_source(name: str) -> None:
     everything = "\n".join(
         file.read_text() for file in (*SOURCES.glob("*.py"), *SOURCES.glob("util/*.py"))

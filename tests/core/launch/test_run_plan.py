@@ -116,7 +116,7 @@ def _warnings(more: str, *sets: str, **how: MachineConfig) -> str:
     [
         ("", ("model=openai/x",), "openai/x reads OPENAI_API_KEY: it is not in secrets"),
         ("", ("model=openai-api/acme/x",), "reads ACME_BASE_URL: it is not in env"),
-        ("", ("model=mine/x",), "the provider mine is none of Inspect"),
+        ("", ("model=mine/x",), "has no provider mine: a package must add it"),
         ("", ("model=vllm/x",), "gpus is 0"),
         ("", ("on_error=stop", "retry_attempts=2"), "yet retry_attempts"),
         ("options = { brand_new = 1 }", (), "no option brand-new"),

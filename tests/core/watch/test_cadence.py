@@ -11,7 +11,7 @@ from core.fleet import Fleet
 from core.ids import TaskKey
 from core.model.process import ProcessState
 from core.watch.cadence import phase_of
-from core.watch.polls import ERRORS_EVERY, ONCE, PARKED_EVERY, PAUSED_EVERY, Aim, aims
+from core.watch.polls import ERRORS_EVERY, ONCE, PARKED_EVERY, PAUSED_EVERY, Poll, aims
 from tests.support.fleets import (
     NOW,
     fleet_after,
@@ -34,7 +34,7 @@ def watched(
     focus: TaskKey | None = None,
     now: float = NOW,
     reloads: Mapping[TaskKey, int] = MappingProxyType({}),
-) -> dict[str, Aim]:
+) -> dict[str, Poll]:
     """What is looked at, by kind; one task alone."""
     found = list(
         aims(fleet, [process_key()], focus=focus, now=now, config=WatchConfig(), reloads=reloads)
