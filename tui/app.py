@@ -11,7 +11,7 @@ from textual.worker import Worker, WorkerState
 
 from core.config.model import ScreenConfig
 from core.fleet import Fleet
-from core.ports import Room
+from core.ports import FleetUpdate, Room
 from core.text import Shown
 from core.views.changes import only_older
 from core.views.header.totals import title
@@ -172,8 +172,8 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
 
     # Drawing
 
-    def _heard(self, fleet: Fleet) -> None:
-        del fleet
+    def _heard(self, update: FleetUpdate) -> None:
+        del update
         self.post_message(self.RoomChanged())
 
     def on_room_app_room_changed(self) -> None:
