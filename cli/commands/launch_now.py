@@ -189,6 +189,5 @@ def _answer(runs: Sequence[Run]) -> dict[str, object]:
 
 
 def _status(runs: Sequence[Run], *, wait: bool) -> int:
-    bad = {RunState.FAILED, RunState.LOST}
-    good = {RunState.DONE} if wait else set(RunState) - bad
-    return 0 if all(run.state in good for run in runs) else FAILED
+    fine = (run.state is RunState.SUCCESS if wait else not run.has_failed for run in runs)
+    return 0 if all(fine) else FAILED

@@ -7,6 +7,7 @@ from cli.exit_status import keep_crash
 from cli.parser.arguments import Words
 from cli.wiring.config import config_of
 from cli.wiring.desk import WallClock
+from cli.wiring.room import replay_services
 from cli.wiring.terminal import need_a_terminal, trust_the_terminal
 from core.desk.replay import ReplayDesk, read_recording
 from tui.app import RoomApp
@@ -30,7 +31,7 @@ async def _replay(words: Words) -> int:
     first = list(itertools.islice(events, 1))  # what can't be read is told before the room opens
     desk = ReplayDesk(itertools.chain(first, events), clock=WallClock(), speed=words.given["speed"])
     app = RoomApp(
-        desk,
+        replay_services(desk),
         screen=config.screen,
         keys=config.keys,
         keep_crash=keep_crash,

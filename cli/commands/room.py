@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 from cli.exit_status import keep_crash
 from cli.parser.arguments import Words
 from cli.wiring.config import config_of
-from cli.wiring.desk import acting_of, desk_of, history_of
+from cli.wiring.desk import desk_of, history_of
 from cli.wiring.terminal import need_a_terminal, trust_the_terminal
 from core.config.model import Config
-from core.text import shown
 from storage.paths import paths
-from storage.view_state import ViewState
 
 if TYPE_CHECKING:
     from tui.app import RoomApp
@@ -45,31 +43,26 @@ async def _room(config: Config, words: Words) -> int:
             if all(machine.link == "command" for machine in config.machines):
                 desk.begin()
                 await _load_screens()
-            from cli.wiring.room import fit  # noqa: PLC0415
+            from cli.wiring.room import room_services  # noqa: PLC0415
             from tui import app as screens  # noqa: PLC0415
 
             app = screens.RoomApp(
-                desk,
+                room_services(desk, config, history, places),
                 screen=config.screen,
                 keys=config.keys,
-                store=ViewState(places.view_state),
                 keep_crash=keep_crash,
                 leaving=words.leaving or screens.LEAVING,
-                acting=lambda: acting_of(desk, history),
+                notice="nothing is kept" if history.keeping is None else "",
+                greeting=history.said,
             )
-            fit(app, desk, config, history, places)
             apps.append(app)
-            if history.keeping is None:
-                app.notice = shown("nothing is kept")  # for as long as the room is open
-            if history.said:
-                app.call_later(app.say, history.said, "look")
             app.call_later(_collect_again, app)
             return await app.run_in_terminal()
 
 
 _STEPS = (
     *("rich.console", "textual.css.styles", "textual.app", "textual.widgets"),
-    *("core.views.tables.tasks", "tui.screens.base", "tui.app"),
+    *("core.views.tables.tasks", "tui.screens.panes_screen", "tui.app"),
 )
 _TURNS = 5
 

@@ -1,1 +1,1 @@
-"""The config: its values, its file, and what each key may hold."""
+"""The config: its model, its file, and the rules for each key."""

@@ -1,6 +1,6 @@
-"""Which keys `[keys]` may name, and which two actions would share one.
+"""Names of keyboard keys in `[keys]`, and conflicts between actions.
 
-A key is written as people do (`/`, `ctrl+r`) or by its long name (`slash`).
+A key is written as a character (`/`, `ctrl+r`) or by its long name (`slash`).
 """
 
 import unicodedata
@@ -38,7 +38,7 @@ _SHORTER = {
 
 
 def long_name(char: str) -> str:
-    """Return the long name of one character's key: `slash` of `/`; a letter is its own."""
+    """Return the long name of a character's key: `slash` for `/`, `a` for `a`."""
     if char.isalnum():
         return char
     name = unicodedata.name(char, "").lower().replace("-", "_").replace(" ", "_")
@@ -48,8 +48,8 @@ def long_name(char: str) -> str:
 _PUNCTUATION = frozenset(long_name(chr(code)) for code in range(0x21, 0x7F))
 
 
-def canonical(keys: str) -> tuple[str, ...] | None:
-    """Return the keys of a list with commas by their long names; None: one of them is none."""
+def canonical_keys(keys: str) -> tuple[str, ...] | None:
+    """Return the long names of comma-separated keys; None: one of them is not a key."""
     out: list[str] = []
     for key in keys.split(","):
         *modifiers, base = key.strip().split("+") if len(key.strip()) > 1 else [key.strip()]
@@ -62,17 +62,19 @@ def canonical(keys: str) -> tuple[str, ...] | None:
     return tuple(out)
 
 
-def shared(remapped: Mapping[str, str], defaults: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each remapped action that takes a key of another one, with that other one.
+def conflicts(
+    remapped: Mapping[str, str], defaults: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield each remapped action that uses a key of another action, with that other action.
 
     Args:
-        remapped: Keys by the name of their action, as a config has them.
-        defaults: The same of every action, as they are without a config.
+        remapped: Keys by action name, from the config.
+        defaults: The default keys of every action.
     """
     holders: dict[str, str] = {}
     now = {**defaults, **remapped}
     for action in sorted(now, key=lambda name: name in remapped):
-        for key in canonical(now[action]) or ():
+        for key in canonical_keys(now[action]) or ():
             other = holders.setdefault(key, action)
             if other != action and action in remapped:
                 yield action, other

@@ -1,4 +1,4 @@
-"""The config as frozen values. `core.config.file` reads it from TOML and says what is wrong."""
+"""The config as frozen dataclasses; `core.config.file` reads and checks them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -8,10 +8,10 @@ from typing import Literal
 from core.ids import MachineName
 from core.model.machine import LinkKind
 
-Phase = Literal["spin-up", "ramping", "steady", "near the end", "trouble", "focused"]
-"""Where a task stands, for how often it is looked at."""
+TaskPhase = Literal["spin-up", "ramping", "steady", "near the end", "trouble", "focused"]
+"""The phase of a task; decides how often it is polled."""
 AttachWay = Literal["window", "switch"]
-"""Inside tmux, what is attached to gets a window of its own, or takes the client's place."""
+"""Inside tmux: attach in a new window, or switch the client to the run's session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +19,14 @@ class MachineConfig:
     """One `[[machines]]` table.
 
     Attributes:
-        host, user, port, identity, known_hosts: None: as ~/.ssh/config says for `name`.
-        python: The interpreter that runs the probe and Inspect there.
-        data_dir: The XDG_DATA_HOME of that machine's evals; None: the login's.
-        gpu_locks: The folder there in which GPUs are reserved; None: the usual one.
-        command: For `link = "command"`: what starts a program there; empty: this computer.
+        host, user, port, identity, known_hosts: None: the values in ~/.ssh/config for `name`.
+        python: The interpreter on the machine that runs the probe and Inspect.
+        data_dir: XDG_DATA_HOME of the machine's evals; None: that of the login.
+        gpu_locks: The machine's folder of GPU reservations; None: the default one.
+        command: For `link = "command"`: the command that starts a program on the machine;
+            empty: this computer.
+        read_only: Whether evalroom refuses every action on this machine.
+        production: Whether every action on this machine needs a stronger confirmation.
     """
 
     name: MachineName
@@ -44,13 +47,13 @@ class MachineConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cadence:
-    """Seconds between two looks, at a task list and at a task's samples."""
+    """Seconds between two polls of a process's task list and of a task's samples."""
 
     tasks: float
     samples: float
 
 
-CADENCES: Mapping[Phase, Cadence] = MappingProxyType(
+CADENCES: Mapping[TaskPhase, Cadence] = MappingProxyType(
     {
         "spin-up": Cadence(tasks=1, samples=2),
         "ramping": Cadence(tasks=2, samples=5),
@@ -67,13 +70,14 @@ class WatchConfig:
     """The `[watch]` table.
 
     Attributes:
-        cadences: Seconds between looks by phase; each look also waits at least 100 times as
-            long as the last one took.
+        cadences: Seconds between polls, by phase; a poll also waits at least 100 times as long
+            as the last one took.
         facts_every: Seconds between readings of a machine's facts.
-        keep_gone: Seconds that a gone process and what it held stay in the fleet.
+        discover_every: Seconds between searches for new processes.
+        keep_gone: Seconds that an ended process and its tasks stay in the fleet.
     """
 
-    cadences: Mapping[Phase, Cadence] = field(default_factory=lambda: CADENCES)
+    cadences: Mapping[TaskPhase, Cadence] = field(default_factory=lambda: CADENCES)
     facts_every: float = 10.0
     discover_every: float = 1.0
     keep_gone: float = 86_400.0
@@ -84,7 +88,10 @@ class ScreenConfig:
     """The `[screen]` table.
 
     Attributes:
-        attach: Inside tmux, how a run of this computer is attached to.
+        ascii: Draw only ASCII characters.
+        mouse: Take mouse events, instead of leaving them to the terminal.
+        clipboard_limit: The longest text that `y` copies, characters; 0: none.
+        attach: Inside tmux, how to attach to a run on this computer.
     """
 
     theme: Literal["dark", "light"] = "dark"
@@ -96,7 +103,11 @@ class ScreenConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageConfig:
-    """The `[storage]` table: `limit_mib` bounds the kept history."""
+    """The `[storage]` table.
+
+    Attributes:
+        limit_mib: The size limit of the history, MiB.
+    """
 
     limit_mib: int = 512
 
@@ -106,8 +117,9 @@ class Config:
     """The whole config.
 
     Attributes:
-        path: The file it came from; None: the defaults.
+        path: The config file; None: no file, all defaults.
         keys: Remapped keys: action name to key.
+        read_only: Whether evalroom refuses every action on every machine.
     """
 
     machines: tuple[MachineConfig, ...]
@@ -119,5 +131,5 @@ class Config:
     read_only: bool = False
 
     def of_machines(self, names: Collection[str]) -> "Config":
-        """Return the same with these machines alone."""
+        """Return this config with only the named machines."""
         return replace(self, machines=tuple(e for e in self.machines if e.name in names))

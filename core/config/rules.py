@@ -1,4 +1,4 @@
-"""What each key of the config may hold. A rule returns the value or says what is allowed."""
+"""Rules for config values: each returns the checked value or raises `InvalidValue`."""
 
 import os
 import re
@@ -7,20 +7,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
-from core.config.keys import canonical
-from core.config.model import CADENCES, Cadence, Phase
+from core.config.keys import canonical_keys
+from core.config.model import CADENCES, Cadence, TaskPhase
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,62}")
 _WORD_PATTERN = re.compile(r"[!-,./-~][!-~]{0,254}")
 _PORT_LAST = 65_535
 
 
-class NotAllowed(Exception):
+class InvalidValue(Exception):
     """A value is wrong.
 
     Attributes:
-        allowed: What may stand there instead, as the end of a sentence.
-        within: Keys from the rule's own key down to the wrong one.
+        allowed: A description of the allowed values, as the end of a sentence.
+        within: The path from the rule's own key down to the wrong value.
     """
 
     def __init__(self, allowed: str, within: tuple[str | int, ...] = ()) -> None:
@@ -29,8 +29,8 @@ class NotAllowed(Exception):
         self.within = within
 
 
-class NoSuchKey(NotAllowed):
-    """A nested table holds a key that is none: `within` ends in it."""
+class UnknownKey(InvalidValue):
+    """A nested table has an unknown key, the last part of `within`."""
 
     def __init__(self, keys: tuple[str, ...], within: tuple[str | int, ...]) -> None:
         super().__init__(", ".join(keys), within)
@@ -38,49 +38,49 @@ class NoSuchKey(NotAllowed):
 
 
 Rule = Callable[[object], Any]
-"""Returns the value as the config keeps it, or raises `NotAllowed`."""
+"""Returns the value in the form that the config stores, or raises `InvalidValue`."""
 
 
 def name(value: object) -> str:
-    """A name that is harmless on every screen, command line and path."""
+    """A machine's name or a tag; safe on screens, on command lines and in paths."""
     if isinstance(value, str) and NAME_PATTERN.fullmatch(value):
         return value
-    raise NotAllowed("1 to 63 of the letters A-Z a-z 0-9 _ . @ + -, not beginning with . @ + or -")
+    raise InvalidValue("1 to 63 of the characters A-Z a-z 0-9 _ . @ + -, not starting with . @ + -")
 
 
 def word(value: object) -> str:
-    """A host or user: visible ASCII without spaces that no program takes for an option."""
+    """A host or user: printable ASCII without spaces that can't be mistaken for an option."""
     if isinstance(value, str) and _WORD_PATTERN.fullmatch(value):
         return value
-    raise NotAllowed("visible ASCII text without spaces that does not begin with -")
+    raise InvalidValue("printable ASCII without spaces, not starting with -")
 
 
 def text(value: object) -> str:
-    """Any visible text on one line."""
+    """Printable text on one line."""
     if isinstance(value, str) and value and value.isprintable() and value == value.strip():
         return value
-    raise NotAllowed("text on one line that is not empty")
+    raise InvalidValue("non-empty text on one line")
 
 
 def program(value: object) -> str:
     """A program's name or path."""
     if isinstance(value, str) and value and value.isprintable() and not value.startswith("-"):
         return value
-    raise NotAllowed('a program\'s name or path, like "python3" or "/opt/venv/bin/python"')
+    raise InvalidValue('a program\'s name or path, like "python3" or "/opt/venv/bin/python"')
 
 
 def remote_path(value: object) -> str:
-    """A path on the machine; it is not expanded here."""
+    """A path on the machine; not expanded here."""
     if isinstance(value, str) and value.isprintable() and value.startswith(("/", "~/")):
         return value
-    raise NotAllowed('a path on that machine that begins with "/" or "~/"')
+    raise InvalidValue('a path on that machine, starting with "/" or "~/"')
 
 
 def flag(value: object) -> bool:
     """True or false."""
     if isinstance(value, bool):
         return value
-    raise NotAllowed("true or false")
+    raise InvalidValue("true or false")
 
 
 def port(value: object) -> int:
@@ -94,22 +94,22 @@ def whole(low: int, high: int) -> Callable[[object], int]:
     def rule(value: object) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
             return value
-        raise NotAllowed(f"a whole number from {low} to {high}")
+        raise InvalidValue(f"a whole number from {low} to {high}")
 
     return rule
 
 
 def number(low: float, high: float, unit: str) -> Callable[[object], float]:
-    """Return a rule for numbers from `low` to `high` of a unit."""
+    """Return a rule for numbers from `low` to `high`; `unit` is for the message."""
 
     def rule(value: object) -> float:
         if (
             isinstance(value, int | float)
             and not isinstance(value, bool)
-            and low <= value <= high  # not-a-number is in no range
+            and low <= value <= high  # false for NaN
         ):
             return float(value)
-        raise NotAllowed(f"{unit}, a number from {low:g} to {high:g}")
+        raise InvalidValue(f"a number of {unit} from {low:g} to {high:g}")
 
     return rule
 
@@ -120,63 +120,63 @@ def one_of(*words: str) -> Callable[[object], str]:
     def rule(value: object) -> str:
         if isinstance(value, str) and value in words:
             return value
-        raise NotAllowed(" or ".join(f'"{each}"' for each in words))
+        raise InvalidValue(" or ".join(f'"{each}"' for each in words))
 
     return rule
 
 
-def many(each: Rule, what: str) -> Callable[[object], tuple[str, ...]]:
-    """Return a rule for a list whose every element keeps to `each`."""
+def list_of(each: Rule, what: str) -> Callable[[object], tuple[str, ...]]:
+    """Return a rule for a list whose elements follow `each`; `what` is for the message."""
 
     def rule(value: object) -> tuple[str, ...]:
         if not isinstance(value, list):
-            raise NotAllowed(f"a list of {what}")
+            raise InvalidValue(f"a list of {what}")
         out: list[str] = []
         for index, element in enumerate(cast("list[object]", value)):
             try:
                 out.append(each(element))
-            except NotAllowed as wrong:
-                raise NotAllowed(wrong.allowed, (index, *wrong.within)) from None
+            except InvalidValue as wrong:
+                raise InvalidValue(wrong.allowed, (index, *wrong.within)) from None
         return tuple(out)
 
     return rule
 
 
 def argument(value: object) -> str:
-    """One word of a command: any text without a NUL or a line end."""
+    """One word of a command: text without NUL characters and line breaks."""
     if isinstance(value, str) and value and not set(value) & {"\0", "\n", "\r"}:
         return value
-    raise NotAllowed("text on one line that is not empty")
+    raise InvalidValue("non-empty text on one line")
 
 
 def local_path(folder: Path) -> Callable[[object], str]:
-    """Return a rule for paths of this computer; `~` is expanded, relative ones are of `folder`."""
+    """Return a rule for paths on this computer; expands `~`, and resolves against `folder`."""
 
     def rule(value: object) -> str:
         if not isinstance(value, str) or not value or not value.isprintable():
-            raise NotAllowed('a path on this computer, like "~/.ssh/id_ed25519"')
-        expanded = os.path.expanduser(value)  # noqa: PTH111 - Path's own raises for unknown users
+            raise InvalidValue('a path on this computer, like "~/.ssh/id_ed25519"')
+        expanded = os.path.expanduser(value)  # noqa: PTH111 - Path.expanduser raises for unknown users
         if expanded.startswith("~"):
-            raise NotAllowed("a path whose home folder exists on this computer")
+            raise InvalidValue("a path that starts with an existing home folder")
         return str(folder / expanded)
 
     return rule
 
 
-_PHASES: Mapping[str, Phase] = MappingProxyType(
+_PHASES: Mapping[str, TaskPhase] = MappingProxyType(
     {phase.replace(" ", "-"): phase for phase in CADENCES}
 )
 PHASE_WORDS = tuple(_PHASES)
-"""The phases as the config spells them: `near-the-end`."""
+"""The phases as the config spells them, like `near-the-end`."""
 _every = number(0.2, 3_600, "seconds")
 
 
-def cadences(value: object) -> Mapping[Phase, Cadence]:
-    """The seconds between looks by phase; what is absent keeps its default."""
+def cadences(value: object) -> Mapping[TaskPhase, Cadence]:
+    """Seconds between polls, by phase; a missing phase or value keeps its default."""
     out = dict(CADENCES)
     for key, entry in _table(value, "a table of phases").items():
         if key not in _PHASES:
-            raise NoSuchKey(PHASE_WORDS, (key,))
+            raise UnknownKey(PHASE_WORDS, (key,))
         out[_PHASES[key]] = _cadence(key, entry, out[_PHASES[key]])
     return MappingProxyType(out)
 
@@ -185,25 +185,25 @@ def _cadence(phase: str, value: object, default: Cadence) -> Cadence:
     allowed = "a table like { tasks = 5, samples = 15 }"
     try:
         entries = _table(value, allowed)
-    except NotAllowed as wrong:
-        raise NotAllowed(wrong.allowed, (phase,)) from None
+    except InvalidValue as wrong:
+        raise InvalidValue(wrong.allowed, (phase,)) from None
     seconds = {"tasks": default.tasks, "samples": default.samples}
     for key, entry in entries.items():
         if key not in seconds:
-            raise NoSuchKey(tuple(seconds), (phase, key))
+            raise UnknownKey(tuple(seconds), (phase, key))
         try:
             seconds[key] = _every(entry)
-        except NotAllowed as wrong:
-            raise NotAllowed(wrong.allowed, (phase, key)) from None
+        except InvalidValue as wrong:
+            raise InvalidValue(wrong.allowed, (phase, key)) from None
     return Cadence(tasks=seconds["tasks"], samples=seconds["samples"])
 
 
 def key_names(value: object) -> Mapping[str, str]:
-    """Remapped keys: an action's name to a key's name. The screens know which there are."""
+    """Remapped keys: action name to key. The caller checks the action names."""
     out: dict[str, str] = {}
     for action, key in _table(value, "a table of actions and keys").items():
-        if not isinstance(key, str) or canonical(key) is None:
-            raise NotAllowed('a key, like "p", "/", "f2" or "ctrl+r"', (action,))
+        if not isinstance(key, str) or canonical_keys(key) is None:
+            raise InvalidValue('a key, like "p", "/", "f2" or "ctrl+r"', (action,))
         out[action] = key
     return MappingProxyType(out)
 
@@ -211,4 +211,4 @@ def key_names(value: object) -> Mapping[str, str]:
 def _table(value: object, what: str) -> dict[str, object]:
     if isinstance(value, dict):
         return cast("dict[str, object]", value)
-    raise NotAllowed(what)
+    raise InvalidValue(what)

@@ -1,7 +1,7 @@
-"""Where each key of a TOML text stands, so that an error can name its line.
+"""Finds the line of each key of a TOML text, for error messages.
 
-`tomllib` throws line numbers away. This walks a text that `tomllib` has already accepted, so
-it needs to know only where keys and values begin and end, not what they mean.
+`tomllib` does not report lines. This walks a text that `tomllib` has already accepted, so it only
+has to find where keys and values begin and end.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ KeyPath = tuple[str | int, ...]
 
 def lines_of(text: str) -> Mapping[KeyPath, int]:
     """Return the line (from 1) of every key, table and list element of a valid TOML text."""
-    return _Walk(text).all()
+    return _LineWalker(text).all()
 
 
 def line_of(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
-    """Return the line of `path`, or of what holds it; None where nothing of it is there."""
+    """Return the line of `path`, or of its nearest parent; None: no part of it has a line."""
     while path:
         if path in lines:
             return lines[path]
@@ -24,7 +24,7 @@ def line_of(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
     return None
 
 
-class _Walk:
+class _LineWalker:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
@@ -56,7 +56,7 @@ class _Walk:
         return path
 
     def _through_lists(self, keys: list[str]) -> KeyPath:
-        """Return the path of a header's keys: a list on the way means its newest element."""
+        """Return the path for a header's keys; a list in it stands for its last element."""
         path: KeyPath = ()
         for key in keys[:-1]:
             path = (*path, key)
@@ -88,7 +88,7 @@ class _Walk:
         self._skip(1)
         index = 0
         while self._blank() and self._peek() != end:
-            if self._peek() in ",]}":  # a bracket of the other kind: no TOML, and no endless walk
+            if self._peek() in ",]}":  # a wrong bracket: not TOML, but must not loop forever
                 self._skip(1)
             elif end == "}":
                 self._pair(path)
@@ -99,7 +99,7 @@ class _Walk:
         self._skip(1)
 
     def _key(self, end: str) -> list[str]:
-        """Read a dotted key up to `end`, which stays unread."""
+        """Read a dotted key up to `end`, without `end` itself."""
         keys: list[str] = []
         word = ""
         while self._peek() not in {"", end}:
@@ -116,7 +116,7 @@ class _Walk:
         return [*keys, word]
 
     def _string(self) -> str:
-        """Skip a string of any of the four kinds; return what stands between its quotes."""
+        """Skip a string of any of the four kinds; return the text between its quotes."""
         quote = self._peek()
         mark = quote * 3 if self._text.startswith(quote * 3, self._at) else quote
         self._skip(len(mark))
@@ -125,12 +125,12 @@ class _Walk:
             self._skip(2 if quote == '"' and self._peek() == "\\" else 1)
         end = self._at
         self._skip(len(mark))
-        while len(mark) > 1 and self._peek() == quote:  # a text may end in quotes of its own
+        while len(mark) > 1 and self._peek() == quote:  # the text itself may end with quotes
             self._skip(1)
         return self._text[start:end]
 
     def _blank(self) -> bool:
-        """Skip white space and comments; return whether anything is left."""
+        """Skip white space and comments; return whether any text is left."""
         while self._peek() and (self._peek().isspace() or self._peek() == "#"):
             if self._peek() == "#":
                 while self._peek() not in {"", "\n"}:

@@ -36,7 +36,7 @@ def test_a_spec_is_launched_waited_for_and_told_of(here: Home) -> None:
     ran = here.run("launch", "s.toml", "--yes", "--wait", "--json", timeout=90)
     told = ran.json
     assert ran.status == 0, told
-    assert (told["state"], told["status"]) == ("done", "success")
+    assert (told["state"], told["status"]) == ("success", "success")
     [score] = told["scores"]
     assert (score["metric"], score["value"]) == ("accuracy", 0.7)
     assert Path(told["logs"][0]["location"]).exists()

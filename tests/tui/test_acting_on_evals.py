@@ -19,7 +19,7 @@ from core.ids import SampleKey
 from core.ports import MachineConnection, Reply, Room
 from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals
-from tests.support.rooms import COLOURS, answerable, screen_text, shows
+from tests.support.rooms import answerable, app_on, screen_text, services_on, shows
 from tui.app import RoomApp
 from tui.dialogs.guarded_dialog import LOOK
 
@@ -49,7 +49,7 @@ async def room_on(
             await acted.task(one)
             monkey.setattr(acted.acting, "run", Running(None).run)  # it runs already
             room = cast("Room", Running(acted.watched.desk))
-            app = RoomApp(room, acting=acted.acting, environ=COLOURS)
+            app = app_on(room, services=services_on(room, acting=acted.acting))
             async with app.run_test(size=SIZE) as pilot:
                 await shows(pilot, "turns")
                 yield pilot, app, acted

@@ -15,9 +15,9 @@ from core.ports import Room
 from tests.support.evals import Eval, Evals
 from tests.support.guiding import LATER, Guided, guided
 from tests.support.orders import HERE, Book
-from tests.support.rooms import COLOURS, answerable, screen_text, shows
+from tests.support.rooms import answerable, app_on, screen_text, services_on, shows
 from tui.app import RoomApp
-from tui.screens.guide import GuidesScreen
+from tui.screens.guides import GuidesScreen
 
 pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
 SIZE = (160, 46)
@@ -47,8 +47,8 @@ async def room_on(
             monkey.setattr(here.acted.acting, "run", Running(None).run)
             monkey.setattr(here.guiding, "run", Running(None).run)
             room = cast("Room", Running(here.acted.watched.desk))
-            app = RoomApp(room, acting=here.acted.acting, environ=COLOURS)
-            app.make_guiding = lambda _: here.guiding
+            services = services_on(room, acting=here.acted.acting, guiding=here.guiding)
+            app = app_on(room, services=services)
             async with app.run_test(size=SIZE) as pilot:
                 await shows(pilot, "quiet")
                 yield pilot, app, here
@@ -91,7 +91,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
             del what
             copied.append(text)
 
-        monkeypatch.setattr(app, "send_to_clipboard", copy)
+        monkeypatch.setattr(app, "copy", copy)
         await pilot.press("y")
         assert copied == [guide_of(app).command]
         await pilot.press("p", "e", "c", "P", "n")

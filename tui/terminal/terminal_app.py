@@ -16,7 +16,7 @@ from textual.filter import LineFilter, Monochrome, NoColor
 
 from core.config.model import ScreenConfig
 from core.text import Shown, shown
-from tui.terminal.key_queue import OneKeyAtATime
+from tui.terminal.key_queue import KeyQueueApp
 from tui.terminal.output_filters import Ascii, Harmless, to_ascii
 from tui.terminal.terminal import (
     GRACE,
@@ -43,7 +43,7 @@ _FLOOD_TOLD = 5.0
 """Seconds in which a flood of keys is told once."""
 
 
-class TerminalApp(OneKeyAtATime, inherit_bindings=False):
+class TerminalApp(KeyQueueApp, inherit_bindings=False):
     """The part of the room that deals with the terminal."""
 
     def __init__(
@@ -246,7 +246,7 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
         for widget in self.screen.walk_children():
             cast("Any", widget).refresh()
 
-    def send_to_clipboard(self, text: Shown, what: str) -> None:
+    def copy(self, text: Shown, what: str) -> None:
         """Ask the terminal to take a text into its clipboard. It never says whether it did."""
         limit = self.config.clipboard_limit
         sequences = clipboard_sequences(text, self._environ, limit)

@@ -1,6 +1,6 @@
 """Runs on their way: what was told of each since they were confirmed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from core.launch.preflight.checks import CheckedPlan
 from core.model.run import Run
@@ -14,6 +14,7 @@ class StartProgress:
     Attributes:
         checked: What was confirmed.
         is_running: Some are still being started.
+        updated: Emitted when a run, or the whole, changed.
         failed: Why starting broke off; None: it did not.
     """
 
@@ -22,26 +23,19 @@ class StartProgress:
         self.is_running = True
         self.failed: Shown | None = None
         self._runs: dict[str, Run] = {}
-        self._changed = Signal[None]()
+        self.updated: Signal[None] = Signal()
 
     @property
     def runs(self) -> Sequence[Run]:
         """The runs as they were told last."""
         return tuple(self._runs.values())
 
-    def listen(self, hear: Callable[[], None]) -> Callable[[], None]:
-        """Call `hear` whenever something is told; returns what ends that."""
-        return self._changed.connect(lambda _: hear())
-
     def tell(self, run: Run) -> None:
         """Take in how a run stands."""
         self._runs[run.id] = run
-        self._say()
+        self.updated.emit(None)
 
     def end(self, failed: Shown | None) -> None:
         """Nothing of it is being started any more."""
         self.is_running, self.failed = False, failed
-        self._say()
-
-    def _say(self) -> None:
-        self._changed.emit(None)
+        self.updated.emit(None)

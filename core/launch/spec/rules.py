@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
-from core.config.rules import NoSuchKey, NotAllowed, Rule, flag, number, one_of, text, whole
+from core.config.rules import InvalidValue, Rule, UnknownKey, flag, number, one_of, text, whole
 from core.launch.engines.registry import ENGINES
 from core.launch.spec.secret_patterns import is_secret
 from core.launch.spec.spec import BUILT_IN_TASKS, Code, OnError, Tolerate
@@ -38,24 +38,28 @@ def task(value: object) -> str:
         ' "evalroom/arithmetic", or "path/to/file.py@name"'
     )
     if not isinstance(value, str) or not is_text(value) or value.startswith("-"):
-        raise NotAllowed(allowed)
+        raise InvalidValue(allowed)
     if value.startswith(("evalroom/", "simulusion/")) and "@" not in value:
         if value in BUILT_IN_TASKS:
             return value
-        raise NotAllowed(" or ".join(f'"{each}"' for each in sorted(set(BUILT_IN_TASKS.values()))))
+        raise InvalidValue(
+            " or ".join(f'"{each}"' for each in sorted(set(BUILT_IN_TASKS.values())))
+        )
     if value.endswith((".py", ".ipynb")):
-        raise NotAllowed('"path/to/file.py@name": name is that of its @task, code says where it is')
+        raise InvalidValue(
+            '"path/to/file.py@name", with the name of its @task; the file is found in `code`'
+        )
     is_name = _TASK_NAME.fullmatch(value)
     if value.isprintable() and (is_name or _TASK_FILE.fullmatch(value)):
         return value
-    raise NotAllowed(allowed)
+    raise InvalidValue(allowed)
 
 
 def model(value: object) -> str:
     """A model string of Inspect's: a provider, a slash, a name; no comma."""
     if isinstance(value, str) and _MODEL.fullmatch(value):
         return value
-    raise NotAllowed('"provider/name", like "openai/gpt-4o" or "mockllm/model"')
+    raise InvalidValue('"provider/name", like "openai/gpt-4o" or "mockllm/model"')
 
 
 def on_error(value: object) -> OnError:
@@ -68,10 +72,10 @@ def on_error(value: object) -> OnError:
         table = cast("dict[str, object]", value)
         for key in table:
             if key != "tolerate":
-                raise NoSuchKey(("tolerate",), (key,))
+                raise UnknownKey(("tolerate",), (key,))
         if "tolerate" in table:
             return Tolerate(_threshold(table["tolerate"]))
-    raise NotAllowed('"stop", "continue" or { tolerate = 0.1 }')
+    raise InvalidValue('"stop", "continue" or { tolerate = 0.1 }')
 
 
 def _threshold(value: object) -> float | int:
@@ -80,7 +84,7 @@ def _threshold(value: object) -> float | int:
             return float(value)
         if _LEAST_ERRORS <= value <= MAX_COUNT and value == int(value):
             return int(value)
-    raise NotAllowed(
+    raise InvalidValue(
         "a share of the samples above 0 and below 1, or a whole number of errors from 2"
         ' (at 1 the first error fails the task: that is "stop" or "continue")',
         ("tolerate",),
@@ -100,11 +104,11 @@ def limit(value: object) -> int | tuple[int, int]:
     if len(ends) == 2:  # noqa: PLR2004 - from and to
         try:
             first, last = (whole_number(each) for each in ends)
-        except NotAllowed:
+        except InvalidValue:
             first, last = 1, 0
         if first <= last:
             return first, last
-    raise NotAllowed('a whole number from 1, or a range like "10-20"')
+    raise InvalidValue('a whole number from 1, or a range like "10-20"')
 
 
 def sample_id(value: object) -> str | int:
@@ -113,7 +117,7 @@ def sample_id(value: object) -> str | int:
         return value
     if isinstance(value, str) and value and value == value.strip() and "," not in value:
         return text_without_nul(value)
-    raise NotAllowed("a whole number, or text without a comma and without a blank at its ends")
+    raise InvalidValue("a whole number, or text without a comma and without a blank at its ends")
 
 
 def token_limit(value: object) -> int | str:
@@ -122,16 +126,16 @@ def token_limit(value: object) -> int | str:
         return value
     try:
         return whole(1, MAX_COUNT * 1000)(value)
-    except NotAllowed:
+    except InvalidValue:
         allowed = 'a whole number from 1, or Inspect\'s text for it like "500k" or "output:1m"'
-        raise NotAllowed(allowed) from None
+        raise InvalidValue(allowed) from None
 
 
 def tag(value: object) -> str:
     """A tag as `--tags` can carry it."""
     if isinstance(value, str) and value and value == value.strip() and "," not in value:
         return text(value)
-    raise NotAllowed("text on one line without a comma and without a blank at its ends")
+    raise InvalidValue("text on one line without a comma and without a blank at its ends")
 
 
 def variables(value: object) -> Mapping[str, str]:
@@ -140,11 +144,11 @@ def variables(value: object) -> Mapping[str, str]:
     for key, each in table(value, "a table of variables").items():
         name = within(key, variable, key)
         if isinstance(each, bool):
-            raise NotAllowed('text: write "1" or "true" as it is to arrive', (key,))
+            raise InvalidValue('text: write "1" or "true" as it is to arrive', (key,))
         plain = str(each) if isinstance(each, int) else each
         out[name] = within(key, text_without_nul, plain)
         if is_secret(key, plain):
-            raise NotAllowed(
+            raise InvalidValue(
                 f'no secret: write secrets = ["{key}"]; only a stand-in of up to 8 characters'
                 ' such as "none" may stand here',
                 (key,),
@@ -155,19 +159,19 @@ def variables(value: object) -> Mapping[str, str]:
 def variable(value: object) -> str:
     """The name of a variable that evalroom does not set itself."""
     if value == "HOME":
-        raise NotAllowed("any variable but HOME: the run's own paths begin there")
+        raise InvalidValue("any variable but HOME: the run's own paths begin there")
     if isinstance(value, str) and value in _OWN_VARIABLES:
-        raise NotAllowed(f"any variable but {' and '.join(_OWN_VARIABLES)}: evalroom sets those")
+        raise InvalidValue(f"any variable but {' and '.join(_OWN_VARIABLES)}: evalroom sets those")
     if isinstance(value, str) and _VARIABLE.fullmatch(value):
         return value
-    raise NotAllowed("a variable's name: letters, digits and _, beginning with no digit")
+    raise InvalidValue("a variable's name: letters, digits and _, beginning with no digit")
 
 
 def inherited(value: object) -> str:
     """The name of a variable that is otherwise cleared."""
     if variable(value).startswith("INSPECT_"):
         return cast("str", value)
-    raise NotAllowed("a variable that begins with INSPECT_; the others are not cleared")
+    raise InvalidValue("a variable that begins with INSPECT_; the others are not cleared")
 
 
 def secrets(value: object) -> Mapping[str, str]:
@@ -186,7 +190,7 @@ def secret_name(value: object) -> str:
     """The name of a secret."""
     if isinstance(value, str) and _VARIABLE.fullmatch(value):
         return value
-    raise NotAllowed("the name of a secret, as evalroom secrets list shows it; never its value")
+    raise InvalidValue("the name of a secret, as evalroom secrets list shows it; never its value")
 
 
 def code(value: object) -> Code:
@@ -203,14 +207,14 @@ def code(value: object) -> Code:
     allowed = 'a table like { repository = "https://...", ref = "main" }, or a directory'
     for key, each in table(value, allowed).items():
         if key not in rules:
-            raise NoSuchKey(tuple(rules), (key,))
+            raise UnknownKey(tuple(rules), (key,))
         out[key] = within(key, rules[key], each)
     if ("repository" in out) == ("directory" in out):
-        raise NotAllowed("a repository, or a directory on the machine: one of the two")
+        raise InvalidValue("a repository, or a directory on the machine: one of the two")
     if "directory" in out and len(out) > 1:
-        raise NotAllowed('a directory alone: "ref" and "token" go with a repository')
+        raise InvalidValue('a directory alone: "ref" and "token" go with a repository')
     if "token" in out and not out["repository"].startswith("https://"):
-        raise NotAllowed(
+        raise InvalidValue(
             "a token with an https:// address alone: elsewhere a key of the account there opens it",
             ("token",),
         )
@@ -220,24 +224,24 @@ def code(value: object) -> Code:
 def repository(value: object) -> str:
     """A git URL without a secret in it."""
     if isinstance(value, str) and is_secret("", value):
-        raise NotAllowed('a URL without a password: give the name of its secret as "token"')
+        raise InvalidValue('a URL without a password: give the name of its secret as "token"')
     if isinstance(value, str) and _REPOSITORY.fullmatch(value) and value.isprintable():
         return value
-    raise NotAllowed('a git URL, like "https://github.com/owner/name" or "git@host:owner/name"')
+    raise InvalidValue('a git URL, like "https://github.com/owner/name" or "git@host:owner/name"')
 
 
 def reference(value: object) -> str:
     """A branch, tag or commit."""
     if isinstance(value, str) and _REFERENCE.fullmatch(value) and ".." not in value:
         return value
-    raise NotAllowed("a branch, tag or commit")
+    raise InvalidValue("a branch, tag or commit")
 
 
 def directory(value: object) -> str:
     """A folder on the machine."""
     if isinstance(value, str) and value.isprintable() and value.startswith(("/", "~/")):
         return value
-    raise NotAllowed('a path on that machine that begins with "/" or "~/"')
+    raise InvalidValue('a path on that machine that begins with "/" or "~/"')
 
 
 def log_dir(value: object) -> str:
@@ -246,9 +250,9 @@ def log_dir(value: object) -> str:
         return value
     try:
         return directory(value)
-    except NotAllowed:
+    except InvalidValue:
         allowed = 'a path on that machine that begins with "/" or "~/", or a URL like "s3://..."'
-        raise NotAllowed(allowed) from None
+        raise InvalidValue(allowed) from None
 
 
 def url(value: object) -> str:
@@ -256,7 +260,7 @@ def url(value: object) -> str:
     fits = isinstance(value, str) and re.fullmatch(r"https?://[!-~]+", value)
     if fits and not is_secret("", value):
         return cast("str", value)
-    raise NotAllowed('a URL like "http://localhost:8000/v1", without a password')
+    raise InvalidValue('a URL like "http://localhost:8000/v1", without a password')
 
 
 def python(value: object) -> str:
@@ -267,7 +271,7 @@ def python(value: object) -> str:
         return value
     if isinstance(value, str) and re.fullmatch(r"python[0-9.]*", value):
         return value
-    raise NotAllowed('an interpreter like "/opt/venv/bin/python", or a version like "3.12"')
+    raise InvalidValue('an interpreter like "/opt/venv/bin/python", or a version like "3.12"')
 
 
 def task_file(task: str) -> tuple[str, str] | None:
@@ -285,16 +289,16 @@ def version(value: object) -> str:
     """A version of Inspect."""
     if isinstance(value, str) and _VERSION.fullmatch(value):
         return value
-    raise NotAllowed('a version as text, like "0.3.285"')
+    raise InvalidValue('a version as text, like "0.3.285"')
 
 
 def package(value: object) -> str:
     """A package as pip names it."""
     if isinstance(value, str) and _PACKAGE.fullmatch(value) and value.isprintable():
         if is_secret("", value.partition("@")[2].strip()):
-            raise NotAllowed("a package without a password in its URL")
+            raise InvalidValue("a package without a password in its URL")
         return value
-    raise NotAllowed('a package as pip names it, like "inspect-evals" or "vllm>=0.8"')
+    raise InvalidValue('a package as pip names it, like "inspect-evals" or "vllm>=0.8"')
 
 
 def notes(value: object) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TextIO, cast
 
-from core.config.rules import NoSuchKey, NotAllowed, Rule, name
-from core.config.toml_errors import NO_TOML, said_of
+from core.config.rules import InvalidValue, Rule, UnknownKey, name
+from core.config.toml_errors import TOML_HINT, parse_error
 from core.config.toml_lines import KeyPath, line_of, lines_of
 from core.errors import OnErrorMissing, SpecWrong
 from core.launch.engines.registry import DEFAULT_ENGINE, ENGINES, terminal_engine_line
@@ -163,7 +163,7 @@ def check_spec(
     try:
         table = _json(text) if is_json else tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return None, (_wrong(where, *said_of(str(error)), NO_TOML),)
+        return None, (_wrong(where, *parse_error(str(error)), TOML_HINT),)
     except json.JSONDecodeError as error:
         return None, (_wrong(where, error.lineno, f"it is no JSON: {error.msg}", ""),)
     except RecursionError:
@@ -296,9 +296,9 @@ class _SpecReader:
     def _value(self, key: str, value: object, values: dict[str, Any]) -> None:
         try:
             values[key] = _RULES[key](value)
-        except NoSuchKey as wrong:
+        except UnknownKey as wrong:
             self._unknown((key, *wrong.within), wrong.keys)
-        except NotAllowed as wrong:
+        except InvalidValue as wrong:
             at = (key, *wrong.within)
             there = _at(value, wrong.within)
             said = "" if key in WITHHELD_KEYS else f": {_said(there)}"

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, cast
 
-from core.config.rules import NoSuchKey, NotAllowed
+from core.config.rules import InvalidValue, UnknownKey
 from core.launch.spec.eval_options import (
     option_kind,
     option_kinds,
@@ -26,7 +26,7 @@ def arguments(value: object) -> Mapping[str, Any]:
     out: dict[str, Any] = {}
     for key, each in table(value, "a table of arguments").items():
         if not key.isidentifier():
-            raise NotAllowed("a name as Python has them for an argument", (key,))
+            raise InvalidValue("a name as Python has them for an argument", (key,))
         out[key] = within(key, json_value, each)
     no_secret(out)
     return MappingProxyType(out)
@@ -37,9 +37,9 @@ def metadata(value: object) -> Mapping[str, Any]:
     out: dict[str, Any] = {}
     for key, each in table(value, "a table").items():
         if not _ROLE.fullmatch(key):
-            raise NotAllowed("a name of letters, digits and _ that begins with no digit", (key,))
+            raise InvalidValue("a name of letters, digits and _ that begins with no digit", (key,))
         if isinstance(each, str) and "," in each:
-            raise NotAllowed("text without a comma: Inspect makes a list of it", (key,))
+            raise InvalidValue("text without a comma: Inspect makes a list of it", (key,))
         out[key] = within(key, json_value, each)
     no_secret(out)
     return MappingProxyType(out)
@@ -50,7 +50,7 @@ def model_roles(value: object) -> Mapping[str, Any]:
     out: dict[str, Any] = {}
     for role, each in table(value, 'a table like { grader = "openai/gpt-4o" }').items():
         if not _ROLE.fullmatch(role):
-            raise NotAllowed("a name of letters, digits and _ that begins with no digit", (role,))
+            raise InvalidValue("a name of letters, digits and _ that begins with no digit", (role,))
         if isinstance(each, list):
             out[role] = within(role, list_of(_role_model, "models"), cast("object", each))
         else:
@@ -64,7 +64,7 @@ def _role_model(value: object) -> Any:
         return model(value)
     held = cast("dict[str, object]", value)
     if "model" not in held:
-        raise NotAllowed('a table with the key "model"')
+        raise InvalidValue('a table with the key "model"')
     within("model", model, held["model"])
     return json_value(held)
 
@@ -76,15 +76,15 @@ def options(value: object) -> Mapping[str, Any]:
         name = option_name(key)
         refused = refused_options()
         if name in refused:
-            raise NotAllowed(f"options that have no key of their own: {refused[name]}", (key,))
+            raise InvalidValue(f"options that have no key of their own: {refused[name]}", (key,))
         if not _OPTION.fullmatch(name):
-            raise NotAllowed("an option of inspect eval-set, like max_tokens", (key,))
+            raise InvalidValue("an option of inspect eval-set, like max_tokens", (key,))
         known = (*option_kinds(), *refused)
         if option_kind(name) is None and difflib.get_close_matches(name, known, 1, 0.8):
-            raise NoSuchKey(tuple(each.replace("-", "_") for each in known), (key,))
+            raise UnknownKey(tuple(each.replace("-", "_") for each in known), (key,))
         held = within(key, json_value, each)
         if held is None or held in ("", ()):
-            raise NotAllowed("a value that is not empty", (key,))
+            raise InvalidValue("a value that is not empty", (key,))
         within(key, partial(_fits, name), held)
         out[name] = held
     no_secret(out)
@@ -95,8 +95,8 @@ def _fits(name: str, value: object) -> None:
     found = option_kind(name)
     kind = None if found is None else found[1]
     if kind == "flag" and value is not True:
-        raise NotAllowed("true, or leave it out")
+        raise InvalidValue("true, or leave it out")
     if kind == "pair" and not isinstance(value, bool):
-        raise NotAllowed("true or false")
+        raise InvalidValue("true or false")
     if kind == "value" and value is True:
-        raise NotAllowed("a value: this option takes one")
+        raise InvalidValue("a value: this option takes one")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
-from core.config.rules import NoSuchKey, NotAllowed, Rule
+from core.config.rules import InvalidValue, Rule, UnknownKey
 from core.launch.spec.secret_patterns import secrets_within
 
 
@@ -13,7 +13,7 @@ def text_without_nul(value: object) -> str:
     """Any text, also of several lines."""
     if isinstance(value, str) and "\0" not in value and is_text(value):
         return value
-    raise NotAllowed("text")
+    raise InvalidValue("text")
 
 
 def is_text(value: str) -> bool:
@@ -29,17 +29,17 @@ def table(value: object, what: str = "a table") -> dict[str, object]:
     """A table."""
     if isinstance(value, dict):
         return cast("dict[str, object]", value)
-    raise NotAllowed(what)
+    raise InvalidValue(what)
 
 
 def within(key: str | int, rule: Rule, value: object) -> Any:
     """Return what `rule` makes of what stands under `key`; what it finds wrong names the key."""
     try:
         return rule(value)
-    except NoSuchKey as wrong:
-        raise NoSuchKey(wrong.keys, (key, *wrong.within)) from None
-    except NotAllowed as wrong:
-        raise NotAllowed(wrong.allowed, (key, *wrong.within)) from None
+    except UnknownKey as wrong:
+        raise UnknownKey(wrong.keys, (key, *wrong.within)) from None
+    except InvalidValue as wrong:
+        raise InvalidValue(wrong.allowed, (key, *wrong.within)) from None
 
 
 def one_or_many(each: Rule) -> Callable[[object], tuple[Any, ...]]:
@@ -58,7 +58,7 @@ def list_of(each: Rule, what: str) -> Callable[[object], tuple[Any, ...]]:
 
     def rule(value: object) -> tuple[Any, ...]:
         if not isinstance(value, list):
-            raise NotAllowed(f'a list of {what}, like ["one", "two"]')
+            raise InvalidValue(f'a list of {what}, like ["one", "two"]')
         return _listed(cast("list[object]", value), each, at_least=0)
 
     return rule
@@ -66,15 +66,15 @@ def list_of(each: Rule, what: str) -> Callable[[object], tuple[Any, ...]]:
 
 def _listed(values: list[object], each: Rule, *, at_least: int) -> tuple[Any, ...]:
     if len(values) < at_least:
-        raise NotAllowed("a list that is not empty")
+        raise InvalidValue("a list that is not empty")
     out: list[Any] = []
     for index, value in enumerate(values):
         try:
             one = each(value)
-        except NotAllowed as wrong:
-            raise NotAllowed(wrong.allowed, (index, *wrong.within)) from None
+        except InvalidValue as wrong:
+            raise InvalidValue(wrong.allowed, (index, *wrong.within)) from None
         if one in out:
-            raise NotAllowed("each of them once", (index,))
+            raise InvalidValue("each of them once", (index,))
         out.append(one)
     return tuple(out)
 
@@ -95,12 +95,12 @@ def json_value(value: object) -> Any:
         return value
     if isinstance(value, str) and is_text(value):
         return value
-    raise NotAllowed("text, a finite number, true, false, a list or a table")
+    raise InvalidValue("text, a finite number, true, false, a list or a table")
 
 
 def no_secret(values: Mapping[str, Any]) -> None:
     """Refuse values that look like secrets."""
     for place in secrets_within(values):
-        raise NotAllowed(
+        raise InvalidValue(
             'no secret: name it under secrets, as in secrets = ["OPENAI_API_KEY"]', place
         )

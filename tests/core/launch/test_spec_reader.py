@@ -127,7 +127,7 @@ def test_a_wrong_field_says_its_name_its_value_and_what_is_allowed(
         ("task", '["a/b", "a/b"]', "once"),
         ("model", '"gpt-4o"', '"provider/name"'),
         ("model", '"a/b,c/d"', '"provider/name"'),
-        ("machine", '"a b"', "letters"),
+        ("machine", '"a b"', "1 to 63 of the characters"),
         ("on_error", '"fail"', '"stop", "continue" or { tolerate = 0.1 }'),
         ("on_error", "{ tolerate = 0 }", "above 0 and below 1"),
         ("on_error", "{ tolerate = 1 }", "at 1 the first error"),
@@ -241,7 +241,7 @@ def test_json_is_read_too_and_null_is_an_argument() -> None:
     [
         ('{"task": 1,', "no JSON"),
         ('{"task": "a/b", "task": "a/c"}', '"task" stands there twice'),
-        ("task = ", "no valid TOML"),
+        ("task = ", "fix the TOML syntax"),
         ("a = " + "[" * 5000, "nested too deeply"),
         ('{"a":' * 5000, "nested too deeply"),
         ("limit = " + "9" * 5000, "absurd length"),

@@ -12,12 +12,12 @@ from core.errors import EvalroomError
 from core.ids import ProcessKey
 from core.ports import Reply
 from core.text import Shown, shown
-from tui.screens.base import PanesScreen
+from tui.screens.panes_screen import PanesScreen
 
 _SHARE = 100.0
 
 
-class ReadingScreen(PanesScreen):
+class PollingScreen(PanesScreen):
     """A screen with reads of its own."""
 
     period = 5.0
@@ -42,7 +42,7 @@ class ReadingScreen(PanesScreen):
 
     def sentence(self, error: EvalroomError) -> Shown:
         """Return what went wrong and what to do about it, as one piece of text."""
-        process = self.room_app.room.fleet.processes.get(self.read_from)
+        process = self.ui.room.fleet.processes.get(self.read_from)
         advice = advice_for(error, process.python if process is not None else None)
         return shown(f"{error.message}; {advice}" if advice else error.message, 600)
 
@@ -67,7 +67,7 @@ class ReadingScreen(PanesScreen):
         """GET a path, and note what it cost the eval."""
         began = time.monotonic()
         try:
-            reply = await self.room_app.room.read(process, path)
+            reply = await self.ui.room.read(process, path)
         finally:
             self._took = time.monotonic() - began
         self._took = reply.took

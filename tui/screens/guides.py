@@ -14,13 +14,13 @@ from core.guide.runner import CAN_BE_SKIPPED, open_first
 from core.text import Shown
 from core.views.cells import Span
 from core.views.tables.guides import guide_lines, guide_title, guides_table
-from tui.controllers.guides import GuideLevers
 from tui.keys.bindings import bindings
 from tui.navigation import Place
 from tui.panes.lines import LinesPane
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
-from tui.screens.base import PanesScreen, put
+from tui.screens.panes_screen import PanesScreen, put
+from tui.screens.ports import RoomUi, ScreenGuides
 
 _EVERY = 10.0
 """Seconds between two looks at the guides of other evalrooms."""
@@ -33,8 +33,8 @@ class GuidesScreen(PanesScreen):
 
     BINDINGS = bindings("guides")
 
-    def __init__(self, place: Place) -> None:
-        super().__init__(place)
+    def __init__(self, ui: RoomUi, place: Place) -> None:
+        super().__init__(ui, place)
         self._kept: dict[str, Guide] = {}
         self._asked: tuple[str, float] | None = None
         self._unlisten: Callable[[], None] = lambda: None
@@ -46,9 +46,9 @@ class GuidesScreen(PanesScreen):
         return (self.table, self.checklist)
 
     @property
-    def guides(self) -> GuideLevers | None:
+    def guides(self) -> ScreenGuides | None:
         """What the keys go to; None: there are no guides here."""
-        return self.room_app.guides
+        return self.controllers.guides
 
     def fill(self, fleet: Fleet, now: float) -> None:
         """Draw the guides as they stand."""
@@ -60,7 +60,7 @@ class GuidesScreen(PanesScreen):
         if guides is not None and guides.newest is not None and self.table.move_to(guides.newest):
             guides.newest = None
         self._fill_checklist()
-        self.room_app.room.focus(None)
+        self.ui.room.focus(None)
 
     def _here(self) -> frozenset[str]:
         guides = self.guides
@@ -103,7 +103,7 @@ class GuidesScreen(PanesScreen):
         try:
             found = {guide.id: guide for guide in await guides.guiding.recent()}
         except StorageError as error:
-            self.room_app.say(f"guides can't be read: {error.message}", "look")
+            self.ui.say(f"guides can't be read: {error.message}", "look")
             return
         if found != self._kept:
             self._kept = found
@@ -179,7 +179,7 @@ class GuidesScreen(PanesScreen):
             guides.stop(guide.id)
             return
         self._asked = (guide.id, now + _TWICE)
-        self.room_app.say("once more leaves it for good; what was sent stays as it is", "look")
+        self.ui.say("once more leaves it for good; what was sent stays as it is", "look")
 
     def action_copy(self) -> None:
         """Send the command that resumes to the clipboard."""

@@ -7,22 +7,24 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from core.text import Shown
-from tui.app_access import app_of
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
+from tui.screens.ports import RoomUi
 
 _NO_ROOM = "  (no room now)"
 _OF_TABLES = frozenset({"sort", "columns"})
 
 
-class ArrangingScreen(Screen[None], inherit_bindings=False):
+class TableScreen(Screen[None], inherit_bindings=False):
     """A screen of panes, of which the current one can be arranged, and a line to filter it."""
 
     panes: tuple[Pane, ...]
     current: int
 
-    def __init__(self) -> None:
+    def __init__(self, ui: RoomUi) -> None:
         super().__init__()
+        self.ui = ui
+        self.controllers = ui.controllers
         self.filter_line = Input(id="filter", select_on_focus=False)
         self.filter_line.cursor_blink = False
 
@@ -97,7 +99,7 @@ class ArrangingScreen(Screen[None], inherit_bindings=False):
             is_reversed = not pane.arrangement.is_reversed if again else False
             pane.rearrange(replace(pane.arrangement, sort=name or None, is_reversed=is_reversed))
 
-        app_of(self).push_screen(Choose(Shown("Sort by"), (own, *choices)), sort)
+        self.ui.open(Choose(Shown("Sort by"), (own, *choices)), sort)
 
     def action_columns(self) -> None:
         """Choose the columns of the current pane."""
@@ -121,4 +123,4 @@ class ArrangingScreen(Screen[None], inherit_bindings=False):
                 gone = frozenset(each.name for each in choices) - names
                 pane.rearrange(replace(pane.arrangement, hidden=gone))
 
-        app_of(self).push_screen(ChooseMany(Shown("Columns"), choices), choose)
+        self.ui.open(ChooseMany(Shown("Columns"), choices), choose)

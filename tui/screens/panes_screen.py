@@ -13,24 +13,22 @@ from core.text import Shown, shown
 from core.views.cells import Span
 from core.views.header.totals import header_totals
 from core.views.tables.machines import marked_as, marks
-from tui.app_access import app_of
-from tui.controllers.places import machine_of
+from tui.arrangement import Arrangement
 from tui.keys.bindings import bindings
 from tui.keys.labels import labels
 from tui.keys.table import BY_NAME
-from tui.navigation import JournalOfOrders, ListOfGuides, ListOfRuns, Place
+from tui.navigation import JournalOfOrders, ListOfGuides, ListOfRuns, Place, machine_of
 from tui.panes.action_bar import ActionBar
-from tui.panes.arrangement import Arrangement
 from tui.panes.bars import Header, KeyBar, PaneBar
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
 from tui.panes.too_small import TooSmall
-from tui.screens.action_keys import ActingScreen
+from tui.screens.action_screen import ActionScreen
+from tui.screens.ports import RoomUi
 from tui.terminal.changed_cells import CellsCompositor
 
 if TYPE_CHECKING:
     from core.act.target_expansion import ActionPlace
-    from tui.app import RoomApp
 
 NARROW = 100
 """Below this many columns one pane is shown at a time."""
@@ -43,15 +41,15 @@ _REPLAY = Shown("replay")
 """What a header begins with while what it shows is not now."""
 
 
-class PanesScreen(ActingScreen, inherit_bindings=False):
+class PanesScreen(ActionScreen, inherit_bindings=False):
     """A screen of numbered panes, of which one is current and takes the keys."""
 
     BINDINGS = bindings("panes")
     AUTO_FOCUS = ""
     ALLOW_SELECT = False
 
-    def __init__(self, place: Place) -> None:
-        super().__init__()
+    def __init__(self, ui: RoomUi, place: Place) -> None:
+        super().__init__(ui)
         self._compositor = CellsCompositor()
         self.place = place
         self.panes: tuple[Pane, ...] = self.make_panes()
@@ -92,11 +90,6 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
 
     # The room that all have
 
-    @property
-    def room_app(self) -> "RoomApp":
-        """The app, by its own type."""
-        return cast("RoomApp", app_of(self))
-
     def compose(self) -> ComposeResult:
         """Lay out header, panes and bars."""
         yield self._header
@@ -127,7 +120,7 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
         """Draw the fleet as it is now."""
         if not self.is_mounted:
             return
-        app = self.room_app
+        app = self.ui
         fleet, now = app.room.fleet, app.room.now()
         self.fill(fleet, now)
         self.lay_out()
@@ -137,14 +130,14 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
     def tick(self) -> None:
         """Draw the time of day and what grew older; nothing else happened."""
         if self.is_mounted:
-            app = self.room_app
+            app = self.ui
             now = app.room.now()
             self.fill(app.room.fleet, now)
             self._header.tick(now)
 
     def tell_time(self) -> None:
         """Draw the time of day alone."""
-        self._header.tick(self.room_app.room.now())
+        self._header.tick(self.ui.room.now())
 
     def _marks(self, fleet: Fleet) -> tuple[Span, ...]:
         """Return what the machine of this place is marked as; it stands first in the header."""
@@ -156,14 +149,14 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
     def say_totals(self) -> None:
         """Draw the header anew: something was told of orders."""
         if self.is_mounted:
-            app = self.room_app
+            app = self.ui
             now = app.room.now()
             self._header.show(self._totals(app.room.fleet, now), now)
 
     def _totals(self, fleet: Fleet, now: float) -> list[tuple[Span, ...]]:
         groups = [group for group in header_totals(fleet, now) if group]
-        app = self.room_app
-        orders = app.order_totals()
+        app = self.ui
+        orders = self.controllers.order_totals()
         if orders:
             groups.insert(0, orders)
         marked = self._marks(fleet)
@@ -185,7 +178,7 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
         bar = self._pane_bar
         bar.display = self.shows_one_pane and not small and len(self.panes) > 1
         self.action_bar.display = (
-            not small and width >= _BAR_WIDTH and height >= _BAR_HEIGHT and self.room_app.can_act
+            not small and width >= _BAR_WIDTH and height >= _BAR_HEIGHT and self.controllers.can_act
         )
         if small:
             return
@@ -230,7 +223,7 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
         else:
             self.panes[index].focus(scroll_visible=False)
         self.say_keys()
-        self.room_app.remember()
+        self.ui.remember()
 
     @on(Pane.Entered)
     def _entered(self, message: Pane.Entered) -> None:
@@ -249,11 +242,11 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
         """Open a row of a pane."""
         del pane
         if isinstance(key, ProcessKey | TaskKey | SampleKey | str):
-            self.room_app.go(cast("Place", key))
+            self.ui.go(cast("Place", key))
 
     @on(TablePane.Arranged)
     def _arranged(self) -> None:
-        self.room_app.remember()
+        self.ui.remember()
 
     def action_next_pane(self) -> None:
         """To the next pane; behind the last one stands the action bar."""
@@ -278,7 +271,7 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
 
     @on(ActionBar.Pressed)
     def _pressed(self, message: ActionBar.Pressed) -> None:
-        self.levers.take(message.entry)
+        self.controllers.actions.take(message.entry)
 
     @on(ActionBar.Left)
     def _left_bar(self, message: ActionBar.Left) -> None:
@@ -298,7 +291,7 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
             pane.marks.clear()
             pane.redraw()
         else:
-            self.room_app.back()
+            self.ui.back()
 
     # Keys that act on what is selected
 
@@ -308,6 +301,15 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
             self._key_bar.show(self._bar_keys())
             self.say_actions()
 
+    def live_keys(self) -> Iterable[tuple[str, str]]:
+        """Yield the keys that work here, each with what it does."""
+        names = {active.binding.id for active in self.active_bindings.values()}
+        for name, key in BY_NAME.items():
+            if name == "pane_1":
+                yield f"1-{len(self.panes)}", "To a pane by its digit."
+            elif name in names and not name.startswith("pane_"):
+                yield labels(self.ui.keys_of(name)), key.help
+
     def _bar_keys(self) -> Iterable[tuple[str, str]]:
         able = set(self.able())
         for binding in self.active_bindings.values():
@@ -315,11 +317,11 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
             if key is not None and key.in_bar and key.name in able:
                 able.discard(key.name)
                 word = self._word_of(key.name) or key.word
-                yield labels(self.room_app.keys_of(key.name)).split(" ")[0], word
+                yield labels(self.ui.keys_of(key.name)).split(" ")[0], word
 
     def _word_of(self, name: str) -> str | None:
         """Return what a key that acts does to the selection, where its own word is not it."""
-        return self.levers.word_of(name, self.targets()) if name == "pause" else None
+        return self.controllers.actions.word_of(name, self.targets()) if name == "pause" else None
 
     def able(self) -> Iterable[str]:
         """Return the names of the keys that can do something here now."""
@@ -331,29 +333,29 @@ class PanesScreen(ActingScreen, inherit_bindings=False):
             yield "filter"
         if self.place is not None:
             yield "back"
-        yield from self.room_app.acts.able(self.selected())
+        yield from self.controllers.places.able(self.selected())
         targets = self.targets()
-        if targets and self.room_app.can_act:
-            yield from self.levers.able(targets)
-        if self.room_app.can_launch:
+        if targets and self.controllers.can_act:
+            yield from self.controllers.actions.able(targets)
+        if self.controllers.can_launch:
             yield "launch"
         yield from self.commands()
 
     def action_retry(self) -> None:
         """Try the link of the selected machine at once."""
-        self.room_app.acts.retry(self.selected())
+        self.controllers.places.retry(self.selected())
 
     def action_trust(self) -> None:
         """Show the unknown host key of the selected machine."""
-        self.room_app.acts.trust(self.selected())
+        self.controllers.places.trust(self.selected())
 
     def action_dismiss_gone(self) -> None:
         """Take the selected gone processes off the screen."""
-        self.room_app.acts.dismiss(self.targets())
+        self.controllers.places.dismiss(self.targets())
 
     def action_copy(self) -> None:
         """Send to the clipboard what belongs to the selection."""
-        self.room_app.acts.copy(self.selected())
+        self.controllers.places.copy(self.selected())
 
     def targets(self) -> "tuple[ActionPlace, ...]":
         """Return what an action is on: the marked rows, else what the cursor is on."""

@@ -1,31 +1,24 @@
-"""The keys of a screen that change something over there, through `tui.controllers.actions`."""
+"""The keys of a screen that act on its selection."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey
-from tui.app_access import app_of
 from tui.panes.action_bar import ActionBar
 from tui.panes.table import TablePane
-from tui.screens.table_keys import ArrangingScreen
+from tui.screens.ports import RoomUi
+from tui.screens.table_screen import TableScreen
 
 if TYPE_CHECKING:
     from core.act.target_expansion import ActionPlace
-    from tui.app import RoomApp
-    from tui.controllers.actions import Levers
 
 
-class ActingScreen(ArrangingScreen, inherit_bindings=False):
+class ActionScreen(TableScreen, inherit_bindings=False):
     """A screen whose selection can be acted on."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, ui: RoomUi) -> None:
+        super().__init__(ui)
         self.action_bar = ActionBar()
-
-    @property
-    def levers(self) -> "Levers":
-        """What the keys go to."""
-        return cast("RoomApp", app_of(self)).levers
 
     def targets(self) -> "tuple[ActionPlace, ...]":
         """Return what an action is on: the marked rows, else what the cursor is on."""
@@ -43,44 +36,44 @@ class ActingScreen(ArrangingScreen, inherit_bindings=False):
         )
 
     def _machines(self) -> Sequence[MachineName]:
-        return tuple(cast("RoomApp", app_of(self)).room.fleet.machines)
+        return tuple(self.ui.room.fleet.machines)
 
     def say_actions(self) -> None:
         """Draw the buttons of what can be done to the selection."""
         if self.action_bar.display:
             targets = self.targets()
-            self.action_bar.show(self.levers.buttons(targets) if targets else ())
+            self.action_bar.show(self.controllers.actions.buttons(targets) if targets else ())
 
     async def action_actions(self) -> None:
         """Open the action menu of the selection."""
         pane = self.panes[self.current]
         what = f"{pane.title_text().split(' ')[0].lower()}" if pane.title_text() else "rows"
-        await self.levers.menu(self.targets(), self.rows_shown(), what)
+        await self.controllers.actions.menu(self.targets(), self.rows_shown(), what)
 
     def action_pause(self) -> None:
         """Pause the selection or, where it is paused, resume it."""
-        self.levers.pause(self.targets())
+        self.controllers.actions.pause(self.targets())
 
     def action_pause_now(self) -> None:
         """Hold the selection at once."""
-        self.levers.pause_now(self.targets())
+        self.controllers.actions.pause_now(self.targets())
 
     def action_cancel(self) -> None:
         """Choose how the selection ends."""
-        self.levers.cancel(self.targets())
+        self.controllers.actions.cancel(self.targets())
 
     def action_requeue(self) -> None:
         """Run errored samples again."""
-        self.levers.requeue(self.targets())
+        self.controllers.actions.requeue(self.targets())
 
     def action_config(self) -> None:
         """Open the knobs of the selection."""
-        self.levers.config(self.targets())
+        self.controllers.actions.config(self.targets())
 
     def action_undo(self) -> None:
         """Take back the last thing that can be taken back."""
-        self.levers.undo()
+        self.controllers.actions.undo()
 
     def action_outcomes(self) -> None:
         """Open what became of what was ordered."""
-        self.levers.outcomes()
+        self.controllers.actions.outcomes()

@@ -8,18 +8,18 @@ from textual.screen import Screen
 
 from core.text import shown
 from tui.dialogs.write_file import AskFile, AskReplace
-from tui.export_file import replace_file, write_new
-from tui.terminal.terminal_app import TerminalApp
+from tui.private_files import replace_file, write_new
+from tui.ui import Ui
 
 _FOLDER = 0o700
 Write = Callable[[Path, bytes], None]
 
 
-class AskedFile:
+class FileExport:
     """One file on its way.
 
     Args:
-        app: Asks and tells.
+        ui: The app.
         screen: The screen that it is of; its end ends the writing.
         what: What is written, for people: `3 orders`.
         content: The file's bytes.
@@ -28,14 +28,14 @@ class AskedFile:
 
     def __init__(
         self,
-        app: TerminalApp,
+        ui: Ui,
         screen: Screen[None],
         what: str,
         content: bytes,
         *,
         makes: Path | None = None,
     ) -> None:
-        self._app = app
+        self._ui = ui
         self._screen = screen
         self._what = what
         self._content = content
@@ -48,7 +48,7 @@ class AskedFile:
             if name is not None:
                 self._start(write_new, name)
 
-        self._app.push_screen(AskFile(self._what, proposed), named)
+        self._ui.open(AskFile(self._what, proposed), named)
 
     def _start(self, write: Write, name: str) -> None:
         self._screen.run_worker(self._write(write, name), name="writing", exit_on_error=False)
@@ -63,13 +63,13 @@ class AskedFile:
                 if wants:
                     self._start(replace_file, name)
 
-            self._app.push_screen(AskReplace(name), replace)
+            self._ui.open(AskReplace(name), replace)
         except OSError as error:
-            self._app.say(f"{place} can't be written: {error.strerror or error}", "hand")
+            self._ui.say(f"{place} can't be written: {error.strerror or error}", "hand")
         except (RuntimeError, ValueError) as error:
-            self._app.say(f"{place} names no file: {error}", "look")
+            self._ui.say(f"{place} names no file: {error}", "look")
         else:
-            self._app.say(f"{self._what} written to {place}")
+            self._ui.say(f"{self._what} written to {place}")
 
     def _written(self, write: Write, name: str) -> None:
         path = Path(name).expanduser()
