@@ -58,7 +58,7 @@ def desk_of(
             named=[_named(machine, config, clock.now()) for machine in config.machines],
             watch=config.watch,
             clock=clock,
-            keeping=keeping,
+            store=keeping,
             record=recorder,
         )
     finally:
