@@ -28,12 +28,12 @@ from core.model.job import Job
 from core.model.machine import MachineFacts, ToolState
 from ssh import jobs
 from tests.support.evals import short_folder, wait_until
+from tests.support.programs import program_file
 from tests.support.small_disk import small_disk_at
 from tests.support.specs import Home as AtHome
 from tests.support.specs import plan, plans, spec
 from tests.support.standins import DOCKER, NO_DAEMON, Login, running_from
 from tests.support.surveys import of, said
-from tests.support.tree import ROOT
 
 HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.executable)
 
@@ -96,7 +96,7 @@ def write_tasks(folder: Path) -> None:
 async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_imported(
     login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(survey_request, "TASK_SECONDS", 4.0)  # and three for each further task
+    monkeypatch.setattr(survey_request, "TASK_TIMEOUT_S", 4.0)  # and three for each further task
     folder = login.folder / "evals"
     folder.mkdir()
     write_tasks(folder)
@@ -148,7 +148,7 @@ async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_import
 async def test_a_task_that_hangs_and_an_interpreter_that_is_none_are_told(
     login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(survey_request, "TASK_SECONDS", 2.0)
+    monkeypatch.setattr(survey_request, "TASK_TIMEOUT_S", 2.0)
     slow = login.tool(
         "slow",
         'echo \'{"python": "3.11.0"}\'; echo \'{"inspect": "0.3.285", "packages": {}}\'\n'
@@ -227,7 +227,7 @@ async def test_a_tool_that_hangs_fails_or_prints_garbage_is_a_fact(
     login: Login, monkeypatch: pytest.MonkeyPatch, *, name: str, script: str, state: str, says: str
 ) -> None:
     quick = jobs.job_source(Job(program="survey", verb="survey")).replace(
-        b"TOOL_SECONDS = 8.0", b"TOOL_SECONDS = 1.0"
+        b"TOOL_TIMEOUT_S = 8.0", b"TOOL_TIMEOUT_S = 1.0"
     )
 
     def source(job: Job) -> bytes:
@@ -390,9 +390,10 @@ def test_a_survey_whose_link_is_cut_ends_with_all_that_it_started(login: Login) 
     import os
 
     login.tool("docker", "sleep 600")
-    program = ROOT / "ssh" / "shipped" / "survey.py"
     env = {**os.environ, "PATH": f"{login.tools}:{os.environ['PATH']}"}
-    child = subprocess.Popen([sys.executable, "-I", str(program)], stdin=subprocess.PIPE, env=env)
+    child = subprocess.Popen(
+        [sys.executable, "-I", str(program_file("survey"))], stdin=subprocess.PIPE, env=env
+    )
     assert child.stdin is not None
     child.stdin.write(b'{"verb": "survey", "given": {}}\n')
     child.stdin.flush()
