@@ -7,8 +7,10 @@ from collections.abc import Mapping
 import pytest
 from platformdirs import user_cache_path
 
-from core.ctl import reads
+from core.ctl import reads, routes
+from core.ctl.answer_errors import good_body
 from core.ctl.event_cursor import EventFollower
+from core.ctl.features import surface
 from core.errors import Unsupported
 from core.events import ReadFailed
 from core.ids import SampleKey
@@ -161,5 +163,5 @@ async def test_the_insides_of_an_old_sample_are_read_or_said_to_be_missing(
             await reads.read_throughput(read, key)
         view = await reads.read_task_config(read, task.key)
         assert view.max_samples is not None
-        surface = await reads.read_surface(read, key)
-        assert surface is not None
+        found = surface(good_body(await read(key, routes.OPENAPI), "its routes"))
+        assert found.has("tasks")

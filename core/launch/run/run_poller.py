@@ -122,7 +122,7 @@ class RunPoller:
             process = process_of_run(self._desk.fleet, run)
             if process is not None:
                 known = await self._registry.change(after_fleet(run, process, self._desk.now()))
-                if known.state is RunState.FINALISING and self._is_due(run):
+                if known.state is RunState.FINISHING and self._is_due(run):
                     await self._read_logs(known, is_alive=await self._may_go_on(process))
             elif self._is_due(run):
                 unseen.append(run)
@@ -166,13 +166,13 @@ class RunPoller:
                 continue
             known = after_poll(run, row, now, is_abandoned=is_abandoned)
             known = await self._told(known)
-            if known.state is RunState.FAILED:
+            if known.state is RunState.ERROR:
                 await self._sweep(known)
             # A short eval may come and go before its process is seen.
             is_young = now - (known.started_at or now) < _YOUNG_S
             is_soon = is_young or known.state is RunState.STARTING
             self._later(run, _SOON_S if is_soon else _OFTEN_S)
-            if known.state is RunState.FINALISING:
+            if known.state is RunState.FINISHING:
                 await self._read_logs(known, is_alive=row.get("alive") is True)
 
     async def _bar(self, run: Run) -> bool:
@@ -201,7 +201,7 @@ class RunPoller:
 
     async def _told(self, run: Run) -> Run:
         """Tell of a run; of one that left no log, with what stands on its screen."""
-        if run.state in {RunState.FAILED, RunState.LOST} and run.screen and not run.logs:
+        if run.has_failed and run.screen and not run.logs:
             with contextlib.suppress(RequestFailed):
                 _, out, _ = await launcher_client.run_command(
                     self._desk, run.machine, run.screen, changes=False

@@ -158,7 +158,7 @@ class RunStarter:
 def _with(run: Run, started: StartResult) -> Run:
     """Return a run as its start answered."""
     if started.is_complete:
-        state = RunState.FINALISING
+        state = RunState.FINISHING
     else:
         state = RunState.STARTING if started.pid is None else RunState.RUNNING
     return replace(with_started(run, started), state=state)

@@ -44,7 +44,7 @@ def after_fleet(run: Run, process: Process, now: float) -> Run:
         said="",
     )
     if process.is_resting:
-        return replace(known, state=RunState.FINALISING, ended_at=run.ended_at or now)
+        return replace(known, state=RunState.FINISHING, ended_at=run.ended_at or now)
     return replace(known, state=RunState.RUNNING, ended_at=None)
 
 
@@ -69,12 +69,12 @@ def after_poll(run: Run, row: Mapping[str, Any], now: float, *, is_abandoned: bo
         if _is_on_its_way(begun, row, now):
             return replace(begun, state=RunState.STARTING)
         return with_error(begun, _why(run, row), now)
-    return replace(begun, state=RunState.FINALISING, ended_at=run.ended_at or now)
+    return replace(begun, state=RunState.FINISHING, ended_at=run.ended_at or now)
 
 
 def has_started(run: Run, row: Mapping[str, Any]) -> bool:
     """Whether a run was started: its folder may be gone, and it ran all the same."""
-    has_run = run.state in {RunState.RUNNING, RunState.FINALISING}
+    has_run = run.state in {RunState.RUNNING, RunState.FINISHING}
     return has_run or row.get("started") is True or row.get("alive") is True
 
 
@@ -147,7 +147,7 @@ def after_screen(run: Run, screen: str, now: float) -> Run:
 
 def with_error(run: Run, why: str, now: float) -> Run:
     """Return a run that failed, and why."""
-    return replace(run, state=RunState.FAILED, said=shown(why, 600), ended_at=run.ended_at or now)
+    return replace(run, state=RunState.ERROR, said=shown(why, 600), ended_at=run.ended_at or now)
 
 
 def after_logs(
@@ -184,9 +184,9 @@ def after_logs(
     if "started" in told:
         return replace(known, state=RunState.LOST, said="its process is gone and a log never ended")
     if told == {"success"}:
-        return replace(known, state=RunState.DONE, said="")
+        return replace(known, state=RunState.SUCCESS, said="")
     worst = "error" if "error" in told else "cancelled"
-    return replace(known, state=RunState.FAILED, said=f"its log says {shown(worst)}")
+    return replace(known, state=RunState.ERROR, said=f"its log says {shown(worst)}")
 
 
 def _is_of(run: Run, row: Mapping[str, Any]) -> bool:

@@ -87,16 +87,16 @@ def _first(run: Run) -> Iterator[Fact]:
     if run.state is RunState.LOST:
         yield words("", "its process ended without ending its log: killed, or out of memory?")
         yield words("", "the samples that finished are in the log; its command takes it up again")
-    elif run.state is RunState.FAILED and not run.logs:
+    elif run.state is RunState.ERROR and not run.logs:
         yield words("", "it never came to a log: the end of its output says why")
-    elif run.state is RunState.FAILED:
+    elif run.state is RunState.ERROR:
         for log in run.logs:
             if log.status == "success":
                 continue
             what = f"{log.task or 'its task'} ended as {log.status}; its log says why:"
             yield words("", what, "look", _LONG)
             yield words("", why_command(run, log), "key", _COMMAND)
-    if run.state in {RunState.FAILED, RunState.LOST}:
+    if run.has_failed:
         yield words("", "d edits its spec, R runs it again as it was", "dim")
 
 

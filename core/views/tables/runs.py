@@ -17,20 +17,19 @@ from core.views.tables.machines import marks
 from core.views.tables.orders import when
 
 LOOKS: Mapping[RunState, tuple[Name, Tone]] = {
-    RunState.PREPARING: ("wait", "plain"),
     RunState.QUEUED: ("wait", "dim"),
+    RunState.PREPARING: ("wait", "plain"),
     RunState.STARTING: ("wait", "plain"),
     RunState.RUNNING: ("run", "good"),
-    RunState.FINALISING: ("finishing", "plain"),
-    RunState.DONE: ("success", "good"),
-    RunState.FAILED: ("failed", "hand"),
+    RunState.FINISHING: ("finishing", "plain"),
+    RunState.SUCCESS: ("success", "good"),
+    RunState.ERROR: ("failed", "hand"),
     RunState.LOST: ("lost", "hand"),
 }
 """The sign and the tone of each state; its word stands beside them."""
 _RANKS = {
     state: rank for rank, state in enumerate((*(s for s in RunState if s not in OVER), *OVER))
 }
-_FAILED = frozenset({RunState.FAILED, RunState.LOST})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ def scores(log: RunLog) -> Cell:
 def result(run: Run) -> Cell:
     """Return the scores of a run, or what it says of itself."""
     if run.said:
-        return text_cell(run.said, "look" if run.state in _FAILED else "dim", 300)
+        return text_cell(run.said, "look" if run.has_failed else "dim", 300)
     found = [cell for log in run.logs if (cell := scores(log))]
     between = Span(shown("; "), "dim")
     return tuple(part for cell in found for part in (between, *cell))[1:]
@@ -191,7 +190,7 @@ def runs_table(fleet: Fleet, now: float) -> Table[str]:
             RUN_FIELDS.row(
                 run.id,
                 RunLine(run, fleet.machines.get(run.machine), now),
-                "dim" if run.is_over and run.state not in _FAILED else "plain",
+                "dim" if run.is_over and not run.has_failed else "plain",
             )
             for run in runs
         ),

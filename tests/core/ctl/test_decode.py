@@ -14,7 +14,7 @@ from core.ctl.decode import MAX_NESTING, parse, raw_fields, raw_rows
 from core.ctl.envelopes import sample_rows, score_metrics, task_rows
 from core.ctl.features import surface
 from core.ctl.json_slices import split_fields, split_items
-from core.ctl.sample_details import event_page, messages, sample_detail, scoring_pass, store
+from core.ctl.sample_details import event_page, messages, sample_detail, store
 from core.errors import AnswerMalformed
 from core.watch.log_headers import read_header
 from core.watch.machine_facts import read_facts
@@ -127,7 +127,6 @@ DECODERS: dict[str, Callable[[bytes], Any]] = {
     "messages, withheld": lambda body: messages(body, content=False),
     "store": lambda body: store(body, content=True),
     "store, withheld": lambda body: store(body, content=False),
-    "score": scoring_pass,
     "metrics": score_metrics,
     "config": config_view,
     "throughput": throughput,

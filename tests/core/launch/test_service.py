@@ -37,7 +37,7 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
         [run] = await here.launches.launch(checked, tell=lambda each: told.append(each.state))
         assert told[:3] == [RunState.PREPARING, RunState.STARTING, RunState.RUNNING]
         run = await here.over(run)
-        assert (run.state, run.status, run.said) == (RunState.DONE, "success", "")
+        assert (run.state, run.status, run.said) == (RunState.SUCCESS, "success", "")
         [log] = run.logs
         [metric] = log.metrics
         assert metric.name == "accuracy"
@@ -60,11 +60,11 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
 
     # The next evalroom knows it from the disk; one of another operator finds it on the machine.
     async with launching([machine], folder, known_hosts=trusting(sshd, folder)) as here:
-        assert await here.comes_to(run.id, RunState.DONE) == run
+        assert await here.comes_to(run.id, RunState.SUCCESS) == run
     other = folder / "other"
     other.mkdir()
     async with launching([machine], other, known_hosts=trusting(sshd, folder)) as here:
-        seen = await here.comes_to(run.id, RunState.DONE)
+        seen = await here.comes_to(run.id, RunState.SUCCESS)
         assert (seen.is_ours, seen.operator, seen.logs) == (False, "Ada", run.logs)
         assert replace(seen, at=run.at).spec == run.spec
 
@@ -83,7 +83,7 @@ async def test_a_launch_that_fails_says_why_and_leaves_nothing_running(
         await here.watched.desk.first_look(20)
         [run] = await here.launches.launch(here.checked(spec("", "machine=gpu", *sets)))
         run = await here.over(run)
-        assert run.state is RunState.FAILED
+        assert run.state is RunState.ERROR
         assert says in run.said
         assert not alive(run.id)
 
@@ -130,7 +130,7 @@ async def test_a_matrix_of_tasks_models_and_machines_is_as_many_runs(
         assert len(checked) == 8
         runs = await here.launches.launch(checked)
         over = [await here.over(run, 250) for run in runs]
-        assert {run.state for run in over} == {RunState.DONE}
+        assert {run.state for run in over} == {RunState.SUCCESS}
         assert len({(run.task, run.model, run.machine) for run in over}) == 8
         assert len({run.log_dir for run in over}) == 8
         assert len({run.launch for run in over}) == 1
@@ -159,7 +159,7 @@ async def test_a_run_that_rests_between_attempts_is_not_over_and_one_that_is_kep
         [run] = await here.launches.launch(here.checked(spec(text=FAILS)))
         try:
             run = await here.over(run, 100)
-            assert (run.state, run.status) == (RunState.FAILED, "error")
+            assert (run.state, run.status) == (RunState.ERROR, "error")
             assert run.pid in alive(run.id)
             process = process_of_run(here.watched.fleet, run)
             assert process is not None
@@ -183,8 +183,8 @@ async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_faile
         checked = (*here.checked(good), *here.checked(bad))
         runs = await here.launches.launch(checked)
         done, failed = [await here.over(run, 60) for run in runs]
-        assert (done.state, done.attach[:2]) == (RunState.DONE, ("tmux", "-u"))
-        assert failed.state is RunState.FAILED
+        assert (done.state, done.attach[:2]) == (RunState.SUCCESS, ("tmux", "-u"))
+        assert failed.state is RunState.ERROR
         assert "Inspect knows no provider nope" in failed.said
         assert b"nope" in (await here.launches.output(failed)).data
         found = await list_sessions(here.place, [local.name])

@@ -61,8 +61,8 @@ def test_a_lack_is_said_with_the_way_out_and_what_is_there_is_none() -> None:
 
 
 def test_a_command_runs_in_the_processs_own_folder_with_its_own_inspect() -> None:
-    assert cli_commands.sample_list(PROCESS, task_key(), all_rows=True) == (
-        "XDG_DATA_HOME=/d /v/bin/python -m inspect_ai ctl sample list --all t1"
+    assert cli_commands.task_list(PROCESS) == (
+        "XDG_DATA_HOME=/d /v/bin/python -m inspect_ai ctl task list"
     )
     assert cli_commands.task_list(None) == "inspect ctl task list"
     assert cli_commands.task_list(replace(PROCESS, python=None)) == (
@@ -70,31 +70,21 @@ def test_a_command_runs_in_the_processs_own_folder_with_its_own_inspect() -> Non
     )
 
 
-def test_a_score_is_asked_for_without_starting_to_score() -> None:
-    assert cli_commands.task_score(None, task_key()) == (
-        "inspect ctl task score --status --no-wait t1"
-    )
-    assert cli_commands.process_config(None) == "inspect ctl config"
-
-
 @given(sample_id=st.text(max_size=20), epoch=st.integers(1, 9))
 def test_a_shell_reads_back_what_a_host_named(sample_id: str, epoch: int) -> None:
-    command = cli_commands.sample_events(
-        PROCESS, SampleKey(task_key(), sample_id, epoch), content=True
-    )
+    command = cli_commands.sample_show(PROCESS, SampleKey(task_key(), sample_id, epoch))
     words = shlex.split(command)
     assert words[-3:] == ["t1", sample_id.replace("\0", ""), str(epoch)]
-    assert words[1:8] == [
+    assert words[1:7] == [
         "/v/bin/python",
         "-m",
         "inspect_ai",
         "ctl",
         "sample",
-        "events",
-        "--content",
+        "show",
     ]
 
 
-def test_a_sample_named_like_an_option_is_none() -> None:
+def test_a_sample_named_like_an_option_is_not_taken_for_one() -> None:
     command = cli_commands.sample_show(PROCESS, SampleKey(task_key(), "--content", 1))
     assert command.endswith("sample show -- t1 --content 1")
