@@ -118,7 +118,8 @@ def test_a_record_that_is_none_is_a_failure(name: str, said: str) -> None:
     [
         # As Inspect 0.3.285, uv and a shell say it.
         ("\nTask named 'nope' not found.\n", "has no task nope", "in `task`"),
-        ("Error: No inspect tasks were found at the specified paths.", "found no task", "check `task`"),
+        ("Error: No inspect tasks were found at the specified paths.", "found no task",
+         "check `task`"),
         ("Traceback\n  x\nValueError: Model API nope of model 'nope/x' not recognized.",
          "no provider nope", "check `model`"),
         (NO_PACKAGE, "OpenAI API needs the package openai", 'add packages = ["openai"]'),
