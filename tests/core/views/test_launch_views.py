@@ -192,7 +192,7 @@ def test_a_chosen_error_policy_is_explained_with_the_worst_case() -> None:
     rows, checked = rows_of(form)
     assert words([rows["retry_attempts"].note]) == "up to 11 x 10 sample runs"
     told = words(explained(form, checked, HERE, "on_error"))
-    assert "is tried again up to 10 times" in told
+    assert "is retried up to 10 times" in told
     assert rows[PLAN].value.tone == "good"
 
 
