@@ -144,9 +144,7 @@ def variables(value: object) -> Mapping[str, str]:
     for key, each in table(value, "a table of variables").items():
         name = within(key, variable, key)
         if isinstance(each, bool):
-            raise InvalidValue(
-                'text, like "1" or "true"', (key,)
-            )
+            raise InvalidValue('text, like "1" or "true"', (key,))
         plain = str(each) if isinstance(each, int) else each
         out[name] = within(key, text_without_nul, plain)
         if is_secret(key, plain):
