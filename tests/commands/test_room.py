@@ -9,9 +9,9 @@ import pytest
 
 from core.replay import write_recording
 from tests.support.commands import EVALROOM, Home
-from tests.support.evals import wait_until
 from tests.support.fleets import link, named, process_seen, task_row, tasks_seen
 from tests.support.terminal import Terminal
+from tests.support.waiting import wait_until
 
 
 @contextmanager

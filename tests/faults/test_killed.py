@@ -17,10 +17,11 @@ from core.model.finding import Finding
 from storage.database import Database
 from storage.instance import this_instance
 from storage.orders import OrderJournal
-from tests.support.acting import acting_on, eventually
+from tests.support.acting import acting_on
 from tests.support.commands import Home
 from tests.support.desk_on_evals import this_computer
 from tests.support.evals import Eval, running_evals
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.xdist_group("killed"), pytest.mark.timeout(120)]
 
@@ -105,8 +106,8 @@ async def resolved(path: Path, one: Eval, order: str) -> Order:
         def told() -> Finding | None:
             return next((each for each in watched.fleet.findings if each.kind == "order"), None)
 
-        found = await eventually(settled, "settled")
-        finding = await eventually(told, "told")
+        found = await until(settled, "settled")
+        finding = await until(told, "told")
         assert finding.closed_at is not None
         assert not acted.sent
         assert not await acted.acting.take_up()

@@ -1,5 +1,6 @@
 """A launch from its plan to what its logs say, over real links, with a real Inspect."""
 
+import asyncio
 import stat
 import sys
 from dataclasses import replace
@@ -14,7 +15,7 @@ from core.launch import launcher
 from core.launch.sessions import end, sessions
 from core.launch.standing import process_of_run
 from core.model.run import RunState
-from tests.support.launches import alive, end_all, launching
+from tests.support.launches import alive, end_all, launching, wait_all_gone
 from tests.support.reached import machine_of, trusting
 from tests.support.specs import EVALS, spec
 from tests.support.sshd import SUPER, Sshd
@@ -51,7 +52,7 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
         status, out, _ = await launcher.start(here.place, plan, {})
         assert status == 75
         assert f'"pid": {run.pid}' in out
-        assert not alive(run.id)
+        await asyncio.to_thread(wait_all_gone, run.id)
 
         # What it printed is read from its end, and from where the last piece ended.
         piece = await here.launches.output(run)
@@ -85,7 +86,7 @@ async def test_a_launch_that_fails_says_why_and_leaves_nothing_running(
         run = await here.over(run)
         assert run.state is RunState.FAILED
         assert says in run.said
-        assert not alive(run.id)
+        await asyncio.to_thread(wait_all_gone, run.id)
 
 
 LONG = f"""

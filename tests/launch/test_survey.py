@@ -27,12 +27,13 @@ from core.launch.preflight import request
 from core.launch.preflight.choose import choose, look, preflight
 from core.model.machine import MachineFacts, ToolState
 from ssh import jobs
-from tests.support.evals import short_folder, wait_until
+from tests.support.evals import short_folder
 from tests.support.small_disk import small_disk_at
 from tests.support.specs import Home as AtHome
 from tests.support.specs import plan, plans, spec
 from tests.support.standins import DOCKER, NO_DAEMON, Login, running_from
 from tests.support.surveys import of, said
+from tests.support.waiting import wait_until
 
 HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.executable)
 

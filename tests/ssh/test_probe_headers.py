@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.support.evals import wait_until
 from tests.support.probe_module import probe_module
+from tests.support.waiting import wait_until
 
 
 class Answers:

@@ -12,8 +12,8 @@ import pytest
 from core.errors import StorageError
 from storage.os_keyring import OsKeyring
 from tests.support.commands import Home
-from tests.support.evals import wait_until
-from tests.support.gpus import is_gone
+from tests.support.processes import lives
+from tests.support.waiting import wait_until
 
 SAYS = "import sys; sys.stderr.write('Traceback\\nkeyring.errors.KeyringLocked: {}.'); sys.exit(1)"
 
@@ -32,7 +32,7 @@ async def test_one_that_does_not_answer_holds_nobody_up(tmp_path: Path) -> None:
     assert turns > 3
     assert "null.Keyring" in told.value.advice
     pid = int(pids.read_text())
-    wait_until(lambda: is_gone(pid), "what it started is ended too")
+    wait_until(lambda: not lives(pid), "what it started is ended too")
 
 
 async def test_what_it_says_of_its_failure_is_told_without_the_value() -> None:

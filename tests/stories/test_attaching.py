@@ -13,9 +13,10 @@ import pytest
 
 from core.launch.engines.tmux_sessions import TMUX, attach_words
 from tests.bench.rooms import home_env
-from tests.support.evals import short_folder, wait_until
+from tests.support.evals import short_folder
 from tests.support.sshd import SUPER, Sshd, running
 from tests.support.tmux import Tmux, in_tmux
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 NAME = "smoke-vdmc2a9g"

@@ -10,6 +10,7 @@ from core.events import LinkChanged
 from core.frames import Frame
 from core.model.machine import LinkState
 from core.ports import Heard, Station
+from tests.support.waiting import until
 
 
 class Hearing:
@@ -18,26 +19,17 @@ class Hearing:
     def __init__(self, station: Station) -> None:
         self.station = station
         self.heard: list[Heard] = []
-        self._news = asyncio.Condition()
-        self._told = asyncio.Event()
 
     def hear(self, heard: Heard) -> None:
         """Take one thing."""
         self.heard.append(heard)
-        self._told.set()
 
     async def until(self, wanted: Callable[[], bool], seconds: float = 30.0) -> None:
-        """Wait until `wanted()`; it is asked again whenever something was heard."""
-        try:
-            async with asyncio.timeout(seconds):
-                while not wanted():
-                    self._told.clear()
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(0.5):
-                            await self._told.wait()
-        except TimeoutError:
-            tail = "\n".join(str(heard)[:300] for heard in self.heard[-12:])
-            raise AssertionError(f"not within {seconds} s; last heard:\n{tail}") from None
+        """Wait until `wanted()`."""
+        await until(wanted, "the station tells it", seconds, every=0.01, seen=self._tail)
+
+    def _tail(self) -> str:
+        return "\n".join(str(heard)[:300] for heard in self.heard[-12:])
 
     @property
     def links(self) -> list[LinkChanged]:
