@@ -1,5 +1,6 @@
 """Evals of older Inspects are watched too: rows come, what they lack is None, nothing breaks."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from core.model.sample import Activity, Sample
 from core.model.task import Task, TaskState
 from tests.support.desk_on_evals import Watched, watching_eval
 from tests.support.evals import Eval, Evals
+from tests.support.inherited import proxies_for_packages
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -41,8 +43,9 @@ def python_with(version: str) -> str:
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
         install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         done = subprocess.run(
-            [*install, f"inspect-ai=={version}"], check=False, capture_output=True, text=True
-        )
+            [*install, f"inspect-ai=={version}"], check=False, capture_output=True, text=True,
+            env={**os.environ, **proxies_for_packages()},
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr[-2000:]
         made.touch()
     return str(python)
