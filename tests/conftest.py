@@ -14,7 +14,12 @@ if threading.current_thread() is threading.main_thread():
     # they start: an interrupt is what several of them are about.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest_plugins = ["tests.support.evals", "tests.support.ctl", "tests.support.rest"]
+pytest_plugins = [
+    "tests.support.evals",
+    "tests.support.ctl",
+    "tests.support.rest",
+    "tests.support.skips",
+]
 
 settings.register_profile(
     "steady",
