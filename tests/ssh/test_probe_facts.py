@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.probe_module import probe_module
+from tests.support.waiting import wait_until
 
 MIB = 1024 * 1024
 Tool = Callable[[str, str], None]
@@ -317,7 +318,5 @@ def test_a_reading_that_breaks_in_any_way_is_read_again(
     monkeypatch.setattr(probe, "PROBE", SimpleNamespace(polling=True), raising=False)
     reading = probe.Reading("any", 0.01, read, lambda: None)
     reading.start()
-    end = time.monotonic() + 10
-    while len(rounds) < 3 and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_until(lambda: len(rounds) >= 3, "it is read a third time", every=0.01)
     assert reading.value == "fine"

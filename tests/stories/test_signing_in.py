@@ -1,6 +1,5 @@
 """An operator signs in to a machine whose own ssh has to ask, in the room's own terminal."""
 
-import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ import pytest
 
 from tests.bench.rooms import EVALROOM, home_env
 from tests.support.evals import short_folder
+from tests.support.processes import wait_gone, with_words
 from tests.support.sshd import Sshd, running
 from tests.support.terminal import Terminal
 from tests.support.tmux import Tmux, in_tmux
@@ -147,23 +147,18 @@ def test_an_unknown_host_key_is_asked_about_by_ssh_itself(desk: Desk) -> None:
 
 @pytest.mark.timeout(60)
 def test_a_room_behind_ssh_can_not_be_stopped_and_its_end_is_the_end_of_ssh(desk: Desk) -> None:
+    word = f"ControlPath={desk.folder}"
     terminal = Terminal(desk.command, env=desk.env, cwd=ROOT)
     try:
         terminal.until("needs you")
         terminal.type("1r")
         terminal.until(ASKED)
+        assert with_words(word)
         assert not terminal.echoes()
         terminal.type("\x1a")  # Ctrl+Z would stop the room too, and a signal would wait
         terminal.process.send_signal(signal.SIGTERM)
-        while terminal.process.poll() is None:
-            terminal.read(0.05)
-        assert terminal.process.returncode == 128 + signal.SIGTERM
+        assert terminal.wait_end() == 128 + signal.SIGTERM
         assert terminal.echoes()
     finally:
         terminal.close()
-    assert not _runs(f"ControlPath={desk.folder}")
-
-
-def _runs(word: str) -> bool:
-    listed = subprocess.run(["pgrep", "-af", "--", word], capture_output=True, check=False)
-    return any(int(line.split()[0]) != os.getpid() for line in listed.stdout.splitlines())
+    wait_gone(lambda: with_words(word), "the ssh of the room is")

@@ -56,9 +56,14 @@ class Hearing:
         return facts
 
     async def link(self, state: LinkState, seconds: float = 30.0) -> LinkChanged:
-        """Wait until the link is in `state`; return how it came there."""
-        await self.until(lambda: self.state is state, seconds)
-        return self.links[-1]
+        """Wait until the link is, or was for an instant, in `state`; return how it came there."""
+        before = len(self.links)
+
+        def found() -> LinkChanged | None:
+            came = [each for each in self.links[before:] if each.state is state]
+            return self.links[-1] if self.state is state else next(iter(came), None)
+
+        return await until(found, f"the link is {state}", seconds, every=0.01, seen=self._tail)
 
     async def hello(self, seconds: float = 30.0) -> Frame:
         """Wait for a first hello, or for a state that waits for the operator."""

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from platformdirs import user_cache_path
@@ -64,17 +65,23 @@ def version(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def old_eval(version: str, evals: Evals) -> Eval:
+def gate(evals: Evals) -> Path:
+    """Made by a test, it lets the samples of its eval go on; before, two of the four wait."""
+    return evals.folder / "gate"
+
+
+@pytest.fixture
+def old_eval(version: str, evals: Evals, gate: Path) -> Eval:
     """An eval under way on that version; it is kept when it ends."""
     one = evals.start(
-        "turns", args={"samples": 4, "turns": 4, "sleep": 1.0, "think": 1.0}, keep=True,
+        "turns", args={"samples": 4, "turns": 4, "gate": gate}, keep=True,
         options=("--max-samples=2",), python=python_with(version),
     )  # fmt: skip
     return one.wait_ready()
 
 
 async def test_an_old_inspect_is_watched_from_its_start_to_its_logs_word(
-    version: str, old_eval: Eval
+    version: str, old_eval: Eval, gate: Path
 ) -> None:
     async with watching_eval(old_eval) as watched:
         key = await watched.key(old_eval)
@@ -94,6 +101,8 @@ async def test_an_old_inspect_is_watched_from_its_start_to_its_logs_word(
         assert task.row.model == "mock/talker"
         for name in TELLS:
             assert (getattr(task.row, name) is None) == (name in LACKS[version]), name
+
+        gate.touch()
 
         def parked() -> bool:
             running()
@@ -136,8 +145,9 @@ def _proved(watched: Watched, one: Eval) -> bool:
 
 
 async def test_the_insides_of_an_old_sample_are_read_or_said_to_be_missing(
-    version: str, old_eval: Eval
+    version: str, old_eval: Eval, gate: Path
 ) -> None:
+    gate.touch()
     old_eval.wait_finished(seconds=90)
     async with watching_eval(old_eval) as watched:
         key = await watched.key(old_eval)
