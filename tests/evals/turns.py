@@ -17,6 +17,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mocks import mock_model
 
 
+def is_shut(gate: str) -> bool:
+    return bool(gate) and not Path(gate).exists()
+
+
 @solver
 def talk(turns: int, sleep: float, gate: str) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -25,7 +29,7 @@ def talk(turns: int, sleep: float, gate: str) -> Solver:
             state.store.set("note", f"turn {turn} of {turns}")
             state = await generate(state)
             await anyio.sleep(sleep)
-            while gate and not Path(gate).exists():
+            while is_shut(gate):  # noqa: ASYNC110 - another process opens it
                 await anyio.sleep(0.05)
             state.messages.append(ChatMessageUser(content=f"and again ({turn})"))
         return state
@@ -34,7 +38,7 @@ def talk(turns: int, sleep: float, gate: str) -> Solver:
 
 
 @task
-def turns(
+def turns(  # noqa: PLR0917 - Inspect passes them by name
     samples: int = 4,
     turns: int = 3,
     sleep: float = 0.2,

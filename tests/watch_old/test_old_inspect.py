@@ -1,5 +1,6 @@
 """Evals of older Inspects are watched too: rows come, what they lack is None, nothing breaks."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -40,6 +41,15 @@ def python_with(version: str) -> str:
     folder = user_cache_path("evalroom") / "tests" / tag
     python = folder / "bin" / "python"
     made = folder / ".made"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:  # another worker may be making it
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _make(folder, made, version)
+    return str(python)
+
+
+def _make(folder: Path, made: Path, version: str) -> None:
+    python = folder / "bin" / "python"
     if not made.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
         install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -49,7 +59,6 @@ def python_with(version: str) -> str:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-2000:]
         made.touch()
-    return str(python)
 
 
 @pytest.fixture(
@@ -68,6 +77,11 @@ def version(request: pytest.FixtureRequest) -> str:
 def gate(evals: Evals) -> Path:
     """Made by a test, it lets the samples of its eval go on; before, two of the four wait."""
     return evals.folder / "gate"
+
+
+def open_gate(gate: Path) -> None:
+    """Let the samples of the eval go on."""
+    gate.touch()
 
 
 @pytest.fixture
@@ -102,7 +116,7 @@ async def test_an_old_inspect_is_watched_from_its_start_to_its_logs_word(
         for name in TELLS:
             assert (getattr(task.row, name) is None) == (name in LACKS[version]), name
 
-        gate.touch()
+        open_gate(gate)
 
         def parked() -> bool:
             running()
@@ -147,7 +161,7 @@ def _proved(watched: Watched, one: Eval) -> bool:
 async def test_the_insides_of_an_old_sample_are_read_or_said_to_be_missing(
     version: str, old_eval: Eval, gate: Path
 ) -> None:
-    gate.touch()
+    open_gate(gate)
     old_eval.wait_finished(seconds=90)
     async with watching_eval(old_eval) as watched:
         key = await watched.key(old_eval)
