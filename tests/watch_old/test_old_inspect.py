@@ -42,7 +42,7 @@ def python_with(version: str) -> str:
     python = folder / "bin" / "python"
     made = folder / ".made"
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as lock:  # another worker may be making it
+    with (folder.parent / f"{tag}.lock").open("w") as lock:  # another worker may be making it
         fcntl.flock(lock, fcntl.LOCK_EX)
         _make(folder, made, version)
     return str(python)
