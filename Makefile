@@ -24,11 +24,12 @@ check: $(VENV)/.tests  ## lint, format, types, import contracts, start-up import
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/deptry . 2>/dev/null
 	$(MAKE) --no-print-directory -j 2 mypy pyright
 	$(BIN)/pytest -q tests/architecture
 
 mypy:
-	$(BIN)/mypy core ssh storage tui tests
+	$(BIN)/mypy cli core ssh storage tui tests
 
 pyright:
 	$(BIN)/pyright

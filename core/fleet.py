@@ -1,13 +1,13 @@
-"""The fleet: all that is known now. Only `core.fold.fold` makes the next one."""
+"""The fleet: all that is known now. Only `core.fold.fold.fold` makes a new one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from core.act.order import Order
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
 from core.model.machine import Machine
+from core.model.order import Order
 from core.model.process import Process
 from core.model.run import Run
 from core.model.task import Task
@@ -15,16 +15,16 @@ from core.model.task import Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """Everything known.
+    """All machines, processes, tasks, findings, orders and runs that are known.
 
     Attributes:
-        at: The newest event's time, Unix seconds at the desk.
+        at: Time of the newest event, Unix seconds at the desk.
         machines: In the config's order.
-        processes, tasks: In the order first seen.
+        processes, tasks: In the order in which they were first seen.
         findings: Newest first, bounded.
-        orders: Newest first, bounded: what was sent lately, from here or by another evalroom
-            that ended before it knew what became of it.
-        runs: By their ids, in the order first seen, bounded.
+        orders: Newest first, bounded: orders of this instance, and open ones taken over from an
+            instance that ended.
+        runs: By id, in the order in which they were first seen, bounded.
     """
 
     at: float = 0.0
@@ -34,3 +34,13 @@ class Fleet:
     findings: tuple[Finding, ...] = ()
     orders: tuple[Order, ...] = ()
     runs: Mapping[str, Run] = field(default_factory=lambda: MappingProxyType({}))
+
+    def is_gone(self, key: ProcessKey) -> bool:
+        """Return whether a process has ended; one that was forgotten has."""
+        process = self.processes.get(key)
+        return process is None or process.is_gone
+
+    def is_up(self, name: MachineName) -> bool:
+        """Return whether a machine is known and its link is up."""
+        machine = self.machines.get(name)
+        return machine is not None and machine.link.is_up

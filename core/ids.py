@@ -1,10 +1,10 @@
-"""Names of things: what tells one machine, process, task or sample from another."""
+"""Keys of machines, processes, tasks and samples: the values that identify them."""
 
 from dataclasses import dataclass
 from typing import NewType
 
 MachineName = NewType("MachineName", str)
-"""A machine's name as the config gives it; checked there, so it is harmless to show."""
+"""A machine's name from the config, which checks it; harmless to show."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -12,9 +12,9 @@ class ProcessKey:
     """One running Inspect process.
 
     Attributes:
-        machine: Where it runs.
-        pid: Its process id there.
-        start: Opaque text that tells a reused pid apart (boot and start time, by the probe).
+        machine: The machine that it runs on.
+        pid: Its process id on that machine.
+        start: Opaque text of the probe (boot and start time) that tells a reused pid apart.
     """
 
     machine: MachineName
@@ -24,7 +24,12 @@ class ProcessKey:
 
 @dataclass(frozen=True, slots=True, order=True)
 class TaskKey:
-    """One task row of a process. A task id alone is not unique across processes."""
+    """One task of a process. A task id alone is not unique across processes.
+
+    Attributes:
+        process: The process that runs it.
+        task_id: Inspect's id of the task.
+    """
 
     process: ProcessKey
     task_id: str
@@ -40,9 +45,9 @@ class SampleKey:
     """One sample of a task.
 
     Attributes:
-        task: Its task.
-        sample_id: As Inspect gives it: automatic ids are integers, and `1` is not `"1"`.
-        epoch: From 1.
+        task: The task that it belongs to.
+        sample_id: Inspect's id of the sample. Automatic ids are integers; `1` is not `"1"`.
+        epoch: Counted from 1.
     """
 
     task: TaskKey
@@ -52,11 +57,11 @@ class SampleKey:
 
 @dataclass(frozen=True, slots=True, order=True)
 class ModelKey:
-    """One model as one process uses it: what a model's pause holds.
+    """One model within one process: the target of a pause of a model.
 
     Attributes:
-        process: Its process.
-        model: Its exact name, as the task rows have it.
+        process: The process that uses the model.
+        model: The exact name of the model, as the task rows have it.
     """
 
     process: ProcessKey
@@ -64,7 +69,7 @@ class ModelKey:
 
 
 Target = ProcessKey | TaskKey | SampleKey | ModelKey
-"""What one order goes to."""
+"""The target of one order."""
 
 
 def process_of(target: Target) -> ProcessKey:
@@ -83,7 +88,8 @@ class Address:
     """A target as flat fields: for the journal, for recordings and for JSON.
 
     Attributes:
-        task_id, sample_id, epoch, model: None where the target has none.
+        process: The process of the target.
+        task_id, sample_id, epoch, model: None if the target does not have it.
     """
 
     process: ProcessKey
@@ -94,7 +100,7 @@ class Address:
 
     @property
     def target(self) -> Target:
-        """The target that this is the address of."""
+        """The target with this address."""
         if self.model is not None:
             return ModelKey(self.process, self.model)
         if self.task_id is None:
@@ -106,7 +112,7 @@ class Address:
 
 
 def address_of(target: Target) -> Address:
-    """Return a target's address."""
+    """Return the address of a target."""
     match target:
         case ProcessKey():
             return Address(process=target)

@@ -8,7 +8,7 @@ from core.events import Event, LinkChanged
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
-from core.launch.job import Job
+from core.model.job import Job
 from core.model.task import ProgressPoint
 
 
@@ -46,10 +46,10 @@ class SignIn:
 
 
 Heard = LinkChanged | Frame
-"""What a station says: the link's state, or a frame of the probe."""
+"""An event from a connection: the link's state changed, or the probe sent a frame."""
 
 
-class Station(Protocol):
+class MachineConnection(Protocol):
     """The desk's side of one machine: its link, kept up for ever, and the probe on it."""
 
     @property
@@ -68,7 +68,7 @@ class Station(Protocol):
     async def request(self, frame: Frame, *, deadline: float) -> Reply:
         """Send a frame that has an answer (`get`, `send`, `header`, `facts`); wait for it.
 
-        The station gives it its `id`.
+        The connection gives it its `id`.
 
         Raises:
             RequestFailed: The link is down, was lost, the deadline (seconds) passed, or too
@@ -77,7 +77,7 @@ class Station(Protocol):
         ...
 
     async def work(self, job: Job, *, deadline: float) -> Mapping[str, Any]:
-        """Have a job of a launch done (`core.launch.job.Worker`), on a channel of its own.
+        """Have a job of a launch done (`core.model.job.Worker`), on a channel of its own.
 
         Raises:
             JobFailed, RequestFailed: As there.
@@ -105,7 +105,7 @@ Ask = Callable[[str, bool], Awaitable[str | None]]
 """Ask the operator one thing: (prompt, whether the answer is seen) -> answer, None: gave up."""
 
 
-class Keeping(Protocol):
+class EventStore(Protocol):
     """The durable side of the desk."""
 
     async def keep(self, events: Sequence[Event]) -> None:
@@ -186,7 +186,7 @@ class Room(Protocol):
         """GET `path` of a process's control channel.
 
         Raises:
-            RequestFailed: No answer (see `Station.request`), or a recording plays.
+            RequestFailed: No answer (see `MachineConnection.request`), or a recording plays.
         """
         ...
 

@@ -1,7 +1,7 @@
-"""Jobs of a launch: a short program of ours on a channel of its own, asked one thing.
+"""Runs the jobs of a launch: each is a short program on its own channel.
 
-It gets one line of JSON on its standard input, secrets among it, and answers with one line.
-What it is asked stands in no argument list: anybody there could read that with `ps`.
+The program gets one line of JSON on its standard input (with any secrets) and answers with one
+line. Nothing is passed as an argument: other users could read it with `ps`.
 """
 
 import asyncio
@@ -14,47 +14,52 @@ from typing import Any, cast
 from core.ctl.decode import parse_object
 from core.errors import AnswerMalformed, JobFailed, LinkLost, MachineError, RequestFailed
 from core.ids import MachineName
-from core.launch.job import Job
+from core.model.job import Job
 from core.text import shown
-from ssh.link import Link, Program
-from ssh.start import ErrorTail, shake_hands
+from ssh.handshake import ErrorTail, start_python
+from ssh.links.link import Link, Program
+from ssh.shipped_program import shipped_program
 
-JOBS_AT_ONCE = 2
-"""Jobs on one link at a time: sshd lets few channels be open (MaxSessions), one is the probe's."""
-MAX_ANSWER = 8 * 1024 * 1024
-MARK = "evalroom-job"
+MAX_JOBS_PER_LINK = 2
+"""Most jobs at once on one link: sshd limits channels (MaxSessions), and the probe uses one."""
+MAX_ANSWER_BYTES = 8 * 1024 * 1024
+JOB_MARKER = "evalroom-job"
+"""The program's first argument; identifies it in `ps`."""
 
 
 def job_source(job: Job) -> bytes:
-    """Return the program that does a job, as it is sent."""
+    """Return the source of a job's program, as it is sent to the machine."""
+    if job.program == "survey":
+        return shipped_program(job.program)
     return resources.files("ssh").joinpath("shipped", f"{job.program}.py").read_bytes()
 
 
 async def do_job(
     machine: MachineName, link: Link, job: Job, *, python: str, deadline: float
 ) -> Mapping[str, Any]:
-    """Have a job done over an open link; return what its program answered.
+    """Run a job over an open link and return its program's answer.
 
     Args:
         machine: For messages.
-        link: An open one.
-        job: What is done.
-        python: The interpreter over there, 3.8 or newer.
-        deadline: Seconds for all of it.
+        link: An open link.
+        job: The job.
+        python: The interpreter on the machine, 3.8 or newer.
+        deadline: Timeout of the whole job, seconds.
 
     Raises:
-        JobFailed: It can't be done, in that machine's words.
-        RequestFailed: The link went or the deadline passed: it may have been done all the same.
+        JobFailed: The program reported a failure.
+        RequestFailed: The link was lost or the deadline passed. Unless the message starts with
+            "not sent", the job may have been done anyway.
     """
     program: Program | None = None
     errors = ErrorTail(bytearray())
     try:
         async with asyncio.timeout(deadline):
-            program = await _started(link)
-            return await _asked(machine, link, program, job, python=python, errors=errors)
+            program = await _start_shell(link)
+            return await _run_job(machine, link, program, job, python=python, errors=errors)
     except TimeoutError as error:
-        what = f"{job.verb} on {machine} gave no answer within {deadline:.0f} s"
-        raise RequestFailed(what, "it may have been done all the same") from error
+        what = f"no answer to {job.verb} from {machine} within {deadline:.0f} s"
+        raise RequestFailed(what, "it may have been done anyway: check before you retry") from error
     except MachineError as error:
         raise RequestFailed(error.message, error.advice) from error
     finally:
@@ -62,14 +67,14 @@ async def do_job(
             await program.close()
 
 
-async def _started(link: Link) -> Program:
+async def _start_shell(link: Link) -> Program:
     try:
         return await link.start()
     except MachineError as error:
         raise RequestFailed(f"not sent: {error.message}", error.advice) from error
 
 
-async def _asked(
+async def _run_job(
     machine: MachineName,
     link: Link,
     program: Program,
@@ -78,64 +83,62 @@ async def _asked(
     python: str,
     errors: ErrorTail,
 ) -> Mapping[str, Any]:
-    reading = asyncio.create_task(_keep_errors(program, errors))
+    reading = asyncio.create_task(_collect_errors(program, errors))
     try:
-        begun = await shake_hands(
+        first_bytes = await start_python(
             machine,
             link,
             program,
             python=python,
             source=job_source(job),
-            arguments=(MARK,),
+            arguments=(JOB_MARKER,),
             errors=errors,
         )
-        await program.write(_question(job))
-        answer = await _line(machine, program, begun)
+        await program.write(_request_line(job))
+        answer = await _read_line(machine, program, first_bytes)
     except LinkLost as error:
         raise RequestFailed(error.message, error.advice) from error
     finally:
         reading.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await reading
-    return _understood(machine, job, answer, errors)
+    return _decoded(machine, job, answer, errors)
 
 
-def _question(job: Job) -> bytes:
-    asked = {"verb": job.verb, "given": _plain(job.given), "secrets": _plain(job.secrets)}
+def _request_line(job: Job) -> bytes:
+    request = {"verb": job.verb, "given": _plain(job.given), "secrets": _plain(job.secrets)}
     if job.body:
-        asked["body"] = len(job.body)
-    return json.dumps(asked).encode() + b"\n" + job.body
+        request["body"] = len(job.body)
+    return json.dumps(request).encode() + b"\n" + job.body
 
 
-async def _keep_errors(program: Program, errors: ErrorTail) -> None:
+async def _collect_errors(program: Program, errors: ErrorTail) -> None:
     while data := await program.read_error():
         errors.add(data)
 
 
-async def _line(machine: MachineName, program: Program, begun: bytes) -> bytes:
-    """Return the one line of the answer; what came of it until an early end."""
-    answer = bytearray(begun)
+async def _read_line(machine: MachineName, program: Program, first_bytes: bytes) -> bytes:
+    """Return the first line of the output; the part that arrived, if the program ends early."""
+    answer = bytearray(first_bytes)
     while b"\n" not in answer:
         data = await program.read()
         if not data:
             break
         answer += data
-        if len(answer) > MAX_ANSWER:
-            raise RequestFailed(f"the answer of {machine} is larger than 8 MiB")
+        if len(answer) > MAX_ANSWER_BYTES:
+            raise RequestFailed(f"the answer from {machine} is larger than 8 MiB")
     return bytes(answer).partition(b"\n")[0]
 
 
-def _understood(
-    machine: MachineName, job: Job, answer: bytes, errors: ErrorTail
-) -> Mapping[str, Any]:
+def _decoded(machine: MachineName, job: Job, answer: bytes, errors: ErrorTail) -> Mapping[str, Any]:
     try:
-        told = parse_object(answer)
+        found = parse_object(answer)
     except AnswerMalformed:
-        said = shown(errors.text(), 300) or "it said nothing"
-        raise RequestFailed(f"{job.verb} on {machine} ended without an answer: {said}") from None
-    if "failed" in told:
-        raise JobFailed(shown(told["failed"], 600), shown(told.get("advice", ""), 300))
-    return told
+        output = shown(errors.text(), 300) or "no error output"
+        raise RequestFailed(f"{job.verb} on {machine} ended without an answer: {output}") from None
+    if "failed" in found:
+        raise JobFailed(shown(found["failed"], 600), shown(found.get("advice", ""), 300))
+    return found
 
 
 def _plain(value: Any) -> Any:

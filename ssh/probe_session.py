@@ -1,6 +1,6 @@
-"""One probe's life on a link: started by the hand-shake, frames in and out, until it ends.
+"""Runs one probe over an open link: starts it, sends and receives frames, notices its end.
 
-Reading never waits for writing, for a request or for what hears the frames.
+Reading never waits for a write, for a request or for the callback that takes the frames.
 """
 
 import asyncio
@@ -9,11 +9,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import resources
 from itertools import count
 from typing import Any
 
-from core.config import WatchConfig
+from core.config.model import WatchConfig
 from core.ctl.decode import as_number
 from core.errors import (
     BrokenFrame,
@@ -22,31 +21,36 @@ from core.errors import (
     ProbeBroken,
     RequestFailed,
     TooBusy,
+    first_error,
 )
 from core.frames import Frame, Splitter, encode
 from core.ids import MachineName
 from core.ports import Reply
 from core.text import shown
-from ssh.link import Link, Program
-from ssh.start import ErrorTail, shake_hands
+from ssh.handshake import ErrorTail, start_python
+from ssh.links.link import Link, Program
+from ssh.shipped_program import shipped_program
 
-BEAT = 10.0
-"""Seconds between two beats of ours: the probe's lease."""
-HELLO = 10.0
-"""Seconds that a started probe has for its first word."""
-CHANNEL = 15.0
-"""Seconds that the start of a program may take."""
-MAX_OUT = 32
-"""Most requests that are out at once."""
-MAX_WAITING = 4_000
-"""Most frames that wait to be written."""
-GRACE = 3.0
-"""Seconds past a request's deadline until the desk itself gives up on it."""
-STALLED = 60.0
-"""Seconds that one write may take."""
-MARK = "evalroom-probe"
+BEAT_EVERY_S = 10.0
+"""Seconds between two heartbeats; the probe exits when they stop for its lease."""
+HELLO_TIMEOUT_S = 10.0
+"""How long a started probe may take to send `hello`, seconds."""
+START_TIMEOUT_S = 15.0
+"""How long the link may take to start a program, seconds."""
+MAX_PENDING_REQUESTS = 32
+"""Most requests that wait for a reply at once."""
+MAX_QUEUED_FRAMES = 4_000
+"""Most frames in the send queue."""
+REPLY_GRACE_S = 3.0
+"""How long past a request's deadline the desk waits for the probe's own timeout, seconds."""
+WRITE_TIMEOUT_S = 60.0
+"""How long one write may take, seconds."""
+MAX_WRITE_BYTES = 256 * 1024
+"""Queued frames are joined into writes of about this size."""
+PROBE_MARKER = "evalroom-probe"
+"""The probe's first argument; identifies it in `ps`."""
 
-CLOCKS = (
+CLOCK_FIELDS = (
     "as_of",
     "tokens_per_second",
     "total_time",
@@ -56,23 +60,26 @@ CLOCKS = (
     "window_seconds",
     "last_progress_at",
 )
-"""Fields of Inspect's answers that move although nothing happened."""
+"""Fields of Inspect's answers that change over time although nothing happened."""
 
 
 def probe_source() -> bytes:
-    """Return the program that runs on machines, as it is sent there."""
-    return resources.files("ssh").joinpath("shipped", "probe.py").read_bytes()
+    """Return the probe's source, as it is sent to machines."""
+    return shipped_program("probe")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeOptions:
-    """What a probe is started with.
+    """Settings that a probe is started with.
 
     Attributes:
-        desk: Marks the probes of one station, so that a new one ends a former one.
-        python: The interpreter over there.
-        data_dir: The XDG_DATA_HOME of the evals; None: the login's.
-        lease: Seconds without a beat until it exits; None: its own 60. Only shorter counts.
+        desk: The id of this connection; a new probe ends older probes with the same id.
+        python: The Python interpreter on the machine.
+        data_dir: XDG_DATA_HOME of the evals; None: that of the login.
+        read_only: Whether the probe refuses everything but reads.
+        watch: How often the probe polls.
+        lease: Seconds without a heartbeat after which it exits; at most 60. None: 60.
+        clocks: Fields to ignore when the probe compares an answer with the last one.
     """
 
     desk: str
@@ -81,10 +88,10 @@ class ProbeOptions:
     read_only: bool
     watch: WatchConfig = WatchConfig()
     lease: float | None = None
-    clocks: tuple[str, ...] = CLOCKS
+    clocks: tuple[str, ...] = CLOCK_FIELDS
 
     def start_frame(self) -> Frame:
-        """Return the first frame for a probe."""
+        """Return the first frame to send to the probe."""
         return Frame(
             "start",
             {
@@ -100,117 +107,123 @@ class ProbeOptions:
 
 
 class ProbeSession:
-    """A probe on an open link."""
+    """One probe on an open link."""
 
     def __init__(self, machine: MachineName, link: Link, options: ProbeOptions) -> None:
         self._machine = machine
         self._link = link
         self._options = options
         self._errors = ErrorTail(bytearray())
-        self._waiting: deque[bytes] = deque()
-        self._news = asyncio.Event()
-        self._asked: dict[int, asyncio.Future[Reply]] = {}
+        self._queued: deque[bytes] = deque()
+        self._has_queued = asyncio.Event()
+        self._pending: dict[int, asyncio.Future[Reply]] = {}
         self._ids = count(1)
         self._ended = False
-        self.heard_at = time.monotonic()
-        """When anything last came, monotonic seconds."""
+        self.last_data_at = time.monotonic()
+        """When data last arrived, monotonic seconds."""
         self.is_up = False
-        """Whether its probe said hello."""
+        """Whether the probe sent its `hello`."""
 
     async def run(self, hear: Callable[[Frame], None]) -> None:
-        """Start a probe, tell `hear` its frames, and never return by itself.
+        """Start the probe and pass each of its frames to `hear`; ends only by an exception.
 
-        Closing the link is what ends the probe.
+        To end the probe, cancel this and close the link.
 
         Raises:
-            MachineError: Why it ended, or did not start.
+            MachineError: The probe did not start, or ended.
         """
         try:
-            program = await self._started()
+            program = await self._start_shell()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._read_errors(program))
-                tasks.create_task(self._talk(tasks, program, hear))
+                tasks.create_task(self._run_probe(tasks, program, hear))
         except* MachineError as group:
-            raise _first(group) from None
+            raise first_error(group) from None
         finally:
-            self._end()
+            self._fail_pending()
 
     def send(self, frame: Frame) -> bool:
-        """Queue `frame`; False when no probe takes it."""
-        if not self.is_up or self._ended or len(self._waiting) >= MAX_WAITING:
+        """Queue `frame`; False: no probe is up, or the queue is full."""
+        if not self.is_up or self._ended or len(self._queued) >= MAX_QUEUED_FRAMES:
             return False
-        self._waiting.append(encode(frame))
-        self._news.set()
+        self._queued.append(encode(frame))
+        self._has_queued.set()
         return True
 
     def beat(self) -> None:
-        """Beat now."""
+        """Send a heartbeat now."""
         self.send(Frame("beat"))
 
     async def request(self, frame: Frame, *, deadline: float) -> Reply:
-        """See `core.ports.Station.request`."""
-        if len(self._asked) >= MAX_OUT:
-            raise TooBusy(f"{MAX_OUT} requests to {self._machine} are out already", "try again")
+        """See `core.ports.MachineConnection.request`."""
+        if len(self._pending) >= MAX_PENDING_REQUESTS:
+            raise TooBusy(
+                f"{MAX_PENDING_REQUESTS} requests to {self._machine} are already pending",
+                "try again",
+            )
+        timeout = deadline + REPLY_GRACE_S
         number = next(self._ids)
         answered: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._asked[number] = answered
+        self._pending[number] = answered
         try:
             if not self.send(Frame(frame.kind, {**frame.head, "id": number, "deadline": deadline})):
                 raise RequestFailed(f"not sent: the link to {self._machine} is down")
-            async with asyncio.timeout(deadline + GRACE):
+            async with asyncio.timeout(timeout):
                 return await answered
         except TimeoutError as error:
             raise RequestFailed(
-                f"no answer from {self._machine} in {deadline + GRACE:.0f} s{_maybe(frame)}"
+                f"no answer from {self._machine} within {timeout:.0f} s{_mutation_note(frame)}"
             ) from error
         finally:
-            del self._asked[number]
+            del self._pending[number]
 
     # -- inside
 
-    async def _started(self) -> Program:
+    async def _start_shell(self) -> Program:
         try:
-            async with asyncio.timeout(CHANNEL):
+            async with asyncio.timeout(START_TIMEOUT_S):
                 return await self._link.start()
         except TimeoutError as error:
             raise LinkLost(
-                self._machine, f"{self._machine} opened no channel within {CHANNEL:.0f} s"
+                self._machine,
+                f"no program started on {self._machine} within {START_TIMEOUT_S:.0f} s",
             ) from error
 
-    async def _talk(
+    async def _run_probe(
         self, tasks: asyncio.TaskGroup, program: Program, hear: Callable[[Frame], None]
     ) -> None:
-        rest = await shake_hands(
+        rest = await start_python(
             self._machine,
             self._link,
             program,
             python=self._options.python,
             source=probe_source(),
-            arguments=(MARK, self._options.desk),
+            arguments=(PROBE_MARKER, self._options.desk),
             errors=self._errors,
         )
         await program.write(encode(self._options.start_frame()))
         splitter = Splitter()
         data = rest
-        deadline = asyncio.timeout(HELLO)
+        deadline = asyncio.timeout(HELLO_TIMEOUT_S)
         try:
             async with deadline:
                 while True:
                     if data:
-                        self.heard_at = time.monotonic()
+                        self.last_data_at = time.monotonic()
                     for frame in self._frames(splitter, data):
                         if frame.kind == "hello" and not self.is_up:
                             self.is_up = True
                             deadline.reschedule(None)
                             tasks.create_task(self._write(program))
-                            tasks.create_task(self._beats())
-                        self._take(frame, hear)
+                            tasks.create_task(self._send_beats())
+                        self._handle(frame, hear)
                     data = await program.read()
                     if not data:
-                        raise await self._ending(program, clean=splitter.is_between_frames)
+                        raise await self._end_error(program, clean=splitter.is_between_frames)
         except TimeoutError as error:
             raise ProbeBroken(
-                self._machine, f"the probe on {self._machine} said nothing: {self._said()}"
+                self._machine,
+                f"the probe on {self._machine} did not answer: {self._last_error_line()}",
             ) from error
 
     def _frames(self, splitter: Splitter, data: bytes) -> list[Frame]:
@@ -219,21 +232,22 @@ class ProbeSession:
         except BrokenFrame as error:
             raise ProbeBroken(
                 self._machine,
-                f"what came from the probe on {self._machine} is no frame: {error.message}",
+                f"the probe on {self._machine} sent invalid data: {error.message}",
             ) from error
 
-    def _take(self, frame: Frame, hear: Callable[[Frame], None]) -> None:
+    def _handle(self, frame: Frame, hear: Callable[[Frame], None]) -> None:
         number: object = frame.head.get("id")
-        asked = self._asked.get(number) if type(number) is int else None
-        if asked is not None and not asked.done():
+        pending = self._pending.get(number) if type(number) is int else None
+        if pending is not None and not pending.done():
             if frame.kind in {"reply", "facts"}:
-                asked.set_result(_reply(frame))
+                pending.set_result(_reply(frame))
             elif frame.kind == "refused":
                 text = shown(frame.head.get("error"))
-                wrong = TooBusy if "too many" in text else RequestFailed
-                asked.set_exception(
-                    wrong(f"not sent: the probe on {self._machine} refused: {text}")
-                )
+                why = f"the probe on {self._machine} refused it: {text}"
+                if "too many" in text:
+                    pending.set_exception(TooBusy(why))
+                else:
+                    pending.set_exception(RequestFailed(f"not sent: {why}"))
         if frame.kind == "bye":
             reason = shown(frame.head.get("reason"))
             raise LinkLost(self._machine, f"the probe on {self._machine} ended: {reason}")
@@ -242,71 +256,62 @@ class ProbeSession:
 
     async def _write(self, program: Program) -> None:
         while True:
-            await self._news.wait()
-            self._news.clear()
-            while self._waiting:
+            await self._has_queued.wait()
+            self._has_queued.clear()
+            while self._queued:
                 size, batch = 0, list[bytes]()
-                while self._waiting and size < MAX_BATCH:
-                    batch.append(self._waiting.popleft())
+                while self._queued and size < MAX_WRITE_BYTES:
+                    batch.append(self._queued.popleft())
                     size += len(batch[-1])
                 try:
-                    async with asyncio.timeout(STALLED):
+                    async with asyncio.timeout(WRITE_TIMEOUT_S):
                         await program.write(b"".join(batch))
                 except TimeoutError as error:
                     raise LinkLost(
-                        self._machine, f"{self._machine} took nothing for {STALLED:.0f} s"
+                        self._machine,
+                        f"{self._machine} accepted no data for {WRITE_TIMEOUT_S:.0f} s",
                     ) from error
 
-    async def _beats(self) -> None:
+    async def _send_beats(self) -> None:
         while True:
             self.beat()
-            await asyncio.sleep(BEAT)
+            await asyncio.sleep(BEAT_EVERY_S)
 
     async def _read_errors(self, program: Program) -> None:
         while data := await program.read_error():
             self._errors.add(data)
 
-    async def _ending(self, program: Program, *, clean: bool) -> MachineError:
+    async def _end_error(self, program: Program, *, clean: bool) -> MachineError:
         status = None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(2.0):
                 status = await program.wait()
-                await asyncio.sleep(0.05)  # lets the reader of the errors take the rest
+                await asyncio.sleep(0.05)  # time to read the rest of the standard error
         if status and self._errors.data:
             return ProbeBroken(
-                self._machine, f"the probe on {self._machine} broke (exit {status}): {self._said()}"
+                self._machine,
+                f"the probe on {self._machine} crashed (exit {status}): {self._last_error_line()}",
             )
         cut = "" if clean else " in the middle of a message"
         return LinkLost(self._machine, f"the connection to {self._machine} ended{cut}")
 
-    def _said(self) -> str:
+    def _last_error_line(self) -> str:
         lines = self._errors.text().splitlines()
-        return shown(lines[-1], 300) if lines else "it says nothing"
+        return shown(lines[-1], 300) if lines else "no error output"
 
-    def _end(self) -> None:
+    def _fail_pending(self) -> None:
         self._ended, self.is_up = True, False
-        for asked in self._asked.values():
-            if not asked.done():
-                asked.set_exception(
+        for pending in self._pending.values():
+            if not pending.done():
+                pending.set_exception(
                     RequestFailed(
-                        f"the link to {self._machine} was lost before an answer came",
-                        "what was asked for may have happened: read the state first",
+                        f"the link to {self._machine} was lost before the answer arrived",
+                        "the request may have been applied: check the state before you retry",
                     )
                 )
 
 
-MAX_BATCH = 256 * 1024
-"""Bytes that are joined to one write."""
-
-
-def _first(group: BaseExceptionGroup[MachineError]) -> MachineError:
-    inner = group.exceptions[0]
-    while isinstance(inner, BaseExceptionGroup):
-        inner = inner.exceptions[0]
-    return inner
-
-
-def _maybe(frame: Frame) -> str:
+def _mutation_note(frame: Frame) -> str:
     return "; it may have been applied" if frame.kind == "send" else ""
 
 

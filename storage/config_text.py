@@ -1,17 +1,17 @@
-"""A config as TOML text, every key with what holds."""
+"""Writes a config as TOML text, with the value of every key."""
 
 from dataclasses import asdict
 from typing import Any
 
 import tomli_w
 
-from core.config import Config, MachineConfig
+from core.config.model import Config, MachineConfig
 
 _HOUR = 3_600.0
 
 
 def config_text(config: Config) -> str:
-    """Return a config that reads back as the same one. What is absent has no line."""
+    """Return TOML that reads back as the same config. A key without a value has no line."""
     watch = config.watch
     cadences = {
         phase.replace(" ", "-"): {"tasks": each.tasks, "samples": each.samples}

@@ -1,8 +1,8 @@
-"""The one SQLite file: opened, kept usable, written by short transactions.
+"""The history's SQLite file: opens it, repairs it by replacement, and runs short transactions.
 
-Two evalrooms may use it at once. What can't be used (garbage, a damaged page, another
-program's file) is moved aside and kept, and a fresh one is made, at the start or whenever it
-shows: the room stays open. A file of a newer evalroom is left alone.
+Two evalroom instances may use it at once. An unusable file (garbage, a damaged page, another
+program's file) is moved aside and replaced with a new one, when opening or whenever the damage
+shows, so the room stays open. The file of a newer evalroom is not touched.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ import aiosqlite
 
 from core.errors import StorageError
 from core.text import shown
-from storage.opening import alone
+from storage.open_lock import open_lock
 from storage.paths import private_file
 from storage.schema import (
     DatabaseBusy,
@@ -28,8 +28,8 @@ from storage.schema import (
     transaction,
 )
 
-_BUSY_SECONDS = 10.0
-_CLOSE_SECONDS = 2.0
+_BUSY_TIMEOUT_S = 10.0
+_CLOSE_TIMEOUT_S = 2.0
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -40,25 +40,25 @@ class Database:
 
     Attributes:
         path: The file.
-        moved_aside: Where the last unusable file went; None: there was none.
+        moved_aside: The new path of the last unusable file; None: no file was unusable.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.moved_aside: Path | None = None
         self._connection: aiosqlite.Connection | None = None
-        self._is_wanted = False
+        self._is_open = False
         self._inode = 0
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     @classmethod
     @asynccontextmanager
     async def at(cls, path: Path) -> AsyncGenerator[Self, None]:
-        """Open the database at `path`, or a fresh one, and close it in the end.
+        """Open or create the database at `path`, and close it after the block.
 
         Raises:
-            DatabaseNewer: A newer evalroom made it.
-            StorageError: It can't be opened or made.
+            DatabaseNewer: A newer evalroom created it.
+            StorageError: It can't be opened or created.
         """
         database = cls(path)
         try:
@@ -67,60 +67,60 @@ class Database:
         finally:
             await database.close()
 
-    async def open(self, patience: float = _BUSY_SECONDS) -> None:
-        """Open as `at` does; the caller closes.
+    async def open(self, timeout: float = _BUSY_TIMEOUT_S) -> None:
+        """Open or create the database; the caller closes it.
 
         Args:
-            patience: Seconds to wait for another program that holds the file.
+            timeout: How long to wait for another program that locks the file, seconds.
 
         Raises:
-            DatabaseBusy: It is still held.
-            StorageError: It can't be opened or made. After either, each use tries again.
+            DatabaseBusy: The file is still locked; every later use tries to open it again.
+            StorageError: It can't be opened or created; likewise.
         """
-        self._is_wanted = True
-        await self._open(patience)
+        self._is_open = True
+        await self._open(timeout)
 
     async def close(self) -> None:
-        """Close; what hangs is left behind after two seconds. Twice does no harm."""
-        self._is_wanted = False
-        await self._let_go()
+        """Close the connection, in at most two seconds. May be called twice."""
+        self._is_open = False
+        await self._disconnect()
 
     async def read(self, sql: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
         """Return all rows of a query.
 
         Raises:
-            StorageError: They can't be read.
+            StorageError: The database can't be read.
         """
-        return await self.look(lambda connection: connection.execute(sql, values).fetchall())
+        return await self.run_read(lambda connection: connection.execute(sql, values).fetchall())
 
-    async def look(self, work: Work[T]) -> T:
-        """Run `work`, which only reads; it runs on the database's thread.
+    async def run_read(self, work: Work[T]) -> T:
+        """Run `work` on the database's thread and return its result; it must only read.
 
         Raises:
-            StorageError: It can't be read.
+            StorageError: The database can't be read.
         """
         return await self._run(work)
 
     async def write(self, work: Work[T]) -> T:
-        """Run `work` within one transaction; when it returns, all of it is on disk.
+        """Run `work` in one transaction; when this returns, its writes are on disk.
 
-        `work` runs on the database's thread, once; whatever it raises undoes its writes.
+        `work` runs once, on the database's thread; an exception rolls its writes back.
 
         Raises:
             StorageError: Nothing was written.
         """
 
-        def whole(connection: sqlite3.Connection) -> T:
+        def in_transaction(connection: sqlite3.Connection) -> T:
             with transaction(connection):
                 return work(connection)
 
-        return await self._run(whole)
+        return await self._run(in_transaction)
 
     async def size(self) -> int:
-        """Return the bytes in use; free pages do not count.
+        """Return the bytes in use, without free pages.
 
         Raises:
-            StorageError: It can't be read.
+            StorageError: The database can't be read.
         """
         [row] = await self.read(
             "SELECT (c.page_count - f.freelist_count) * s.page_size AS size"
@@ -128,73 +128,75 @@ class Database:
         )
         return int(row["size"])
 
-    async def give_back(self) -> None:
-        """Return free pages to the disk and cut the write-ahead log.
+    async def release_space(self) -> None:
+        """Return free pages to the file system and truncate the write-ahead log.
 
         Raises:
-            StorageError: The disk does not do it.
+            StorageError: The database can't be written.
         """
 
         def work(connection: sqlite3.Connection) -> None:
-            connection.executescript("PRAGMA incremental_vacuum")  # `execute` frees one page alone
+            connection.executescript(
+                "PRAGMA incremental_vacuum"
+            )  # `execute` would free one page only
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
         await self._run(work)
 
     async def _run(self, work: Work[T]) -> T:
-        async with self._turn:
-            if not self._is_wanted:
+        async with self._lock:
+            if not self._is_open:
                 raise StorageError(f"the history {shown(str(self.path))} is closed")
             if self._connection is None or _inode(self.path) != self._inode:
-                await self._let_go()  # not open yet, or deleted or replaced under us
-                self._connection = await self._open(_BUSY_SECONDS)
+                await self._disconnect()  # not open yet, or the file was deleted or replaced
+                self._connection = await self._open(_BUSY_TIMEOUT_S)
             try:
                 return await _on_thread(self._connection, work)
             except (sqlite3.Error, ValueError, OverflowError) as error:
                 if is_broken(error):
-                    await self._start_afresh()
-                raise _said(self.path, error, self.moved_aside) from error
+                    await self._replace_damaged()
+                raise _storage_error(self.path, error, self.moved_aside) from error
 
-    async def _start_afresh(self) -> None:
-        """Move the damaged file aside, unless another evalroom has done so already."""
+    async def _replace_damaged(self) -> None:
+        """Move the damaged file aside, unless another instance already did, and open a new one."""
         inode = self._inode
-        await self._let_go()
-        async with alone(self.path, _BUSY_SECONDS):
+        await self._disconnect()
+        async with open_lock(self.path, _BUSY_TIMEOUT_S):
             if _inode(self.path) == inode:
                 self.moved_aside = _move_aside(self.path)
-            await self._connect(_BUSY_SECONDS)
+            await self._connect(_BUSY_TIMEOUT_S)
 
-    async def _open(self, patience: float) -> aiosqlite.Connection:
+    async def _open(self, timeout: float) -> aiosqlite.Connection:
         private_file(self.path)
-        async with alone(self.path, patience):
+        async with open_lock(self.path, timeout):
             try:
-                return await self._connect(patience)
+                return await self._connect(timeout)
             except DatabaseUnusable:
                 self.moved_aside = _move_aside(self.path)
-                return await self._connect(patience)
+                return await self._connect(timeout)
 
-    async def _let_go(self) -> None:
+    async def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             await _close(connection)
 
-    async def _connect(self, patience: float) -> aiosqlite.Connection:
+    async def _connect(self, timeout: float) -> aiosqlite.Connection:
         private_file(self.path)
         inode = _inode(self.path)
-        connection = aiosqlite.connect(self.path, timeout=patience, isolation_level=None)
-        # A connection that nobody closed must not keep the program alive.
+        connection = aiosqlite.connect(self.path, timeout=timeout, isolation_level=None)
+        # An unclosed connection must not keep the program running.
         connection._thread.daemon = True  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         try:
             await connection
             connection.row_factory = sqlite3.Row
             await _on_thread(connection, lambda raw: prepare(raw, self.path))
-            await _on_thread(connection, _wait_when_busy)
+            await _on_thread(connection, _set_busy_timeout)
             self._connection, self._inode = connection, inode
         except sqlite3.Error as error:
             if is_broken(error):
                 place = shown(str(self.path))
-                raise DatabaseUnusable(f"{place} is no usable database: {error}") from error
-            raise _said(self.path, error, None) from error
+                raise DatabaseUnusable(f"{place} is not a usable database: {error}") from error
+            raise _storage_error(self.path, error, None) from error
         else:
             return connection
         finally:
@@ -202,24 +204,24 @@ class Database:
                 await _close(connection)
 
 
-def _wait_when_busy(connection: sqlite3.Connection) -> None:
-    connection.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}").fetchall()
+def _set_busy_timeout(connection: sqlite3.Connection) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {int(_BUSY_TIMEOUT_S * 1000)}").fetchall()
 
 
 async def _on_thread(connection: aiosqlite.Connection, work: Work[T]) -> T:
-    """Run `work` on the connection's own thread: one hop for a whole transaction."""
-    hidden: Any = connection  # aiosqlite has no public way to run several statements as one
+    """Run `work` on the connection's own thread, so a transaction takes one thread switch."""
+    hidden: Any = connection  # aiosqlite has no public way to run several statements in one call
     done: asyncio.Future[T] = asyncio.ensure_future(hidden._execute(work, hidden._conn))  # noqa: SLF001
     try:
         return await asyncio.shield(done)
     except asyncio.CancelledError:
-        await asyncio.wait([done])  # no transaction may run on behind a cancelled caller
+        await asyncio.wait([done])  # a transaction must not outlive its cancelled caller
         raise
 
 
 async def _close(connection: aiosqlite.Connection) -> None:
     try:
-        async with asyncio.timeout(_CLOSE_SECONDS):
+        async with asyncio.timeout(_CLOSE_TIMEOUT_S):
             await connection.close()
     except (TimeoutError, ValueError, sqlite3.Error):
         hidden: Any = connection
@@ -227,7 +229,7 @@ async def _close(connection: aiosqlite.Connection) -> None:
 
 
 def _inode(path: Path) -> int:
-    """Return the number of the file at `path`; 0 where there is none."""
+    """Return the inode of the file at `path`; 0: no file."""
     try:
         return path.stat().st_ino
     except OSError:
@@ -235,7 +237,7 @@ def _inode(path: Path) -> int:
 
 
 def _move_aside(path: Path) -> Path:
-    """Rename the file and its companions; nothing is deleted."""
+    """Rename the file and its -wal and -shm files, and return the new path."""
     stem = f"{path.name}.unusable-{time.strftime('%Y%m%dT%H%M%S')}"
     kept, count = path.with_name(stem), 0
     while kept.exists():
@@ -248,23 +250,23 @@ def _move_aside(path: Path) -> Path:
                 part.rename(kept.with_name(kept.name + suffix))
     except OSError as error:
         raise StorageError(
-            f"{shown(str(path))} is unusable and can't be moved aside: {error.strerror}",
-            "move it away yourself",
+            f"{shown(str(path))} is unusable, and can't be moved aside: {error.strerror}",
+            "move it away by hand",
         ) from error
     return kept
 
 
 _ADVICE = {
-    sqlite3.SQLITE_FULL: "the disk is full: make room",
-    sqlite3.SQLITE_BUSY: "another program holds it: end that program",
-    sqlite3.SQLITE_IOERR: "the disk failed: look at it",
-    sqlite3.SQLITE_READONLY: "it can't be written: look at its permissions",
+    sqlite3.SQLITE_FULL: "free some disk space",
+    sqlite3.SQLITE_BUSY: "another program has locked it: quit that program",
+    sqlite3.SQLITE_IOERR: "check the disk: it reported an I/O error",
+    sqlite3.SQLITE_READONLY: "check the permissions of the file and its folder",
 }
 
 
-def _said(path: Path, error: Exception, moved: Path | None) -> StorageError:
+def _storage_error(path: Path, error: Exception, moved: Path | None) -> StorageError:
     advice = _ADVICE.get(primary_code(error), "")
     if is_broken(error) and moved is not None:
-        advice = f"a fresh one was begun; the damaged one is kept as {shown(moved.name)}"
+        advice = f"evalroom started a new one; the damaged file is {shown(moved.name)}"
     kind = DatabaseBusy if primary_code(error) == sqlite3.SQLITE_BUSY else StorageError
     return kind(f"the history {shown(str(path))} failed: {error}", advice)

@@ -1,4 +1,4 @@
-"""Which kind of file system a path lies on: SQLite's write-ahead log can't live on a network's."""
+"""Detects network file systems: SQLite's write-ahead log does not work on them."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 
 def is_network(path: Path, mounts: Path = _MOUNTS) -> bool:
-    """Return whether `path` lies on a network's file system; False where that is unknown."""
+    """Return whether `path` is on a network file system; False if unknown."""
     kind = _kind(os.path.realpath(path), mounts)
     return kind in _NETWORK or kind.startswith("fuse.")
 

@@ -1,4 +1,4 @@
-"""Guides on disk: saved as they stand, listed, and taken over from an evalroom that died."""
+"""The guides table: saves and lists guides, and takes them over from dead instances."""
 
 import asyncio
 import json
@@ -10,27 +10,27 @@ from typing import Any
 
 import msgspec
 
-from core.act.order import Instance
 from core.errors import StorageError, UsageWrong
 from core.guide.guide import Guide
+from core.model.order import Instance
 from core.text import shown
-from storage.about import column_text
 from storage.database import Database
-from storage.glance import glance
-from storage.instance import is_alive
+from storage.event_columns import column_text
+from storage.identity import is_alive
 from storage.orders import IsAlive
+from storage.readonly import query_readonly
 
 _SELECT = "SELECT id, ended_at, host, boot, desk_pid, desk_start, operator, body FROM guide"
-_LISTED = f"{_SELECT} ORDER BY ended_at IS NULL DESC, at DESC, rowid DESC LIMIT ?"
-_MINE = "host = ? AND boot = ? AND desk_pid = ? AND desk_start = ?"
+_SELECT_RECENT = f"{_SELECT} ORDER BY ended_at IS NULL DESC, at DESC, rowid DESC LIMIT ?"
+_IS_OWNER = "host = ? AND boot = ? AND desk_pid = ? AND desk_start = ?"
 
 
 class Guides:
-    """`core.guide.book.GuideBook` over the database.
+    """Implements `core.guide.guide_store.GuideStore` with the database.
 
     Args:
-        database: An open one, or one that opens at its first use.
-        alive: Whether an evalroom runs, seen from another; None: unknown.
+        database: An open database, or one that opens at its first use.
+        alive: Whether an instance still runs, as seen from another; None: unknown.
     """
 
     def __init__(self, database: Database, *, alive: IsAlive = is_alive) -> None:
@@ -38,95 +38,101 @@ class Guides:
         self._alive = alive
 
     async def save(self, guide: Guide) -> None:
-        """Write a guide as it stands.
+        """Write a guide's current state.
 
         Raises:
-            StorageError: It is not on disk, or another evalroom has taken it over.
+            StorageError: It could not be written, or another instance has taken the guide over.
         """
         await self._database.write(lambda connection: _save(connection, guide))
 
     async def recent(self, limit: int) -> Sequence[Guide]:
-        """Return all that are open and the newest that ended, up to `limit`, open ones first.
+        """Return up to `limit` guides: open ones first, then the newest that ended.
 
         Raises:
             StorageError: They can't be read.
         """
-        return tuple(_understood(await self._database.read(_LISTED, (limit,))))
+        return tuple(_readable_guides(await self._database.read(_SELECT_RECENT, (limit,))))
 
     async def claim(self, guide: str, instance: Instance) -> Guide:
-        """Take a guide of a dead evalroom over and return it; in one transaction.
+        """Take over a guide of an instance that no longer runs, and return it.
 
-        Of two evalrooms that want it, one gets it.
+        One transaction, so if two instances try, one of them gets it.
 
         Raises:
-            UsageWrong: There is none such, it ended, or its evalroom may still run.
-            StorageError: It can't be read or written; then nothing is taken.
+            UsageWrong: No such guide, it has ended, or its instance may still run.
+            StorageError: The database can't be read or written; the guide is unchanged.
         """
-        owner = await self._owner(guide)
+        owner = await self._find_owner(guide)
         if owner != instance:
             alive = await asyncio.to_thread(self._alive, owner, instance)
             if alive is not False:
-                raise _held(guide, owner, alive)
+                raise _still_owned(guide, owner, alive)
         return await self._database.write(
-            lambda connection: _claimed(connection, guide, owner, instance)
+            lambda connection: _claim(connection, guide, owner, instance)
         )
 
-    async def _owner(self, guide: str) -> Instance:
+    async def _find_owner(self, guide: str) -> Instance:
         rows = await self._database.read(f"{_SELECT} WHERE id = ?", (guide,))
         if not rows:
-            raise UsageWrong(f"there is no guide {shown(guide, 40)}", "see: evalroom guide list")
-        return _instance(rows[0])
+            raise UsageWrong(
+                f"there is no guide {shown(guide, 40)}", "list them: evalroom guide list"
+            )
+        return _owner_of(rows[0])
 
 
-def _held(guide: str, owner: Instance, alive: bool | None) -> UsageWrong:
-    named = f"guide {shown(guide, 40)} is run by the evalroom with pid {owner.pid}"
+def _still_owned(guide: str, owner: Instance, alive: bool | None) -> UsageWrong:
+    named = f"guide {shown(guide, 40)} belongs to another evalroom instance (pid {owner.pid}"
     if alive:
-        return UsageWrong(f"{named}, which is open", "go on there, or end that one first")
-    return UsageWrong(f"{named} on {shown(owner.host, 60)}", "go on there")
+        return UsageWrong(f"{named}, still running)", "continue there, or quit that instance first")
+    return UsageWrong(f"{named} on {shown(owner.host, 60)})", "continue there")
 
 
 def _save(connection: sqlite3.Connection, guide: Guide) -> None:
     body = json.dumps(msgspec.to_builtins(guide), separators=(",", ":"))
-    mine = _values(guide.instance)
+    mine = _owner_values(guide.instance)
     connection.execute(
         "INSERT OR IGNORE INTO guide (id, at, ended_at, host, boot, desk_pid, desk_start,"
         " operator, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (guide.id, guide.made_at, guide.ended_at, *mine, guide.instance.operator, body),
     )
     changed = connection.execute(
-        f"UPDATE guide SET ended_at = ?, operator = ?, body = ? WHERE id = ? AND {_MINE}",  # noqa: S608
+        f"UPDATE guide SET ended_at = ?, operator = ?, body = ? WHERE id = ? AND {_IS_OWNER}",  # noqa: S608
         (guide.ended_at, column_text(guide.instance.operator), body, guide.id, *mine),
     )
     if changed.rowcount != 1:
-        raise StorageError(f"guide {guide.id} was taken up by another evalroom: go on there")
+        raise StorageError(
+            f"another evalroom instance has taken over guide {guide.id}", "continue there"
+        )
 
 
-def _claimed(
+def _claim(
     connection: sqlite3.Connection, guide: str, owner: Instance, instance: Instance
 ) -> Guide:
     row = connection.execute(f"{_SELECT} WHERE id = ?", (guide,)).fetchone()
-    if row is None or _instance(row) != owner:
-        raise UsageWrong(f"guide {shown(guide, 40)} was taken up by another evalroom just now")
+    if row is None or _owner_of(row) != owner:
+        raise UsageWrong(f"another evalroom instance has just taken over guide {shown(guide, 40)}")
     if row["ended_at"] is not None:
-        raise UsageWrong(f"guide {shown(guide, 40)} is over")
-    found = list(_understood([row]))
+        raise UsageWrong(f"guide {shown(guide, 40)} has ended")
+    found = list(_readable_guides([row]))
     if not found:
-        raise UsageWrong(f"guide {shown(guide, 40)} is of a newer evalroom")
+        raise UsageWrong(
+            f"a newer evalroom wrote guide {shown(guide, 40)}", "upgrade this evalroom"
+        )
     taken = replace(found[0], instance=instance)
     connection.execute(
         "UPDATE guide SET host = ?, boot = ?, desk_pid = ?, desk_start = ? WHERE id = ?",
-        (*_values(instance), guide),
+        (*_owner_values(instance), guide),
     )
     _save(connection, taken)
     return taken
 
 
-def _values(instance: Instance) -> tuple[object, ...]:
+def _owner_values(instance: Instance) -> tuple[object, ...]:
     host, boot, start = map(column_text, (instance.host, instance.boot, instance.start))
     return (host, boot, instance.pid, start)
 
 
-def _instance(row: sqlite3.Row) -> Instance:
+def _owner_of(row: sqlite3.Row) -> Instance:
     return Instance(
         host=row["host"],
         boot=row["boot"],
@@ -136,8 +142,8 @@ def _instance(row: sqlite3.Row) -> Instance:
     )
 
 
-def _understood(rows: Sequence[sqlite3.Row]) -> Iterator[Guide]:
-    """Yield the guides of these rows; those that a later evalroom wrote are left out."""
+def _readable_guides(rows: Sequence[sqlite3.Row]) -> Iterator[Guide]:
+    """Yield the guides of these rows; skips rows that a newer evalroom wrote."""
     kind: Any = Guide
     for row in rows:
         try:
@@ -147,15 +153,15 @@ def _understood(rows: Sequence[sqlite3.Row]) -> Iterator[Guide]:
 
 
 def read_guides(path: Path, limit: int) -> tuple[Guide, ...]:
-    """Return guides of a database without changing anything in it, open ones first.
+    """Return guides of a history file, open ones first, without changing the file.
 
-    A file that is not there, or was made before guides were kept, has none.
+    Returns none if the file does not exist, or is from before guides were stored.
 
     Raises:
-        StorageError: It can't be read, or is none of ours; it is left as it is.
+        StorageError: The file can't be read, or belongs to another program.
     """
 
     def listed(connection: sqlite3.Connection) -> tuple[Guide, ...]:
-        return tuple(_understood(connection.execute(_LISTED, (limit,)).fetchall()))
+        return tuple(_readable_guides(connection.execute(_SELECT_RECENT, (limit,)).fetchall()))
 
-    return glance(path, "guide", listed, ())
+    return query_readonly(path, "guide", listed, ())

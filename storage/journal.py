@@ -1,8 +1,8 @@
-"""The journal: what is worth keeping of the events, and each task's progress over time.
+"""The journal: stores events that change a state, and each task's progress over time.
 
-It keeps to a size. Progress is thinned as it ages (every point for an hour, then one a minute,
-after a day one in ten minutes, after a week one an hour); when the file is still larger than
-its limit, the oldest goes: events and progress first, settled orders once none of those is left.
+It limits its size. Progress is thinned as it ages (all points of the last hour, one per minute of
+the last day, one per ten minutes of the last week, then one per hour). If the file is still over
+its limit, the oldest rows are deleted: events and progress first, then orders with a known outcome.
 """
 
 import asyncio
@@ -12,52 +12,51 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.codec import line_of
+from core.event_codec import line_of
 from core.events import ContentRevealed, Event
 from core.ids import TaskKey
 from core.model.task import ProgressPoint
 from core.ports import Clock
-from storage.about import about, task_columns
 from storage.database import Database
-from storage.history import progress_of
-from storage.instance import operator_name
-from storage.worth import Worth
+from storage.event_columns import event_columns, task_columns
+from storage.identity import operator_name
+from storage.retention import EventFilter
 
-TIDY_EVERY = 600.0
-"""Seconds between two rounds of thinning."""
+TIDY_EVERY_S = 600.0
+"""How often the journal thins and limits itself, seconds."""
 
-_HOUR, _DAY, _WEEK = 3_600.0, 86_400.0, 604_800.0
-_BANDS = ((_HOUR, _DAY, 60), (_DAY, _WEEK, 600), (_WEEK, math.inf, 3_600))
-"""(younger edge, older edge, bucket), seconds: one point is kept per bucket."""
+_HOUR_S, _DAY_S, _WEEK_S = 3_600.0, 86_400.0, 604_800.0
+_THINNING_BANDS = ((_HOUR_S, _DAY_S, 60), (_DAY_S, _WEEK_S, 600), (_WEEK_S, math.inf, 3_600))
+"""(minimum age, maximum age, bucket), all in seconds: one point per bucket is kept."""
 
-_REST_KEPT = 60.0
-_LARGEST = 2**63 - 1
-_ROUNDS = 30
+_UNCHANGED_EVERY_S = 60.0
+_MAX_INTEGER = 2**63 - 1
+_MAX_ROUNDS = 30
 
 
 class Journal:
-    """`core.ports.Keeping` over the database."""
+    """Implements `core.ports.EventStore` with the database."""
 
     def __init__(self, database: Database, *, limit_mib: int, clock: Clock) -> None:
         self._database = database
         self._limit = limit_mib << 20
         self._clock = clock
-        self._worth = Worth()
+        self._filter = EventFilter()
         self._desk = secrets.token_hex(4)
         self._last: dict[TaskKey, ProgressPoint] = {}
-        self._tidied: float | None = None
+        self._tidied_at: float | None = None
         self._operator: str | None = None
 
     async def keep(self, events: Sequence[Event]) -> None:
-        """Write the events worth keeping; returns when they are on disk.
+        """Store the events that change a state; returns when they are on disk.
 
         Raises:
-            StorageError: They are not.
+            StorageError: They could not be written.
         """
-        worth = [each for each in map(self._worth.of, events) if each is not None]
-        if not worth:
+        kept = [each for each in map(self._filter.changed_part, events) if each is not None]
+        if not kept:
             return
-        rows = [self._row(await self._signed(event)) for event in worth]
+        rows = [self._row(await self._with_operator(event)) for event in kept]
 
         def work(connection: sqlite3.Connection) -> None:
             connection.executemany(
@@ -69,56 +68,75 @@ class Journal:
         await self._database.write(work)
 
     async def keep_progress(self, points: Sequence[tuple[TaskKey, ProgressPoint]]) -> None:
-        """Write points of tasks' progress, and tidy up when it is time.
+        """Store points of tasks' progress; runs `tidy` every `TIDY_EVERY_S`.
 
         Raises:
-            StorageError: They are not on disk.
+            StorageError: They could not be written.
         """
-        moved = [pair for pair in points if self._has_moved(*pair)]
-        if moved:
-            await self._database.write(lambda connection: _write_points(connection, moved))
-            self._last.update(moved)
+        changed = [pair for pair in points if self._is_worth_keeping(*pair)]
+        if changed:
+            await self._database.write(lambda connection: _write_points(connection, changed))
+            self._last.update(changed)
             if len(self._last) > 10 * len(points) + 1_000:
                 self._last.clear()
         now = self._clock.now()
-        if self._tidied is None or now - self._tidied >= TIDY_EVERY:
+        if self._tidied_at is None or now - self._tidied_at >= TIDY_EVERY_S:
             await self.tidy(now)
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
-        """Return a task's kept points, oldest first.
+        """Return the stored points of a task, oldest first.
 
         Raises:
             StorageError: They can't be read.
         """
-        return await progress_of(self._database, task)
+        rows = await self._database.read(
+            "SELECT at, done, errored, in_flight, tokens FROM progress"
+            " WHERE task = (SELECT id FROM task"
+            "  WHERE machine = ? AND pid = ? AND start = ? AND task_id = ?) ORDER BY at",
+            task_columns(task),
+        )
+        return tuple(
+            ProgressPoint(
+                at=row["at"],
+                done=row["done"],
+                errored=row["errored"],
+                in_flight=row["in_flight"],
+                tokens=row["tokens"],
+            )
+            for row in rows
+        )
 
     async def tidy(self, now: float) -> None:
-        """Thin what has aged since the last time, then keep to the size.
+        """Thin the progress that has aged since the last call, then enforce the size limit.
 
         Raises:
-            StorageError: The disk does not do it; it is tried again later.
+            StorageError: The database can't be written; a later call tries again.
         """
-        before, self._tidied = self._tidied, now
+        before, self._tidied_at = self._tidied_at, now
         await self._database.write(lambda connection: _thin(connection, now, before))
-        steps = (*_ROUNDS * (_drop_oldest,), _drop_all, *_ROUNDS * (_drop_oldest_orders,))
+        steps = (
+            *_MAX_ROUNDS * (_drop_oldest,),
+            _drop_all_events,
+            *_MAX_ROUNDS * (_drop_oldest_orders,),
+        )
         for step in steps:
             if await self._database.size() <= self._limit:
                 break
             await self._database.write(step)
-        await self._database.give_back()
+        await self._database.release_space()
 
-    def _has_moved(self, task: TaskKey, point: ProgressPoint) -> bool:
-        """Whether a point differs from the last kept one, or that one is a minute old."""
+    def _is_worth_keeping(self, task: TaskKey, point: ProgressPoint) -> bool:
+        """Whether a point differs from the last stored one, or that one is a minute old."""
         last = self._last.get(task)
         return (
             last is None
             or (last.done, last.errored, last.in_flight, last.tokens)
             != (point.done, point.errored, point.in_flight, point.tokens)
-            or point.at - last.at >= _REST_KEPT
+            or point.at - last.at >= _UNCHANGED_EVERY_S
         )
 
-    async def _signed(self, event: Event) -> Event:
-        """Return an event with who did it, where that is asked of it."""
+    async def _with_operator(self, event: Event) -> Event:
+        """Return a `ContentRevealed` with the operator's name filled in; other events unchanged."""
         if not isinstance(event, ContentRevealed) or event.operator:
             return event
         if self._operator is None:
@@ -126,7 +144,7 @@ class Journal:
         return replace(event, operator=self._operator)
 
     def _row(self, event: Event) -> tuple[object, ...]:
-        return (event.at, self._desk, type(event).__name__, *about(event), line_of(event))
+        return (event.at, self._desk, type(event).__name__, *event_columns(event), line_of(event))
 
 
 def _write_points(
@@ -144,10 +162,10 @@ def _write_points(
         [
             (
                 point.at,
-                _whole(point.done),
-                _whole(point.errored),
-                _whole(point.in_flight),
-                _whole(point.tokens),
+                _clamped(point.done),
+                _clamped(point.errored),
+                _clamped(point.in_flight),
+                _clamped(point.tokens),
                 *names[task],
             )
             for task, point in points
@@ -155,14 +173,14 @@ def _write_points(
     )
 
 
-def _whole(value: int | None) -> int | None:
-    return None if value is None else max(-_LARGEST, min(value, _LARGEST))
+def _clamped(value: int | None) -> int | None:
+    return None if value is None else max(-_MAX_INTEGER, min(value, _MAX_INTEGER))
 
 
 def _thin(connection: sqlite3.Connection, now: float, before: float | None) -> None:
-    for young, old, bucket in _BANDS:
+    for young, old, bucket in _THINNING_BANDS:
         newest = now - young
-        # Older ones of a band were thinned the last time; a bucket's width covers the seam.
+        # The last call thinned the older part of a band; go back one bucket further.
         since = -math.inf if before is None else before - young - bucket
         since = max(since, now - old)
         connection.execute(
@@ -176,23 +194,23 @@ def _thin(connection: sqlite3.Connection, now: float, before: float | None) -> N
 
 
 def _drop_oldest(connection: sqlite3.Connection) -> None:
-    """Drop the oldest tenth of the time that is kept."""
+    """Delete the events and progress of the oldest tenth of the stored time span."""
     for table in ("event", "progress"):
         connection.execute(
-            f"DELETE FROM {table} WHERE at <="  # noqa: S608 - one of two names of ours
+            f"DELETE FROM {table} WHERE at <="  # noqa: S608 - fixed names
             f" (SELECT min(at) + max(1.0, (max(at) - min(at)) / 10.0) FROM {table})"
         )
     connection.execute("DELETE FROM task WHERE id NOT IN (SELECT DISTINCT task FROM progress)")
 
 
-def _drop_all(connection: sqlite3.Connection) -> None:
-    """Drop what is left of events and progress: orders alone fill nearly all there is."""
+def _drop_all_events(connection: sqlite3.Connection) -> None:
+    """Delete all events and progress, when orders fill almost the whole limit."""
     for table in ("event", "progress", "task"):
-        connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
+        connection.execute(f"DELETE FROM {table}")  # noqa: S608 - fixed names
 
 
 def _drop_oldest_orders(connection: sqlite3.Connection) -> None:
-    """Drop a tenth of the orders of which it is known what became of them, the oldest."""
+    """Delete the oldest tenth of the orders with a known outcome."""
     connection.execute(
         "DELETE FROM orders WHERE rowid IN ("
         " SELECT rowid FROM orders WHERE state NOT IN ('intent', 'unknown') ORDER BY at LIMIT ("

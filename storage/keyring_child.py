@@ -1,8 +1,8 @@
-"""What talks to the keyring of this computer, in a process of its own.
+"""The child process that accesses this computer's keyring.
 
-A keyring may ask on another screen, wait for ever or break in its own ways: here that holds
-nobody up. One line of JSON comes in on standard input (`verb`: where, get, set or delete;
-`names`, `value`), and one goes out. It runs as a file, without the rest of evalroom.
+A keyring may prompt on another screen, hang or crash; in a process of its own it can't block
+evalroom. It reads one line of JSON from standard input (`verb`: where, get, set or delete; `names`,
+`value`) and writes one line. It runs as a script, without importing the rest of evalroom.
 """
 
 import json
@@ -11,14 +11,14 @@ import sys
 from typing import Any, Protocol, cast
 
 SERVICE = "evalroom"
-REAL = frozenset(
+SYSTEM_BACKENDS = frozenset(
     f"keyring.backends.{name}" for name in ("SecretService", "libsecret", "kwallet", "macOS")
 )
-"""Backends that are a keyring of the system; others keep nothing, or keep it in the open."""
+"""Backends of the operating system's keyring; the others store nothing, or store plain text."""
 
 
 class _Backend(Protocol):
-    """What a keyring does."""
+    """The part of a keyring backend that is used here."""
 
     def get_password(self, service: str, username: str) -> str | None: ...
     def set_password(self, service: str, username: str, password: str) -> None: ...
@@ -26,36 +26,36 @@ class _Backend(Protocol):
 
 
 def os_keyring() -> _Backend | None:
-    """Return the keyring of this system; None: there is none, or the operator wants none."""
-    from keyring import get_keyring  # noqa: PLC0415 - in this process alone
+    """Return the operating system's keyring; None: it has none, or the operator disabled it."""
+    from keyring import get_keyring  # noqa: PLC0415 - only needed in this process
     from keyring.backends.chainer import ChainerBackend  # noqa: PLC0415
 
     found = get_keyring()
     several = found.backends if isinstance(found, ChainerBackend) else [found]
-    real = (each for each in several if type(each).__module__ in REAL)
+    real = (each for each in several if type(each).__module__ in SYSTEM_BACKENDS)
     return cast("_Backend | None", next(real, None))
 
 
-def answer_to(asked: dict[str, Any]) -> dict[str, Any]:
-    """Do what is asked for; return what is told."""
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Carry out one request and return the answer to print."""
     backend = os_keyring()
-    verb, names = asked["verb"], asked.get("names", [])
+    verb, names = request["verb"], request.get("names", [])
     if verb == "where" or backend is None:
         return {"where": None if backend is None else type(backend).__module__.rpartition(".")[2]}
-    told: dict[str, Any] = {"where": type(backend).__module__.rpartition(".")[2]}
+    reply: dict[str, Any] = {"where": type(backend).__module__.rpartition(".")[2]}
     match verb:
         case "get":
             found = {name: backend.get_password(SERVICE, name) for name in names}
-            told["values"] = {name: value for name, value in found.items() if value is not None}
+            reply["values"] = {name: value for name, value in found.items() if value is not None}
         case "set":
-            backend.set_password(SERVICE, names[0], asked["value"])
+            backend.set_password(SERVICE, names[0], request["value"])
         case _:
             delete(backend, names[0])
-    return told
+    return reply
 
 
 def delete(backend: _Backend, name: str) -> None:
-    """Delete one; that it was not there is no harm."""
+    """Delete one value; a missing value is not an error."""
     from keyring.errors import PasswordDeleteError  # noqa: PLC0415
 
     try:
@@ -66,12 +66,12 @@ def delete(backend: _Backend, name: str) -> None:
 
 
 def main() -> None:
-    """Answer one question."""
+    """Answer one request."""
     own = os.dup(1)
-    os.dup2(2, 1)  # what a backend prints is no answer
-    told = answer_to(json.loads(sys.stdin.readline()))
+    os.dup2(2, 1)  # a backend that prints must not corrupt the answer
+    reply = answer(json.loads(sys.stdin.readline()))
     with os.fdopen(own, "w", encoding="ascii") as out:
-        out.write(json.dumps(told) + "\n")
+        out.write(json.dumps(reply) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Orders as rows of the database, and back."""
+"""Converts orders to rows of the database and back."""
 
 import json
 import sqlite3
@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from core.act.action import Action
-from core.act.order import Basis, Instance, Order, OrderState
-from core.act.wanted import Wanted, action_object
+from core.act.order_query import OrderQuery, action_object
 from core.ids import Address, MachineName, ProcessKey
-from storage.about import column_text
+from core.model.action import Action
+from core.model.order import Basis, Instance, Order, OrderState
+from storage.event_columns import column_text
 
 _COLUMNS = (
     "id", "plan", "at", "host", "boot", "desk_pid", "desk_start", "operator", "machine", "pid",
@@ -21,10 +21,10 @@ _COLUMNS = (
 )  # fmt: skip
 
 INSERT = (
-    f"INSERT INTO orders ({', '.join(_COLUMNS)})"  # noqa: S608 - names of ours
+    f"INSERT INTO orders ({', '.join(_COLUMNS)})"  # noqa: S608 - fixed names
     f" VALUES ({', '.join('?' * len(_COLUMNS))})"
 )
-SELECT = f"SELECT {', '.join(_COLUMNS)}, claimed_by FROM orders"  # noqa: S608 - names of ours
+SELECT = f"SELECT {', '.join(_COLUMNS)}, claimed_by FROM orders"  # noqa: S608 - fixed names
 NEWEST_FIRST = "ORDER BY at DESC, rowid DESC"
 IS_OPEN = "state IN ('intent', 'unknown')"
 
@@ -68,9 +68,9 @@ def order_of(row: sqlite3.Row) -> Order:
     """Return the order of a row of `SELECT`.
 
     Raises:
-        ValueError: It is none that this evalroom understands: a later one wrote it.
+        ValueError: The row can't be decoded, because a newer evalroom wrote it.
     """
-    process = ProcessKey(MachineName(row["machine"]), row["pid"], _read(row["start"], str))
+    process = ProcessKey(MachineName(row["machine"]), row["pid"], _decoded(row["start"], str))
     return Order(
         id=row["id"],
         plan=row["plan"],
@@ -78,18 +78,18 @@ def order_of(row: sqlite3.Row) -> Order:
         instance=instance_of(row),
         address=Address(
             process=process,
-            task_id=_read_or_none(row["task_id"], str),
-            sample_id=_read_or_none(row["sample_id"], str | int),
+            task_id=_decoded_or_none(row["task_id"], str),
+            sample_id=_decoded_or_none(row["sample_id"], str | int),
             epoch=row["epoch"],
-            model=_read_or_none(row["model"], str),
+            model=_decoded_or_none(row["model"], str),
         ),
-        action=_read(row["action"], Action),
+        action=_decoded(row["action"], Action),
         name=row["name"],
         request=row["request"],
         command=row["command"],
         preview=row["preview"],
-        basis=_read(row["basis"], Basis),
-        undo=_read_or_none(row["undo"], Action),
+        basis=_decoded(row["basis"], Basis),
+        undo=_decoded_or_none(row["undo"], Action),
         reason=row["reason"],
         is_ours=bool(row["is_ours"]),
         state=OrderState(row["state"]),
@@ -98,8 +98,8 @@ def order_of(row: sqlite3.Row) -> Order:
     )
 
 
-def understood(rows: Sequence[sqlite3.Row] | sqlite3.Cursor) -> Iterator[Order]:
-    """Yield the orders of these rows; those that a later evalroom wrote are left out."""
+def readable_orders(rows: Sequence[sqlite3.Row] | sqlite3.Cursor) -> Iterator[Order]:
+    """Yield the orders of these rows; skips rows that a newer evalroom wrote."""
     for row in rows:
         try:
             order = order_of(row)
@@ -109,7 +109,7 @@ def understood(rows: Sequence[sqlite3.Row] | sqlite3.Cursor) -> Iterator[Order]:
 
 
 def instance_of(row: sqlite3.Row) -> Instance:
-    """Return the evalroom that gave the order of a row."""
+    """Return the instance that gave the order."""
     return Instance(
         host=row["host"],
         boot=row["boot"],
@@ -119,21 +119,21 @@ def instance_of(row: sqlite3.Row) -> Instance:
     )
 
 
-def answering(row: sqlite3.Row) -> Instance:
-    """Return the evalroom that answers for an order: the one that claimed it, or gave it."""
+def responsible_instance(row: sqlite3.Row) -> Instance:
+    """Return the instance responsible for an order: the one that claimed it, or that gave it."""
     try:
-        return _read_or_none(row["claimed_by"], Instance) or instance_of(row)
+        return _decoded_or_none(row["claimed_by"], Instance) or instance_of(row)
     except ValueError:
         return instance_of(row)
 
 
-def claim(instance: Instance) -> str:
-    """Return an evalroom as it stands in the claims of a row."""
+def claim_text(instance: Instance) -> str:
+    """Return an instance as the text for the column `claimed_by`."""
     return _json(asdict(instance))
 
 
-def selected(connection: sqlite3.Connection, wanted: Wanted) -> tuple[Order, ...]:
-    """Return the orders that are looked for, newest first."""
+def select_orders(connection: sqlite3.Connection, wanted: OrderQuery) -> tuple[Order, ...]:
+    """Return the orders that match, newest first."""
     tests: list[tuple[str, object]] = [
         (column, value)
         for column, value in (
@@ -146,11 +146,11 @@ def selected(connection: sqlite3.Connection, wanted: Wanted) -> tuple[Order, ...
     ]
     where = f"WHERE {' AND '.join(test for test, _ in tests)}" if tests else ""
     found = connection.execute(
-        f"{SELECT} {where} {NEWEST_FIRST}",  # words of ours
+        f"{SELECT} {where} {NEWEST_FIRST}",  # fixed text
         tuple(value for _, value in tests),
     )
     found.row_factory = sqlite3.Row
-    return wanted.among(understood(found))
+    return wanted.among(readable_orders(found))
 
 
 def _json(value: object) -> str:
@@ -161,12 +161,12 @@ def _json_or_none(value: object) -> str | None:
     return None if value is None else _json(value)
 
 
-def _read(text: str, kind: Any) -> Any:
+def _decoded(text: str, kind: Any) -> Any:
     try:
         return msgspec.convert(json.loads(text), kind)
     except (msgspec.ValidationError, RecursionError) as error:
         raise ValueError(str(error)) from error
 
 
-def _read_or_none(text: str | None, kind: Any) -> Any:
-    return None if text is None else _read(text, kind)
+def _decoded_or_none(text: str | None, kind: Any) -> Any:
+    return None if text is None else _decoded(text, kind)

@@ -1,7 +1,7 @@
-"""Where things lie on this computer, and that they are the operator's alone.
+"""Where evalroom keeps its files on this computer, and their permissions.
 
-Folders are 0700, files 0600. What another user could have written is refused: a config names
-programs to run, and a journal is only worth what nobody else can change.
+Folders are 0700 and files 0600. Files that other users can write are refused: a config names
+programs to run, and a journal that others can change proves nothing.
 """
 
 import errno
@@ -27,12 +27,12 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paths:
-    """The operator's places, by the XDG rules (on macOS: Library). Nothing is made yet.
+    """The operator's files, by the XDG rules (on macOS: ~/Library). Creates nothing.
 
     Attributes:
-        config_file: What is read without `--config`.
-        data: What is worth keeping: the history, known_hosts.
-        state: What may be lost: the last view, crash files.
+        config_file: The config that is read without `--config`.
+        data: The folder of data to keep: the history, known_hosts.
+        state: The folder of data that may be lost: the last view, crash files.
     """
 
     config_file: Path
@@ -41,27 +41,27 @@ class Paths:
 
     @property
     def database(self) -> Path:
-        """The history."""
+        """The history's database."""
         return self.data / "history.sqlite3"
 
     @property
     def known_hosts(self) -> Path:
-        """The host keys that the operator accepted here."""
+        """The host keys that the operator accepted in evalroom."""
         return self.data / "known_hosts"
 
     @property
     def secrets(self) -> Path:
-        """Names of secrets, and the values that no keyring has."""
+        """Names of all secrets, and the values that are not in a keyring."""
         return self.data / "secrets.json"
 
     @property
     def launch_drafts(self) -> Path:
-        """What was typed into the launch form and not launched yet."""
+        """Drafts of the launch form."""
         return self.state / "launches.json"
 
     @property
     def view_state(self) -> Path:
-        """The last view."""
+        """The last view of the room."""
         return self.state / "view.json"
 
     @property
@@ -71,7 +71,7 @@ class Paths:
 
 
 def paths() -> Paths:
-    """Return the operator's places as the environment says now."""
+    """Return the operator's files for the current environment variables."""
     dirs = platformdirs.PlatformDirs(_APP, appauthor=False)
     return Paths(
         config_file=dirs.user_config_path / "config.toml",
@@ -81,17 +81,17 @@ def paths() -> Paths:
 
 
 def private_folder(path: Path) -> Path:
-    """Make sure that a folder is there and the operator's alone; return it.
+    """Create a folder if it is missing, set its mode to 0700, and return it.
 
     Raises:
-        StorageError: It can't be made, or others can write it.
+        StorageError: It can't be created, or others can write it.
     """
     try:
         for missing in reversed([each for each in (path, *path.parents) if not each.exists()]):
             missing.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
         found = path.stat()
         if not stat.S_ISDIR(found.st_mode):
-            raise StorageError(f"{shown(str(path))} is no folder", "move it out of the way")
+            raise StorageError(f"{shown(str(path))} is not a folder", "move it out of the way")
         refuse_if_others_write(path, found)
         if stat.S_IMODE(found.st_mode) != _PRIVATE_FOLDER:
             path.chmod(_PRIVATE_FOLDER)
@@ -101,10 +101,10 @@ def private_folder(path: Path) -> Path:
 
 
 def private_file(path: Path) -> Path:
-    """Make sure that a file is there (empty when new) and the operator's alone; return it.
+    """Create an empty file if it is missing, set its mode to 0600, and return its path.
 
     Raises:
-        StorageError: It can't be made, or others can write it.
+        StorageError: It can't be created, or others can write it.
     """
     private_folder(path.parent)
     try:
@@ -122,10 +122,10 @@ def private_file(path: Path) -> Path:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Put `content` in place of a file as a whole: a reader sees the old or the new one.
+    """Replace a file's content atomically, with mode 0600.
 
     Raises:
-        StorageError: It can't be written; the old file is untouched.
+        StorageError: It can't be written; the old file is unchanged.
     """
     private_folder(path.parent)
     try:
@@ -144,12 +144,12 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def refuse_if_others_write(path: Path, found: os.stat_result | None = None) -> None:
-    """Refuse a file or folder that another user owns or can write.
+    """Raise for a file or folder that another user owns or can write.
 
-    A group that holds nobody but the operator (as with a umask of 002) is no other user.
+    Group write is allowed if the group has no member but the operator (as with a umask of 002).
 
     Raises:
-        StorageError: Somebody else can write it, or it can't be looked at.
+        StorageError: Another user can write it, or its permissions can't be read.
     """
     if found is None:
         try:
@@ -165,7 +165,7 @@ def refuse_if_others_write(path: Path, found: os.stat_result | None = None) -> N
         return
     if writers:
         raise StorageError(
-            f"{shown(str(path))} can be written by others", f"chmod go-w {shown(str(path))}"
+            f"other users can write {shown(str(path))}", f"run: chmod go-w {shown(str(path))}"
         )
 
 
@@ -180,5 +180,5 @@ def _is_own_group(gid: int) -> bool:
 
 def _failed(path: Path, error: OSError) -> StorageError:
     place = shown(str(path))
-    advice = "make room" if error.errno in _NO_ROOM else ""
-    return StorageError(f"{place} can't be used: {error.strerror or error}", advice)
+    advice = "free some disk space" if error.errno in _NO_ROOM else ""
+    return StorageError(f"can't use {place}: {error.strerror or error}", advice)

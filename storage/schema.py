@@ -1,4 +1,4 @@
-"""The database's shape: whose file it is, the numbered steps, and what a connection needs set."""
+"""The database's schema: ownership check, migrations and connection settings."""
 
 import re
 import sqlite3
@@ -12,47 +12,47 @@ from core.text import shown
 from storage.filesystems import is_network
 
 APPLICATION_ID = 0x4576_526D
-"""Marks the file as ours: `EvRm`."""
+"""Marks a file as evalroom's: `EvRm`."""
 
-CHECKED_WHOLE = 64 << 20
-"""Up to this size a file is checked whole when it is opened, bytes; it takes under 0.3 s."""
+MAX_CHECKED_BYTES = 64 << 20
+"""A file up to this size is checked for damage when it is opened; that takes under 0.3 s."""
 
-_PAGE_SIZE = 4096
+_PAGE_BYTES = 4096
 
 
 class DatabaseUnusable(StorageError):
-    """The file is no database of ours, or is broken."""
+    """The file is damaged, or belongs to another program."""
 
 
 class DatabaseBusy(StorageError):
-    """Another program holds the file for too long."""
+    """Another program kept the file locked for too long."""
 
 
 class DatabaseNewer(StorageError):
-    """A newer evalroom made the file; it is left as it is."""
+    """A newer evalroom created the file; it is not touched."""
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Check whose file it is, set the connection up, bring the file to today's shape.
+    """Check that the file is evalroom's, configure the connection, and run the migrations.
 
-    An empty file becomes a database of ours.
+    An empty file becomes a new database.
 
     Raises:
-        DatabaseUnusable, DatabaseNewer: It is not to be used.
-        sqlite3.Error: SQLite can't.
+        DatabaseUnusable, DatabaseNewer: The file can't be used.
+        sqlite3.Error: SQLite failed.
     """
     size = path.stat().st_size
     check_owner(connection, path)
     if size == 0:
-        connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
+        connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    mode = "DELETE" if is_network(path) else "WAL"  # WAL needs memory shared by all its users
+    mode = "DELETE" if is_network(path) else "WAL"  # WAL needs memory that all users share
     connection.execute(f"PRAGMA journal_mode = {mode}").fetchall()
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA journal_size_limit = 16777216")
     _migrate(connection, path)
-    if size <= CHECKED_WHOLE:
+    if size <= MAX_CHECKED_BYTES:
         found = connection.execute("PRAGMA quick_check(1)").fetchone()
         if found is None or found[0] != "ok":
             raise DatabaseUnusable(f"{shown(str(path))} is damaged")
@@ -60,7 +60,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Generator[None, None, None]:
-    """Write all that the block writes, or nothing. A reader that writes later gets no BUSY."""
+    """Run the block in one transaction. It locks at once, so a later write can't fail as BUSY."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -71,7 +71,7 @@ def transaction(connection: sqlite3.Connection) -> Generator[None, None, None]:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    with transaction(connection):  # another evalroom that starts now waits here
+    with transaction(connection):  # another instance that starts now waits here
         version = check_owner(connection, path)
         for number, sql in migrations():
             if number > version:
@@ -82,10 +82,11 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def check_owner(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the file's version; 0: it is empty.
+    """Return the version of the file's schema; 0: the file is empty.
 
     Raises:
-        DatabaseUnusable, DatabaseNewer: It is not to be used.
+        DatabaseUnusable: The file belongs to another program.
+        DatabaseNewer: A newer evalroom created it.
     """
     [(owner,)] = connection.execute("PRAGMA application_id").fetchall()
     [(version,)] = connection.execute("PRAGMA user_version").fetchall()
@@ -96,15 +97,15 @@ def check_owner(connection: sqlite3.Connection, path: Path) -> int:
     newest = migrations()[-1][0]
     if version > newest:
         raise DatabaseNewer(
-            f"{shown(str(path))} was made by a newer evalroom"
-            f" (its shape is {version}, this one knows {newest})",
-            "upgrade this evalroom; the file was left as it is",
+            f"{shown(str(path))} was created by a newer evalroom"
+            f" (schema {version}, this one supports {newest})",
+            "upgrade this evalroom; the file is unchanged",
         )
     return int(version)
 
 
 def migrations() -> Sequence[tuple[int, str]]:
-    """Return every step, (number, SQL), in order."""
+    """Return all migrations as (number, SQL), in order."""
     steps: list[tuple[int, str]] = []
     for file in (resources.files("storage") / "migrations").iterdir():
         named = re.fullmatch(r"(\d{4})_\w+\.sql", file.name)
@@ -114,7 +115,7 @@ def migrations() -> Sequence[tuple[int, str]]:
 
 
 def _statements(sql: str) -> Iterable[str]:
-    """Split a script into statements; `executescript` would commit behind our back."""
+    """Split a script into statements; `executescript` would commit the open transaction."""
     pending = ""
     for line in sql.splitlines(keepends=True):
         pending += line
@@ -124,11 +125,11 @@ def _statements(sql: str) -> Iterable[str]:
 
 
 def is_broken(error: Exception) -> bool:
-    """Whether SQLite says that the file itself is damaged, or is no database."""
+    """Whether SQLite reports that the file is damaged, or not a database."""
     return primary_code(error) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 def primary_code(error: Exception) -> int:
-    """Return SQLite's primary result code of an error; 0 where it has none."""
+    """Return the primary SQLite result code of an error; 0: it has none."""
     code: object = getattr(error, "sqlite_errorcode", 0)
     return code & 0xFF if isinstance(code, int) else 0

@@ -1,4 +1,4 @@
-"""The file of secrets, 0600: values where there is no keyring, and which names a keyring has."""
+"""The secrets file (mode 0600): the names of all secrets, and the values that no keyring has."""
 
 import errno
 import fcntl
@@ -17,92 +17,94 @@ from core.errors import StorageError
 from core.text import shown
 from storage.paths import private_file, private_folder, write_private
 
-SIZE_LIMIT = 8 * 1024 * 1024
-TURN = 10.0
-"""Seconds that one evalroom waits for another that writes."""
+MAX_FILE_BYTES = 8 * 1024 * 1024
+LOCK_TIMEOUT_S = 10.0
+"""How long to wait for another evalroom instance that is writing, seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """What the file says.
+class StoredSecrets:
+    """The content of the secrets file.
 
     Attributes:
-        values: The secrets that it holds itself.
-        in_keyring: Names of those that the keyring holds.
+        values: Secrets whose values are in the file, by name.
+        in_keyring: Names of secrets whose values are in the keyring.
     """
 
     values: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     in_keyring: frozenset[str] = frozenset()
 
 
-class _File(msgspec.Struct, frozen=True):
+class _SecretFile(msgspec.Struct, frozen=True):
     v: int
     values: dict[str, str]
     in_keyring: list[str]
 
 
-def read_secrets(path: Path) -> Kept:
-    """Return what is kept; nothing where there is no file.
+def read_secrets(path: Path) -> StoredSecrets:
+    """Return the content of the secrets file; empty if the file does not exist.
 
     Raises:
-        StorageError: It is no private file of the operator's, or can't be read.
+        StorageError: The file can't be read, or other users can read it.
     """
     where = shown(str(path))
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
-        return Kept()
+        return StoredSecrets()
     except OSError as error:
         is_link = error.errno == errno.ELOOP
-        why = "is a symbolic link" if is_link else f"can't be read: {error.strerror}"
-        raise StorageError(f"{where} {why}", "put a file in its place") from error
+        why = f"{where} is a symbolic link" if is_link else f"can't read {where}: {error.strerror}"
+        raise StorageError(why, "put a regular file in its place") from error
     with os.fdopen(handle, "rb") as file:
-        _refuse_what_others_see(path, os.fstat(handle))
-        raw = file.read(SIZE_LIMIT + 1)
+        _refuse_if_others_read(path, os.fstat(handle))
+        raw = file.read(MAX_FILE_BYTES + 1)
     try:
-        told = msgspec.json.decode(raw, type=_File)
+        stored = msgspec.json.decode(raw, type=_SecretFile)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        told = None
-    if told is None or told.v != 1:  # no error of the decoder's goes on: it may quote
+        stored = None
+    if stored is None or stored.v != 1:  # the decoder's own error may quote a secret
         raise StorageError(
-            f"{where} is no file of secrets that this evalroom knows",
-            "move it away, and enter the secrets again",
+            f"{where} is damaged, or of another evalroom version",
+            "move it away and enter the secrets again",
         )
-    return Kept(values=MappingProxyType(dict(told.values)), in_keyring=frozenset(told.in_keyring))
+    return StoredSecrets(
+        values=MappingProxyType(dict(stored.values)), in_keyring=frozenset(stored.in_keyring)
+    )
 
 
-def _refuse_what_others_see(path: Path, found: os.stat_result) -> None:
+def _refuse_if_others_read(path: Path, found: os.stat_result) -> None:
     where = shown(str(path))
     if not stat.S_ISREG(found.st_mode):
-        raise StorageError(f"{where} is no file", "move it out of the way")
+        raise StorageError(f"{where} is not a regular file", "move it out of the way")
     if found.st_uid != os.geteuid():
         raise StorageError(f"{where} belongs to another user", "move it out of the way")
     if found.st_mode & 0o077:
         raise StorageError(
-            f"{where} can be read by others (mode {stat.S_IMODE(found.st_mode):04o})",
-            f"chmod 600 {where}; who has read it knows the secrets, so enter new ones",
+            f"other users can read {where} (mode {stat.S_IMODE(found.st_mode):04o})",
+            f"run: chmod 600 {where}; then replace the secrets, because others may know them",
         )
 
 
-def change_secrets(path: Path, change: Callable[[Kept], Kept]) -> None:
-    """Put what `change` returns in the place of what is kept; one evalroom at a time.
+def change_secrets(path: Path, change: Callable[[StoredSecrets], StoredSecrets]) -> None:
+    """Replace the content of the secrets file with the result of `change`, under a lock.
 
     Raises:
-        StorageError: As `read_secrets`; or it can't be written, and is as it was.
+        StorageError: As `read_secrets`; or the file can't be written, and is unchanged.
     """
     private_folder(path.parent)
-    with _turn(path.with_suffix(".lock")):
-        for left in path.parent.glob(f".{path.name}.*"):  # of a writer that was killed
+    with _locked(path.with_suffix(".lock")):
+        for left in path.parent.glob(f".{path.name}.*"):  # temporary files of a killed writer
             left.unlink(missing_ok=True)
         now = change(read_secrets(path))
-        told = _File(v=1, values=dict(now.values), in_keyring=sorted(now.in_keyring))
-        write_private(path, msgspec.json.encode(told))
+        stored = _SecretFile(v=1, values=dict(now.values), in_keyring=sorted(now.in_keyring))
+        write_private(path, msgspec.json.encode(stored))
 
 
 @contextmanager
-def _turn(path: Path) -> Generator[None]:
+def _locked(path: Path) -> Generator[None]:
     private_file(path)
-    end = time.monotonic() + TURN
+    end = time.monotonic() + LOCK_TIMEOUT_S
     with path.open("rb") as lock:
         while True:
             try:
@@ -110,10 +112,10 @@ def _turn(path: Path) -> Generator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() > end:
-                    said = f"another evalroom keeps {shown(str(path))} locked"
-                    raise StorageError(said, "end that one") from None
+                    message = f"another evalroom instance holds the lock {shown(str(path))}"
+                    raise StorageError(message, "quit that instance and try again") from None
                 time.sleep(0.02)
             except OSError as error:
-                said = f"{shown(str(path))} can't be locked: {error.strerror}"
-                raise StorageError(said) from error
+                message = f"can't lock {shown(str(path))}: {error.strerror}"
+                raise StorageError(message) from error
         yield

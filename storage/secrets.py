@@ -1,4 +1,4 @@
-"""The operator's secrets by name: in the keyring of this computer, or in a file of 0600."""
+"""The operator's secrets, in this computer's keyring or in a file (mode 0600)."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -9,15 +9,15 @@ from types import MappingProxyType
 from core.errors import SecretMissing
 from core.launch.secret_store import KeptIn, check_name, check_value
 from storage.os_keyring import OsKeyring
-from storage.secret_file import Kept, change_secrets, read_secrets
+from storage.secret_file import StoredSecrets, change_secrets, read_secrets
 
 
 class Secrets:
-    """A `core.launch.secret_store.SecretStore`.
+    """Implements `core.launch.secret_store.SecretStore`.
 
     Args:
-        path: The file: it says which names there are, and holds the values that no keyring has.
-        keyring: Where values go first.
+        path: The secrets file: the names of all secrets, and the values that no keyring has.
+        keyring: The keyring to prefer; None: this computer's.
     """
 
     def __init__(self, path: Path, keyring: OsKeyring | None = None) -> None:
@@ -49,11 +49,13 @@ class Secrets:
         check_value(name, value)
         is_in_keyring = await self._keyring.set(name, value)
 
-        def change(kept: Kept) -> Kept:
+        def change(kept: StoredSecrets) -> StoredSecrets:
             values = {each: held for each, held in kept.values.items() if each != name}
             if is_in_keyring:
-                return Kept(values=values, in_keyring=kept.in_keyring | {name})
-            return Kept(values={**values, name: value}, in_keyring=kept.in_keyring - {name})
+                return StoredSecrets(values=values, in_keyring=kept.in_keyring | {name})
+            return StoredSecrets(
+                values={**values, name: value}, in_keyring=kept.in_keyring - {name}
+            )
 
         await asyncio.to_thread(change_secrets, self.path, change)
         return "keyring" if is_in_keyring else "file"
@@ -66,7 +68,7 @@ class Secrets:
         if known[name] == "keyring":
             await self._keyring.delete(name)
 
-        def change(kept: Kept) -> Kept:
+        def change(kept: StoredSecrets) -> StoredSecrets:
             values = {each: held for each, held in kept.values.items() if each != name}
             return replace(kept, values=values, in_keyring=kept.in_keyring - {name})
 

@@ -1,6 +1,6 @@
-"""The last view (open pane, sort, filter), kept between two starts. The config is never written.
+"""Stores the last view (open pane, sort, filter) between two starts.
 
-It is a convenience: whatever is wrong with the file, the room opens.
+A damaged file never stops the room from opening.
 """
 
 import json
@@ -12,35 +12,35 @@ from typing import Any, cast
 from core.errors import StorageError
 from storage.paths import write_private
 
-_LIMIT = 256 * 1024
-_READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe in its place must not be waited for
+_MAX_BYTES = 256 * 1024
+_READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # does not block if the path is a pipe
 
 
 class ViewState:
-    """The view's file: JSON, 0600, written as a whole."""
+    """The file of the last view: JSON, mode 0600, replaced atomically."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._saved: bytes | None = None
 
     def load(self) -> Mapping[str, Any]:
-        """Return what was saved; empty when there is nothing, or nothing readable."""
+        """Return the saved view; empty if the file is missing or unreadable."""
         try:
-            with os.fdopen(os.open(self._path, _READING), "rb") as file:
-                raw = file.read(_LIMIT + 1)
-            value: object = json.loads(raw) if len(raw) <= _LIMIT else {}
+            with os.fdopen(os.open(self._path, _READ_FLAGS), "rb") as file:
+                raw = file.read(_MAX_BYTES + 1)
+            value: object = json.loads(raw) if len(raw) <= _MAX_BYTES else {}
         except (OSError, ValueError, RecursionError):
             return {}
         return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
     def save(self, view: Mapping[str, Any]) -> bool:
-        """Keep a view of plain JSON values; return whether it is on disk.
+        """Write a view of plain JSON values; return whether it is on disk.
 
-        The same view twice is written once. A full disk loses the view and nothing else.
+        Writes nothing if the view has not changed. Never raises: a full disk only loses the view.
         """
         try:
             raw = json.dumps(dict(view), ensure_ascii=True, allow_nan=False).encode()
-            if len(raw) > _LIMIT:
+            if len(raw) > _MAX_BYTES:
                 return False
             if raw != self._saved:
                 write_private(self._path, raw)

@@ -1,19 +1,19 @@
 """What an answer says of an order, and what a later look says of one that had no answer."""
 
-from core.act.action import Action, Verb
-from core.act.basis import latch, name_of, value_of
-from core.act.order import Basis, OrderState, Outcome
-from core.act.said import body_of, is_made, why_odd
-from core.act.seen import Seen
+from core.act.preconditions import knob_key, knob_value, latch
+from core.act.replies import body_of, is_made, why_odd
+from core.act.snapshot import TargetSnapshot
 from core.ctl.decode import JsonObject, count, parse_object, text, texts
 from core.errors import AnswerMalformed, NotThere, RequestFailed, TooBusy
+from core.format import plural
 from core.ids import SampleKey, Target
+from core.model.action import Action, Verb
+from core.model.order import Basis, OrderState, Outcome
 from core.ports import Reply
 from core.text import shown
-from core.views.format import plural
 
 NOT_SENT = "not sent"
-"""What a probe's or a station's error begins with when nothing left."""
+"""What a probe's or a connection's error begins with when nothing left."""
 
 
 def outcome_of(  # noqa: PLR0911 - one case per kind of answer
@@ -106,7 +106,7 @@ def _configured(answer: JsonObject) -> Outcome:
 
 
 def seen_applied(  # noqa: PLR0911 - one case per verb
-    action: Action, target: Target, basis: Basis, seen: Seen
+    action: Action, target: Target, basis: Basis, seen: TargetSnapshot
 ) -> bool | None:
     """Whether a look at the target shows that an order was applied; None: no look can tell.
 
@@ -124,15 +124,18 @@ def seen_applied(  # noqa: PLR0911 - one case per verb
             return latch(target, seen) == "none"
         case Verb.CONFIG:
             return all(
-                value_of(each, seen.config) == each.value
-                or (each.value is None and value_of(each, seen.config) != basis.get(name_of(each)))
+                knob_value(each, seen.config) == each.value
+                or (
+                    each.value is None
+                    and knob_value(each, seen.config) != basis.get(knob_key(each))
+                )
                 for each in action.changes
             )
         case Verb.KEEP | Verb.RELEASE:
             kept = row.keep_alive if row is not None else None
             return kept is (action.verb is Verb.KEEP)
         case Verb.DRAIN | Verb.CANCEL if not isinstance(target, SampleKey):
-            if row is None or row.status == "completed":
+            if row is None or row.is_completed:
                 return True
             return row.resolving not in {None, basis.get("resolving")}
         case Verb.CANCEL | Verb.CANCEL_CALL | Verb.REQUEUE:
@@ -143,7 +146,7 @@ def seen_applied(  # noqa: PLR0911 - one case per verb
             return None
 
 
-def _sample_moved(action: Action, basis: Basis, seen: Seen) -> bool:
+def _sample_moved(action: Action, basis: Basis, seen: TargetSnapshot) -> bool:
     sample = seen.sample
     if action.verb is Verb.CANCEL:
         stopping = sample is not None and sample.interrupt is not None

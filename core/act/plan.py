@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from core.act.action import Action, Offer
-from core.act.order import Basis
 from core.act.preview import Preview
 from core.act.refusals import Refusal
 from core.act.requests import Request
+from core.format import plural
 from core.ids import SampleKey, Target, TaskKey, process_of
+from core.model.action import Action, Offer
+from core.model.order import Basis
 from core.text import shown
-from core.views.format import plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

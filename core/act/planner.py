@@ -5,18 +5,15 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.act.action import Action, Verb, offer_of, scope_of
-from core.act.basis import basis_of
-from core.act.commands import equivalent
-from core.act.computed import HUSK_AFTER, computed_preview, end_preview, interrupt_preview
-from core.act.expand import no_action_on
-from core.act.lanes import Lanes
-from core.act.limits import Limits
-from core.act.look import Asker, Looks, Pace
-from core.act.names import name_of, where_of
-from core.act.order import Order
+from core.act.concurrency import ConcurrencyLimit
+from core.act.equivalent_command import equivalent
+from core.act.local_preview import HUSK_AFTER, computed_preview, end_preview, interrupt_preview
+from core.act.pause_cost import Limits
 from core.act.plan import Plan, Step
+from core.act.ports import ActionDesk
+from core.act.preconditions import basis_of
 from core.act.preview import Preview, config_preview, preview_of
+from core.act.reader import FreshReader, Throttle
 from core.act.refusals import (
     Refusal,
     against_end,
@@ -25,26 +22,27 @@ from core.act.refusals import (
     last_interrupt,
     on_reading,
 )
+from core.act.replies import body_of, why_odd
 from core.act.requests import request_of
-from core.act.said import body_of, why_odd
-from core.act.seen import Seen
-from core.act.undo import undo_of
+from core.act.snapshot import TargetSnapshot
+from core.act.target_expansion import ActionRequest, no_action_on
+from core.act.target_labels import target_label, target_location
+from core.act.undo import undo_action
 from core.ctl.decode import parse_object
-from core.ctl.versions import Surface
+from core.ctl.features import Surface
 from core.errors import AnswerMalformed, RequestFailed, StorageError, Unsupported, UsageWrong
 from core.ids import ProcessKey, Target, TaskKey, process_of
+from core.model.action import Action, Verb, offer_of, scope_of
+from core.model.order import Order
 from core.model.process import Process, ProcessState
-from core.watch.logs import read_header
+from core.watch.log_headers import read_header
 
 DEADLINE = 15.0
 """Seconds that one dry run may take."""
 
-Wish = tuple[Action, Target]
-"""What is wanted of what."""
-
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class PlanningProgress:
     """How far the making of a plan is."""
 
     done: int
@@ -63,7 +61,7 @@ class Planner:
 
     def __init__(
         self,
-        asker: Asker,
+        asker: ActionDesk,
         *,
         is_ours: Callable[[Process], bool],
         author: str,
@@ -75,15 +73,15 @@ class Planner:
         self.interrupts = interrupts
         self._surfaces: dict[ProcessKey, Surface] = {}
         self._limits = Limits(asker)
-        self.lanes = Lanes()
+        self.lanes = ConcurrencyLimit()
 
     async def plan(
         self,
         title: str,
-        wishes: Sequence[Wish],
+        wishes: Sequence[ActionRequest],
         *,
         reason: str = "",
-        tell: Callable[[Progress], None] | None = None,
+        tell: Callable[[PlanningProgress], None] | None = None,
         hurry: asyncio.Event | None = None,
     ) -> Plan:
         """Return the plan that carries the wishes out.
@@ -103,11 +101,11 @@ class Planner:
         steps: dict[int, Step] = {}
 
         async def one_after_another(indexes: Iterable[int]) -> None:
-            looks, pace = Looks(self._asker, self._surfaces), Pace(hurry)
+            looks, pace = FreshReader(self._asker, self._surfaces), Throttle(hurry)
             for index in indexes:
                 steps[index] = await self.step(*wishes[index], looks, pace, reason=reason)
                 if tell is not None:
-                    tell(Progress(len(steps), len(wishes)))
+                    tell(PlanningProgress(len(steps), len(wishes)))
 
         async def in_its_lane(process: ProcessKey, indexes: Iterable[int]) -> None:
             async with self.lanes.to(process.machine):
@@ -128,20 +126,20 @@ class Planner:
     async def surface(self, process: ProcessKey) -> Surface | None:
         """Return a process's routes, read once; None: it does not tell them."""
         try:
-            return await self.looks().surface(process, Pace())
+            return await self.looks().surface(process, Throttle())
         except (RequestFailed, AnswerMalformed):
             return None
 
-    def looks(self) -> Looks:
+    def looks(self) -> FreshReader:
         """Return fresh looks that share what is known of the processes' routes."""
-        return Looks(self._asker, self._surfaces)
+        return FreshReader(self._asker, self._surfaces)
 
     async def step(
         self,
         action: Action,
         target: Target,
-        looks: Looks,
-        pace: Pace,
+        looks: FreshReader,
+        pace: Throttle,
         *,
         reason: str,
         notes: bool = True,
@@ -187,10 +185,10 @@ class Planner:
             reason=reason,
         )
         is_over = bool(seen.rows) and not seen.running
-        undo = undo_of(action, target, blank.basis, is_over=is_over)
+        undo = undo_action(action, target, blank.basis, is_over=is_over)
         return replace(blank, preview=found, request=request, undo=undo)
 
-    async def again(self, step: Step, looks: Looks, pace: Pace, *, reason: str) -> Step:
+    async def again(self, step: Step, looks: FreshReader, pace: Throttle, *, reason: str) -> Step:
         """Return a step as it stands at this moment, to compare with what was confirmed."""
         return await self.step(step.action, step.target, looks, pace, reason=reason, notes=False)
 
@@ -206,8 +204,8 @@ class Planner:
             target=target,
             action=action,
             offer=offer,
-            name=name_of(target, fleet),
-            where=where_of(target, fleet),
+            name=target_label(target, fleet),
+            where=target_location(target, fleet),
             command=equivalent(action, target, fleet, reason=reason),
             basis={},
             is_ours=process is not None and self._is_ours(process),
@@ -215,7 +213,7 @@ class Planner:
         )
 
     async def _preview(
-        self, step: Step, seen: Seen, process: Process, pace: Pace, *, notes: bool
+        self, step: Step, seen: TargetSnapshot, process: Process, pace: Throttle, *, notes: bool
     ) -> Preview | Refusal:
         action, target = step.action, step.target
         if isinstance(target, ProcessKey) and action.verb in {Verb.INTERRUPT, Verb.END}:
@@ -242,7 +240,7 @@ class Planner:
         return preview
 
     async def _signal(
-        self, step: Step, target: ProcessKey, seen: Seen, process: Process
+        self, step: Step, target: ProcessKey, seen: TargetSnapshot, process: Process
     ) -> Preview | Refusal:
         try:
             orders = await self.interrupts()
@@ -259,7 +257,9 @@ class Planner:
             return preview
         return against_end(seen, process, last_interrupt(process.key, orders)) or preview
 
-    async def _log_statuses(self, process: Process, seen: Seen) -> Mapping[str, str | None]:
+    async def _log_statuses(
+        self, process: Process, seen: TargetSnapshot
+    ) -> Mapping[str, str | None]:
         """Read what each log of a process says of itself, from the log alone.
 
         What it lists now counts too, where the fleet does not know that task or that log yet.
@@ -282,7 +282,7 @@ class Planner:
         except (RequestFailed, AnswerMalformed):
             return None
 
-    def _husk(self, process: Process, seen: Seen, orders: Sequence[Order]) -> str | None:
+    def _husk(self, process: Process, seen: TargetSnapshot, orders: Sequence[Order]) -> str | None:
         """Return why killing a process without final logs loses nothing; None: it might."""
         sent = last_interrupt(process.key, orders)
         if sent is None or seen.answers or process.state is not ProcessState.HEADLESS:
@@ -298,7 +298,7 @@ class Planner:
         )
 
 
-def by_process(wishes: Sequence[Wish]) -> Mapping[ProcessKey, list[int]]:
+def by_process(wishes: Sequence[ActionRequest]) -> Mapping[ProcessKey, list[int]]:
     """Return which of the wishes go to which process, by their indexes."""
     found: dict[ProcessKey, list[int]] = {}
     for index, (_, target) in enumerate(wishes):
@@ -307,7 +307,7 @@ def by_process(wishes: Sequence[Wish]) -> Mapping[ProcessKey, list[int]]:
 
 
 def _unanswered(error: RequestFailed | AnswerMalformed) -> Refusal:
-    said = f"{error.message}. {error.advice}".rstrip(". ") if error.advice else error.message
+    said = error.sentence
     if isinstance(error, Unsupported):
         return Refusal("unsupported", said)
     if isinstance(error, RequestFailed) and error.status is None:

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, cast
 
-from core.act.action import Action, Verb, scope_of
-from core.act.basis import name_of, value_of
-from core.act.launched import launched_with
-from core.act.order import Value
-from core.act.seen import Seen
+from core.act.argv_knobs import launched_with
+from core.act.preconditions import knob_key, knob_value
+from core.act.snapshot import TargetSnapshot
+from core.ctl.config_envelopes import config_view
 from core.ctl.decode import JsonObject, count, inner, number, text
-from core.ctl.knobs import config_view
+from core.format import duration, plural
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
+from core.model.action import Action, Verb, scope_of
+from core.model.order import BasisValue
 from core.text import Untrusted, shown
-from core.views.format import duration, plural
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -49,9 +49,9 @@ class KnobChange:
     """A knob before and after; None: unset."""
 
     knob: str
-    before: Value
-    after: Value
-    launch: Value = None
+    before: BasisValue
+    after: BasisValue
+    launch: BasisValue = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ def _values(value: object) -> Iterable[object]:
 _LATCHES = ("task", "process", "model")
 
 
-def preview_of(action: Action, target: Target, answer: JsonObject, seen: Seen) -> Preview:
+def preview_of(action: Action, target: Target, answer: JsonObject, seen: TargetSnapshot) -> Preview:
     """Return what a dry run's answer means."""
     fields, withheld = apart_text(answer)
     if answer.get("changed") is False:
@@ -121,7 +121,7 @@ def preview_of(action: Action, target: Target, answer: JsonObject, seen: Seen) -
 
 
 def _sentence(  # noqa: PLR0911 - one case per verb
-    action: Action, target: Target, answer: JsonObject, seen: Seen
+    action: Action, target: Target, answer: JsonObject, seen: TargetSnapshot
 ) -> str:
     match action.verb:
         case Verb.PAUSE:
@@ -147,7 +147,7 @@ def _sentence(  # noqa: PLR0911 - one case per verb
             return "it changes"
 
 
-def _requeued(answer: JsonObject, seen: Seen) -> str:
+def _requeued(answer: JsonObject, seen: TargetSnapshot) -> str:
     attempt = count(answer, "attempt")
     if attempt is None:
         return shown(text(answer, "reason") or "it goes back into the queue", 300)
@@ -163,7 +163,9 @@ def _flying(answer: JsonObject, what: str) -> str:
     return f"{plural(flying, 'sample')} in flight {what}" if flying else "nothing is in flight"
 
 
-def _queued(answer: JsonObject, seen: Seen, target: Target, what: str = "abandoned") -> str:
+def _queued(
+    answer: JsonObject, seen: TargetSnapshot, target: Target, what: str = "abandoned"
+) -> str:
     queued = count(answer, "queued")
     row = seen.row(target)
     if queued is None and row is not None:
@@ -171,7 +173,7 @@ def _queued(answer: JsonObject, seen: Seen, target: Target, what: str = "abandon
     return "queued ones are " + what if queued is None else f"{queued} queued {what}"
 
 
-def _paused(action: Action, target: Target, answer: JsonObject, seen: Seen) -> str:
+def _paused(action: Action, target: Target, answer: JsonObject, seen: TargetSnapshot) -> str:
     how = "are held at their next model call, with their clocks running" if action.now else "finish"
     match target:
         case ProcessKey():
@@ -189,7 +191,7 @@ def _paused(action: Action, target: Target, answer: JsonObject, seen: Seen) -> s
             return f"{_flying(answer, how)}; {_queued(answer, seen, target, 'wait')}"
 
 
-def _resumed(target: Target, seen: Seen) -> str:
+def _resumed(target: Target, seen: TargetSnapshot) -> str:
     rows = seen.running_of(target)
     other = [each for each in _LATCHES if each != scope_of(target)]
     kept = [row for row in rows if not set(other).isdisjoint(row.paused)]
@@ -201,7 +203,7 @@ def _resumed(target: Target, seen: Seen) -> str:
     return f"{gone_on}queued samples start again{still}"
 
 
-def _sample_cancelled(action: Action, seen: Seen) -> str:
+def _sample_cancelled(action: Action, seen: TargetSnapshot) -> str:
     status = seen.sample_status
     if status in {"pending", "queued"}:
         return "it has not started: it leaves the queue and is absent from the log"
@@ -213,7 +215,9 @@ def _sample_cancelled(action: Action, seen: Seen) -> str:
     return how[action.manner or "score"]
 
 
-def _task_cancelled(action: Action, target: Target, answer: JsonObject, seen: Seen) -> str:
+def _task_cancelled(
+    action: Action, target: Target, answer: JsonObject, seen: TargetSnapshot
+) -> str:
     if answer.get("retry_abandoned") is True:
         return "the retry that waits is abandoned; the task ends with its last attempt's log"
     how = {
@@ -243,13 +247,15 @@ def _scored(action: Action, answer: JsonObject) -> str:
 # Knobs
 
 
-def config_preview(action: Action, body: bytes, answer: JsonObject, seen: Seen) -> Preview:
+def config_preview(
+    action: Action, body: bytes, answer: JsonObject, seen: TargetSnapshot
+) -> Preview:
     """Return what a dry run of config said: before and after of each knob."""
     after = config_view(body)
     changes = tuple(
         KnobChange(
-            knob=name_of(each),
-            before=value_of(each, seen.config),
+            knob=knob_key(each),
+            before=knob_value(each, seen.config),
             after=each.value,
             launch=_launch(each.knob, seen),
         )
@@ -269,7 +275,7 @@ def config_preview(action: Action, body: bytes, answer: JsonObject, seen: Seen) 
     )
 
 
-def _launch(knob: str, seen: Seen) -> Value:
+def _launch(knob: str, seen: TargetSnapshot) -> BasisValue:
     tasks = seen.config.max_tasks if seen.config is not None else None
     told = tasks.launch if knob == "max_tasks" and tasks is not None else None
     return launched_with(seen.argv, knob) if told is None else told
@@ -282,5 +288,5 @@ def _requested(value: object) -> object:
     return {name: each for name, each in asked.items() if isinstance(each, int | str)}
 
 
-def _word(value: Value) -> str:
+def _word(value: BasisValue) -> str:
     return "unset" if value is None else str(value)

@@ -4,21 +4,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from core.act.action import Action, Offer, Verb
-from core.act.order import Order, OrderState
-from core.act.seen import Seen
-from core.ctl.versions import DRY_RUN, Feature, lack_of, lacks, upgrade_command
+from core.act.snapshot import TargetSnapshot
+from core.ctl.features import (
+    DRY_RUN_API_VERSION,
+    Feature,
+    missing,
+    missing_feature,
+    upgrade_command,
+)
 from core.fleet import Fleet
+from core.format import plural
 from core.ids import ModelKey, ProcessKey, Target, TaskKey, process_of
-from core.model.machine import LinkState
+from core.model.action import Action, Offer, Verb
+from core.model.order import Order, OrderState
 from core.model.process import Process, ProcessState
 from core.text import shown
-from core.views.format import plural
 
 INTERRUPT_AGAIN = 120.0
 """Seconds within which no second SIGINT is sent to a process."""
 
-_REACHED = frozenset({LinkState.UP, LinkState.LAGGING})
 _TASK_KNOBS = frozenset(
     {"max_samples", "log_buffer", "log_shared", "time_limit", "token_limit", "message_limit"}
 )
@@ -46,12 +50,12 @@ def at_sight(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
         return Refusal("refused", f"there is no machine {shown(key.machine)}")
     if machine.read_only:
         return Refusal("refused", f"{shown(machine.name)} is read-only: nothing is changed there")
-    if machine.link.state not in _REACHED:
+    if not machine.link.is_alive:
         return Refusal(
             "unreachable", f"{shown(machine.name)} is not reachable now ({machine.link.state})"
         )
     process = fleet.processes.get(key)
-    if process is None or process.state is ProcessState.GONE:
+    if process is None or process.is_gone:
         return Refusal("noop", "its process is gone")
     if offer.needs is None:
         return None
@@ -73,7 +77,7 @@ def _lacking(offer: Offer, process: Process) -> Refusal | None:
     """Return what its Inspect lacks, where its routes are known already."""
     if offer.needs is None or process.can is None or offer.needs in process.can:
         return None
-    lack = lack_of(offer.needs, process.python)
+    lack = missing_feature(offer.needs, process.python)
     return Refusal("unsupported", f"{lack.sentence}: {lack.command}")
 
 
@@ -84,13 +88,13 @@ def _over(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
     if offer.action.verb in _FOR_FINISHED or isinstance(target, ProcessKey | ModelKey):
         return None
     task = fleet.tasks.get(target if isinstance(target, TaskKey) else target.task)
-    if task is not None and (task.is_over or task.row.status == "completed"):
+    if task is not None and (task.is_over or task.row.is_completed):
         return Refusal("noop", "the task is already finished")
     return None
 
 
 def on_reading(
-    offer: Offer, action: Action, target: Target, seen: Seen, process: Process
+    offer: Offer, action: Action, target: Target, seen: TargetSnapshot, process: Process
 ) -> Refusal | None:
     """Return what a fresh look says against it."""
     if offer.needs is None:
@@ -102,15 +106,17 @@ def on_reading(
     )
 
 
-def _too_old(offer: Offer, action: Action, seen: Seen, process: Process) -> Refusal | None:
+def _too_old(
+    offer: Offer, action: Action, seen: TargetSnapshot, process: Process
+) -> Refusal | None:
     feature = offer.needs
     if feature is None or seen.surface is None:
         return None
-    lack = lacks(feature, seen.surface, process.python)
+    lack = missing(feature, seen.surface, process.python)
     if lack is not None:
         return Refusal("unsupported", f"{lack.sentence}: {lack.command}")
     version = process.api_version or 0
-    if offer.dry_run and version < DRY_RUN:
+    if offer.dry_run and version < DRY_RUN_API_VERSION:
         # It would ignore the word and act: nothing is asked of it, and nothing is sent blindly.
         brings = upgrade_command(process.python, "0.3.250")
         return Refusal(
@@ -135,7 +141,7 @@ def _parameters(action: Action) -> Iterable[str]:
     return [shown(change.knob, 40) for change in action.changes]
 
 
-def _takes(seen: Seen, feature: Feature, name: str) -> bool:
+def _takes(seen: TargetSnapshot, feature: Feature, name: str) -> bool:
     return seen.surface is None or seen.surface.takes(feature, name)
 
 
@@ -147,14 +153,14 @@ def _misfit(action: Action, target: Target) -> Refusal | None:
     return None
 
 
-def _finished(offer: Offer, target: Target, seen: Seen) -> Refusal | None:
+def _finished(offer: Offer, target: Target, seen: TargetSnapshot) -> Refusal | None:
     if offer.action.verb in _FOR_FINISHED:
         return None
     why = _why_finished(target, seen)
     return None if why is None else Refusal("noop", why)
 
 
-def _why_finished(target: Target, seen: Seen) -> str | None:
+def _why_finished(target: Target, seen: TargetSnapshot) -> str | None:
     row = seen.row(target)
     match target:
         case ModelKey():
@@ -166,11 +172,11 @@ def _why_finished(target: Target, seen: Seen) -> str | None:
         case _ if row is None:
             return "the task is not there any more"
         case _:
-            return "the task is already finished" if row.status == "completed" else None
+            return "the task is already finished" if row.is_completed else None
 
 
 def against_signal(
-    action: Action, target: ProcessKey, seen: Seen, orders: Iterable[Order], now: float
+    action: Action, target: ProcessKey, seen: TargetSnapshot, orders: Iterable[Order], now: float
 ) -> Refusal | None:
     """Return what speaks against an interrupt or an end, but for what its logs say.
 
@@ -200,7 +206,7 @@ def against_signal(
     return None
 
 
-def against_end(seen: Seen, process: Process, interrupt: Order | None) -> Refusal | None:
+def against_end(seen: TargetSnapshot, process: Process, interrupt: Order | None) -> Refusal | None:
     """Return what speaks against ending a process although all its known logs are final.
 
     Args:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from core.act.action import Action, Change, Verb
 from core.ctl.routes import path, with_query
 from core.frames import Frame
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
+from core.model.action import Action, Change, Verb
 
 SIGNALS: dict[Verb, Literal["INT", "KILL"]] = {Verb.INTERRUPT: "INT", Verb.END: "KILL"}
 
@@ -26,7 +26,7 @@ class Request:
     path: str
 
     def frame(self, process: ProcessKey) -> Frame:
-        """Return the frame that carries it; the station adds its id and deadline."""
+        """Return the frame that carries it; the connection adds its id and deadline."""
         head = {"pid": process.pid, "start": process.start}
         if self.method == "SIGNAL":
             return Frame("signal", {**head, "signal": self.path})

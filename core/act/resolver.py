@@ -5,15 +5,15 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from core.act.action import Verb, offer_of, scope_of
-from core.act.look import Asker, Looks, Pace
-from core.act.order import Order, OrderState, Outcome
 from core.act.outcome import seen_applied
+from core.act.ports import ActionDesk
+from core.act.reader import FreshReader, Throttle
 from core.act.refusals import at_sight
-from core.act.seen import Seen
+from core.act.snapshot import TargetSnapshot
 from core.errors import AnswerMalformed, RequestFailed
 from core.ids import SampleKey, process_of
-from core.model.machine import LinkState
+from core.model.action import Verb, offer_of, scope_of
+from core.model.order import Order, OrderState, Outcome
 from core.model.process import Process, ProcessState
 
 EVERY = 1.0
@@ -23,9 +23,6 @@ LINGERS = 20.0
 SETTLED_AFTER = 3.0
 """Seconds between two looks that must both not show an order, until it counts as not applied:
 what a blocked eval still had in its queue is done before it answers the second look."""
-
-SETTLING = 5.0
-"""Seconds after a link came up in which a process that is not listed may still be."""
 
 _ENDS = frozenset({Verb.INTERRUPT, Verb.END, Verb.RELEASE, Verb.CANCEL, Verb.DRAIN})
 """Verbs that a process's end speaks for."""
@@ -52,9 +49,9 @@ class Resolver:
 
     def __init__(
         self,
-        asker: Asker,
+        asker: ActionDesk,
         *,
-        looks: Callable[[], Looks],
+        looks: Callable[[], FreshReader],
         settle: Callable[[str, Outcome], Awaitable[None]],
         is_mine: Callable[[Order], bool],
         is_out: Callable[[str], bool],
@@ -100,13 +97,13 @@ class Resolver:
         if process is None:
             is_gone = self._is_listed_without(order)
             return self._at_its_end(order) if is_gone else None
-        if process.state is ProcessState.GONE:
+        if process.is_gone:
             return self._at_its_end(order)
         refusal = at_sight(offer, order.target, self._asker.fleet)
         if refusal is not None and refusal.kind == "unreachable":
             return None
         try:
-            seen = await self._looks().seen(order.action, order.target, Pace())
+            seen = await self._looks().seen(order.action, order.target, Throttle())
         except (RequestFailed, AnswerMalformed):
             return None
         if order.action.verb in {Verb.INTERRUPT, Verb.END}:
@@ -122,11 +119,9 @@ class Resolver:
     def _is_listed_without(self, order: Order) -> bool:
         """Whether a process that was never seen here would have been, were it still there."""
         machine = self._asker.fleet.machines.get(process_of(order.target).machine)
-        if machine is None or machine.probe is None or machine.link.state is not LinkState.UP:
-            return False
-        return self._asker.now() - machine.link.since > SETTLING
+        return machine is not None and machine.lists_all(self._asker.now())
 
-    def _signalled(self, order: Order, process: Process, seen: Seen) -> Outcome | None:
+    def _signalled(self, order: Order, process: Process, seen: TargetSnapshot) -> Outcome | None:
         """What a look tells of a signal. That nothing answers tells nothing: it may be busy."""
         if seen.answers:
             return self._judged(order, shows=False)

@@ -6,8 +6,8 @@ Nothing in it is free text of an evaluated agent.
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from core.act.order import Instance
 from core.ids import Address, ProcessKey, Target
+from core.model.order import Instance
 
 
 class GuideKind(StrEnum):

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from core.format import plural
 from core.model.process import Process
 from core.model.task import Task
 from core.text import shown
-from core.views.format import plural
 
 _OURS = frozenset({"--json", "--detach", "--no-detach"})
 """Words that say where the eval runs and what it prints; it will be detached whatever they are."""
@@ -158,7 +158,7 @@ def _retried(
     given = words[at + 1 :]
     if words[at] == "eval-retry" and sum(word.endswith(_LOG) for word in given) > 1:
         return "it retries several logs, of which some have not begun"
-    running = [task for task in tasks if task.row.status != "completed"]
+    running = [task for task in tasks if not task.row.is_completed]
     logs = [_local(task.row.log_location) for task in running]
     folder = _log_folder(running)
     if not logs or not all(logs) or folder is None:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from core.model.sample import SampleStatus
 from core.model.task import ProgressPoint, Task, TaskState
 
-RATE_WINDOW = 120.0
+RATE_WINDOW_S = 120.0
 """Seconds that a recent rate looks back."""
 _MIN_SPAN = 5.0
 _STEPS = 14
-ENOUGH = 5
+ENOUGH_SAMPLES = 5
 """Finished samples that are needed before a time left is said at all."""
 
 
@@ -39,7 +39,7 @@ def tokens_per_minute(trail: Sequence[ProgressPoint], until: float) -> float | N
     if not known:
         return None
     last = known[-1]
-    start = until - RATE_WINDOW
+    start = until - RATE_WINDOW_S
     first = known[0]
     for point in known:
         if point.at > start:
@@ -79,9 +79,9 @@ def time_left(task: Task, now: float) -> TimeLeft | None:
     if flying is None or flying <= 0 or left <= 0:
         return None
     took = durations(task)
-    if len(took) < ENOUGH:
+    if len(took) < ENOUGH_SAMPLES:
         return _by_rate(task, left, now)
-    usual = Usual(took)
+    usual = UsualDurations(took)
     waiting = max(0, left - flying)
     running = ages(task, now)[:flying]
     ending = _last_of(usual, running) if waiting <= flying and running else TimeLeft(0.0, 0.0)
@@ -91,7 +91,7 @@ def time_left(task: Task, now: float) -> TimeLeft | None:
     return TimeLeft(max(worked.p50, ending.p50), max(worked.p90, ending.p90))
 
 
-class Usual:
+class UsualDurations:
     """How long samples of a task usually take, from those that finished.
 
     Where the slowest matters, one that is slower by half than the slowest seen is imagined
@@ -145,7 +145,9 @@ class Usual:
         return high
 
 
-def _worked_off(usual: Usual, running: Sequence[float], *, flying: int, waiting: int) -> TimeLeft:
+def _worked_off(
+    usual: UsualDurations, running: Sequence[float], *, flying: int, waiting: int
+) -> TimeLeft:
     """What is left while samples wait: until none does, then until the last is done."""
     rest = sum(usual.rest(age) for age in running)
     rest += (flying - len(running)) * usual.any_rest()
@@ -157,7 +159,7 @@ def _worked_off(usual: Usual, running: Sequence[float], *, flying: int, waiting:
     return TimeLeft(empty + middle, empty + middle + wide)
 
 
-def _last_of(usual: Usual, running: Sequence[float]) -> TimeLeft:
+def _last_of(usual: UsualDurations, running: Sequence[float]) -> TimeLeft:
     """When the last of those that run is done, from how old each is."""
 
     def at(chance: float) -> float:
@@ -216,7 +218,7 @@ def _by_rate(task: Task, left: int, now: float) -> TimeLeft | None:
     first, last = task.trail[0], task.trail[-1]
     done = last.done - first.done
     seconds = max(now, last.at) - first.at
-    if done < ENOUGH or seconds <= 0:
+    if done < ENOUGH_SAMPLES or seconds <= 0:
         return None
     even = left * seconds / done
     return TimeLeft(even, even * (1 + 1.28 / done**0.5) + seconds / done)

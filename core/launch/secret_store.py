@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from core.errors import UsageWrong
 from core.text import shown
 
-VALUE_MOST = 64 * 1024
+MAX_VALUE_BYTES = 64 * 1024
 """The longest value, bytes: with its name it is one variable, of which Linux takes 128 KiB."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
@@ -83,8 +83,8 @@ def check_value(name: str, value: str) -> None:
         wrong = "holds what no variable can: a NUL, or bytes that are no UTF-8 text"
     elif not value:
         wrong = "is empty"
-    elif size > VALUE_MOST:
-        wrong = f"is longer than {VALUE_MOST // 1024} KiB"
+    elif size > MAX_VALUE_BYTES:
+        wrong = f"is longer than {MAX_VALUE_BYTES // 1024} KiB"
     else:
         return
     raise UsageWrong(f"the value of {shown(name)} {wrong}")

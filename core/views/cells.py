@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from core.text import Shown
+from core.format import count, sane
+from core.text import NAME_LIMIT, Shown, shown
 
 Tone = Literal["plain", "dim", "strong", "good", "look", "hand", "key"]
 """plain and dim are the two greys; good lives, look wants a look, hand wants a hand."""
@@ -33,8 +34,14 @@ class Bar:
     tone: Tone = "good"
 
 
+TextLine = tuple[Span, ...]
+"""One line of text."""
+
 Cell = tuple[Span | Bar, ...]
 """What stands in one column of a row; empty is unknown and drawn as a dot."""
+
+UNKNOWN: Cell = ()
+"""Drawn as a dot; never 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,3 +109,23 @@ class Table(Generic[KeyT]):
     title: Shown
     footer: Shown = Shown("")
     empty: Shown = Shown("")
+
+
+def text_cell(value: object, tone: Tone = "plain", limit: int = NAME_LIMIT) -> Cell:
+    """Return a cell with untrusted text in it; unknown where there is none."""
+    if value is None or value == "":
+        return UNKNOWN
+    return (Span(shown(value, limit), tone),)
+
+
+def said(words: str, tone: Tone = "plain") -> Span:
+    """Return words of our own, or numbers formatted by us, in a tone."""
+    return Span(shown(words), tone)
+
+
+def count_cell(value: float | None, tone: Tone = "plain", zero: Tone | None = None) -> Cell:
+    """Return a cell with a count; unknown where there is none; `zero` is the tone of 0."""
+    number = sane(value)
+    if number is None:
+        return UNKNOWN
+    return (Span(count(number), tone if number or zero is None else zero),)

@@ -6,7 +6,7 @@ look waits at least 100 times as long as the last one took, the probe sees to.
 
 from collections.abc import Mapping
 
-from core.config import Cadence, Phase
+from core.config.model import Cadence, TaskPhase
 from core.model.task import Task
 
 SPIN_UP = 30.0
@@ -19,7 +19,7 @@ RECENT = 5.0
 """Seconds for which a new error counts as trouble: about two looks."""
 
 
-def phase_of(task: Task, now: float, *, focused: bool) -> Phase:
+def phase_of(task: Task, now: float, *, focused: bool) -> TaskPhase:
     """Return where the task stands.
 
     Args:
@@ -62,7 +62,7 @@ def _has_new_trouble(task: Task, now: float) -> bool:
 
 
 def cadence_of(
-    task: Task, now: float, *, focused: bool, cadences: Mapping[Phase, Cadence]
+    task: Task, now: float, *, focused: bool, cadences: Mapping[TaskPhase, Cadence]
 ) -> Cadence:
     """Return the seconds between two looks at the task."""
     return cadences[phase_of(task, now, focused=focused)]

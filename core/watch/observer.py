@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
-from core.config import WatchConfig
+from core.config.model import WatchConfig
 from core.ctl.decode import JsonObject, as_number, count, items, number, text
 from core.ctl.envelopes import sample_rows, score_metrics, task_rows
 from core.ctl.routes import AS_OF
@@ -34,9 +34,9 @@ from core.model.machine import LinkState
 from core.model.sample import SampleCounts, SampleStatus
 from core.ports import Heard
 from core.text import shown
-from core.watch.aims import WHOLE_EVERY, Aim, aims, disagrees
-from core.watch.facts import read_facts, read_hello
-from core.watch.seen import Told, told
+from core.watch.machine_facts import read_facts, read_hello
+from core.watch.polls import WHOLE_EVERY, Poll, aims, disagrees
+from core.watch.process_list import ProcessReport, process_reports
 
 HEARD_EVERY = 3.0
 """Shortest time between two `LinkHeard`, seconds."""
@@ -63,11 +63,11 @@ class Observer:
     def __init__(self, machine: MachineName, config: WatchConfig) -> None:
         self._machine = machine
         self._config = config
-        self._set: dict[LookKey, Aim] = {}
+        self._set: dict[LookKey, Poll] = {}
         self._answered: set[LookKey] = set()
-        self._told: dict[ProcessKey, Told] = {}
+        self._told: dict[ProcessKey, ProcessReport] = {}
         self._said: dict[ProcessKey, ProcessSeen | None] = {}
-        self._calm: dict[ProcessKey, Told] = {}
+        self._calm: dict[ProcessKey, ProcessReport] = {}
         self._refused: dict[ProcessKey, float] = {}
         self._failed: dict[LookKey, str] = {}
         self._reloads: dict[TaskKey, int] = {}
@@ -169,7 +169,8 @@ class Observer:
     def _processes(self, frame: Frame, at: float) -> Iterator[Event]:
         clock = number(frame.head, "at") or at
         listed = {
-            one.seen.process: one for one in told(self._machine, frame.body, clock=clock, at=at)
+            one.seen.process: one
+            for one in process_reports(self._machine, frame.body, clock=clock, at=at)
         }
         # What was known before this probe started and is no longer there went meanwhile.
         for key in [key for key in self._said if key not in listed]:
@@ -224,7 +225,9 @@ class Observer:
         if event is not None:
             yield event
 
-    def _read(self, aim: Aim, body: bytes, clock: float, at: float, *, first: bool) -> Event | None:
+    def _read(
+        self, aim: Poll, body: bytes, clock: float, at: float, *, first: bool
+    ) -> Event | None:
         if aim.task is None:
             found = task_rows(body)
             return TasksSeen(
@@ -237,7 +240,7 @@ class Observer:
         return self._samples(aim, aim.task, body, clock, at, whole=whole)
 
     def _samples(
-        self, aim: Aim, task: TaskKey, body: bytes, clock: float, at: float, *, whole: bool
+        self, aim: Poll, task: TaskKey, body: bytes, clock: float, at: float, *, whole: bool
     ) -> SamplesSeen:
         found = sample_rows(body)
         if whole:
@@ -269,7 +272,7 @@ class Observer:
             return
         yield from self._fail(key, aim, error, at)
 
-    def _fail(self, key: LookKey, aim: Aim, reason: str, at: float) -> Iterator[Event]:
+    def _fail(self, key: LookKey, aim: Poll, reason: str, at: float) -> Iterator[Event]:
         if self._failed.get(key) != reason:
             self._failed[key] = reason
             what = "tasks" if aim.task is None else f"{aim.kind} of {aim.task.task_id}"
@@ -322,7 +325,7 @@ class Observer:
             task = fleet.tasks[key]
             age = at - read_at
             soon = RELOAD_FOCUSED if key == focus else RELOAD_EVERY
-            if task.row.status == "completed" or age < soon:
+            if task.row.is_completed or age < soon:
                 continue
             if age >= WHOLE_EVERY or key in self._missed or disagrees(task):
                 self._reloads[key] = self._reloads.get(key, 0) + 1

@@ -5,9 +5,9 @@ script starts it there with these arguments:
 
     HOW_MANY  FOLDER  keep|become  RUN  COMMAND...
 
-FOLDER is that of the reservations; empty: the usual ones. How a reservation stands on disk, and
-what counts as one, is told in `core/launch/gpus.py`. COMMAND gets EVALROOM_RUN, which the
-script leaves to us, and CUDA_VISIBLE_DEVICES.
+FOLDER holds the reservations; empty means the usual folder. `core/launch/preflight/
+gpu_reservations.py` says how a reservation is stored and what counts as one. COMMAND gets
+EVALROOM_RUN, which the script leaves to us, and CUDA_VISIBLE_DEVICES.
 
 `become` turns into COMMAND, which inherits the locks: they go with it. `keep` is for a COMMAND
 that puts its eval into the background with every descriptor closed. A small process stays then:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.inherited import FIXED, KEPT, PACKAGES, proxies_for_packages
+from tests.support.tree import ROOT
 
-ROOT = Path(__file__).parents[2]
 POISON = {
     "XDG_CONFIG_HOME": "/poison", "XDG_DATA_HOME": "/poison", "XDG_STATE_HOME": "/poison",
     "XDG_CACHE_HOME": "/poison", "XDG_RUNTIME_DIR": "/poison", "INSPECT_LOG_DIR": "/poison",

@@ -1,18 +1,18 @@
 """What the README lists is what there is."""
 
 import re
-from pathlib import Path
 
-from core.act.action import OFFERS, Verb
-from tui.key_labels import labels
-from tui.keys import BY_NAME, table_of_keys
+from core.model.action import OFFERS, Verb
+from tests.support.tree import ROOT
+from tui.keys.labels import labels
+from tui.keys.table import BY_NAME, table_of_keys
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
+README = (ROOT / "README.md").read_text()
 
 
 def test_the_table_of_keys_is_the_one_of_the_keys() -> None:
     assert f"\n\n{table_of_keys()}\n\n" in README, (
-        "put tui.keys.table_of_keys() into the README's section Keys"
+        "put tui.keys.table.table_of_keys() into the README's section Keys"
     )
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.tree import ROOT
+
 SKIPPED = """
 import pytest
+from tests.support.tree import ROOT
 
 def test_that_runs():
     assert True

@@ -21,7 +21,7 @@ def _loaded_after(code: str) -> set[str]:
 
 def _main(*words: str) -> str:
     return (
-        f"from tui.main import main\ntry:\n    main({list(words)!r})\nexcept SystemExit:\n    pass"
+        f"from cli.main import main\ntry:\n    main({list(words)!r})\nexcept SystemExit:\n    pass"
     )
 
 
@@ -43,9 +43,11 @@ def test_the_app_loads_no_inspect_and_no_keyring() -> None:
 
 
 def test_an_ssh_machine_alone_loads_asyncssh() -> None:
-    assert "asyncssh" not in _loaded_after("import ssh.stations, ssh.keeper, ssh.probe_session")
+    assert "asyncssh" not in _loaded_after(
+        "import ssh.factory, ssh.link_supervisor, ssh.probe_session"
+    )
 
 
-@pytest.mark.parametrize("package", ["core", "ssh", "storage", "tui"])
+@pytest.mark.parametrize("package", ["cli", "core", "ssh", "storage", "tui"])
 def test_no_other_distribution_owns_our_packages(package: str) -> None:
     assert set(packages_distributions().get(package, ["evalroom"])) == {"evalroom"}

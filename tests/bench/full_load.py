@@ -8,8 +8,9 @@ from pathlib import Path
 
 from tests.bench.rooms import home_env, key_delays, room, until_shown
 from tests.bench.rows import Result, percentile
-from tests.sim.machines import ROOT, simulator
+from tests.support.sim.machines import simulator
 from tests.support.sshd import Sshd, running
+from tests.support.tree import ROOT
 from tests.support.usage import Meter, resident_mib
 
 MACHINES = 200

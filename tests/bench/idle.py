@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.bench.rooms import room
 from tests.bench.rows import Result
-from tests.sim.machines import simulator
+from tests.support.sim.machines import simulator
 from tests.support.usage import Meter
 
 CLOCK_BYTES = 120

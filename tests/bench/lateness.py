@@ -11,10 +11,10 @@ import json
 import time
 from pathlib import Path
 
-from core.config_file import read_config
-from core.desk import Desk
+from core.config.file import read_config
+from core.desk.desk import Desk
 from core.events import Event, MachineNamed, SamplesSeen
-from ssh.stations import station_for
+from ssh.factory import connection_for
 from tests.bench.rows import percentile
 
 
@@ -38,8 +38,8 @@ async def _measured(path: Path, seconds: float) -> list[float]:
             )
 
     desk = Desk(
-        stations=[
-            station_for(each, known_hosts=path.parent / "known", read_only=True, ask=None)
+        connections=[
+            connection_for(each, known_hosts=path.parent / "known", read_only=True, ask=None)
             for each in config.machines
         ],
         named=[

@@ -8,14 +8,14 @@ import sys
 import time
 from pathlib import Path
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import MachineName
 from core.ports import Heard
-from ssh.stations import station_for
+from ssh.factory import connection_for
 from tests.bench.rows import Result, percentile
-from tests.sim.machines import ROOT
 from tests.support.sshd import Sshd, running
+from tests.support.tree import ROOT
 from tests.support.usage import cpu_seconds
 
 LOOKS = 300
@@ -23,7 +23,14 @@ LOOKS = 300
 
 def measure(folder: Path, quick: bool) -> list[Result]:
     """Look at one eval of a hundred samples both ways, over the same sshd."""
-    words = [sys.executable, "-m", "tests.sim.eval_server", str(folder / "d"), "--samples", "100"]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.support.sim.eval_server",
+        str(folder / "d"),
+        "--samples",
+        "100",
+    ]
     server = subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT)
     try:
         assert server.stdout is not None
@@ -81,7 +88,7 @@ def _theirs(folder: Path, sshd: Sshd) -> tuple[float, float]:
 
 async def _ours(folder: Path, sshd: Sshd) -> tuple[float, float]:
     known_hosts = folder / "kh"
-    station = station_for(
+    connection = connection_for(
         MachineConfig(
             name=MachineName("host"),
             host="127.0.0.1",
@@ -109,22 +116,22 @@ async def _ours(folder: Path, sshd: Sshd) -> tuple[float, float]:
                 place.update(pid=process["pid"], start=process["start"])
                 listed.set()
 
-    running_station = asyncio.create_task(station.run(hear))
+    running_connection = asyncio.create_task(connection.run(hear))
     try:
         async with asyncio.timeout(20):
             await listed.wait()
         look = Frame("get", {**place, "path": "/tasks"})
-        await station.request(look, deadline=5)
+        await connection.request(look, deadline=5)
         walls: list[float] = []
         cpu = cpu_seconds(probe)
         for _ in range(LOOKS):
             began = time.monotonic()
-            await station.request(look, deadline=5)
+            await connection.request(look, deadline=5)
             walls.append(time.monotonic() - began)
         spent = cpu_seconds(probe) - cpu
     finally:
-        running_station.cancel()
-        await asyncio.gather(running_station, return_exceptions=True)
+        running_connection.cancel()
+        await asyncio.gather(running_connection, return_exceptions=True)
     # A tick of the kernel's clock is the least that can be told.
     least = 1 / os.sysconf("SC_CLK_TCK")
     return percentile(walls, 0.5), max(spent, least) / LOOKS

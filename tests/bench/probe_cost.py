@@ -7,13 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import MachineName
 from core.ports import Heard
-from ssh.stations import station_for
+from ssh.factory import connection_for
 from tests.bench.rows import Result, percentile
-from tests.sim.machines import ROOT
+from tests.support.tree import ROOT
 from tests.support.usage import Meter, resident_mib
 
 PROCESSES = 5
@@ -23,7 +23,14 @@ PERIOD = 1.0
 
 def measure(folder: Path, quick: bool) -> list[Result]:
     """Watch five evals of a hundred running samples once a second."""
-    words = [sys.executable, "-m", "tests.sim.eval_server", str(folder), "--samples", str(SAMPLES)]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.support.sim.eval_server",
+        str(folder),
+        "--samples",
+        str(SAMPLES),
+    ]
     servers = [subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT) for _ in range(PROCESSES)]
     try:
         for server in servers:
@@ -40,7 +47,9 @@ def measure(folder: Path, quick: bool) -> list[Result]:
 
 async def _watched(folder: Path, seconds: float) -> list[Result]:
     machine = MachineConfig(name=MachineName("here"), link="command", data_dir=str(folder))
-    station = station_for(machine, known_hosts=folder / "known_hosts", read_only=True, ask=None)
+    connection = connection_for(
+        machine, known_hosts=folder / "known_hosts", read_only=True, ask=None
+    )
     late: list[float] = []
     took: list[float] = []
     pid = 0
@@ -54,12 +63,12 @@ async def _watched(folder: Path, seconds: float) -> list[Result]:
         elif heard.kind == "processes":
             for process in json.loads(heard.body):
                 if process["channel"] == "new":
-                    _watch(station.send, process)
+                    _watch(connection.send, process)
         elif heard.kind == "answer":
             took.append(heard.head["took"])
             late.extend(_lateness(heard))
 
-    running = asyncio.create_task(station.run(hear))
+    running = asyncio.create_task(connection.run(hear))
     try:
         await asyncio.sleep(5)
         late.clear()

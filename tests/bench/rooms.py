@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.support.screen import Screen
 from tests.support.terminal import Terminal
+from tests.support.tree import ROOT
 
 EVALROOM = (sys.executable, "-m", "tui")
 COLUMNS, LINES = 160, 46
@@ -38,7 +39,7 @@ def room(
         columns=columns,
         lines=lines,
         env=home_env(folder),
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
     )
     try:
         yield terminal

@@ -7,12 +7,19 @@ from pathlib import Path
 
 from tests.bench.rooms import room
 from tests.bench.rows import Result, percentile
-from tests.sim.machines import ROOT
+from tests.support.tree import ROOT
 
 
 def measure(folder: Path, quick: bool) -> list[Result]:
     """Start the room on this computer, with one simulated eval on it."""
-    words = [sys.executable, "-m", "tests.sim.eval_server", str(folder / "d"), "--samples", "20"]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.support.sim.eval_server",
+        str(folder / "d"),
+        "--samples",
+        "20",
+    ]
     server = subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT)
     frames: list[float] = []
     rows: list[float] = []

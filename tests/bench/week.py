@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.advance import advance
 from core.ctl.envelopes import sample_rows, task_rows
+from core.desk.step import advance
 from core.events import (
     Event,
     LinkChanged,
@@ -23,7 +23,7 @@ from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.machine import LinkState
 from core.model.process import ProcessState
 from tests.bench.rows import Result
-from tests.sim.evals import SimEval
+from tests.support.sim.evals import SimEval
 from tests.support.usage import resident_mib
 
 HOUR = 3600.0

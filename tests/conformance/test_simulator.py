@@ -11,27 +11,28 @@ from typing import Any
 
 import pytest
 
-from core.config import MachineConfig, WatchConfig
+from core.config.model import MachineConfig, WatchConfig
 from core.events import Event, MachineNamed, SamplesSeen, TasksSeen
 from core.fleet import Fleet
-from core.fold import fold
+from core.fold.fold import fold
 from core.frames import Frame
 from core.ids import MachineName
-from core.ports import Heard, Reply, Station
+from core.ports import Heard, MachineConnection, Reply
 from core.watch.observer import Observer
-from ssh.stations import station_for
-from tests.sim.machines import ROOT, simulator
+from ssh.factory import connection_for
 from tests.support.evals import short_folder
+from tests.support.sim.machines import simulator
+from tests.support.tree import ROOT
 
 HERE = MachineName("here")
 QUICK = WatchConfig(facts_every=1.0)
 
 
 class Watched:
-    """A station that is watched by an observer, and all that came of it."""
+    """A connection that is watched by an observer, and all that came of it."""
 
-    def __init__(self, station: Station) -> None:
-        self.station = station
+    def __init__(self, connection: MachineConnection) -> None:
+        self.connection = connection
         self.fleet = fold(Fleet(), MachineNamed(at=0.0, machine=HERE, address="", kind="command"))
         self.frames: list[Frame] = []
         self.events: list[Event] = []
@@ -39,7 +40,7 @@ class Watched:
         self._news = asyncio.Event()
 
     def hear(self, heard: Heard) -> None:
-        """Take in what the station says; look where the fleet then wants."""
+        """Take in what the connection says; look where the fleet then wants."""
         at = float(len(self.events))
         if isinstance(heard, Frame):
             self.frames.append(heard)
@@ -47,7 +48,7 @@ class Watched:
             self.events.append(event)
             self.fleet = fold(self.fleet, event)
         for frame in self._observer.frames(self.fleet, None, at):
-            self.station.send(frame)
+            self.connection.send(frame)
         self._news.set()
 
     async def until_seen(self) -> None:
@@ -81,11 +82,11 @@ class Watched:
 @asynccontextmanager
 async def watched(config: MachineConfig, folder: Path) -> AsyncGenerator[Watched]:
     """Watch one machine."""
-    station = station_for(
+    connection = connection_for(
         config, known_hosts=folder / "known_hosts", read_only=True, ask=None, watch=QUICK
     )
-    one = Watched(station)
-    running = asyncio.create_task(station.run(one.hear))
+    one = Watched(connection)
+    running = asyncio.create_task(connection.run(one.hear))
     try:
         await one.until_seen()
         yield one
@@ -105,7 +106,7 @@ def served(folder: Path) -> Iterator[Path]:
     """A data folder with one eval's socket, answered by the same numbers as the simulator's."""
     server = subprocess.Popen(
         [
-            *(sys.executable, "-m", "tests.sim.eval_server", str(folder / "d")),
+            *(sys.executable, "-m", "tests.support.sim.eval_server", str(folder / "d")),
             *("--samples", "20", "--changing", "0.2"),
         ],
         stdout=subprocess.PIPE,
@@ -145,8 +146,8 @@ async def _ask(one: Watched) -> tuple[Reply, Reply]:
         if process.tasks:
             key = process.key
     place = {"pid": key.pid, "start": key.start}
-    good = await one.station.request(Frame("get", {**place, "path": "/tasks"}), deadline=5)
-    bad = await one.station.request(Frame("get", {**place, "path": "/nothing"}), deadline=5)
+    good = await one.connection.request(Frame("get", {**place, "path": "/tasks"}), deadline=5)
+    bad = await one.connection.request(Frame("get", {**place, "path": "/nothing"}), deadline=5)
     return good, bad
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from core.ctl import commands, reads
-from core.ctl.answers import good_body
-from core.ctl.versions import NEEDED
+from core.ctl import cli_commands, reads, routes
+from core.ctl.answer_errors import good_body
+from core.ctl.features import REQUIREMENTS, surface
 from core.errors import NotThere, Unsupported
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.process import Process, ProcessState
@@ -22,7 +22,7 @@ from tests.support.rows import still
 pytestmark = parked_group
 
 
-def reader(one: Eval) -> reads.Read:
+def reader(one: Eval) -> reads.ReadFunction:
     """Read an eval straight over its socket."""
 
     async def read(process: ProcessKey, path: str) -> Reply:
@@ -41,9 +41,9 @@ def task_of(one: Eval, row: dict[str, Any]) -> TaskKey:
 
 async def test_this_inspect_has_all_that_is_known_to_be_brought(parked_eval: Eval) -> None:
     process = ProcessKey(MachineName("local"), parked_eval.pid, "s")
-    surface = await reads.read_surface(reader(parked_eval), process)
-    assert [feature for feature in NEEDED if not surface.has(feature)] == []
-    assert surface.takes("cancel task", "dry_run")
+    found = surface(good_body(await reader(parked_eval)(process, routes.OPENAPI), "its routes"))
+    assert [feature for feature in REQUIREMENTS if not found.has(feature)] == []
+    assert found.takes("cancel task", "dry_run")
 
 
 async def test_what_is_not_there_is_told_from_what_an_old_inspect_lacks(parked_eval: Eval) -> None:
@@ -51,7 +51,6 @@ async def test_what_is_not_there_is_told_from_what_an_old_inspect_lacks(parked_e
     missing = SampleKey(task_of(parked_eval, row), "no such sample", 1)
     with pytest.raises(NotThere, match="no such sample"):
         await reads.read_sample(reader(parked_eval), missing, row["eval_id"])
-    assert await reads.read_task_score(reader(parked_eval), task_of(parked_eval, row)) is None
     reply = await reader(parked_eval)(missing.task.process, "/a/route/of/the/future")
     with pytest.raises(Unsupported):
         good_body(reply, "it")
@@ -67,7 +66,7 @@ def test_the_equivalent_command_says_the_same_in_a_shell(parked_eval: Eval, ctl:
         data_dir=str(parked_eval.data_dir),
         python=parked_eval.python,
     )
-    command = commands.sample_show(process, sample) + " --json"
+    command = cli_commands.sample_show(process, sample) + " --json"
     done = subprocess.run(
         ["/bin/sh", "-c", command], cwd="/", capture_output=True, check=True, timeout=50
     )

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import format as fmt
 from core.text import Shown
-from core.views import format as fmt
-from core.views.signs import SIGNS, in_ascii
+from core.views.cells import count_cell, text_cell
+from core.views.glyphs import SIGNS, in_ascii
 
 _NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(10**400), 10**400)
 
@@ -92,11 +93,11 @@ def test_sizes_are_binary(value: float, text: str) -> None:
 
 
 def test_what_is_unknown_is_empty_and_what_is_nothing_is_zero() -> None:
-    assert fmt.counted(None) == ()
-    assert fmt.counted(math.nan) == ()
-    assert fmt.counted(0) != ()
-    assert fmt.text(None) == ()
-    assert fmt.text("") == ()
+    assert count_cell(None) == ()
+    assert count_cell(math.nan) == ()
+    assert count_cell(0) != ()
+    assert text_cell(None) == ()
+    assert text_cell("") == ()
 
 
 @given(_NUMBERS)

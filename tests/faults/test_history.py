@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.config_file import default_config
+from cli.wiring.desk import history_of
+from core.config.file import default_config
 from storage.paths import paths
-from tui.making import history_of
 
 
 async def test_a_history_that_is_held_does_not_hold_up_the_start(

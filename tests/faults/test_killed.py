@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from core.act.order import Order, OrderState
 from core.model.finding import Finding
+from core.model.order import Order, OrderState
 from storage.database import Database
-from storage.instance import this_instance
+from storage.identity import this_instance
 from storage.orders import OrderJournal
 from tests.support.acting import acting_on
 from tests.support.commands import Home

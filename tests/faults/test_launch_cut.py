@@ -13,9 +13,9 @@ import pytest
 
 from core.errors import RequestFailed
 from core.ids import MachineName
-from core.launch.job import Job
+from core.model.job import Job
 from core.model.run import RunState
-from tests.launch.test_launches import gpu_host
+from tests.core.launch.test_service import gpu_host
 from tests.support.commands import Home, machine
 from tests.support.evals import short_folder
 from tests.support.launches import end_all, launching, wait_all_gone
@@ -59,7 +59,7 @@ async def test_a_launch_whose_link_is_cut_goes_on_and_runs_once(
             [run] = await here.launches.launch(here.checked(spec("", "machine=gpu")))
             run = await here.over(run, 90)
             assert cut
-            assert run.state is RunState.DONE, run.said
+            assert run.state is RunState.SUCCESS, run.said
             there = own_sshd.home(SUPER) / ".evalroom" / "runs"
             assert [each.name for each in there.iterdir()] == [run.id]
             assert len(list(there.rglob("*.eval"))) == 1
@@ -93,10 +93,10 @@ def test_a_run_of_a_killed_evalroom_is_found_by_its_id(moment: str) -> None:
             said = runs / run / "launch.err"
             is_barred = said.exists() and "given up" in said.read_text()
             if (runs / run / "started").is_dir() and not is_barred:
-                assert (told["state"], len(logs)) == ("done", 1), told
+                assert (told["state"], len(logs)) == ("success", 1), told
                 assert told["scores"][0]["value"] == pytest.approx(0.7)
             else:
-                assert (told["state"], logs) == ("failed", [])
+                assert (told["state"], logs) == ("error", [])
                 assert "its evalroom ended before it was started" in told["said"]
             wait_all_gone(run)
         finally:
@@ -114,4 +114,4 @@ def _run_in(database: Path) -> str | None:
 
 def _over(home: Home, run: str) -> Any:
     told = home.run("run", run, "--json").json
-    return told if told["state"] in {"done", "failed", "lost"} else None
+    return told if told["state"] in {"success", "error", "lost"} else None

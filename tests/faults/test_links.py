@@ -8,38 +8,38 @@ from pathlib import Path
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import LinkLost, LinkRefused, RequestFailed, TooBusy
 from core.frames import Frame
 from core.ids import MachineName
 from core.model.machine import LinkState
-from ssh.asyncssh_auth import Secrets
-from ssh.asyncssh_link import AsyncsshLink
-from ssh.command_link import CommandLink, full_command
+from ssh.links.asyncssh_auth import Credentials
+from ssh.links.asyncssh_link import AsyncsshLink
+from ssh.links.command_link import CommandLink, shell_command
 from tests.support.hearing import hearing
-from tests.support.reached import machine_of, station_of, trusting
+from tests.support.reached import connection_of, machine_of, trusting
 from tests.support.sshd import Sshd, free_port
 
 
 async def test_sshd_that_stops_and_starts_comes_back_by_itself(
     own_sshd: Sshd, tmp_path: Path
 ) -> None:
-    station = station_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
-    async with hearing(station) as heard:
+    connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
+    async with hearing(connection) as heard:
         await heard.hello()
         own_sshd.stop()
         down = await heard.link(LinkState.DOWN)
         assert down.reason
         assert down.retry_at is not None
-        assert not station.send(Frame("beat"))
+        assert not connection.send(Frame("beat"))
         own_sshd.start()
         await heard.until(lambda: len(heard.frames("hello")) == 2)
         assert heard.state is LinkState.UP
 
 
 async def test_it_is_back_within_five_seconds_when_asked(own_sshd: Sshd, tmp_path: Path) -> None:
-    station = station_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
-    async with hearing(station) as heard:
+    connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
+    async with hearing(connection) as heard:
         await heard.hello()
         own_sshd.stop()
         await heard.until(
@@ -51,18 +51,18 @@ async def test_it_is_back_within_five_seconds_when_asked(own_sshd: Sshd, tmp_pat
         assert "refused" in (heard.links[-1].reason or "")
         own_sshd.start()
         back = time.monotonic()
-        station.retry_now()
+        connection.retry_now()
         await heard.until(lambda: len(heard.frames("hello")) == 2)
         assert time.monotonic() - back < 5.0
 
 
 async def test_a_restarted_listener_leaves_a_session_alone(own_sshd: Sshd, tmp_path: Path) -> None:
-    station = station_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
-    async with hearing(station) as heard:
+    connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
+    async with hearing(connection) as heard:
         await heard.hello()
         own_sshd.stop_listener()
         own_sshd.start()
-        reply = await station.request(Frame("facts"), deadline=10)
+        reply = await connection.request(Frame("facts"), deadline=10)
         assert reply.body
         assert [link.state for link in heard.links] == [LinkState.CONNECTING, LinkState.UP]
 
@@ -70,10 +70,10 @@ async def test_a_restarted_listener_leaves_a_session_alone(own_sshd: Sshd, tmp_p
 async def test_silence_is_lagging_and_then_down(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssh.keeper.LAGGING", 2.0)
-    monkeypatch.setattr("ssh.keeper.DOWN", 4.0)
-    station = station_of(machine_of(own_sshd), trusting(own_sshd, tmp_path), lease=3.0)
-    async with hearing(station) as heard:
+    monkeypatch.setattr("ssh.link_supervisor.LAGGING_AFTER_S", 2.0)
+    monkeypatch.setattr("ssh.link_supervisor.DOWN_AFTER_S", 4.0)
+    connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path), lease=3.0)
+    async with hearing(connection) as heard:
         await heard.hello()
         own_sshd.signal_sessions(signal.SIGSTOP)
         lagging = await heard.link(LinkState.LAGGING)
@@ -85,24 +85,24 @@ async def test_silence_is_lagging_and_then_down(
 async def test_asking_while_it_lags_makes_a_fresh_connection_at_once(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssh.keeper.LAGGING", 2.0)
-    station = station_of(machine_of(own_sshd), trusting(own_sshd, tmp_path), lease=3.0)
-    async with hearing(station) as heard:
+    monkeypatch.setattr("ssh.link_supervisor.LAGGING_AFTER_S", 2.0)
+    connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path), lease=3.0)
+    async with hearing(connection) as heard:
         await heard.hello()
         own_sshd.signal_sessions(signal.SIGSTOP)
         await heard.link(LinkState.LAGGING)
-        station.retry_now()
+        connection.retry_now()
         await heard.until(lambda: len(heard.frames("hello")) == 2, 8.0)
 
 
 async def test_an_sshd_that_accepts_and_never_speaks_is_given_up(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssh.asyncssh_link.LOGIN", 2.0)
+    monkeypatch.setattr("ssh.links.asyncssh_link.LOGIN_TIMEOUT_S", 2.0)
     assert own_sshd.process is not None
     own_sshd.process.send_signal(signal.SIGSTOP)
-    station = station_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
-    async with hearing(station) as heard:
+    connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
+    async with hearing(connection) as heard:
         down = await heard.link(LinkState.DOWN)
         assert down.reason
         own_sshd.process.send_signal(signal.SIGCONT)
@@ -111,26 +111,26 @@ async def test_an_sshd_that_accepts_and_never_speaks_is_given_up(
 
 async def test_nobody_listening_is_told_from_an_unknown_name(tmp_path: Path) -> None:
     machine = MachineConfig(name=MachineName("m"), host="127.0.0.1", port=free_port())
-    async with hearing(station_of(machine, tmp_path / "k")) as heard:
+    async with hearing(connection_of(machine, tmp_path / "k")) as heard:
         assert "no sshd listens" in ((await heard.link(LinkState.DOWN)).reason or "")
     machine = replace(machine, host="nohost.invalid")
-    async with hearing(station_of(machine, tmp_path / "k")) as heard:
+    async with hearing(connection_of(machine, tmp_path / "k")) as heard:
         assert "not known" in ((await heard.link(LinkState.DOWN)).reason or "")
 
 
 async def test_requests_fail_when_their_link_is_lost(own_sshd: Sshd, tmp_path: Path) -> None:
-    station = station_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
+    connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
     with pytest.raises(RequestFailed, match="not sent"):
-        await station.request(Frame("facts"), deadline=1)
-    async with hearing(station) as heard:
+        await connection.request(Frame("facts"), deadline=1)
+    async with hearing(connection) as heard:
         await heard.hello()
         own_sshd.signal_sessions(signal.SIGSTOP)
         asked = [
-            asyncio.create_task(station.request(Frame("facts"), deadline=30)) for _ in range(32)
+            asyncio.create_task(connection.request(Frame("facts"), deadline=30)) for _ in range(32)
         ]
         await asyncio.sleep(0)
         with pytest.raises(TooBusy):
-            await station.request(Frame("facts"), deadline=30)
+            await connection.request(Frame("facts"), deadline=30)
         own_sshd.stop()
         for task in asked:
             with pytest.raises(RequestFailed, match="lost"):
@@ -141,7 +141,10 @@ async def test_a_program_whose_connection_dies_has_no_exit_status(
     own_sshd: Sshd, tmp_path: Path
 ) -> None:
     link = AsyncsshLink(
-        machine_of(own_sshd), known_hosts=trusting(own_sshd, tmp_path), secrets=Secrets(), ask=None
+        machine_of(own_sshd),
+        known_hosts=trusting(own_sshd, tmp_path),
+        credentials=Credentials(),
+        ask=None,
     )
     await link.open()
     try:
@@ -163,9 +166,12 @@ async def test_a_program_whose_connection_dies_has_no_exit_status(
 async def test_no_more_than_four_programs_share_a_connection(
     own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssh.asyncssh_link.OPENING", 1.0)
+    monkeypatch.setattr("ssh.links.asyncssh_link.CHANNEL_TIMEOUT_S", 1.0)
     link = AsyncsshLink(
-        machine_of(own_sshd), known_hosts=trusting(own_sshd, tmp_path), secrets=Secrets(), ask=None
+        machine_of(own_sshd),
+        known_hosts=trusting(own_sshd, tmp_path),
+        credentials=Credentials(),
+        ask=None,
     )
     await link.open()
     try:
@@ -183,11 +189,11 @@ async def test_a_strict_sshd_serves_a_probe(options: str, own_sshd: Sshd, tmp_pa
     own_sshd.stop()
     own_sshd.options = options
     own_sshd.start()
-    station = station_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
-    async with hearing(station) as heard:
+    connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
+    async with hearing(connection) as heard:
         await heard.hello()
         for _ in range(3):
-            assert (await station.request(Frame("facts"), deadline=10)).body
+            assert (await connection.request(Frame("facts"), deadline=10)).body
 
 
 @pytest.mark.parametrize("options", ["MaxSessions 0", "ForceCommand internal-sftp"])
@@ -197,8 +203,8 @@ async def test_an_sshd_without_programs_says_so(
     own_sshd.stop()
     own_sshd.options = options
     own_sshd.start()
-    station = station_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
-    async with hearing(station) as heard:
+    connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
+    async with hearing(connection) as heard:
         await heard.until(lambda: heard.state in {LinkState.DOWN, LinkState.REFUSED}, 25)
         assert heard.links[-1].reason
 
@@ -209,6 +215,6 @@ async def test_a_command_with_a_nul_never_starts() -> None:
 
 
 def test_ssh_never_takes_the_terminal() -> None:
-    assert full_command(("ssh", "gpu")) == ("ssh", "-T", "-o", "BatchMode=yes", "gpu", "/bin/sh")
-    assert full_command(()) == ("/bin/sh",)
-    assert full_command(("sudo", "-u", "x")) == ("sudo", "-u", "x", "/bin/sh")
+    assert shell_command(("ssh", "gpu")) == ("ssh", "-T", "-o", "BatchMode=yes", "gpu", "/bin/sh")
+    assert shell_command(()) == ("/bin/sh",)
+    assert shell_command(("sudo", "-u", "x")) == ("sudo", "-u", "x", "/bin/sh")

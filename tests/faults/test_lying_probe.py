@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import MachineName
 from core.model.machine import LinkState
-from core.ports import Station
+from core.ports import MachineConnection
 from tests.support.hearing import hearing
 from tests.support.lying_probe import lying_python
-from tests.support.reached import station_of
+from tests.support.reached import connection_of
 
 HELLO = 'frame("hello", \',"at":1.0\')\n'
 WRONG = {
@@ -32,11 +32,11 @@ WRONG = {
 }
 
 
-def station(folder: Path, does: str) -> Station:
-    """A station of this computer with such a Python."""
+def connection(folder: Path, does: str) -> MachineConnection:
+    """A connection of this computer with such a Python."""
     python = lying_python(folder, does)
     machine = MachineConfig(name=MachineName("here"), link="command", command=(), python=python)
-    return station_of(machine, folder / "known_hosts")
+    return connection_of(machine, folder / "known_hosts")
 
 
 def open_files() -> int:
@@ -45,7 +45,7 @@ def open_files() -> int:
 
 @pytest.mark.parametrize("name", WRONG)
 async def test_a_probe_that_is_none_is_told_and_tried_again(name: str, tmp_path: Path) -> None:
-    async with hearing(station(tmp_path, WRONG[name])) as heard:
+    async with hearing(connection(tmp_path, WRONG[name])) as heard:
         await heard.until(lambda: heard.state is LinkState.DOWN, 30)
         link = heard.links[-1]
         assert link.reason
@@ -55,7 +55,7 @@ async def test_a_probe_that_is_none_is_told_and_tried_again(name: str, tmp_path:
 
 
 async def test_a_probe_that_dies_again_and_again_leaves_nothing_behind(tmp_path: Path) -> None:
-    dying = station(tmp_path, HELLO + "time.sleep(0.05)\nos.kill(os.getpid(), 9)")
+    dying = connection(tmp_path, HELLO + "time.sleep(0.05)\nos.kill(os.getpid(), 9)")
     async with hearing(dying) as heard:
         await heard.until(lambda: len(heard.frames("hello")) >= 2)
         before = open_files()
@@ -78,7 +78,7 @@ async def test_numbers_of_a_reply_that_are_none_are_zero(tmp_path: Path) -> None
         "    frame('reply', ',\"id\":true,\"at\":1')\n"
         '    frame(\'reply\', \',"id":%d,"at":NaN,"took":-Infinity,"status":true\' % head["id"])\n'
     )
-    lying = station(tmp_path, does)
+    lying = connection(tmp_path, does)
     async with hearing(lying) as heard:
         await heard.hello()
         reply = await lying.request(Frame("get", {"path": "/"}), deadline=5)

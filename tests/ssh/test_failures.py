@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ids import MachineName
-from ssh.failures import TRANSLATIONS, as_machine_errors, translated
+from ssh.links.errors import TRANSLATIONS, as_machine_errors, machine_error
 
 M = MachineName("m")
 THEIRS = [
@@ -42,7 +42,7 @@ def test_each_error_of_asyncssh_is_translated(error: type[BaseException]) -> Non
 def test_what_may_pass_is_told_from_what_needs_a_person(
     error: Exception, ours: type[MachineError]
 ) -> None:
-    assert type(translated(M, error)) is ours
+    assert type(machine_error(M, error)) is ours
     with pytest.raises(ours) as caught, as_machine_errors(M):
         raise error
     assert caught.value.machine == M
@@ -50,10 +50,10 @@ def test_what_may_pass_is_told_from_what_needs_a_person(
 
 
 def test_a_port_where_nobody_listens_is_told_with_what_to_do() -> None:
-    error = translated(M, ConnectionRefusedError(errno.ECONNREFUSED, "refused"))
+    error = machine_error(M, ConnectionRefusedError(errno.ECONNREFUSED, "refused"))
     assert f"check `port` of {M} in the config" in error.advice
 
 
 def test_what_a_server_says_is_harmless_in_our_words() -> None:
-    error = translated(M, asyncssh.PermissionDenied("\x1b]52;c;AAAA\x07"))
+    error = machine_error(M, asyncssh.PermissionDenied("\x1b]52;c;AAAA\x07"))
     assert "\x1b" not in error.message

@@ -6,42 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.machine import LinkState
 from tests.support.hearing import hearing
-from tests.support.reached import PYTHON, machine_of, station_of, trusting
+from tests.support.pythons import NAMES, pythons
+from tests.support.reached import PYTHON, connection_of, machine_of, trusting
 from tests.support.sshd import Sshd
 
 THIS = MachineName("this")
-PYTHONS = [f"python3.{minor}" for minor in range(8, 14)]
-
-
-def _found() -> dict[str, str]:
-    """The interpreters of this computer by name, before a test moves HOME.
-
-    A version manager's shim would pick another one elsewhere, so its folder is looked into.
-    """
-    found: dict[str, str] = {}
-    for name in PYTHONS:
-        path = shutil.which(name)
-        if path is not None and "shims" not in path:
-            found[name] = path
-    for kept in sorted(Path(sys.base_prefix).parent.glob("3.*/bin/python3")):
-        minor = ".".join(kept.parent.parent.name.split(".")[:2])
-        found.setdefault(f"python{minor}", str(kept))
-    return found
-
-
-FOUND = _found()
+FOUND = pythons()
 
 
 @pytest.mark.parametrize("user", ["alice", "dashy", "fishy", "cshy", "tcshy", "noisy", "greedy"])
 async def test_the_probe_comes_up_behind_any_login_shell(
     user: str, sshd: Sshd, tmp_path: Path
 ) -> None:
-    station = station_of(machine_of(sshd, user), trusting(sshd, tmp_path))
-    async with hearing(station) as heard:
+    connection = connection_of(machine_of(sshd, user), trusting(sshd, tmp_path))
+    async with hearing(connection) as heard:
         hello = await heard.hello()
         assert hello.head["user"] == user
         assert [link.state for link in heard.links[:2]] == [LinkState.CONNECTING, LinkState.UP]
@@ -49,13 +31,13 @@ async def test_the_probe_comes_up_behind_any_login_shell(
         assert heard.processes() == []
 
 
-@pytest.mark.parametrize("name", PYTHONS)
+@pytest.mark.parametrize("name", NAMES)
 async def test_the_probe_runs_on_every_python(name: str, tmp_path: Path) -> None:
     if name not in FOUND:
         pytest.skip(f"no {name} here")
     python = FOUND[name]
     machine = MachineConfig(name=THIS, link="command", python=python)
-    async with hearing(station_of(machine, tmp_path / "known_hosts")) as heard:
+    async with hearing(connection_of(machine, tmp_path / "known_hosts")) as heard:
         hello = await heard.hello()
         assert hello.head["python"].startswith(name.removeprefix("python"))
         await heard.until(lambda: bool(heard.frames("facts")) and bool(heard.facts()["cpus"]))
@@ -66,14 +48,14 @@ async def test_an_older_python_is_refused_with_its_version(tmp_path: Path) -> No
     if old is None:
         pytest.skip("no Python older than 3.8 here")
     machine = MachineConfig(name=THIS, link="command", python=str(old))
-    async with hearing(station_of(machine, tmp_path / "known_hosts")) as heard:
+    async with hearing(connection_of(machine, tmp_path / "known_hosts")) as heard:
         refused = await heard.link(LinkState.REFUSED)
-        assert "the probe needs 3.8" in (refused.reason or "")
+        assert "evalroom needs 3.8" in (refused.reason or "")
 
 
 async def test_a_missing_python_is_refused_and_not_tried_again(tmp_path: Path) -> None:
     machine = MachineConfig(name=THIS, link="command", python="no-such-python")
-    async with hearing(station_of(machine, tmp_path / "known_hosts")) as heard:
+    async with hearing(connection_of(machine, tmp_path / "known_hosts")) as heard:
         refused = await heard.link(LinkState.REFUSED)
         assert "no-such-python" in (refused.reason or "")
         assert refused.retry_at is None
@@ -83,8 +65,8 @@ async def test_a_missing_python_is_refused_and_not_tried_again(tmp_path: Path) -
 async def test_an_account_without_programs_is_refused_in_its_own_words(
     sshd: Sshd, tmp_path: Path
 ) -> None:
-    station = station_of(machine_of(sshd, "nosh"), trusting(sshd, tmp_path))
-    async with hearing(station) as heard:
+    connection = connection_of(machine_of(sshd, "nosh"), trusting(sshd, tmp_path))
+    async with hearing(connection) as heard:
         refused = await heard.link(LinkState.REFUSED)
         assert "not available" in (refused.reason or "")
 
@@ -95,7 +77,7 @@ async def test_another_user_is_reached_through_sudo(sshd: Sshd, tmp_path: Path) 
         pytest.skip("no sudo here")
     command = ("sudo", "-n", "-u", "nobody")
     machine = MachineConfig(name=THIS, link="command", command=command, python=PYTHON)
-    async with hearing(station_of(machine, tmp_path / "known_hosts")) as heard:
+    async with hearing(connection_of(machine, tmp_path / "known_hosts")) as heard:
         hello = await heard.hello()
         assert hello.head["user"] == "nobody"
 
@@ -107,7 +89,7 @@ async def test_a_machine_is_reached_through_the_ssh_command(sshd: Sshd, tmp_path
         "-o", f"UserKnownHostsFile={known}", "fishy@127.0.0.1",
     )  # fmt: skip
     machine = MachineConfig(name=THIS, link="command", command=command, python=PYTHON)
-    async with hearing(station_of(machine, tmp_path / "unused")) as heard:
+    async with hearing(connection_of(machine, tmp_path / "unused")) as heard:
         hello = await heard.hello()
         assert hello.head["user"] == "fishy"
 
@@ -119,7 +101,7 @@ async def test_an_ssh_command_that_must_ask_needs_you(sshd: Sshd, tmp_path: Path
         "-o", f"UserKnownHostsFile={known}", "alice@127.0.0.1",
     )  # fmt: skip
     machine = MachineConfig(name=THIS, link="command", command=command, python=PYTHON)
-    async with hearing(station_of(machine, tmp_path / "unused")) as heard:
+    async with hearing(connection_of(machine, tmp_path / "unused")) as heard:
         needs = await heard.link(LinkState.NEEDS_YOU)
         assert "Permission denied" in (needs.reason or "")
         assert needs.retry_at is None

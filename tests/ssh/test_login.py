@@ -10,15 +10,15 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import NeedsYou
 from core.ids import MachineName
 from core.model.machine import LinkState
-from ssh.asyncssh_auth import Secrets
-from ssh.asyncssh_link import AsyncsshLink
-from ssh.ssh_config import resolved
+from ssh.links.asyncssh_auth import Credentials
+from ssh.links.asyncssh_link import AsyncsshLink
+from ssh.links.ssh_config import resolve_host
 from tests.support.hearing import hearing
-from tests.support.reached import PYTHON, machine_of, station_of, trusting
+from tests.support.reached import PYTHON, connection_of, machine_of, trusting
 from tests.support.sshd import Sshd, keygen, prepared
 
 
@@ -31,7 +31,7 @@ async def test_a_wrong_key_needs_you_and_is_not_tried_again(sshd: Sshd, tmp_path
     wrong = keygen(tmp_path / "wrong")
     machine = replace(machine_of(sshd), identity=str(wrong))
     before = sshd.log().count("Connection from")
-    async with hearing(station_of(machine, trusting(sshd, tmp_path))) as heard:
+    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         needs = await heard.link(LinkState.NEEDS_YOU)
         assert needs.retry_at is None
         assert needs.advice
@@ -50,12 +50,12 @@ async def test_a_locked_key_asks_once_when_the_operator_wants_it(
         return "open sesame"
 
     machine = replace(machine_of(sshd), identity=str(sshd.locked_key))
-    station = station_of(machine, trusting(sshd, tmp_path), ask=ask)
-    async with hearing(station) as heard:
+    connection = connection_of(machine, trusting(sshd, tmp_path), ask=ask)
+    async with hearing(connection) as heard:
         needs = await heard.link(LinkState.NEEDS_YOU)
-        assert "wants its passphrase" in (needs.reason or "")
+        assert "needs a passphrase" in (needs.reason or "")
         assert asked == []
-        station.retry_now()
+        connection.retry_now()
         await heard.hello()
         assert asked == [(f"Passphrase for {sshd.locked_key}", False)]
         sshd.stop()
@@ -70,13 +70,13 @@ async def test_a_wrong_passphrase_needs_you_again(sshd: Sshd, tmp_path: Path) ->
         return "no"
 
     machine = replace(machine_of(sshd), identity=str(sshd.locked_key))
-    station = station_of(machine, trusting(sshd, tmp_path), ask=ask)
-    async with hearing(station) as heard:
+    connection = connection_of(machine, trusting(sshd, tmp_path), ask=ask)
+    async with hearing(connection) as heard:
         await heard.link(LinkState.NEEDS_YOU)
-        station.retry_now()
+        connection.retry_now()
         await heard.until(lambda: len(heard.links) >= 4)
         needs = await heard.link(LinkState.NEEDS_YOU)
-        assert "does not open" in (needs.reason or "")
+        assert "wrong passphrase" in (needs.reason or "")
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ async def test_the_agent_opens_what_no_file_does(
 ) -> None:
     monkeypatch.setenv("SSH_AUTH_SOCK", str(agent))
     machine = replace(machine_of(sshd), identity=None)
-    async with hearing(station_of(machine, trusting(sshd, tmp_path))) as heard:
+    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         await heard.hello()
 
 
@@ -112,7 +112,7 @@ async def test_a_name_that_ssh_config_knows_is_enough(sshd: Sshd, tmp_path: Path
         f"  IdentityFile {sshd.key}\n  IdentitiesOnly yes\n  ForwardAgent yes\n"
     )
     machine = MachineConfig(name=MachineName("gpu-1"), python=PYTHON)
-    async with hearing(station_of(machine, trusting(sshd, tmp_path))) as heard:
+    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         hello = await heard.hello()
         assert hello.head["user"] == "alice"
         assert heard.links[-1].advice is None
@@ -125,7 +125,7 @@ async def test_words_that_the_library_ignores_are_reported(sshd: Sshd, tmp_path:
         f"Host *\n  HostName 127.0.0.1\n  HashKnownHosts yes\n  IdentityFile {sshd.key}\n"
     )
     machine = MachineConfig(name=MachineName("gpu-1"), port=sshd.port, user="alice", python=PYTHON)
-    async with hearing(station_of(machine, trusting(sshd, tmp_path))) as heard:
+    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         await heard.hello()
         advice = heard.links[-1].advice or ""
         assert heard.state is LinkState.UP
@@ -136,21 +136,21 @@ async def test_words_that_the_library_ignores_are_reported(sshd: Sshd, tmp_path:
 
 def test_ssh_config_decides_what_the_config_leaves_open() -> None:
     ssh_config("Host gpu\n  HostName gpu.example.org\n  Port 2222\n  User op\n  HostKeyAlias g\n")
-    host = resolved(MachineConfig(name=MachineName("gpu"), user="me"))
+    host = resolve_host(MachineConfig(name=MachineName("gpu"), user="me"))
     assert (host.host, host.port, host.user, host.alias) == ("gpu.example.org", 2222, "me", "g")
 
 
 async def test_a_broken_ssh_config_is_refused(sshd: Sshd, tmp_path: Path) -> None:
     ssh_config("Host *\n  Port many\n")
     machine = replace(machine_of(sshd), port=None)
-    async with hearing(station_of(machine, trusting(sshd, tmp_path))) as heard:
+    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         refused = await heard.link(LinkState.REFUSED)
         assert "ssh_config" in (refused.reason or "")
 
 
 async def test_a_key_file_that_is_missing_is_named(sshd: Sshd, tmp_path: Path) -> None:
     machine = replace(machine_of(sshd), identity=str(tmp_path / "nowhere"))
-    async with hearing(station_of(machine, trusting(sshd, tmp_path))) as heard:
+    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         refused = await heard.link(LinkState.REFUSED)
         assert "nowhere" in (refused.reason or "")
 
@@ -167,11 +167,11 @@ async def test_a_password_is_asked_for_once_and_kept_in_memory(tmp_path: Path) -
         server.options = "PasswordAuthentication yes\nPubkeyAuthentication no"
         server.set_password("bob", "open sesame")
         server.start()
-        station = station_of(machine_of(server, "bob"), trusting(server, tmp_path), ask=ask)
-        async with hearing(station) as heard:
+        connection = connection_of(machine_of(server, "bob"), trusting(server, tmp_path), ask=ask)
+        async with hearing(connection) as heard:
             await heard.link(LinkState.NEEDS_YOU)
             assert asked == []
-            station.retry_now()
+            connection.retry_now()
             await heard.hello()
             assert asked == [f"Password for bob@127.0.0.1:{server.port}"]
             server.stop()
@@ -215,11 +215,11 @@ async def test_a_second_factor_is_asked_for_in_harmless_words(tmp_path: Path) ->
         known = tmp_path / "known_hosts"
         known.write_text(f"[127.0.0.1]:{port} {key.export_public_key('openssh').decode()}")
         machine = MachineConfig(name=MachineName("otp"), host="127.0.0.1", port=port, user="alice")
-        link = AsyncsshLink(machine, known_hosts=known, secrets=Secrets(), ask=None)
+        link = AsyncsshLink(machine, known_hosts=known, credentials=Credentials(), ask=None)
         with pytest.raises(NeedsYou):
             await link.open()
         assert asked == []
-        link = AsyncsshLink(machine, known_hosts=known, secrets=Secrets(), ask=ask)
+        link = AsyncsshLink(machine, known_hosts=known, credentials=Credentials(), ask=ask)
         await link.open()
         await link.close()
         assert asked == [("Second ␛[2Jfactor Token:", True)]

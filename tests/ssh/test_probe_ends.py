@@ -17,7 +17,7 @@ from tests.support.direct_probe import direct_probe
 from tests.support.fake_eval import fake_eval, http
 from tests.support.hearing import hearing
 from tests.support.processes import lives, wait_gone, with_words
-from tests.support.reached import machine_of, station_of, trusting
+from tests.support.reached import connection_of, machine_of, trusting
 from tests.support.sshd import Sshd, running
 from tests.support.waiting import until
 
@@ -150,9 +150,11 @@ def test_a_new_probe_of_the_same_desk_ends_the_former_one(tmp_path: Path) -> Non
                 assert len(each.frames) > frames
 
 
-async def test_nothing_is_left_after_the_station_was_cancelled(sshd: Sshd, tmp_path: Path) -> None:
-    station = station_of(machine_of(sshd), trusting(sshd, tmp_path))
-    async with hearing(station) as heard:
+async def test_nothing_is_left_after_the_connection_was_cancelled(
+    sshd: Sshd, tmp_path: Path
+) -> None:
+    connection = connection_of(machine_of(sshd), trusting(sshd, tmp_path))
+    async with hearing(connection) as heard:
         pid = (await heard.hello()).head["pid"]
         assert lives(pid)
     await gone(pid)
@@ -162,8 +164,8 @@ async def test_nothing_is_left_after_the_station_was_cancelled(sshd: Sshd, tmp_p
 async def test_nothing_is_left_after_sshd_was_hit(sign: signal.Signals, tmp_path: Path) -> None:
     with running() as server:
         known = trusting(server, tmp_path)
-        station = station_of(machine_of(server), known, lease=LEASE)
-        async with hearing(station) as heard:
+        connection = connection_of(machine_of(server), known, lease=LEASE)
+        async with hearing(connection) as heard:
             pid = (await heard.hello()).head["pid"]
             assert lives(pid)
             assert server.signal_sessions(sign) >= 1
@@ -176,7 +178,7 @@ async def test_nothing_is_left_after_sshd_was_hit(sign: signal.Signals, tmp_path
 async def test_nothing_is_left_after_the_client_was_stopped(sshd: Sshd, tmp_path: Path) -> None:
     program = (
         "import asyncio, sys\nfrom pathlib import Path\nfrom dataclasses import replace\n"
-        "from tests.support.reached import MachineConfig, station_of\n"
+        "from tests.support.reached import MachineConfig, connection_of\n"
         "from core.frames import Frame\n"
         "async def main():\n"
         "    machine = MachineConfig(name='m', host='127.0.0.1', port=int(sys.argv[1]),\n"
@@ -184,7 +186,7 @@ async def test_nothing_is_left_after_the_client_was_stopped(sshd: Sshd, tmp_path
         "    def hear(heard):\n"
         "        if isinstance(heard, Frame) and heard.kind == 'hello':\n"
         "            print(heard.head['pid'], flush=True)\n"
-        "    await station_of(machine, Path(sys.argv[3]), lease=2.0).run(hear)\n"
+        "    await connection_of(machine, Path(sys.argv[3]), lease=2.0).run(hear)\n"
         "asyncio.run(main())\n"
     )
     known = trusting(sshd, tmp_path)

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import MachineName
 from tests.support.hearing import Hearing, hearing
-from tests.support.reached import station_of
+from tests.support.reached import connection_of
 
 TASK = Path(__file__).parents[1] / "support" / "tiny_task.py"
 
@@ -57,14 +57,14 @@ async def test_a_real_eval_is_watched_to_its_end_and_its_log_read(
         python=sys.executable,
         data_dir=str(tmp_path / "data"),
     )
-    station = station_of(machine, tmp_path / "known_hosts", read_only=True)
+    connection = connection_of(machine, tmp_path / "known_hosts", read_only=True)
     pid = real_eval.pid
-    async with hearing(station) as heard:
+    async with hearing(connection) as heard:
         await heard.until(lambda: bool((row_of(heard, pid) or {}).get("socket_path")), 40)
         row = row_of(heard, pid)
         assert row is not None
         assert row["python"] == sys.executable
-        assert station.send(
+        assert connection.send(
             Frame(
                 "watch",
                 {"pid": pid, "start": row["start"], "name": "tasks", "path": "/tasks",
@@ -75,18 +75,18 @@ async def test_a_real_eval_is_watched_to_its_end_and_its_log_read(
         task = tasks(heard)[-1][0]
         assert task["samples"]["total"] == 2
         path = f"/evals/{task['eval_id']}/samples?all=true"
-        reply = await station.request(
+        reply = await connection.request(
             Frame("get", {"pid": pid, "start": row["start"], "path": path}), deadline=10
         )
         assert reply.status == 200
         assert len(json.loads(reply.body)["samples"]) == 2
         await heard.until(lambda: not (row_of(heard, pid) or {"alive": True})["alive"], 30)
-        header = await station.request(
+        header = await connection.request(
             Frame("header", {"location": task["log_location"], "pid": pid}), deadline=30
         )
         assert header.error is None
         assert json.loads(header.body)["status"] == "success"
-        missing = await station.request(
+        missing = await connection.request(
             Frame("header", {"location": str(tmp_path / "no.eval"), "pid": None}), deadline=30
         )
         assert missing.status

@@ -4,20 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.machine import LinkState
 from core.ports import SignIn
-from ssh.sign_in import sign_in_of
+from ssh.links.sign_in import sign_in_for
 from tests.support.hearing import hearing
-from tests.support.reached import PYTHON, station_of, trusting
+from tests.support.reached import PYTHON, connection_of, trusting
 from tests.support.sshd import Sshd
 
 SSH = ("ssh", "-F", "none")
 
 
 async def told(*words: str) -> SignIn:
-    found = await sign_in_of((*SSH, *words))
+    found = await sign_in_for((*SSH, *words))
     assert found is not None
     assert found.words[: len(("ssh", "-T", "-o", "BatchMode=no"))] == (
         "ssh", "-T", "-o", "BatchMode=no",
@@ -51,7 +51,7 @@ async def test_a_path_without_a_master_gets_one() -> None:
 async def test_a_master_that_is_kept_stays_as_it_is_configured(tmp_path: Path) -> None:
     config = tmp_path / "config"
     config.write_text("Host far\nControlMaster auto\nControlPersist 1h\nControlPath ~/.ssh/%C\n")
-    found = await sign_in_of(("ssh", "-F", str(config), "far"))
+    found = await sign_in_for(("ssh", "-F", str(config), "far"))
     words = ("ssh", "-T", "-o", "BatchMode=no", "-F", str(config), "far", "true")
     assert found == SignIn(words, is_kept=True)
 
@@ -60,11 +60,11 @@ async def test_a_master_that_is_kept_stays_as_it_is_configured(tmp_path: Path) -
     "command", [(), ("sudo", "-u", "eve"), ("docker", "exec", "-i", "evals"), ("autossh", "host")]
 )
 async def test_other_commands_have_nothing_that_signs_in(command: tuple[str, ...]) -> None:
-    assert await sign_in_of(command) is None
+    assert await sign_in_for(command) is None
 
 
 async def test_an_ssh_that_can_not_be_read_still_signs_in() -> None:
-    found = await sign_in_of(("/no/such/ssh", "host"))
+    found = await sign_in_for(("/no/such/ssh", "host"))
     assert found is not None
     assert found.words == ("/no/such/ssh", "-T", "-o", "BatchMode=no", "host", "true")
 
@@ -77,10 +77,10 @@ async def test_only_a_machine_that_needs_you_is_signed_in_to(sshd: Sshd, tmp_pat
         machine = MachineConfig(
             name=MachineName("far"), link="command", command=(*SSH, *more, *words), python=PYTHON
         )
-        station = station_of(machine, tmp_path / "unused")
-        async with hearing(station) as heard:
+        connection = connection_of(machine, tmp_path / "unused")
+        async with hearing(connection) as heard:
             link = await heard.link(state)
-            signs_in = await station.sign_in()
+            signs_in = await connection.sign_in()
             assert (signs_in is not None) is (state is LinkState.NEEDS_YOU)
             if state is LinkState.NEEDS_YOU:
                 assert "Host key verification failed" in (link.reason or "")

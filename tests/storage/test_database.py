@@ -130,7 +130,7 @@ async def fill(database: Database, count: int) -> None:
 async def test_a_page_that_breaks_while_it_is_open_is_survived(path: Path) -> None:
     async with Database.at(path) as database:
         await fill(database, 500)
-        await database.give_back()
+        await database.release_space()
         with path.open("r+b") as file:
             file.seek(4_096)
             file.write(os.urandom(path.stat().st_size - 4_096))
@@ -152,11 +152,11 @@ async def test_damage_that_shows_in_use_is_said_and_the_next_write_works(
     with path.open("r+b") as file:
         file.seek(8_192)
         file.write(os.urandom(path.stat().st_size - 8_192))
-    monkeypatch.setattr("storage.schema.CHECKED_WHOLE", 0)
+    monkeypatch.setattr("storage.schema.MAX_CHECKED_BYTES", 0)
     async with Database.at(path) as database:
         with pytest.raises(StorageError) as caught:
             await database.write(forget_all)
-        assert "a fresh one was begun" in caught.value.advice
+        assert "evalroom started a new one" in caught.value.advice
         await database.write(add_task)
         assert await names(database) == ["t"]
 
@@ -180,7 +180,7 @@ async def test_a_file_that_another_program_holds_is_used_once_it_is_free(path: P
     holder.execute("BEGIN EXCLUSIVE")
     database = Database(path)
     with pytest.raises(DatabaseBusy, match="locked"):
-        await database.open(patience=0.1)
+        await database.open(timeout=0.1)
     holder.close()
     await database.write(lambda connection: add_task(connection, "after"))
     assert await names(database) == ["t", "after"]

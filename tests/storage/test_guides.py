@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.act.order import Instance
 from core.errors import StorageError, UsageWrong
 from core.guide.guide import Guide, GuideKind, GuideStep, StepKind, StepState
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey, address_of
+from core.model.order import Instance
 from storage.database import Database
 from storage.guides import Guides, read_guides
 from tests.support.orders import HERE
@@ -82,7 +82,7 @@ async def test_of_two_evalrooms_one_takes_a_dead_ones_guide_over(path: Path) -> 
         taken = [each for each in got if isinstance(each, Guide)]
         assert len(taken) == 1
         assert [type(each) for each in got if each not in taken] == [UsageWrong]
-        with pytest.raises(StorageError, match="taken up by another"):
+        with pytest.raises(StorageError, match="another evalroom instance has taken over"):
             await book(one).save(GUIDE)
         [kept] = await book(one).recent(5)
         assert kept.instance == taken[0].instance
@@ -96,12 +96,12 @@ def unknown(instance: Instance, here: Instance) -> None:
 async def test_a_guide_that_runs_or_ended_or_is_none_is_not_taken_over(path: Path) -> None:
     async with Database.at(path) as database:
         await book(database).save(GUIDE)
-        with pytest.raises(UsageWrong, match="which is open"):
+        with pytest.raises(UsageWrong, match="still running"):
             await book(database, HERE).claim("a1", NEXT)
         with pytest.raises(UsageWrong, match="on here"):
             await Guides(database, alive=unknown).claim("a1", NEXT)
         with pytest.raises(UsageWrong, match="no guide"):
             await book(database).claim("zz", NEXT)
         await book(database).save(replace(GUIDE, ended_at=5.0))
-        with pytest.raises(UsageWrong, match="is over"):
+        with pytest.raises(UsageWrong, match="has ended"):
             await book(database).claim("a1", NEXT)

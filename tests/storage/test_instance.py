@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from storage import instance
-from storage.instance import boot_id, is_alive, operator_name, start_of, this_instance
+from storage import identity
+from storage.identity import boot_id, is_alive, operator_name, start_of, this_instance
 
 
 def test_this_evalroom_is_alive() -> None:
@@ -63,7 +63,7 @@ def test_where_a_start_is_not_told_the_pid_alone_decides(monkeypatch: pytest.Mon
         del pid
         return told[-1]
 
-    monkeypatch.setattr(instance, "start_of", start)
+    monkeypatch.setattr(identity, "start_of", start)
     told.append("")
     assert is_alive(replace(here, start="Mon"), here) is True
     told.append(None)
@@ -82,7 +82,7 @@ def test_where_git_knows_nobody_it_is_the_login(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
 ) -> None:
     git_says(tmp_path, script, monkeypatch)
-    monkeypatch.setattr(instance, "_GIT_SECONDS", 0.3)
+    monkeypatch.setattr(identity, "_GIT_TIMEOUT_S", 0.3)
     monkeypatch.setenv("LOGNAME", "ada")
     assert operator_name() == "ada"
 

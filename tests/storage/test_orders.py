@@ -11,24 +11,25 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from core.act.action import Action, Change, Verb
-from core.act.order import Instance, Order, OrderState, Outcome
+from core.act.order_query import OrderQuery
 from core.act.preview import preview_of
-from core.act.seen import Seen
-from core.act.wanted import Wanted
+from core.act.snapshot import TargetSnapshot
 from core.errors import StorageError
 from core.events import OrderEnded, OrderGiven, ReadFailed
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey, address_of
+from core.model.action import Action, Change, Verb
+from core.model.order import Instance, Order, OrderState, Outcome
 from storage.database import Database
-from storage.instance import this_instance
+from storage.identity import this_instance
 from storage.journal import Journal
 from storage.order_rows import order_of
 from storage.orders import OrderJournal, read_orders
+from storage.retention import EventFilter
 from storage.schema import DatabaseNewer, migrations
-from storage.worth import Worth
 from tests.support.clocks import SetClock
 from tests.support.events import orders
 from tests.support.orders import HERE, order
+from tests.support.tree import ROOT
 
 M = MachineName("h100-1")
 P = ProcessKey(M, 7, "boot:9")
@@ -163,7 +164,7 @@ import asyncio, sys
 from pathlib import Path
 from dataclasses import replace
 from storage.database import Database
-from storage.instance import this_instance
+from storage.identity import this_instance
 from storage.orders import OrderJournal
 from tests.support.orders import order
 
@@ -185,7 +186,7 @@ asyncio.run(main())
 def child(path: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", CHILD, str(path), *words],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
     )  # fmt: skip
 
 
@@ -233,22 +234,28 @@ async def test_orders_are_found_by_what_is_asked(path: Path) -> None:
         await journal.intend(given)
         await journal.end("b", DONE, 4.0)
 
-        async def ids(wanted: Wanted) -> str:
+        async def ids(wanted: OrderQuery) -> str:
             return "".join(each.id for each in await journal.select(wanted))
 
-        assert await ids(Wanted()) == "cba"
-        assert await ids(Wanted(limit=2)) == "cb"
-        assert await ids(Wanted(since=2)) == "cb"
-        assert await ids(Wanted(machine=MachineName("h2"))) == "b"
-        assert await ids(Wanted(verb=Verb.CANCEL)) == "c"
-        assert await ids(Wanted(state=OrderState.INTENT)) == "ca"
-        assert await ids(Wanted(text="rate cyb")) == "a"
-        assert await ids(Wanted(text="!rate", limit=1)) == "c"
-        assert await ids(Wanted(text="/h.2/")) == "b" or await ids(Wanted(text="/h2/")) == "b"
-        everything = await journal.select(Wanted(limit=99))
-        for wanted in (Wanted(text="!rate"), Wanted(state=OrderState.DONE), Wanted(since=2)):
+        assert await ids(OrderQuery()) == "cba"
+        assert await ids(OrderQuery(limit=2)) == "cb"
+        assert await ids(OrderQuery(since=2)) == "cb"
+        assert await ids(OrderQuery(machine=MachineName("h2"))) == "b"
+        assert await ids(OrderQuery(verb=Verb.CANCEL)) == "c"
+        assert await ids(OrderQuery(state=OrderState.INTENT)) == "ca"
+        assert await ids(OrderQuery(text="rate cyb")) == "a"
+        assert await ids(OrderQuery(text="!rate", limit=1)) == "c"
+        assert (
+            await ids(OrderQuery(text="/h.2/")) == "b" or await ids(OrderQuery(text="/h2/")) == "b"
+        )
+        everything = await journal.select(OrderQuery(limit=99))
+        for wanted in (
+            OrderQuery(text="!rate"),
+            OrderQuery(state=OrderState.DONE),
+            OrderQuery(since=2),
+        ):
             assert tuple(await journal.select(wanted)) == wanted.among(everything)
-    assert read_orders(path, Wanted(limit=99)) == tuple(everything)
+    assert read_orders(path, OrderQuery(limit=99)) == tuple(everything)
 
 
 async def test_an_order_of_a_later_evalroom_is_left_out_and_never_claimed(path: Path) -> None:
@@ -264,23 +271,23 @@ async def test_an_order_of_a_later_evalroom_is_left_out_and_never_claimed(path: 
 
 
 async def test_a_look_changes_nothing_and_needs_no_file(path: Path, tmp_path: Path) -> None:
-    assert read_orders(tmp_path / "nowhere" / "x", Wanted()) == ()
+    assert read_orders(tmp_path / "nowhere" / "x", OrderQuery()) == ()
     path.parent.mkdir(mode=0o700)
     with closing(sqlite3.connect(path)) as raw:
         raw.execute(f"PRAGMA application_id = {1165382253}")
         raw.execute("PRAGMA user_version = 1")
         raw.executescript(dict(migrations())[1])
     before = path.read_bytes()
-    assert read_orders(path, Wanted()) == ()
+    assert read_orders(path, OrderQuery()) == ()
     assert path.read_bytes() == before
     with closing(sqlite3.connect(path)) as raw:
         raw.execute("PRAGMA user_version = 999")
     with pytest.raises(DatabaseNewer, match="newer"):
-        read_orders(path, Wanted())
+        read_orders(path, OrderQuery())
     for content in (b"garbage" * 1_000, b"SQLite format 3\0" * 400):
         path.write_bytes(content)
         with pytest.raises(StorageError):
-            read_orders(path, Wanted())
+            read_orders(path, OrderQuery())
         assert path.read_bytes() == content
 
 
@@ -345,8 +352,8 @@ async def test_orders_that_the_disk_does_not_take_are_said_not_to_be_kept(
 def test_orders_are_no_events_of_the_history() -> None:
     given = OrderGiven(at=1.0, order=order("a"))
     ended = OrderEnded(at=1.0, order="a", state=OrderState.DONE, message="done")
-    assert Worth().of(given) is None
-    assert Worth().of(ended) is None
+    assert EventFilter().changed_part(given) is None
+    assert EventFilter().changed_part(ended) is None
 
 
 async def test_what_an_agent_wrote_is_nowhere_in_the_journal(path: Path) -> None:
@@ -360,12 +367,12 @@ async def test_what_an_agent_wrote_is_nowhere_in_the_journal(path: Path) -> None
         "task_id": "abc",
     }
     action, target = Action(verb=Verb.REQUEUE), SampleKey(T, 1, 1)
-    preview = preview_of(action, target, answer, Seen())
+    preview = preview_of(action, target, answer, TargetSnapshot())
     assert [each.text for each in preview.withheld] == [secret]
     async with Database.at(path) as database:
         given = order("a", target=target, action=action, preview=preview.sentence)
         await book(database).intend([given])
-        await database.give_back()
+        await database.release_space()
     raw = b"".join(part.read_bytes() for part in path.parent.iterdir())
     assert preview.sentence.encode() in raw
     assert b"missiles" not in raw

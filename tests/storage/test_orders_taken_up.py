@@ -3,15 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
-from core.act.acting import REMEMBERED, Acting
-from core.act.order import OrderState, Outcome
+from core.act.order_query import OrderQuery
 from core.act.requests import Request
-from core.act.wanted import Wanted
+from core.act.service import REMEMBERED, ActionService
 from core.errors import RequestFailed
 from core.events import Event
 from core.fleet import Fleet
-from core.fold import fold
+from core.fold.fold import fold
 from core.ids import ProcessKey, TaskKey
+from core.model.order import OrderState, Outcome
 from core.ports import Reply
 from storage.database import Database
 from storage.orders import OrderJournal
@@ -42,11 +42,11 @@ class Desk:
         raise RequestFailed(f"{task} {deadline}")
 
 
-def acting(desk: Desk, database: Database | None) -> Acting:
+def acting(desk: Desk, database: Database | None) -> ActionService:
     book = None
     if database is not None:
         book = OrderJournal(database, alive=lambda instance, here: instance == here)
-    return Acting(desk, instance=HERE, book=book, post=desk.post)
+    return ActionService(desk, instance=HERE, book=book, post=desk.post)
 
 
 async def test_it_is_told_and_written_that_nobody_knows_what_became_of_it(tmp_path: Path) -> None:
@@ -83,4 +83,4 @@ async def test_what_was_left_open_is_known_however_much_was_ordered_since(tmp_pa
 async def test_without_a_journal_there_is_nothing_to_take_up_or_to_find() -> None:
     hands = acting(Desk(), None)
     assert await hands.take_up() == ()
-    assert await hands.select(Wanted()) == ()
+    assert await hands.select(OrderQuery()) == ()

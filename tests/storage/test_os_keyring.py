@@ -21,12 +21,12 @@ async def test_one_that_does_not_answer_holds_nobody_up(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     child = ("/bin/sh", "-c", f"sleep 600 & echo $! >{pids}; wait")
     turns = 0
-    keyring = OsKeyring(child, patience=0.3)
+    keyring = OsKeyring(child, timeout=0.3)
     asking = asyncio.create_task(keyring.set("A_KEY", "sk-1"))
     while not asking.done():
         turns += 1
         await asyncio.sleep(0.01)
-    with pytest.raises(StorageError, match="no answer within 0 s: is it locked") as told:
+    with pytest.raises(StorageError, match="did not answer within 0 s: is it locked") as told:
         await asking
     assert turns > 3
     assert "null.Keyring" in told.value.advice
@@ -38,7 +38,7 @@ async def test_what_it_says_of_its_failure_is_told_without_the_value() -> None:
     child = (sys.executable, "-c", SAYS.format("no room for sk-12345 and more"))
     with pytest.raises(StorageError) as told:
         await OsKeyring(child).set("A_KEY", "line\nsk-12345")
-    said = "the keyring can't be used: KeyringLocked: no room for *** and more"
+    said = "can't use the keyring: KeyringLocked: no room for *** and more"
     assert told.value.message == said
 
 
@@ -52,7 +52,7 @@ async def test_what_keeps_nothing_is_no_keyring(
     keyring = OsKeyring()
     assert await keyring.where() is None
     assert await keyring.set("A_KEY", "sk-1") is False
-    with pytest.raises(StorageError, match="not here now"):
+    with pytest.raises(StorageError, match="not available"):
         await keyring.get(["A_KEY"])
 
 
@@ -74,7 +74,7 @@ def test_a_real_keyring_keeps_it(tmp_path: Path) -> None:
             pytest.skip(f"no {program} here")
     home = Home(tmp_path)
     file = home.folder / ".local/share/evalroom/secrets.json"
-    script = IN_A_SESSION.format(evalroom=f"{sys.executable} -m tui.main", python=sys.executable)
+    script = IN_A_SESSION.format(evalroom=f"{sys.executable} -m cli.main", python=sys.executable)
     env = {key: value for key, value in home.env.items() if key != "PYTHON_KEYRING_BACKEND"}
     done = subprocess.run(
         ["dbus-run-session", "--", "sh", "-c", script], env=env, cwd=home.folder, timeout=50,

@@ -52,7 +52,7 @@ def test_a_folder_that_others_write_is_refused(tmp_path: Path, bits: int) -> Non
     folder.chmod(bits)
     with pytest.raises(StorageError) as caught:
         private_folder(folder)
-    assert caught.value.advice == f"chmod go-w {folder}"
+    assert caught.value.advice == f"run: chmod go-w {folder}"
     assert mode(folder) == bits
 
 
@@ -60,7 +60,7 @@ def test_a_file_that_others_write_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.touch()
     file.chmod(0o666)
-    with pytest.raises(StorageError, match="can be written by others"):
+    with pytest.raises(StorageError, match="other users can write"):
         refuse_if_others_write(file)
 
 

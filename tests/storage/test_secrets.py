@@ -14,8 +14,9 @@ import pytest
 
 from core.errors import SecretMissing, StorageError, UsageWrong
 from storage.os_keyring import OsKeyring
-from storage.secret_file import Kept, change_secrets, read_secrets
+from storage.secret_file import StoredSecrets, change_secrets, read_secrets
 from storage.secrets import Secrets
+from tests.support.tree import ROOT
 
 VALUE = "sk-never-to-be-seen\nünï"
 
@@ -33,7 +34,7 @@ class StandIn(OsKeyring):
 
     async def get(self, names: Collection[str]) -> Mapping[str, str]:
         if self.name is None:
-            raise StorageError("the keyring that has the secret is not here now")
+            raise StorageError("the keyring that holds the secret is not available")
         return {name: self.held[name] for name in names if name in self.held}
 
     async def set(self, name: str, value: str) -> bool:
@@ -71,8 +72,8 @@ async def test_a_secret_is_kept_for_its_owner_alone_and_found_by_its_name(
     await secrets.delete("A_KEY")
     with pytest.raises(SecretMissing) as told:
         await secrets.open(["A_KEY", "B_KEY", "C_KEY"])
-    assert told.value.message == "no secret is kept here as A_KEY, C_KEY"
-    assert told.value.advice == "enter it: evalroom secrets set A_KEY"
+    assert told.value.message == "no value is stored for the secret A_KEY, C_KEY"
+    assert told.value.advice == "store it: evalroom secrets set A_KEY"
     with pytest.raises(SecretMissing):
         await secrets.delete("A_KEY")
 
@@ -86,7 +87,7 @@ async def test_with_a_keyring_the_file_holds_names_alone(file: Path) -> None:
     assert await secrets.open(["A_KEY"]) == {"A_KEY": VALUE}
 
     keyring.name = None  # another login, where nobody opened it
-    with pytest.raises(StorageError, match="not here now"):
+    with pytest.raises(StorageError, match="not available"):
         await secrets.open(["A_KEY"])
     assert await secrets.set("A_KEY", "other") == "file"
     assert await secrets.open(["A_KEY"]) == {"A_KEY": "other"}
@@ -122,7 +123,7 @@ async def test_a_file_that_others_may_have_read_is_refused(secrets: Secrets, fil
     await secrets.set("A_KEY", VALUE)
     file.chmod(0o640)
     for wish in (secrets.open(["A_KEY"]), secrets.names(), secrets.set("A_KEY", "new")):
-        with pytest.raises(StorageError, match=r"can be read by others \(mode 0640\)"):
+        with pytest.raises(StorageError, match=r"other users can read .*\(mode 0640\)"):
             await wish
     file.chmod(0o600)
     assert await secrets.open(["A_KEY"]) == {"A_KEY": VALUE}
@@ -142,7 +143,7 @@ async def test_no_link_is_followed_and_no_pipe_waited_for(secrets: Secrets, file
     assert elsewhere.read_text() == "{}"
     file.unlink()
     os.mkfifo(file, 0o600)
-    with pytest.raises(StorageError, match="is no file"):
+    with pytest.raises(StorageError, match="is not a regular file"):
         await secrets.names()
 
 
@@ -157,7 +158,7 @@ async def test_a_broken_file_is_told_without_what_is_in_it(
     file.chmod(0o600)
     with pytest.raises(StorageError) as told:
         await secrets.set("A_KEY", VALUE)
-    assert "no file of secrets" in told.value.message
+    assert "is damaged, or of another evalroom version" in told.value.message
     assert "sk-1" not in told.value.message
     assert file.read_bytes() == content
 
@@ -167,7 +168,7 @@ def test_writers_at_the_same_time_lose_nothing(file: Path) -> None:
         for number in range(5):
             name = f"KEY_{who}_{number}"
 
-            def change(kept: Kept, name: str = name) -> Kept:
+            def change(kept: StoredSecrets, name: str = name) -> StoredSecrets:
                 return replace(kept, values={**kept.values, name: VALUE})
 
             change_secrets(file, change)
@@ -185,9 +186,10 @@ def test_what_a_killed_writer_left_is_gone_with_the_next(file: Path) -> None:
         "import os, signal\nfrom pathlib import Path\nfrom storage import secret_file as s\n"
         "def die(*_): os.kill(os.getpid(), signal.SIGKILL)\n"
         "Path.replace = die\n"
-        f"s.change_secrets(Path({str(file)!r}), lambda kept: s.Kept(values={{'A': 'sk-1'}}))\n"
+        f"path = Path({str(file)!r})\n"
+        "s.change_secrets(path, lambda kept: s.StoredSecrets(values={'A': 'sk-1'}))\n"
     )
-    subprocess.run([sys.executable, "-c", killed], check=False, cwd=Path(__file__).parents[2])
+    subprocess.run([sys.executable, "-c", killed], check=False, cwd=ROOT)
     assert not file.exists()
     (left,) = file.parent.glob(".*")
     assert stat.S_IMODE(left.stat().st_mode) == 0o600

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from core.launch.engines.tmux_sessions import TMUX, attach_words
+from core.launch.engines.tmux_sessions import TMUX_COMMAND, attach_command
 from tests.bench.rooms import home_env
 from tests.support.evals import short_folder
 from tests.support.sshd import SUPER, Sshd, running
 from tests.support.tmux import Tmux, in_tmux
+from tests.support.tree import ROOT
 from tests.support.waiting import wait_until
 
-ROOT = Path(__file__).parents[2]
 NAME = "smoke-vdmc2a9g"
 DISPLAY = "the display of an eval"
 ROOM = "evalroom/smoke"
@@ -34,9 +34,9 @@ class Place:
     """
 
     folder: Path
-    tmux: tuple[str, ...] = TMUX
+    tmux: tuple[str, ...] = TMUX_COMMAND
     machine: Mapping[str, Any] = field(default_factory=lambda: {"name": "here", "link": "command"})
-    attach: Sequence[str] = attach_words(NAME)
+    attach: Sequence[str] = attach_command(NAME)
     known_hosts: Sequence[str] = ()
 
     def env(self) -> dict[str, str]:
@@ -126,7 +126,7 @@ def test_inside_tmux_it_may_take_the_place_of_the_rooms_own(place: Place) -> Non
 
 @pytest.mark.timeout(90)
 def test_a_room_on_the_server_of_the_runs_switches_to_one(place: Place) -> None:
-    command = [*TMUX, "-f", "/dev/null", "new-session", "-s", "room", join(place.room())]
+    command = [*TMUX_COMMAND, "-f", "/dev/null", "new-session", "-s", "room", join(place.room())]
     with _opened(place, command) as tmux:
         _attached(tmux, place)
         tmux.keys("C-b", "L")
@@ -135,7 +135,7 @@ def test_a_room_on_the_server_of_the_runs_switches_to_one(place: Place) -> None:
 
 @pytest.mark.timeout(90)
 def test_a_session_that_is_gone_can_be_read_about(place: Place) -> None:
-    place.attach = attach_words("gone")
+    place.attach = attach_command("gone")
     with _opened(place, _in_own_tmux(place, "window")) as tmux:
         tmux.until(ROOM)
         tmux.keys("t")

@@ -10,9 +10,9 @@ from tests.bench.rooms import home_env
 from tests.support.evals import Eval, Evals, short_folder
 from tests.support.processes import command_of, wait_gone, with_variable, working_in
 from tests.support.tmux import Tmux, in_tmux
+from tests.support.tree import ROOT
 
 EVALROOM = (sys.executable, "-m", "tui")
-ROOT = Path(__file__).parents[2]
 
 
 def _config(folder: Path, data_dir: Path) -> Path:

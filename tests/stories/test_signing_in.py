@@ -14,8 +14,8 @@ from tests.support.processes import wait_gone, with_words
 from tests.support.sshd import Sshd, running
 from tests.support.terminal import Terminal
 from tests.support.tmux import Tmux, in_tmux
+from tests.support.tree import ROOT
 
-ROOT = Path(__file__).parents[2]
 ASKED = "Enter passphrase for key"
 
 

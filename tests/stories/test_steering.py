@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from core.ctl.steering import can_be_steered, steering_words
+from core.ctl.acp import can_be_steered, steering_words
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.launch.engines.registry import engine_named
 from core.model.process import Process, ProcessState

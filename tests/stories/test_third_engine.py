@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import JobFailed
 from core.ids import MachineName
-from core.launch.engines.engine import SECRETS, FileOutput, Started
+from core.launch.engines.engine import SECRETS_FOLDER, FileOutput, StartResult
 from core.launch.engines.registry import ENGINES
-from core.launch.spec import Spec
+from core.launch.spec.spec import Spec
 from core.model.run import RunState
 from tests.support.evals import short_folder
 from tests.support.launches import launching
@@ -24,14 +24,14 @@ class Background:
 
     name = "background"
     has_terminal = True
-    is_starting_for = 60.0
+    start_timeout_s = 60.0
     needs: str | None = None
 
     def words(self, spec: Spec) -> tuple[str, ...]:
         return ("--display", "plain")
 
     def secrets_from(self, run: str) -> str:
-        return f"{SECRETS}/{run}"
+        return f"{SECRETS_FOLDER}/{run}"
 
     def start(self, run: str, spec: Spec) -> str:
         return (
@@ -43,10 +43,10 @@ class Background:
     def attach(self, run: str, spec: Spec) -> tuple[str, ...]:
         return ("tail", "-f", f"/home/{run}/display")
 
-    def read(self, status: int, out: str, err: str) -> Started:
+    def read(self, status: int, out: str, err: str) -> StartResult:
         if not out:
             raise JobFailed(f"it was not put into the background: {err}")
-        return Started(pid=json.loads(out)["pid"], output=FileOutput("display"))
+        return StartResult(pid=json.loads(out)["pid"], output=FileOutput("display"))
 
 
 @pytest.mark.timeout(120)
@@ -63,6 +63,10 @@ async def test_a_third_engine_starts_and_finishes_a_real_eval(
             asked = spec("secrets = ['KEY']", "machine=here", "engine=background")
             [run] = await here.launches.launch(here.checked(asked))
             run = await here.over(run)
-            assert (run.state, run.status, run.engine) == (RunState.DONE, "success", "background")
+            assert (run.state, run.status, run.engine) == (
+                RunState.SUCCESS,
+                "success",
+                "background",
+            )
             assert run.logs[0].metrics[0].value == pytest.approx(0.7)
             assert b"accuracy" in (await here.launches.output(run)).data

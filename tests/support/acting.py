@@ -6,16 +6,17 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from core.act.acting import Acting
-from core.act.action import Action
-from core.act.expand import Place
-from core.act.hands import OrderBook, Told
-from core.act.order import Instance, OrderState
+from core.act.executor import OrderReport
 from core.act.plan import Plan
-from core.config import MachineConfig
+from core.act.ports import OrderStore
+from core.act.service import ActionService
+from core.act.target_expansion import ActionPlace
+from core.config.model import MachineConfig
 from core.frames import Frame
 from core.ids import ProcessKey, TaskKey
-from core.ports import Reply, Station
+from core.model.action import Action
+from core.model.order import Instance, OrderState
+from core.ports import MachineConnection, Reply
 from tests.support.desk_on_evals import Watched, this_computer, watching
 from tests.support.evals import Eval
 from tests.support.orders import HERE, Book
@@ -26,7 +27,9 @@ Found = TypeVar("Found")
 class Acted:
     """A desk that may change things, its hands, and all that left for the evals."""
 
-    def __init__(self, watched: Watched, acting: Acting, book: Book, wire: list[Frame]) -> None:
+    def __init__(
+        self, watched: Watched, acting: ActionService, book: Book, wire: list[Frame]
+    ) -> None:
         self.watched = watched
         self.acting = acting
         self.book = book
@@ -57,17 +60,19 @@ class Acted:
         """The key of an eval's process."""
         return await self.watched.key(one)
 
-    async def plan(self, action: Action, *places: Place, reason: str = "") -> Plan:
+    async def plan(self, action: Action, *places: ActionPlace, reason: str = "") -> Plan:
         """Plan an action."""
         return await self.acting.plan(str(action.verb), action, places, reason=reason)
 
-    async def do(self, action: Action, *places: Place, reason: str = "") -> tuple[Told, ...]:
+    async def do(
+        self, action: Action, *places: ActionPlace, reason: str = ""
+    ) -> tuple[OrderReport, ...]:
         """Plan, confirm with all that it asks for, carry out."""
         plan = await self.plan(action, *places, reason=reason)
         return await self.acting.carry_out(plan, words=plan.words, yes=True)
 
     async def one(
-        self, action: Action, place: Place, *, reason: str = ""
+        self, action: Action, place: ActionPlace, *, reason: str = ""
     ) -> tuple[OrderState, str]:
         """Do it to one target; return the outcome."""
         [told] = await self.do(action, place, reason=reason)
@@ -82,7 +87,7 @@ async def acting_on(
     *,
     runs: Sequence[str] = (),
     book: Book | None = None,
-    journal: OrderBook | None = None,
+    journal: OrderStore | None = None,
     read_only: bool = False,
     instance: Instance = HERE,
 ) -> AsyncGenerator[Acted]:
@@ -90,11 +95,11 @@ async def acting_on(
     async with watching(machines, known_hosts, read_only=read_only) as watched:
         desk = watched.desk
         wire: list[Frame] = []
-        for station in desk.stations:
-            _tap(station, wire)
+        for connection in desk.connections:
+            _tap(connection, wire)
         kept = Book() if book is None else book
         keeps = kept if journal is None else journal
-        acting = Acting(desk, instance=instance, book=keeps, runs=runs, post=desk.post)
+        acting = ActionService(desk, instance=instance, book=keeps, runs=runs, post=desk.post)
         running = asyncio.create_task(acting.run())
         try:
             yield Acted(watched, acting, kept, wire)
@@ -115,12 +120,12 @@ async def acting_on_eval(
         yield acted
 
 
-def _tap(station: Station, wire: list[Frame]) -> None:
-    """Remember every request that a station is given."""
-    request = station.request
+def _tap(connection: MachineConnection, wire: list[Frame]) -> None:
+    """Remember every request that a connection is given."""
+    request = connection.request
 
     async def heard(frame: Frame, *, deadline: float) -> Reply:
         wire.append(frame)
         return await request(frame, deadline=deadline)
 
-    station.request = heard  # type: ignore[method-assign]
+    connection.request = heard  # type: ignore[method-assign]

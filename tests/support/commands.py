@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-EVALROOM = (sys.executable, "-m", "tui.main")
+from tests.support.tree import ROOT
+
+EVALROOM = (sys.executable, "-m", "cli.main")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,14 +9,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from core.config import CADENCES, Cadence, MachineConfig, WatchConfig
-from core.desk import Desk
+from core.config.model import CADENCES, Cadence, MachineConfig, WatchConfig
+from core.desk.desk import Desk
 from core.events import Event, MachineNamed
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey
 from core.model.process import Process
 from core.model.task import Task
-from ssh.stations import station_for
+from ssh.factory import connection_for
 from tests.support.clocks import RealClock
 from tests.support.evals import Eval
 from tests.support.waiting import until
@@ -104,8 +104,8 @@ async def watching(
     """Run a desk over `machines` for the block; its probes change nothing unless told."""
     clock = RealClock()
     desk = Desk(
-        stations=[
-            station_for(
+        connections=[
+            connection_for(
                 machine, known_hosts=known_hosts, read_only=read_only, ask=None, watch=watch
             )
             for machine in machines

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from core.frames import Frame, Splitter, encode
+from tests.support.programs import program_file
 from tests.support.waiting import wait_until
-
-PROBE = Path(__file__).parents[2] / "ssh" / "shipped" / "probe.py"
 
 
 class DirectProbe:
@@ -137,12 +136,12 @@ def direct_probe(
     python: str = sys.executable,
     env: Mapping[str, str] | None = None,
     arguments: tuple[str, ...] = (),
-    program: Path = PROBE,
+    program: Path | None = None,
     **start: Any,
 ) -> Generator[DirectProbe, None, None]:
-    """Yield a started probe; kill it afterwards."""
+    """Yield a started probe; kill it afterwards. `program` is another file than the probe's."""
     process = subprocess.Popen(
-        [python, "-u", "-I", str(program), *arguments],
+        [python, "-u", "-I", str(program or program_file("probe")), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, **(env or {})},

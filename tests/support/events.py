@@ -6,9 +6,8 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from core import events as ev
-from core.act.action import Action, Change, Verb
-from core.act.order import Instance, Order, OrderState
 from core.ids import Address, MachineName, ProcessKey, SampleKey, TaskKey
+from core.model.action import Action, Change, Verb
 from core.model.machine import (
     Container,
     Disk,
@@ -22,6 +21,7 @@ from core.model.machine import (
     ProbeFound,
     ToolState,
 )
+from core.model.order import Instance, Order, OrderState
 from core.model.process import ProcessState
 from core.model.run import Run, RunLog, RunState
 from core.model.sample import Activity, Sample, SampleCounts, ToolCall

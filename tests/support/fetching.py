@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from core.ids import MachineName
-from core.launch.job import Job
-from ssh.command_link import CommandLink
+from core.model.job import Job
 from ssh.jobs import do_job
+from ssh.links.command_link import CommandLink
 
 HERE = MachineName("here")
 
 
 @dataclass
 class Hands:
-    """Fulfils `core.launch.job.Worker`.
+    """Fulfils `core.model.job.Worker`.
 
     Attributes:
         home: The account's home.

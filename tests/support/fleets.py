@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from core.advance import advance
+from core.desk.step import advance
 from core.events import (
     Event,
     LinkChanged,
@@ -17,7 +17,7 @@ from core.events import (
     TasksSeen,
 )
 from core.fleet import Fleet
-from core.fold import fold
+from core.fold.fold import fold
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.machine import Gpu, GpuProcess, LinkState, MachineFacts, Memory, ToolState
 from core.model.process import ProcessState

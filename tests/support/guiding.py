@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from core.act.hands import Told
-from core.act.order import Instance
+from core.act.executor import OrderReport
 from core.guide.guide import Guide, StepState
-from core.guide.guiding import Guiding
+from core.guide.runner import GuideRunner
+from core.model.order import Instance
 from storage.database import Database
 from storage.guides import Guides
 from tests.support.acting import Acted, acting_on
@@ -26,7 +26,7 @@ LATER = replace(HERE, pid=2, start="2")
 class Guided:
     """Guides, the hands under them, and what they sent."""
 
-    def __init__(self, acted: Acted, guiding: Guiding) -> None:
+    def __init__(self, acted: Acted, guiding: GuideRunner) -> None:
         self.acted = acted
         self.guiding = guiding
 
@@ -55,7 +55,7 @@ class Guided:
         except AssertionError as error:
             raise AssertionError(lines(self.guiding.guide(guide.id))) from error
 
-    async def go_on(self, guide: Guide) -> tuple[Told, ...]:
+    async def go_on(self, guide: Guide) -> tuple[OrderReport, ...]:
         """Confirm the step that waits with all that it asks for."""
         plan = await self.guiding.plan(guide.id)
         if not plan.sent:
@@ -92,7 +92,7 @@ async def guided(
         Database.at(database) as opened,
     ):
         kept = Guides(opened, alive=lambda each, _: each in alive)
-        guiding = Guiding(acted.watched.desk, acted.acting, book=kept)
+        guiding = GuideRunner(acted.watched.desk, acted.acting, book=kept)
         running = asyncio.create_task(guiding.run())
         try:
             yield Guided(acted, guiding)

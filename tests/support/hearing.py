@@ -1,4 +1,4 @@
-"""Runs a station in a test and waits for what it says."""
+"""Runs a connection in a test and waits for what it says."""
 
 import asyncio
 import json
@@ -9,15 +9,15 @@ from typing import Any
 from core.events import LinkChanged
 from core.frames import Frame
 from core.model.machine import LinkState
-from core.ports import Heard, Station
+from core.ports import Heard, MachineConnection
 from tests.support.waiting import until
 
 
 class Hearing:
-    """All that a station said, in order."""
+    """All that a connection said, in order."""
 
-    def __init__(self, station: Station) -> None:
-        self.station = station
+    def __init__(self, connection: MachineConnection) -> None:
+        self.connection = connection
         self.heard: list[Heard] = []
 
     def hear(self, heard: Heard) -> None:
@@ -74,10 +74,10 @@ class Hearing:
 
 
 @asynccontextmanager
-async def hearing(station: Station) -> AsyncGenerator[Hearing, None]:
-    """Run `station` for the block."""
-    listener = Hearing(station)
-    task = asyncio.create_task(station.run(listener.hear))
+async def hearing(connection: MachineConnection) -> AsyncGenerator[Hearing, None]:
+    """Run `connection` for the block."""
+    listener = Hearing(connection)
+    task = asyncio.create_task(connection.run(listener.hear))
     try:
         yield listener
     finally:

@@ -9,26 +9,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.config import Config, MachineConfig
-from core.desk import Desk
+from cli.wiring.launches import plan_on, surroundings_of
+from core.config.model import Config, MachineConfig
+from core.desk.desk import Desk
 from core.ids import MachineName, ProcessKey
-from core.launch.bringing import Brought
-from core.launch.checks import CheckedPlan
-from core.launch.job import Job
-from core.launch.launches import Launches
-from core.launch.launching import Tell
-from core.launch.ledger import Ledger
-from core.launch.matrix import Launch, expand
-from core.launch.plan import RunPlan
-from core.launch.spec import Spec
+from core.launch.plan.matrix import RunRequest, expand
+from core.launch.plan.run_plan import RunPlan
+from core.launch.preflight.checks import CheckedPlan
+from core.launch.progress import OnProgress
+from core.launch.provision.dependencies import Provisioned
+from core.launch.run.run_registry import RunRegistry
+from core.launch.run.service import DeskLaunchService
+from core.launch.spec.spec import Spec
+from core.model.job import Job
 from core.model.run import Run, RunState
 from core.ports import Reply
 from storage.database import Database
-from storage.instance import this_instance
-from storage.runs import Runs
+from storage.identity import this_instance
+from storage.runs import SqliteRunStore
 from tests.support.desk_on_evals import Watched, watching
 from tests.support.processes import wait_gone, with_variable
-from tui.making_launches import plan_on, surroundings_of
 
 Work = Callable[[MachineName, Job, float], Any]
 
@@ -79,7 +79,7 @@ class Launched:
 
     watched: Watched
     place: Place
-    launches: Launches
+    launches: DeskLaunchService
     config: Config
 
     def checked(self, spec: Spec) -> tuple[CheckedPlan, ...]:
@@ -88,13 +88,13 @@ class Launched:
             CheckedPlan(plan=self._plan(each)) for each in expand(spec, self.config.machines)
         )
 
-    def _plan(self, launch: Launch) -> RunPlan:
+    def _plan(self, launch: RunRequest) -> RunPlan:
         machine = next(e for e in self.config.machines if e.name == launch.candidates[0])
         return plan_on(launch, machine, surroundings_of(self.config))
 
     async def over(self, run: Run, seconds: float = 50.0) -> Run:
         """Wait until a run is over."""
-        runs = self.launches.ledger.runs
+        runs = self.launches.registry.runs
         await self.watched.until(
             lambda: runs[run.id].is_over, f"{run.id} is over: {runs[run.id]}", seconds
         )
@@ -102,7 +102,7 @@ class Launched:
 
     async def comes_to(self, run: str, *states: RunState, seconds: float = 50.0) -> Run:
         """Wait until a run is in one of these states."""
-        runs = self.launches.ledger.runs
+        runs = self.launches.registry.runs
         await self.watched.until(
             lambda: run in runs and runs[run].state in states, f"{run} is {states}", seconds
         )
@@ -125,21 +125,23 @@ async def launching(
     ):
         place = Place(watched.desk, [])
 
-        async def bring(plan: RunPlan, tell: Callable[[str], None]) -> Brought:
+        async def bring(plan: RunPlan, tell: Callable[[str], None]) -> Provisioned:
             del plan, tell
-            return Brought()
+            return Provisioned()
 
         async def open_secrets(names: Sequence[str]) -> Mapping[str, str]:
             return {name: (secrets or {})[name] for name in names}
 
-        async def choose(launches: Sequence[Launch], tell: Tell | None) -> tuple[CheckedPlan, ...]:
+        async def choose(
+            launches: Sequence[RunRequest], tell: OnProgress | None
+        ) -> tuple[CheckedPlan, ...]:
             raise NotImplementedError(launches, tell)
 
         instance = this_instance()
-        launches = Launches(
+        launches = DeskLaunchService(
             desk=place,
-            ledger=Ledger(
-                Runs(database),
+            registry=RunRegistry(
+                SqliteRunStore(database),
                 instance=instance,
                 post=watched.desk.post,
                 now=watched.desk.now,

@@ -4,27 +4,30 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.errors import EvalroomError
 from core.events import RunChanged
 from core.ids import MachineName
-from core.launch.checks import Check, CheckedPlan, Level
-from core.launch.form_check import machines_of
-from core.launch.launching import Output, Tell
-from core.launch.matrix import Launch, expand
-from core.launch.plan import make_plan
-from core.launch.spec import Spec
-from core.launch.spec_text import spec_table
+from core.launch.form.validation import machines_of
+from core.launch.plan.matrix import RunRequest, expand
+from core.launch.plan.run_plan import make_plan
+from core.launch.ports import OutputChunk
+from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
+from core.launch.progress import OnProgress
+from core.launch.spec.spec import Spec
+from core.launch.spec.spec_writer import spec_table
 from core.model.run import Run, RunState
-from ssh.built_in_tasks import built_in_tasks
+from ssh.run_files import run_files
 from tests.support.rooms import FakeRoom
 
-PYTHON = Check(name="python", level=Level.OK, said="3.12 at /opt/venv/bin/python, Inspect 0.3.285")
-DISK = Check(name="disk", level=Level.OK, said="812G free where the run's folder is")
+PYTHON = Check(
+    name="python", level=CheckLevel.OK, said="3.12 at /opt/venv/bin/python, Inspect 0.3.285"
+)
+DISK = Check(name="disk", level=CheckLevel.OK, said="812G free where the run's folder is")
 
 
 class ToldLaunching:
-    """A `Launching` over a `FakeRoom`.
+    """A `LaunchService` over a `FakeRoom`.
 
     Attributes:
         checks: What the preflight finds on a machine; else all is well.
@@ -56,7 +59,7 @@ class ToldLaunching:
     async def run(self) -> None:
         await asyncio.Event().wait()
 
-    async def check(self, spec: Spec, *, tell: Tell | None = None) -> tuple[CheckedPlan, ...]:
+    async def check(self, spec: Spec, *, tell: OnProgress | None = None) -> tuple[CheckedPlan, ...]:
         self.asked.append(spec)
         machines = {each.name: each for each in machines_of(self.room.fleet)}
         launches = expand(spec, tuple(machines.values()))
@@ -68,14 +71,14 @@ class ToldLaunching:
         return tuple(self._checked(each.candidates[0], each, machines) for each in launches)
 
     def _checked(
-        self, name: MachineName, launch: Launch, machines: Mapping[MachineName, MachineConfig]
+        self, name: MachineName, launch: RunRequest, machines: Mapping[MachineName, MachineConfig]
     ) -> CheckedPlan:
         self._made += 1
         plan = make_plan(
             launch,
             replace(machines[name], python="/opt/venv/bin/python"),
             run=f"20261129-124107-{self._made:08}",
-            built_in=built_in_tasks(),
+            built_in=run_files(),
             inspect_version="0.3.285",
         )
         # What a script says in full is no matter of pictures.
@@ -103,13 +106,13 @@ class ToldLaunching:
             runs.append(run)
         return tuple(runs)
 
-    async def output(self, run: Run, *, start: int | None = None) -> Output:
+    async def output(self, run: Run, *, start: int | None = None) -> OutputChunk:
         del start
         self.read.append(run.id)
         if self.fails is not None:
             raise self.fails
         data = self.printed.get(run.id, b"")
-        return Output(data=data, end=len(data), size=len(data))
+        return OutputChunk(data=data, end=len(data), size=len(data))
 
 
 def run_of(checked: CheckedPlan, *, at: float) -> Run:
@@ -121,8 +124,8 @@ def run_of(checked: CheckedPlan, *, at: float) -> Run:
         at=at,
         operator="Ada",
         state=RunState.QUEUED,
-        task=plan.launch.task,
-        model=plan.launch.model,
+        task=plan.request.task,
+        model=plan.request.model,
         engine=plan.spec.engine,
         spec=spec_table(plan.spec),
         directory=plan.directory,

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.act.action import Action, Verb
-from core.act.order import Instance, Order, Outcome
-from core.act.wanted import Wanted
+from core.act.order_query import OrderQuery
 from core.errors import StorageError
 from core.ids import MachineName, ProcessKey, Target, TaskKey, address_of
+from core.model.action import Action, Verb
+from core.model.order import Instance, Order, Outcome
 
 
 class Book:
-    """`core.act.hands.OrderBook` that remembers, and can be told to fail."""
+    """`core.act.ports.OrderStore` that remembers, and can be told to fail."""
 
     def __init__(self, orders: Sequence[Order] = ()) -> None:
         self.orders: list[Order] = list(orders)
@@ -41,7 +41,7 @@ class Book:
         """Return the newest ones."""
         return self.orders[:limit]
 
-    async def select(self, wanted: Wanted) -> Sequence[Order]:
+    async def select(self, wanted: OrderQuery) -> Sequence[Order]:
         """Return those that are looked for."""
         self._fail_if_broken()
         return wanted.among(self.orders)

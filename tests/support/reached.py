@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.config import MachineConfig, WatchConfig
+from core.config.model import MachineConfig, WatchConfig
 from core.ids import MachineName
-from core.ports import Ask, Station
-from ssh.stations import station_for
+from core.ports import Ask, MachineConnection
+from ssh.factory import connection_for
 from tests.support.sshd import Sshd
 
 PYTHON = "/usr/bin/python3"
@@ -33,16 +33,16 @@ def trusting(sshd: Sshd, folder: Path, key: str = "host_ed25519") -> Path:
     return path
 
 
-def station_of(
+def connection_of(
     machine: MachineConfig,
     known_hosts: Path,
     *,
     read_only: bool = False,
     ask: Ask | None = None,
     lease: float | None = None,
-) -> Station:
-    """A station that looks around often, for quick tests."""
+) -> MachineConnection:
+    """A connection that looks around often, for quick tests."""
     watch = WatchConfig(facts_every=1.0, discover_every=0.2)
-    return station_for(
+    return connection_for(
         machine, known_hosts=known_hosts, read_only=read_only, ask=ask, watch=watch, lease=lease
     )

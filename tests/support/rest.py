@@ -14,7 +14,7 @@ from textual import app, pilot
 from textual._context import active_app
 
 from tests.support.clocks import LOOKING
-from tui.dialogs import seen_first
+from tui.dialogs import guarded_dialog
 
 _LONGEST = 2.0
 """Seconds to wait at most: beside a desk on real evals there is always something to do."""
@@ -41,6 +41,6 @@ def keys_wait_for_rest() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app, "wait_for_idle", rest)
         patch.setattr(pilot, "wait_for_idle", rest)
-        patch.setattr(seen_first, "time", LOOKING)
-        patch.setattr("tui.app._EASE", 0.0)  # what happened is drawn at once
+        patch.setattr(guarded_dialog, "time", LOOKING)
+        patch.setattr("tui.draw_pace._EASE", 0.0)  # what happened is drawn at once
         yield

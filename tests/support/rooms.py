@@ -16,17 +16,18 @@ from typing import Any
 from textual.app import App
 from textual.pilot import Pilot
 
-from core.config import ScreenConfig
+from cli.wiring.room import replay_services
+from core.config.model import ScreenConfig
 from core.errors import RequestFailed
 from core.events import Event, SamplesSeen
 from core.fleet import Fleet
-from core.fold import fold
+from core.fold.fold import fold
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.finding import Finding
 from core.model.machine import LinkState
 from core.model.sample import Activity, Sample, SampleCounts, ToolCall
 from core.model.task import ProgressPoint
-from core.ports import Reply, Show, SignIn
+from core.ports import Reply, Room, Show, SignIn
 from tests.support.clocks import LOOKING
 from tests.support.fleets import (
     H1,
@@ -47,7 +48,8 @@ from tests.support.fleets import (
 )
 from tests.support.waiting import until
 from tui.app import RoomApp
-from tui.dialogs.seen_first import SeenFirst
+from tui.dialogs.guarded_dialog import SeenFirst
+from tui.services import RoomServices, Service
 
 EU, US = MachineName("a100-eu"), MachineName("a100-us")
 COLOURS = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
@@ -146,10 +148,50 @@ class MemoryStore:
         return True
 
 
-def app_on(room: FakeRoom, **more: Any) -> RoomApp:
-    """Return the app on a room, in a terminal that shows everything."""
+def services_on(
+    room: Room,
+    *,
+    acting: Any = None,
+    guiding: Any = None,
+    launching: Any = None,
+    why_no_launch: str = "",
+    sessions: Any = None,
+    **more: Any,
+) -> RoomServices:
+    """Return the services of an app on a room; those that are given are there.
+
+    Args:
+        room: A replay has none of them.
+        acting: Also what a test tells in its place; so the others.
+        launching: Follows the runs, and starts them.
+        why_no_launch: Runs are followed only.
+    """
+    services = replay_services(room) if room.is_replay else RoomServices(room=room)
+    given = {"acting": acting, "guiding": guiding, "runs": launching, "sessions": sessions}
+    if why_no_launch:
+        more["launching"] = Service[Any](missing=why_no_launch)
+    else:
+        given["launching"] = launching
+    for name, service in given.items():
+        if service is not None:
+            more[name] = _made(service)
+    return replace(services, **more)
+
+
+def _made(service: object) -> Service[Any]:
+    return Service(lambda: service)
+
+
+def app_on(room: Room, *, services: RoomServices | None = None, **more: Any) -> RoomApp:
+    """Return the app on a room, in a terminal that shows everything.
+
+    Args:
+        room: What it shows.
+        services: What it uses; None: nothing but the room.
+        more: As `RoomApp` takes it.
+    """
     more.setdefault("environ", COLOURS)
-    return RoomApp(room, **more)
+    return RoomApp(services or services_on(room), **more)
 
 
 def screen_lines(app: App[Any]) -> list[str]:
@@ -393,7 +435,7 @@ def _main(kind: str) -> int:
             Path(crash).write_text(report)
         return crash
 
-    app = RoomApp(room, screen=ScreenConfig(), keep_crash=keep_crash)
+    app = RoomApp(services_on(room), screen=ScreenConfig(), keep_crash=keep_crash)
     return asyncio.run(app.run_in_terminal())
 
 

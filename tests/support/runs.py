@@ -6,9 +6,9 @@ from typing import Any
 
 from core.events import RunChanged
 from core.fleet import Fleet
-from core.fold import fold
+from core.fold.fold import fold
 from core.ids import MachineName
-from core.launch.spec_text import spec_table
+from core.launch.spec.spec_writer import spec_table
 from core.model.run import Run, RunLog, RunState
 from core.model.task import Metric
 from tests.support.fleets import H1, H2, NOW, process_key
@@ -51,8 +51,8 @@ def every_run() -> tuple[Run, ...]:
     said = "the run did not start: no task was found under the name of the spec"
     ctf = "inspect_evals/gdm_intercode_ctf"
     return (
-        run(1, RunState.DONE, ago=90_000, ended_at=NOW - 89_000, logs=(LOG,)),
-        run(2, RunState.FAILED, ago=4_000, machine=H2, ended_at=NOW - 700, said=said),
+        run(1, RunState.SUCCESS, ago=90_000, ended_at=NOW - 89_000, logs=(LOG,)),
+        run(2, RunState.ERROR, ago=4_000, machine=H2, ended_at=NOW - 700, said=said),
         run(
             3, RunState.LOST, ago=3_000, machine=EU, ended_at=NOW - 2_000, model="openai/gpt-5",
             task="inspect_evals/gpqa_diamond", operator="bob", is_ours=False,
@@ -65,7 +65,7 @@ def every_run() -> tuple[Run, ...]:
         run(5, RunState.STARTING, ago=20, machine=H2, started_at=None),
         run(6, RunState.QUEUED, ago=20, machine=H2, started_at=None),
         run(
-            7, RunState.FAILED, ago=6_000, ended_at=NOW - 5_000, said="its log says error",
+            7, RunState.ERROR, ago=6_000, ended_at=NOW - 5_000, said="its log says error",
             logs=(replace(LOG, status="error", metrics=(), completed_samples=3),),
         ),
     )  # fmt: skip

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.config import MachineConfig
+from core.config.model import MachineConfig
 from core.ids import MachineName
-from core.launch.matrix import expand
-from core.launch.plan import RunPlan, make_plan, run_id
-from core.launch.spec import Spec
-from core.launch.spec_file import check_spec
-from ssh.built_in_tasks import built_in_tasks
+from core.launch.plan.matrix import expand
+from core.launch.plan.run_plan import RunPlan, make_plan, run_id
+from core.launch.spec.spec import Spec
+from core.launch.spec.spec_reader import check_spec
+from ssh.run_files import run_files
 
 EVALS = Path(__file__).parents[1] / "evals"
 LOCAL = MachineConfig(name=MachineName("local"), link="command")
@@ -47,7 +47,7 @@ def plans(
             each,
             machine,
             run=run_id(time.time(), os.urandom(8)),
-            built_in=built_in_tasks(),
+            built_in=run_files(),
             inspect_version="0.3.285",
             own_python=own_python,
         )

@@ -5,22 +5,22 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from core.fleet import Fleet
-from core.launch.checks import Check, Level
-from core.launch.plan import RUNS
-from core.launch.preflight.facts import (
-    Caches,
-    DockerTold,
-    Facts,
-    Folder,
-    Host,
-    InspectTold,
-    Part,
-    Reserved,
-    TaskTold,
-    Uv,
+from core.launch.plan.run_plan import RUNS_FOLDER
+from core.launch.preflight.assessment import assess_run
+from core.launch.preflight.checks import Check, CheckLevel
+from core.launch.preflight.survey_facts import (
+    CacheFacts,
+    DockerFacts,
+    FolderFacts,
+    HostFacts,
+    InspectFacts,
+    ReservationFacts,
+    SurveyFacts,
+    SurveyPart,
+    TaskFacts,
+    UvFacts,
 )
-from core.launch.preflight.judge import judge
-from core.launch.spec import Spec
+from core.launch.spec.spec import Spec
 from core.model.machine import Gpu, Memory, ToolState
 from tests.support.specs import plan, spec
 
@@ -36,33 +36,33 @@ def of(task: str, model: str = "mockllm/model") -> str:
     return f'task = "{task}"\nmodel = "{model}"\nmachine = "local"\non_error = "stop"\n'
 
 
-def found(value: T) -> Part[T]:
+def found(value: T) -> SurveyPart[T]:
     """A part that could be read."""
-    return Part(state=ToolState.OK, value=value)
+    return SurveyPart(state=ToolState.OK, value=value)
 
 
-def failed(state: ToolState, error: str = "") -> Part[Any]:
+def failed(state: ToolState, error: str = "") -> SurveyPart[Any]:
     """A part that could not."""
-    return Part(state=state, error=error)
+    return SurveyPart(state=state, error=error)
 
 
-def task_told(facts: Facts, task: str, told: TaskTold) -> Facts:
+def task_told(facts: SurveyFacts, task: str, told: TaskFacts) -> SurveyFacts:
     """The same machine, whose Inspect says this of a task."""
     assert facts.inspect.value is not None
     return replace(facts, inspect=found(replace(facts.inspect.value, tasks={task: told})))
 
 
-def inspect_told(facts: Facts, **changes: Any) -> Facts:
+def inspect_told(facts: SurveyFacts, **changes: Any) -> SurveyFacts:
     """The same machine, whose interpreter says this of itself."""
     assert facts.inspect.value is not None
     return replace(facts, inspect=found(replace(facts.inspect.value, **changes)))
 
 
-def folder(**changes: Any) -> Folder:
+def folder(**changes: Any) -> FolderFacts:
     """A folder on a disk with much room."""
     usual: dict[str, Any] = {"full": "/x", "near": "/x", "exists": True, "disk": 1}
     usual |= {"total": 900 * GIB, "free": 500 * GIB, **changes}
-    return Folder(**usual)
+    return FolderFacts(**usual)
 
 
 def gpus(count: int) -> tuple[Gpu, ...]:
@@ -70,9 +70,9 @@ def gpus(count: int) -> tuple[Gpu, ...]:
     return tuple(Gpu(index=i, uuid=f"GPU-{i}", name="NVIDIA H100") for i in range(count))
 
 
-WELL = Facts(
+WELL = SurveyFacts(
     host=found(
-        Host(
+        HostFacts(
             python="3.11.4",
             platform="Linux 6.1 x86_64",
             host="gpu-07",
@@ -85,15 +85,15 @@ WELL = Facts(
             has_route=True,
         )
     ),
-    inspect=found(InspectTold(python="3.11.4", inspect="0.3.285", imported=True)),
-    uv=found(Uv(path="/home/alice/.evalroom/bin/uv", version="uv 0.9.1")),
-    docker=found(DockerTold(version="27.1.1", compose="2.29.1", running=0, used=0)),
+    inspect=found(InspectFacts(python="3.11.4", inspect="0.3.285", imported=True)),
+    uv=found(UvFacts(path="/home/alice/.evalroom/bin/uv", version="uv 0.9.1")),
+    docker=found(DockerFacts(version="27.1.1", compose="2.29.1", running=0, used=0)),
     gpus=found(gpus(8)),
-    reservations=found(Reserved(folder="/var/lock/evalroom")),
+    reservations=found(ReservationFacts(folder="/var/lock/evalroom")),
     running=found(()),
-    caches=found(Caches(hub="/home/alice/hub", tokenizer=True)),
+    caches=found(CacheFacts(hub="/home/alice/hub", tokenizer=True)),
     variables=found(()),
-    places={"~": found(folder()), RUNS: found(folder())},
+    places={"~": found(folder()), RUNS_FOLDER: found(folder())},
     programs={"tmux": found("tmux 3.4")},
     hosts={"huggingface.co:443": found("direct")},
 )
@@ -101,15 +101,15 @@ WELL = Facts(
 
 
 def judged(
-    spec: Spec, facts: Facts = WELL, fleet: Fleet | None = None, **how: Any
+    spec: Spec, facts: SurveyFacts = WELL, fleet: Fleet | None = None, **how: Any
 ) -> tuple[Check, ...]:
     """What the preflight of a spec says of a machine."""
-    return judge(plan(spec), facts, Fleet() if fleet is None else fleet, **how)
+    return assess_run(plan(spec), facts, Fleet() if fleet is None else fleet, **how)
 
 
-def said(checks: Sequence[Check], *levels: Level) -> list[str]:
+def said(checks: Sequence[Check], *levels: CheckLevel) -> list[str]:
     """Checks of these levels (none: all that are not ok) as texts: `STOP docker: ...; advice`."""
-    wanted = levels or (Level.WARNING, Level.STOP)
+    wanted = levels or (CheckLevel.WARNING, CheckLevel.STOP)
     return [
         f"{each.level} {each.name}: {each.said}; {each.advice}"
         for each in checks
@@ -127,7 +127,7 @@ def mine(more: str = "") -> Spec:
     return spec(GIVEN + more, text=OWN_SPEC)
 
 
-def with_task(**told: Any) -> Facts:
+def with_task(**told: Any) -> SurveyFacts:
     """A machine where all is well, whose Inspect says this of that task."""
     row: dict[str, Any] = {"state": "ok", **told}
-    return task_told(WELL, OWN, TaskTold(**row))
+    return task_told(WELL, OWN, TaskFacts(**row))

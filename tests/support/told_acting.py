@@ -4,28 +4,28 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from core.act.acting import Acting
-from core.act.action import Action, Verb, offer_of, scope_of
-from core.act.commands import equivalent
-from core.act.expand import Place
-from core.act.hands import Told
-from core.act.names import name_of, where_of
-from core.act.order import OrderState, Outcome
+from core.act.equivalent_command import equivalent
+from core.act.executor import OrderReport
 from core.act.plan import Plan, Step, unmet
-from core.act.planner import Progress
+from core.act.planner import PlanningProgress
 from core.act.preview import Preview
 from core.act.refusals import Refusal, at_sight
 from core.act.requests import request_of
+from core.act.service import ActionService
+from core.act.target_expansion import ActionPlace
+from core.act.target_labels import target_label, target_location
 from core.ids import Target, TaskKey, process_of
+from core.model.action import Action, Verb, offer_of, scope_of
+from core.model.order import OrderState, Outcome
+from core.views.actions.action_menu import targets_of
 from tests.support.fleets import NOW
 from tests.support.orders import HERE, Book
 from tests.support.rooms import FakeRoom
-from tui.menu import targets_of
 
-Tell = Callable[[Progress], None]
+Tell = Callable[[PlanningProgress], None]
 
 
-class ToldActing(Acting):
+class ToldActing(ActionService):
     """Hands over a `FakeRoom`: a plan's previews, and what becomes of it, are told by a test.
 
     Attributes:
@@ -57,7 +57,7 @@ class ToldActing(Acting):
         self,
         title: str,
         action: Action,
-        places: Sequence[Place],
+        places: Sequence[ActionPlace],
         *,
         reason: str = "",
         tell: Tell | None = None,
@@ -66,7 +66,7 @@ class ToldActing(Acting):
         del hurry
         targets = targets_of(self.room.fleet, places)
         if tell is not None:
-            tell(Progress(len(targets) // 2, len(targets)))
+            tell(PlanningProgress(len(targets) // 2, len(targets)))
         await self.asking.wait()
         steps = tuple(self._step(action, each, reason) for each in targets)
         return Plan(id="p", title=title, action=action, steps=steps, made_at=NOW, reason=reason)
@@ -80,8 +80,8 @@ class ToldActing(Acting):
             target=target,
             action=action,
             offer=offer,
-            name=name_of(target, fleet),
-            where=where_of(target, fleet),
+            name=target_label(target, fleet),
+            where=target_location(target, fleet),
             command=equivalent(action, target, fleet, reason=reason),
             basis={},
             is_ours=self.ours,
@@ -105,20 +105,20 @@ class ToldActing(Acting):
         *,
         words: str = "",
         yes: bool = False,
-        tell: Callable[[Told], None] | None = None,
-    ) -> tuple[Told, ...]:
+        tell: Callable[[OrderReport], None] | None = None,
+    ) -> tuple[OrderReport, ...]:
         assert unmet(plan, words=words, yes=yes) is None
         self.carried.append((plan, words, yes))
         await self.gate.wait()
-        all_told: list[Told] = []
+        all_told: list[OrderReport] = []
         for index, step in enumerate(plan.steps):
             outcome = self.outcomes.get(step.target, Outcome(state=OrderState.DONE, message="done"))
             if step.refusal is not None:
                 outcome = Outcome(state=OrderState.NOOP, message=step.refusal.sentence)
-            told = Told(index=index, step=step, outcome=outcome)
+            told = OrderReport(index=index, step=step, outcome=outcome)
             if step.target in self.changing:
                 self.changing.remove(step.target)
-                told = Told(index=index, step=replace(step, moved=("pause",)), outcome=None)
+                told = OrderReport(index=index, step=replace(step, moved=("pause",)), outcome=None)
             all_told.append(told)
             if tell is not None:
                 tell(told)

@@ -16,12 +16,12 @@ from textual.widgets import Input
 
 from core.frames import Frame
 from core.ids import SampleKey
-from core.ports import Reply, Room, Station
+from core.ports import MachineConnection, Reply, Room
 from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals
-from tests.support.rooms import COLOURS, answerable, screen_text, shows
+from tests.support.rooms import answerable, app_on, screen_text, services_on, shows
 from tui.app import RoomApp
-from tui.dialogs.seen_first import LOOK
+from tui.dialogs.guarded_dialog import LOOK
 
 SIZE = (160, 46)
 
@@ -49,7 +49,7 @@ async def room_on(
             await acted.task(one)
             monkey.setattr(acted.acting, "run", Running(None).run)  # it runs already
             room = cast("Room", Running(acted.watched.desk))
-            app = RoomApp(room, acting=acted.acting, environ=COLOURS)
+            app = app_on(room, services=services_on(room, acting=acted.acting))
             async with app.run_test(size=SIZE) as pilot:
                 await shows(pilot, "turns")
                 yield pilot, app, acted
@@ -224,11 +224,11 @@ async def _home(pilot: Pilot[None], app: RoomApp) -> None:
 async def test_an_order_without_an_answer_stays_on_screen_until_a_look_tells(
     evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.act.hands.SOON", 1.5)
+    monkeypatch.setattr("core.act.executor.SOON", 1.5)
     one = start(evals)
     async with room_on(one) as (pilot, app, acted):
-        [station] = acted.watched.desk.stations
-        _stop_at_the_order(station, one)
+        [connection] = acted.watched.desk.connections
+        _stop_at_the_order(connection, one)
         await pilot.press("2", "P")
         await previewed(pilot, "somebody else launched it")
         await pilot.press("y", "enter")
@@ -245,12 +245,12 @@ async def test_an_order_without_an_answer_stays_on_screen_until_a_look_tells(
         assert len(acted.sent) == 1
 
 
-def _stop_at_the_order(station: Station, one: Eval) -> None:
-    request = station.request
+def _stop_at_the_order(connection: MachineConnection, one: Eval) -> None:
+    request = connection.request
 
     async def stopping(frame: Frame, *, deadline: float) -> Reply:
         if frame.kind == "send" and "dry_run" not in frame.head["path"]:
             os.kill(one.pid, signal.SIGSTOP)
         return await request(frame, deadline=deadline)
 
-    station.request = stopping  # type: ignore[method-assign]
+    connection.request = stopping  # type: ignore[method-assign]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.rooms import MemoryStore
-from tui.form_memory import FormMemory
+from tui.controllers.drafts import FormMemory
 
 DRAFT = {"source": "smoke", "template": "smoke", "texts": {"task": "t"}}
 

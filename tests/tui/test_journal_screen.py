@@ -5,18 +5,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from core.act.action import Action, Verb
-from core.act.order import Order, OrderState
-from core.act.wanted import Wanted
+from core.act.order_query import OrderQuery
 from core.errors import StorageError
 from core.events import OrderEnded, OrderGiven
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey
+from core.model.action import Action, Verb
+from core.model.order import Order, OrderState
 from tests.support.fleets import H1, NOW, process_key, task_key
 from tests.support.orders import HERE, order
 from tests.support.rooms import (
@@ -26,10 +26,11 @@ from tests.support.rooms import (
     app_on,
     busy_fleet,
     screen_text,
+    services_on,
     shows,
 )
 from tui.app import RoomApp
-from tui.places import JOURNAL, Place
+from tui.navigation import JOURNAL, Place
 from tui.screens.journal import JournalScreen
 
 WIDE = (150, 40)
@@ -45,18 +46,18 @@ OLD = replace(order("c3", at=NOW - 90_000), name="h100-9 gone_task", state=Order
 
 
 class Hands:
-    """What the screen asks of `Acting`: the journal."""
+    """What the screen asks of `ActionService`: the journal."""
 
     def __init__(self, *orders: Order) -> None:
         self.orders = orders
-        self.asked: list[Wanted] = []
+        self.asked: list[OrderQuery] = []
         self.fails = False
         self.instance = HERE
 
     async def run(self) -> None:
         await asyncio.Event().wait()
 
-    async def select(self, wanted: Wanted) -> Sequence[Order]:
+    async def select(self, wanted: OrderQuery) -> Sequence[Order]:
         self.asked.append(wanted)
         if self.fails:
             raise StorageError("the disk failed")
@@ -70,10 +71,7 @@ def room_with(*orders: Order) -> FakeRoom:
 
 
 def opened_on(room: FakeRoom, hands: Hands | None = None, **more: Any) -> RoomApp:
-    app = app_on(room, **more)
-    if hands is not None:
-        cast("Any", app).acting = hands
-    return app
+    return app_on(room, services=services_on(room, acting=hands, **more))
 
 
 def journal(app: RoomApp) -> JournalScreen:
@@ -215,7 +213,7 @@ async def test_the_equivalent_command_is_copied(monkeypatch: pytest.MonkeyPatch)
     def copy(text: str, what: str) -> None:
         copied.append((text, what))
 
-    monkeypatch.setattr(app, "send_to_clipboard", copy)
+    monkeypatch.setattr(app, "copy", copy)
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("J")
         await shows(pilot, "y copy")
@@ -290,12 +288,12 @@ async def test_a_narrow_terminal_shows_the_list_then_the_order() -> None:
 
 async def test_it_opens_again_where_it_was_left() -> None:
     store = MemoryStore()
-    app = opened_on(room_with(FIRST), store=store)
+    app = opened_on(room_with(FIRST), views=store)
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("J")
         await shows(pilot, "Journal of orders")
         assert place(app) == JOURNAL
-    again = opened_on(room_with(FIRST), store=MemoryStore(json.loads(json.dumps(store.view))))
+    again = opened_on(room_with(FIRST), views=MemoryStore(json.loads(json.dumps(store.view))))
     async with again.run_test(size=WIDE) as pilot:
         await shows(pilot, "Journal of orders")
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from textual.pilot import Pilot
 
-from core.launch.checks import Check, Level
+from core.launch.preflight.checks import Check, CheckLevel
 from tests.support.fleets import H1, H2
 from tests.support.launching import PYTHON, ToldLaunching
-from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, shows
+from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, services_on, shows
 from tests.support.runs import EU, every_run, run, with_runs
 from tui.app import RoomApp
 
@@ -27,18 +27,16 @@ def room() -> tuple[ToldLaunching, RoomApp]:
     held = FakeRoom(replace(fleet, machines={**fleet.machines, H1: marked}))
     told = ToldLaunching(held)
     stop = Check(
-        name="docker", level=Level.STOP, said="the daemon does not answer: permission denied",
+        name="docker", level=CheckLevel.STOP, said="the daemon does not answer: permission denied",
         advice="add the user to the group docker, then log in anew",
     )  # fmt: skip
     memory = Check(
-        name="containers", level=Level.WARNING, said="8 x 4G are asked for, 20G are free",
+        name="containers", level=CheckLevel.WARNING, said="8 x 4G are asked for, 20G are free",
         advice="max_samples = 5",
     )  # fmt: skip
     told.checks = {EU: (PYTHON, stop, memory)}
     told.printed = {run(2).id: PRINTED, run(5).id: PRINTED}
-    app = app_on(held)
-    app.make_launching = lambda: told
-    return told, app
+    return told, app_on(held, services=services_on(held, launching=told))
 
 
 async def press(pilot: Pilot[None], *keys: str) -> None:

@@ -2,12 +2,20 @@
 
 from dataclasses import replace
 
-from core.act.action import OFFERS, Action, Verb, offers_on
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey
+from core.model.action import OFFERS, Action, Verb, offers_on
 from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import Activity, ToolCall
+from core.views.actions.action_menu import (
+    MenuEntry,
+    buttons,
+    endings,
+    entries,
+    pause_or_resume,
+    read_only,
+)
 from tests.support.fleets import (
     H1,
     H2,
@@ -24,7 +32,6 @@ from tests.support.fleets import (
     task_row,
     tasks_seen,
 )
-from tui.menu import Entry, buttons, endings, entries, pause_or_resume, read_only
 
 
 def fleet(*, read_only: bool = False) -> Fleet:
@@ -43,7 +50,7 @@ def fleet(*, read_only: bool = False) -> Fleet:
     )
 
 
-def by_name(found: tuple[Entry, ...]) -> dict[str, Entry]:
+def by_name(found: tuple[MenuEntry, ...]) -> dict[str, MenuEntry]:
     return {each.name: each for each in found}
 
 
@@ -154,7 +161,7 @@ def test_buttons_fit_the_state() -> None:
     words = [each.word for each in buttons(fleet(), [process_key()])]
     assert "keep" in words
     assert "release" not in words
-    assert "end a husk" not in words
+    assert "kill leftover process" not in words
 
 
 def test_every_offer_has_a_letter_that_no_key_of_the_menu_takes() -> None:

@@ -1,11 +1,11 @@
 """A terminal that knows no size, as some serial lines and new ptys."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.support.terminal import Terminal
+from tests.support.tree import ROOT
 
 
 @pytest.mark.parametrize(("columns", "lines"), [(0, 0), (80, 0)])
@@ -16,7 +16,7 @@ def test_a_terminal_without_a_size_gets_one_and_the_room_comes_to_rest(
         [sys.executable, "-m", "tests.support.rooms", "busy"],
         columns=columns,
         lines=lines,
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         env={"LANG": "C.UTF-8", "NO_COLOR": "", "TMUX": ""},
     )
     try:

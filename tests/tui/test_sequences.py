@@ -10,8 +10,8 @@ from rich.segment import Segment
 from textual.color import Color
 
 from tests.support.rooms import HOSTILE
-from tui.filters import Ascii, Harmless, to_ascii
-from tui.terminal import clipboard_sequences
+from tui.terminal.output_filters import Ascii, Harmless, to_ascii
+from tui.terminal.terminal import clipboard_sequences
 from tui.theme import terminal_of
 
 BLACK = Color(0, 0, 0)

@@ -2,19 +2,19 @@
 
 from core.errors import JobFailed
 from core.ids import MachineName
-from core.launch.engines.sessions import Session
-from core.launch.sessions import Found
+from core.launch.engines.tmux_sessions import TmuxSession
+from core.launch.run.sessions import MachineSession
 from tests.support.fleets import NOW
-from tests.support.rooms import FakeRoom, app_on, busy_fleet, shows
+from tests.support.rooms import FakeRoom, app_on, busy_fleet, services_on, shows
 from tui.app import RoomApp
 
 WIDE = (160, 46)
 
 
-def session(name: str, *, has_ended: bool) -> Found:
-    return Found(
+def session(name: str, *, has_ended: bool) -> MachineSession:
+    return MachineSession(
         MachineName("h100-1"),
-        Session(
+        TmuxSession(
             name=name, created=NOW - 60, attached=0, has_ended=has_ended, status=0, run="r1"
         ),
     )  # fmt: skip
@@ -23,24 +23,23 @@ def session(name: str, *, has_ended: bool) -> Found:
 class Told:
     """Sessions that a test tells."""
 
-    def __init__(self, *found: Found) -> None:
+    def __init__(self, *found: MachineSession) -> None:
         self.found = found
         self.ended: list[str] = []
 
-    async def list(self) -> tuple[Found, ...]:
+    async def list(self) -> tuple[MachineSession, ...]:
         return self.found
 
-    async def end(self, found: Found) -> None:
+    async def end(self, found: MachineSession) -> None:
         if self.ended:
             raise JobFailed("session cybench_b can't be ended: no right")
         self.ended.append(found.session.name)
 
 
-def room(*found: Found) -> tuple[Told, RoomApp]:
+def room(*found: MachineSession) -> tuple[Told, RoomApp]:
     told = Told(*found)
-    app = app_on(FakeRoom(busy_fleet()))
-    app.make_sessions = lambda: told
-    return told, app
+    room = FakeRoom(busy_fleet())
+    return told, app_on(room, services=services_on(room, sessions=told))
 
 
 async def test_a_session_is_ended_by_its_name_alone() -> None:

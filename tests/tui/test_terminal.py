@@ -12,10 +12,10 @@ import pytest
 
 from tests.support.screen import Screen
 from tests.support.terminal import Terminal
+from tests.support.tree import ROOT
 from tests.support.usage import Meter
 from tests.support.waiting import WAIT_S, wait_until
 
-ROOT = Path(__file__).parents[2]
 GIVEN_BACK = b"\x1b[?1049l"
 """The end of the alternate screen: the terminal is as it was."""
 

@@ -10,11 +10,11 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from core.text import Shown
+from core.views.actions.action_menu import MenuEntry
 from core.views.cells import Cell, Column, Row, Span, Table
+from tui.app_access import app_of
 from tui.dialogs.choose import ChoicePane
 from tui.dialogs.dialog import Words
-from tui.menu import Entry
-from tui.of_app import app_of
 from tui.panes.table import TablePane
 
 _COLUMNS = (
@@ -27,7 +27,7 @@ _BELOW = 3
 """Lines under the list that tell of the row under the cursor."""
 
 
-class ActionMenu(ModalScreen[Entry | None], inherit_bindings=False):
+class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
     """Choose what to do; None: nothing.
 
     Args:
@@ -44,10 +44,10 @@ class ActionMenu(ModalScreen[Entry | None], inherit_bindings=False):
     def __init__(
         self,
         title: Shown,
-        choices: Sequence[Entry],
+        choices: Sequence[MenuEntry],
         *,
         note: Shown | None = None,
-        every: Callable[[], tuple[Shown, Sequence[Entry]]] | None = None,
+        every: Callable[[], tuple[Shown, Sequence[MenuEntry]]] | None = None,
         every_word: Shown | None = None,
     ) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ class ActionMenu(ModalScreen[Entry | None], inherit_bindings=False):
             lines.insert(0, (Span(self._note, "look"),))
         self._words.show(tuple(each for each in line if isinstance(each, Span)) for line in lines)
 
-    def _under_cursor(self) -> Entry | None:
+    def _under_cursor(self) -> MenuEntry | None:
         key = self._pane.cursor_key
         return self._choices[key] if isinstance(key, int) and key >= 0 else None
 
@@ -153,7 +153,7 @@ class ActionMenu(ModalScreen[Entry | None], inherit_bindings=False):
         message.stop()
         self._tell()
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, entry: MenuEntry) -> None:
         if entry.why_not is None:
             self.dismiss(entry)
             return
@@ -169,7 +169,7 @@ def _row(key: int, cells: dict[str, Cell]) -> Row[int]:
     return Row(key=key, cells=cells, sort={})
 
 
-def _cells(entry: Entry) -> dict[str, Cell]:
+def _cells(entry: MenuEntry) -> dict[str, Cell]:
     off = entry.why_not is not None
     about = entry.why_not or entry.help
     some = (Span(Shown(f"{entry.some}  "), "look"),) if entry.some else ()

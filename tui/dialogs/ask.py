@@ -9,9 +9,8 @@ from textual.widgets import Input
 
 from core.ids import MachineName
 from core.text import Shown, shown
-from core.views.cells import Span
+from core.views.cells import Span, TextLine
 from tui.dialogs.dialog import Dialog, words
-from tui.panes.lines import TextLine
 
 _STAY: list[BindingType] = [Binding("escape", "give_up", show=False)]
 

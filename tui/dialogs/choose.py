@@ -14,7 +14,7 @@ from textual.widgets import Input
 
 from core.text import Shown
 from core.views.cells import Cell, Column, Row, Span, Table
-from tui.of_app import app_of
+from tui.app_access import app_of
 from tui.panes.table import TablePane
 
 _ESCAPE: list[BindingType] = [Binding("escape,q", "give_up", show=False)]

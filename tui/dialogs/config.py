@@ -2,33 +2,29 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Protocol
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from core.act.action import Action, Change, Verb
-from core.act.expand import Place
+from core.act.target_expansion import ActionPlace
 from core.ctl import routes
-from core.ctl.answers import good_body
-from core.ctl.knobs import config_view
+from core.ctl.answer_errors import good_body
+from core.ctl.config_envelopes import config_view
 from core.errors import EvalroomError
+from core.format import plural
 from core.ids import TaskKey, process_of
+from core.model.action import Action, Change, Verb
 from core.ports import Room
 from core.text import Shown, shown
-from core.views.cells import Span, Tone
-from core.views.format import plural, said
-from core.views.knobs import Knob, knobs_of, parsed_value
-from core.views.plan_lines import value_word
-from tui.dialogs.sheet import SheetDialog
-from tui.menu import production, subject, targets_of
-from tui.panes.lines import TextLine
+from core.views.actions.action_menu import production, subject, targets_of
+from core.views.actions.knob_rows import Knob, knobs_of, parsed_value
+from core.views.actions.plan_lines import value_word
+from core.views.cells import Span, TextLine, Tone, said
+from tui.dialogs.text_dialog import SheetDialog
 from tui.panes.painted import cut
-
-if TYPE_CHECKING:
-    from tui.levers import Levers
 
 _WIDE, _NARROW = (30, 22), (23, 17)
 """Columns of a knob's name and of its value, where there is room and where there is little."""
@@ -38,13 +34,23 @@ _NOTE = 12
 """Columns that a note on a knob's line takes at least; it stands under the knobs too."""
 
 
+class PreviewAction(Protocol):
+    """Opens the preview of an action."""
+
+    def __call__(
+        self, title: str, action: Action, places: Sequence[ActionPlace], *, reason: str = ""
+    ) -> None:
+        """Make the plan of `action` on `places`, and show it."""
+        ...
+
+
 class ConfigDialog(SheetDialog):
     """Every knob that a process reports; nothing is sent before its preview is confirmed.
 
     Args:
-        levers: Opens the preview.
         room: Answers the read.
         places: What is configured; the values shown are of the first.
+        preview: Opens the preview of the change.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -59,9 +65,11 @@ class ConfigDialog(SheetDialog):
         Binding("s,ctrl+s", "preview", show=False),
     ]
 
-    def __init__(self, levers: "Levers", room: Room, places: Sequence[Place]) -> None:
+    def __init__(
+        self, room: Room, places: Sequence[ActionPlace], *, preview: PreviewAction
+    ) -> None:
         super().__init__()
-        self._levers = levers
+        self._preview = preview
         self._room = room
         self._places = tuple(places)
         self._first = targets_of(room.fleet, places)[0]
@@ -277,7 +285,7 @@ class ConfigDialog(SheetDialog):
         reason = self._reason.value.strip()
         title = f"Config of {subject(self._room.fleet, self._places)}"
         self.dismiss(None)
-        self._levers.preview(title, action, self._places, reason=reason)
+        self._preview(title, action, self._places, reason=reason)
 
     def action_leave(self) -> None:
         """Leave the line that is typed in, else the dialog."""

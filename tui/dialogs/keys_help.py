@@ -7,9 +7,9 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from core.text import Shown
-from core.views.cells import Span
-from tui.of_app import app_of
-from tui.panes.lines import LinesPane, TextLine
+from core.views.cells import Span, TextLine
+from tui.app_access import app_of
+from tui.panes.lines import LinesPane
 
 _KEY_ROOM = 14
 

@@ -14,7 +14,7 @@ from core.text import Shown
 from tui.panes.painted import Line, Painted, fitted, width_of
 
 if TYPE_CHECKING:
-    from tui.menu import Entry
+    from core.views.actions.action_menu import MenuEntry
 
 _GAP = " "
 
@@ -33,7 +33,7 @@ class ActionBar(Painted, can_focus=True):
     class Pressed(Message):
         """A button was pressed."""
 
-        entry: "Entry"
+        entry: "MenuEntry"
 
     @dataclass
     class Left(Message):
@@ -43,7 +43,7 @@ class ActionBar(Painted, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__(id="action-bar")
-        self._entries: tuple[Entry, ...] = ()
+        self._entries: tuple[MenuEntry, ...] = ()
         self._labels: tuple[str, ...] = ()
         self.at = 0
         """Index of the button that Enter presses."""
@@ -53,7 +53,7 @@ class ActionBar(Painted, can_focus=True):
         """Whether there is no button."""
         return not self._entries
 
-    def show(self, entries: "Iterable[Entry]") -> None:
+    def show(self, entries: "Iterable[MenuEntry]") -> None:
         """Draw these; what does not fit is left out from the right."""
         before = self._entries[self.at].name if self.at < len(self._entries) else ""
         self._entries = tuple(entries)
@@ -71,7 +71,7 @@ class ActionBar(Painted, can_focus=True):
             out += [*button, Segment(_GAP, self.base_style)]
         return [tuple(fitted(out, size.width, self.base_style))]
 
-    def _button(self, entry: "Entry", *, is_at: bool) -> list[Segment]:
+    def _button(self, entry: "MenuEntry", *, is_at: bool) -> list[Segment]:
         ground = "cursor" if is_at else "resting"
         tone = "strong" if is_at else "plain"
         text = f"{'▸' if is_at else ' '}{entry.word} "

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from rich.segment import Segment
 from textual.geometry import Size
 
+from core.format import clock
 from core.text import Shown
 from core.views.cells import Span
-from core.views.format import clock
 from tui.panes.painted import Line, Painted, fitted, width_of
 
 _CLOCK_ROOM = 10

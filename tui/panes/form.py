@@ -9,7 +9,7 @@ from textual.message import Message
 
 from core.text import Shown
 from core.views.cells import Span
-from core.views.launch_form import FormRow, columns_of
+from core.views.launch.launch_form import FormRow, columns_of
 from tui.panes.painted import Line, fitted
 from tui.panes.pane import FRAME, Pane
 

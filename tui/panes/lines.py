@@ -6,13 +6,12 @@ from rich.cells import cell_len
 from rich.segment import Segment
 
 from core.text import Shown, shown
-from core.views.arrange import fitting
-from core.views.cells import Span
-from tui.bindings import bindings
+from core.views.cells import Span, TextLine
+from core.views.tables.filter_and_sort import fitting
+from tui.keys.bindings import bindings
 from tui.panes.painted import Line, fitted
 from tui.panes.pane import FRAME, Pane
 
-TextLine = tuple[Span, ...]
 _LONG_WORD = 12
 """A word that has as many characters on a line is broken; a shorter one moves to the next."""
 

@@ -1,11 +1,11 @@
-"""A pane that draws a `core.views.page.Page`: sections of labels and values."""
+"""A pane that draws a `core.views.pages.page.Page`: sections of labels and values."""
 
 from collections.abc import Iterator, Sequence
 
 from core.text import Shown
-from core.views.cells import Bar, Cell, Span
-from core.views.page import Fact, Page
-from tui.panes.lines import LinesPane, TextLine
+from core.views.cells import Bar, Cell, Span, TextLine
+from core.views.pages.page import Fact, Page
+from tui.panes.lines import LinesPane
 
 _BAR = 20
 """Cells of a bar on a page."""

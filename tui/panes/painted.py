@@ -16,7 +16,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from core.views.cells import Bar, Span, Tone
-from tui.of_app import app_of
+from tui.app_access import app_of
 from tui.theme import TONES
 
 Line = tuple[Segment, ...]

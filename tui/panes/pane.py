@@ -8,7 +8,7 @@ from textual.message import Message
 
 from core.text import Shown
 from core.views.cells import Span
-from tui.of_app import app_of
+from tui.app_access import app_of
 from tui.panes.painted import Line, Painted, fitted, width_of
 
 FRAME = 2

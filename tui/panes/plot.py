@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from rich.segment import Segment
 
+from core import format as fmt
 from core.model.task import ProgressPoint, Task
 from core.text import Shown
-from core.views import format as fmt
 from core.views.cells import Span
-from tui.bindings import bindings
+from tui.keys.bindings import bindings
 from tui.panes.painted import Line, fitted
 from tui.panes.pane import FRAME, Pane
 

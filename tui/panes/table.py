@@ -14,13 +14,13 @@ from textual.message import Message
 
 from core.text import Shown, shown
 from core.views.cells import Row, Span, Table
-from tui.bindings import bindings
-from tui.of_app import app_of
-from tui.panes.arrangement import Arrangement, arranged, visible_columns
+from tui.app_access import app_of
+from tui.arrangement import Arrangement, arranged, visible_columns
+from tui.keys.bindings import bindings
 from tui.panes.painted import Line, fitted
 from tui.panes.pane import FRAME, Pane
-from tui.panes.rows import paint_titles
-from tui.panes.sheet import Setting, Sheet
+from tui.panes.row_cache import Setting, Sheet
+from tui.panes.row_painter import paint_titles
 
 _MEASURED = 300
 """Rows that are measured for the width of columns when a table comes in, beside the visible."""

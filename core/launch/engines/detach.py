@@ -1,29 +1,26 @@
 """The engine `detach`: Inspect puts itself into the background and prints its launch record."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 
-from core.launch.engines.engine import ALREADY, FileOutput, Started
-from core.launch.engines.failures import failure_of
+from core.launch.engines.engine import EXIT_ALREADY_STARTED, FileOutput, StartResult
+from core.launch.engines.start_failures import start_failure
 
-if TYPE_CHECKING:
-    from core.launch.spec import Spec
-
-_LINE_LIMIT = 64 * 1024
+_MAX_LINE_CHARS = 64 * 1024
 
 
-class Detach:
+class DetachEngine:
     """Starts `inspect eval-set ... --detach`, whose record says that it can be watched."""
 
     name = "detach"
     has_terminal = False
-    is_starting_for = 60.0
+    start_timeout_s = 60.0
     needs: str | None = None
 
-    def words(self, spec: "Spec") -> tuple[str, ...]:
+    def words(self, display: str | None) -> tuple[str, ...]:
         """See `Engine.words`."""
-        del spec
+        del display
         return ("--detach",)
 
     def secrets_from(self, run: str) -> str:
@@ -31,25 +28,25 @@ class Detach:
         del run
         return "-"
 
-    def start(self, run: str, spec: "Spec") -> str | None:
+    def start(self, run: str, task: str) -> str | None:
         """See `Engine.start`."""
-        del run, spec
+        del run, task
         return None
 
-    def attach(self, run: str, spec: "Spec") -> tuple[str, ...]:
+    def attach(self, run: str, task: str) -> tuple[str, ...]:
         """See `Engine.attach`."""
-        del run, spec
+        del run, task
         return ()
 
-    def read(self, status: int, out: str, err: str) -> Started:
+    def read(self, status: int, out: str, err: str) -> StartResult:
         """See `Engine.read`."""
         for line in out.splitlines():
             record = _record(line)
             if record is not None:
                 return _started(record)
-        if status == ALREADY and not out.strip():
-            return Started()
-        raise failure_of(f"{out}\n{err}", status)
+        if status == EXIT_ALREADY_STARTED and not out.strip():
+            return StartResult()
+        raise start_failure(f"{out}\n{err}", status)
 
 
 _Text = Annotated[str, msgspec.Meta(max_length=4096)]
@@ -59,7 +56,7 @@ class _Control(msgspec.Struct, frozen=True):
     socket_path: _Text | None = None
 
 
-class _Record(msgspec.Struct, frozen=True):
+class _LaunchRecord(msgspec.Struct, frozen=True):
     """A line that Inspect prints: `launch`, or `done` alone where all was complete before."""
 
     event: _Text
@@ -71,20 +68,20 @@ class _Record(msgspec.Struct, frozen=True):
     control: _Control | None = None
 
 
-def _record(line: str) -> _Record | None:
-    if not line.startswith("{") or len(line) > _LINE_LIMIT:
+def _record(line: str) -> _LaunchRecord | None:
+    if not line.startswith("{") or len(line) > _MAX_LINE_CHARS:
         return None
     try:
-        record = msgspec.json.decode(line, type=_Record)
+        record = msgspec.json.decode(line, type=_LaunchRecord)
     except (msgspec.DecodeError, RecursionError):
         return None
     is_launch = record.event == "launch" and record.pid is not None
     return record if is_launch or record.event == "done" else None
 
 
-def _started(record: _Record) -> Started:
+def _started(record: _LaunchRecord) -> StartResult:
     control = record.control
-    return Started(
+    return StartResult(
         pid=record.pid,
         log_dir=record.log_dir,
         eval_run_id=record.run_id,

@@ -7,14 +7,11 @@ as `launch.json` and `launch.err`, so that they can be read again after a link w
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from core.launch.spec import Spec
-
-ALREADY = 75
+EXIT_ALREADY_STARTED = 75
 """The exit status of a script whose run was started before."""
-SECRETS = "~/.evalroom/secrets"
+SECRETS_FOLDER = "~/.evalroom/secrets"
 """The folder, 0700, of secrets on their way into a run that has no standard input of ours."""
 
 
@@ -40,12 +37,12 @@ class ScreenOutput:
     words: tuple[str, ...]
 
 
-OutputFrom = FileOutput | ScreenOutput
+OutputSource = FileOutput | ScreenOutput
 """Where what a run prints is to be had."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
+class StartResult:
     """What a start that went well answered. Text in it is a host's, and untrusted.
 
     Attributes:
@@ -65,7 +62,7 @@ class Started:
     socket: str | None = None
     is_complete: bool = False
     attach: tuple[str, ...] = ()
-    output: OutputFrom | None = None
+    output: OutputSource | None = None
 
 
 class Engine(Protocol):
@@ -74,49 +71,50 @@ class Engine(Protocol):
     Attributes:
         name: As a spec names it.
         has_terminal: Whether Inspect has a terminal, and so a display for a person.
-        is_starting_for: Seconds after its start within which a run's process must be seen;
+        start_timeout_s: Seconds after its start within which a run's process must be seen;
             it failed then, and its output says why.
         needs: The program that must be on the machine; None: there is none.
     """
 
     name: str
     has_terminal: bool
-    is_starting_for: float
+    start_timeout_s: float
     needs: str | None
 
-    def words(self, spec: "Spec") -> tuple[str, ...]:
+    def words(self, display: str | None) -> tuple[str, ...]:
         """Return what is appended to Inspect's command."""
         ...
 
     def secrets_from(self, run: str) -> str:
         """Return where a run's script reads its secrets.
 
-        `-` is one line of JSON on its standard input; else a file in `SECRETS`, 0600, of that
-        one line, which the script removes when it has read it.
+        `-`: one line of JSON on its standard input. Otherwise the path of a file in
+        `SECRETS_FOLDER`, mode 0600, that holds this line; the script deletes it once read.
         """
         ...
 
-    def start(self, run: str, spec: "Spec") -> str | None:
+    def start(self, run: str, task: str) -> str | None:
         """Return the POSIX shell text that starts the run's script, in the run's folder.
 
         It ends soon whatever the run does, starts at most once however often it is run
-        (`ALREADY`, and prints what it printed before), and leaves what it prints as
+        (`EXIT_ALREADY_STARTED`, and prints what it printed before), and leaves what it prints as
         `launch.json` and `launch.err`. None: the run's script does all that itself.
         """
         ...
 
-    def attach(self, run: str, spec: "Spec") -> tuple[str, ...]:
+    def attach(self, run: str, task: str) -> tuple[str, ...]:
         """Return the words that are going to attach to it; empty: nothing does.
 
-        The start may have to take another name: then `Started.attach` tells the true ones.
+        The start may have to take another name: then `StartResult.attach` tells the true ones.
         """
         ...
 
-    def read(self, status: int, out: str, err: str) -> Started:
+    def read(self, status: int, out: str, err: str) -> StartResult:
         """Return what a start answered.
 
         Args:
-            status: Its exit status; `ALREADY` with no output: it is known to have been started.
+            status: Its exit status. `EXIT_ALREADY_STARTED` without output: the run was started
+                before, and its output was lost.
             out: Its standard output, untrusted.
             err: Its standard error, untrusted.
 

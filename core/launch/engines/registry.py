@@ -1,14 +1,14 @@
 """The engines that there are."""
 
 from core.errors import SpecWrong
-from core.launch.engines.detach import Detach
+from core.launch.engines.detach import DetachEngine
 from core.launch.engines.engine import Engine
 from core.launch.engines.tmux import TmuxEngine
 from core.text import shown
 
-USUAL = Detach.name
+DEFAULT_ENGINE = DetachEngine.name
 """The engine of a spec that names none."""
-ENGINES: dict[str, Engine] = {"detach": Detach(), "tmux": TmuxEngine()}
+ENGINES: dict[str, Engine] = {"detach": DetachEngine(), "tmux": TmuxEngine()}
 
 
 def engine_named(name: str) -> Engine:
@@ -24,7 +24,7 @@ def engine_named(name: str) -> Engine:
     return found
 
 
-def needed_programs() -> dict[str, tuple[str, ...]]:
+def engines_by_program() -> dict[str, tuple[str, ...]]:
     """Return the programs that engines need on a machine, with the names of these engines."""
     found: dict[str, tuple[str, ...]] = {}
     for engine in ENGINES.values():
@@ -33,7 +33,7 @@ def needed_programs() -> dict[str, tuple[str, ...]]:
     return found
 
 
-def with_terminal() -> str:
+def terminal_engine_line() -> str:
     """Return how a spec asks for an engine whose Inspect has a terminal: `engine = "tmux"`."""
     names = (f'"{each.name}"' for each in ENGINES.values() if each.has_terminal)
     return f"engine = {' or '.join(names)}"

@@ -4,29 +4,31 @@ The server is started with a clean environment and reads no configuration: plugi
 own may end or restore sessions. What is given to a run goes through its script alone.
 """
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 
 from core.errors import JobFailed
-from core.launch.engines.engine import ALREADY, SECRETS, ScreenOutput, Started
-from core.launch.engines.failures import failure_of
+from core.launch.engines.engine import (
+    EXIT_ALREADY_STARTED,
+    SECRETS_FOLDER,
+    ScreenOutput,
+    StartResult,
+)
+from core.launch.engines.start_failures import start_failure
 from core.launch.engines.tmux_sessions import (
-    TMUX,
-    attach_words,
+    TMUX_COMMAND,
+    attach_command,
     is_session_name,
-    screen_words,
+    screen_command,
     session_name,
 )
 from core.quoting import quoted
 
-if TYPE_CHECKING:
-    from core.launch.spec import Spec
-
-WIDTH, HEIGHT = 200, 50
+SCREEN_COLUMNS, SCREEN_ROWS = 200, 50
 """The size of a session that nobody is attached to, characters."""
-LINES_KEPT = 10_000
-NO_TMUX = 69
+SCROLLBACK_LINES = 10_000
+EXIT_NO_TMUX = 69
 """The exit status where there is no tmux."""
 
 _HINT = " C-b d goes back (within a tmux: C-b C-b d); the eval runs on "
@@ -41,51 +43,53 @@ class TmuxEngine:
 
     name = "tmux"
     has_terminal = True
-    is_starting_for = 120.0
+    start_timeout_s = 120.0
     needs: str | None = "tmux"
 
-    def words(self, spec: "Spec") -> tuple[str, ...]:
+    def words(self, display: str | None) -> tuple[str, ...]:
         """See `Engine.words`."""
-        return ("--display", spec.display or "full")
+        return ("--display", display or "full")
 
     def secrets_from(self, run: str) -> str:
         """See `Engine.secrets_from`."""
-        return f"{SECRETS}/{run}"
+        return f"{SECRETS_FOLDER}/{run}"
 
-    def start(self, run: str, spec: "Spec") -> str | None:
+    def start(self, run: str, task: str) -> str | None:
         """See `Engine.start`."""
         return _START.format(
             run=run,
-            already=ALREADY,
-            no_tmux=NO_TMUX,
-            tmux=" ".join(TMUX),
-            clean=_CLEAN,
-            own=_OF_A_RUN,
-            name=quoted(session_name(run, spec.task[0])),
-            size=f"-x {WIDTH} -y {HEIGHT}",
-            lines=LINES_KEPT,
+            already=EXIT_ALREADY_STARTED,
+            no_tmux=EXIT_NO_TMUX,
+            tmux=" ".join(TMUX_COMMAND),
+            clean=_CLEAN_ENV,
+            own=_RUN_ENV,
+            name=quoted(session_name(run, task)),
+            size=f"-x {SCREEN_COLUMNS} -y {SCREEN_ROWS}",
+            lines=SCROLLBACK_LINES,
             hint=quoted(_HINT),
         )
 
-    def attach(self, run: str, spec: "Spec") -> tuple[str, ...]:
+    def attach(self, run: str, task: str) -> tuple[str, ...]:
         """See `Engine.attach`."""
-        return attach_words(session_name(run, spec.task[0]))
+        return attach_command(session_name(run, task))
 
-    def read(self, status: int, out: str, err: str) -> Started:
+    def read(self, status: int, out: str, err: str) -> StartResult:
         """See `Engine.read`."""
         session = _session(out)
         if session is not None:
-            return Started(attach=attach_words(session), output=ScreenOutput(screen_words(session)))
-        if status == ALREADY and not out.strip():
-            return Started()
-        if status == NO_TMUX:
+            return StartResult(
+                attach=attach_command(session), output=ScreenOutput(screen_command(session))
+            )
+        if status == EXIT_ALREADY_STARTED and not out.strip():
+            return StartResult()
+        if status == EXIT_NO_TMUX:
             raise JobFailed(
                 "the run did not start: there is no tmux", 'install it, or use engine = "detach"'
             )
-        raise failure_of(f"{out}\n{err}", status)
+        raise start_failure(f"{out}\n{err}", status)
 
 
-class _Record(msgspec.Struct, frozen=True):
+class _SessionRecord(msgspec.Struct, frozen=True):
     """The line that the start prints."""
 
     session: Annotated[str, msgspec.Meta(max_length=200)]
@@ -93,19 +97,19 @@ class _Record(msgspec.Struct, frozen=True):
 
 def _session(out: str) -> str | None:
     try:
-        record = msgspec.json.decode(out.strip(), type=_Record)
+        record = msgspec.json.decode(out.strip(), type=_SessionRecord)
     except (msgspec.DecodeError, RecursionError):
         return None
     return record.session if is_session_name(record.session) else None
 
 
-_CLEAN = (
+_CLEAN_ENV = (
     'HOME="$HOME" PATH="$PATH" LANG="${LANG:-C.UTF-8}" SHELL="${SHELL:-/bin/sh}" '
     'USER="${USER:-$(id -un)}"'
 )
-_OF_A_RUN = " ".join(
+_RUN_ENV = " ".join(
     (
-        _CLEAN,
+        _CLEAN_ENV,
         *(
             f'${{{name}:+{name}="${name}"}}'
             for name in ("TMPDIR", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")

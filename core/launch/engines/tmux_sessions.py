@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
-TMUX = ("tmux", "-u", "-L", "evalroom")
+TMUX_COMMAND = ("tmux", "-u", "-L", "evalroom")
 """The server of ours; `-u`: a login over ssh often has no locale, and the displays are UTF-8."""
-LONGEST = 60
+MAX_NAME_CHARS = 60
 """Of a session's name, characters."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -19,7 +19,7 @@ _GONE = ("can't find session", "can't find pane", "no server running", "error co
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class TmuxSession:
     """A session of our server on a machine. Text in it is a host's, and untrusted.
 
     Attributes:
@@ -50,11 +50,11 @@ def session_name(run: str, task: str) -> str:
     """
     own = re.split(r"[/@]", task)[-1].removesuffix(".py")
     tail = run.rpartition("-")[2]
-    known = _OTHER.sub("-", own)[: LONGEST - len(tail) - 1].strip("-_")
+    known = _OTHER.sub("-", own)[: MAX_NAME_CHARS - len(tail) - 1].strip("-_")
     return f"{known or 'run'}-{tail}"
 
 
-def is_gone(err: str) -> bool:
+def is_session_gone(err: str) -> bool:
     """Whether a command failed because its session, or the whole server, is there no more."""
     return any(each in err for each in _GONE)
 
@@ -64,29 +64,29 @@ def is_session_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def attach_words(name: str) -> tuple[str, ...]:
+def attach_command(name: str) -> tuple[str, ...]:
     """Return the command that shows a session in a terminal of its machine."""
-    return (*TMUX, "attach-session", "-t", f"={name}")
+    return (*TMUX_COMMAND, "attach-session", "-t", f"={name}")
 
 
-def screen_words(name: str) -> tuple[str, ...]:
+def screen_command(name: str) -> tuple[str, ...]:
     """Return the command that prints a session's screen, with what scrolled off it."""
-    return (*TMUX, "capture-pane", "-p", "-S", "-", "-t", f"={name}:")
+    return (*TMUX_COMMAND, "capture-pane", "-p", "-S", "-", "-t", f"={name}:")
 
 
-def list_words() -> tuple[str, ...]:
+def list_command() -> tuple[str, ...]:
     """Return the command that lists all sessions; it fails where no server runs."""
-    return (*TMUX, "list-panes", "-a", "-F", _FIELDS)
+    return (*TMUX_COMMAND, "list-panes", "-a", "-F", _FIELDS)
 
 
-def end_words(name: str) -> tuple[str, ...]:
+def end_command(name: str) -> tuple[str, ...]:
     """Return the command that ends a session and all that runs in it."""
-    return (*TMUX, "kill-session", "-t", f"={name}")
+    return (*TMUX_COMMAND, "kill-session", "-t", f"={name}")
 
 
-def sessions_of(listed: str) -> tuple[Session, ...]:
-    """Return the sessions that `list_words` printed, oldest first; other lines are passed over."""
-    found: dict[str, Session] = {}
+def parse_sessions(listed: str) -> tuple[TmuxSession, ...]:
+    """Return the sessions in the output of `list_command`, oldest first; skip other lines."""
+    found: dict[str, TmuxSession] = {}
     for line in listed.splitlines():
         pane = _pane(line)
         if pane is None:
@@ -97,7 +97,7 @@ def sessions_of(listed: str) -> tuple[Session, ...]:
     return tuple(sorted(found.values(), key=lambda each: (each.created, each.name)))
 
 
-def _pane(line: str) -> Session | None:
+def _pane(line: str) -> TmuxSession | None:
     parts = line.split(" ", 5)
     if len(parts) < 6 or not parts[5]:  # noqa: PLR2004 - the fields above
         return None
@@ -106,7 +106,7 @@ def _pane(line: str) -> Session | None:
         return None
     has_ended = dead == "1"
     status, run = status.removeprefix("="), run.removeprefix("=")
-    return Session(
+    return TmuxSession(
         name=name,
         created=float(created),
         attached=int(attached),
@@ -120,14 +120,14 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 12  # noqa: PLR2004 - sane
 
 
-def end_means(session: Session) -> str:
+def end_effect(session: TmuxSession) -> str:
     """Return what ending a session does, a sentence without its end; it is shown before."""
     if session.has_ended:
         return "its eval has ended; the last screen goes, the logs stay"
     return "its eval still runs and is cut off: what is not in its log yet is lost"
 
 
-def switch_words(attach: tuple[str, ...], tmux: str) -> tuple[str, ...] | None:
+def switch_command(attach: tuple[str, ...], tmux: str) -> tuple[str, ...] | None:
     """Return what shows the session of attach words to a client of the server it is in.
 
     Args:
@@ -139,6 +139,6 @@ def switch_words(attach: tuple[str, ...], tmux: str) -> tuple[str, ...] | None:
     """
     *command, target = attach or ("",)
     server = tmux.partition(",")[0].rpartition("/")[2]
-    if tuple(command) != attach_words("")[:-1] or server != TMUX[-1]:
+    if tuple(command) != attach_command("")[:-1] or server != TMUX_COMMAND[-1]:
         return None
     return ("tmux", "switch-client", "-t", target)

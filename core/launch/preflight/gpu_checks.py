@@ -4,40 +4,47 @@ from collections.abc import Iterator, Sequence
 
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.checks import Check
-from core.launch.gpus import OWN, SHARED, Reservation, free, lock_name, why_not
-from core.launch.preflight.case import Case
-from core.launch.preflight.facts import Facts, Part
-from core.launch.preflight.words import error_of, fine, listed, mind, size, stop
+from core.launch.preflight.check_text import error_of, listed, size
+from core.launch.preflight.checks import Check, passed, stop, warning
+from core.launch.preflight.context import PreflightContext
+from core.launch.preflight.gpu_reservations import (
+    OWN_FOLDER,
+    SHARED_FOLDER,
+    Reservation,
+    available_gpus,
+    lock_name,
+    unavailable_reason,
+)
+from core.launch.preflight.survey_facts import SurveyFacts, SurveyPart
 from core.model.machine import Gpu, ToolState
 
-_IN_USE = 1024**3
+_SUSPICIOUS_BYTES = 1024**3
 """Bytes in use on a GPU without a process that make it suspicious: 1 GiB."""
 
 
-def gpus_of(facts: Facts, fleet: Fleet, machine: MachineName) -> Part[tuple[Gpu, ...]]:
+def gpus_of(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> SurveyPart[tuple[Gpu, ...]]:
     """Return a machine's GPUs: as surveyed, and those of AMD as the probe last read them."""
     known = fleet.machines.get(machine)
     read = None if known is None else known.facts
     if facts.gpus.state is ToolState.ABSENT and read is not None and read.gpu_tool == "rocm-smi":
         state = read.gpu_state
         value = read.gpus if state is ToolState.OK else None
-        return Part(state=state, value=value, error=read.gpu_error or "")
+        return SurveyPart(state=state, value=value, error=read.gpu_error or "")
     return facts.gpus
 
 
-def free_gpus(case: Case) -> tuple[Gpu, ...]:
+def free_gpus(case: PreflightContext) -> tuple[Gpu, ...]:
     """Return the GPUs that the run could get now."""
     gpus = gpus_of(case.facts, case.fleet, case.plan.machine).value or ()
-    return free(gpus, _held(case.facts), case.held)
+    return available_gpus(gpus, _held(case.facts), case.held)
 
 
-def _held(facts: Facts) -> tuple[Reservation, ...]:
+def _held(facts: SurveyFacts) -> tuple[Reservation, ...]:
     told = facts.reservations.value
     return () if told is None else told.held
 
 
-def gpu_checks(case: Case) -> Iterator[Check]:
+def gpu_checks(case: PreflightContext) -> Iterator[Check]:
     """Yield whether as many are free as are asked for."""
     wanted = case.spec.gpus
     if not wanted:
@@ -51,14 +58,16 @@ def gpu_checks(case: Case) -> Iterator[Check]:
         yield stop("GPUs", f"GPUs can't be reserved: {error_of(reserved.error)}")
     elif reserved.value is None:
         said = "it is not known which GPUs are reserved"
-        yield mind("GPUs", f"{said}: {error_of(reserved.error)}" if reserved.error else said)
-    elif reserved.value.folder == OWN:
-        said = f"reservations are not shared between accounts: {SHARED} can't be used"
-        yield mind("GPUs", said, f"have {SHARED} made there with mode 1777, or name gpu_locks")
+        yield warning("GPUs", f"{said}: {error_of(reserved.error)}" if reserved.error else said)
+    elif reserved.value.folder == OWN_FOLDER:
+        said = f"reservations are not shared between accounts: {SHARED_FOLDER} can't be used"
+        yield warning(
+            "GPUs", said, f"have {SHARED_FOLDER} made there with mode 1777, or name gpu_locks"
+        )
     yield _enough(case, part.value, wanted)
 
 
-def _unread(part: Part[tuple[Gpu, ...]], wanted: int) -> Check:
+def _unread(part: SurveyPart[tuple[Gpu, ...]], wanted: int) -> Check:
     asked = f"gpus = {wanted}"
     match part.state:
         case ToolState.ABSENT:
@@ -69,10 +78,10 @@ def _unread(part: Part[tuple[Gpu, ...]], wanted: int) -> Check:
             said = f"{asked}, and nvidia-smi hangs: nobody knows which are free"
             return stop("GPUs", said, "look at the driver there")
         case _:
-            return mind("GPUs", f"{asked}, and it is not known which are free")
+            return warning("GPUs", f"{asked}, and it is not known which are free")
 
 
-def _enough(case: Case, gpus: Sequence[Gpu], wanted: int) -> Check:
+def _enough(case: PreflightContext, gpus: Sequence[Gpu], wanted: int) -> Check:
     able = free_gpus(case)
     others = [each for each in gpus if each not in able]
     asked = f"gpus = {wanted}"
@@ -82,19 +91,19 @@ def _enough(case: Case, gpus: Sequence[Gpu], wanted: int) -> Check:
         why = listed([f"GPU {each.index} {_why(case, each)}" for each in others])
         advice = f"wait, or write gpus = {len(able)}" if able else "wait, or take another machine"
         return stop("GPUs", f"{asked}, and {len(able)} of {len(gpus)} are free: {why}", advice)
-    used = [each for each in able[:wanted] if (each.memory_used or 0) > _IN_USE]
+    used = [each for each in able[:wanted] if (each.memory_used or 0) > _SUSPICIOUS_BYTES]
     if used:
         told = listed([f"GPU {each.index}: {size(each.memory_used or 0)}" for each in used])
         said = f"{len(able)} of {len(gpus)} are free, yet memory of some is in use ({told})"
-        return mind("GPUs", said, "somebody may use them whose processes can't be seen")
+        return warning("GPUs", said, "somebody may use them whose processes can't be seen")
     names = listed([f"{each.index}" for each in able])
-    return fine("GPUs", f"{len(able)} of {len(gpus)} are free: {names} ({_kind(able)})")
+    return passed("GPUs", f"{len(able)} of {len(gpus)} are free: {names} ({_kind(able)})")
 
 
-def _why(case: Case, gpu: Gpu) -> str:
+def _why(case: PreflightContext, gpu: Gpu) -> str:
     if lock_name(gpu) in case.held:
         return "goes to another run of this launch"
-    return why_not(gpu, _held(case.facts)) or "is not free"
+    return unavailable_reason(gpu, _held(case.facts)) or "is not free"
 
 
 def _kind(gpus: Sequence[Gpu]) -> str:

@@ -3,16 +3,16 @@
 import re
 from collections.abc import Iterator
 
-from core.ctl.versions import NEEDED, upgrade_command
-from core.launch.checks import Check
-from core.launch.engines.registry import with_terminal
-from core.launch.plan import RunPlan
-from core.launch.preflight.case import Case
-from core.launch.preflight.facts import Facts, InspectTold
-from core.launch.preflight.words import error_of, fine, listed, mind, stop
+from core.ctl.features import REQUIREMENTS, upgrade_command
+from core.launch.engines.registry import terminal_engine_line
+from core.launch.plan.run_plan import RunPlan
+from core.launch.preflight.check_text import error_of, listed
+from core.launch.preflight.checks import Check, passed, stop, warning
+from core.launch.preflight.context import PreflightContext
+from core.launch.preflight.survey_facts import InspectFacts, SurveyFacts
 from core.model.machine import ToolState
 
-DETACHES = "0.3.250"
+DETACH_SINCE = "0.3.250"
 """The first Inspect that is known to start an eval in the background."""
 
 _UNCACHED = ("No solution found", "No interpreter found", "offline", "network", "cache")
@@ -20,17 +20,17 @@ _PINNED = re.compile(r"inspect-ai==([0-9A-Za-z.]+)")
 _OPTION = re.compile(r"--?[A-Za-z][A-Za-z0-9-]*")
 
 
-def host_checks(facts: Facts) -> Iterator[Check]:
+def host_checks(facts: SurveyFacts) -> Iterator[Check]:
     """Yield what the machine is."""
     host = facts.host.value
     if host is None:
-        yield mind("python", "the machine tells nothing of itself")
+        yield warning("python", "the machine tells nothing of itself")
         return
     where = " as ".join(filter(None, (host.host, host.user)))
-    yield fine("python", f"Python {host.python} on {host.platform} ({where})")
+    yield passed("python", f"Python {host.python} on {host.platform} ({where})")
 
 
-def python_checks(case: Case) -> Iterator[Check]:
+def python_checks(case: PreflightContext) -> Iterator[Check]:
     """Yield whether the run's interpreter is there: the one given, or what uv makes."""
     yield from host_checks(case.facts)
     if case.plan.python is None:
@@ -39,7 +39,7 @@ def python_checks(case: Case) -> Iterator[Check]:
         yield from _given(case.facts, case.plan.python)
 
 
-def _given(facts: Facts, python: str) -> Iterator[Check]:
+def _given(facts: SurveyFacts, python: str) -> Iterator[Check]:
     part = facts.inspect
     match part.state:
         case ToolState.ABSENT:
@@ -48,50 +48,52 @@ def _given(facts: Facts, python: str) -> Iterator[Check]:
         case ToolState.FAILED:
             yield stop("python", f"{python} does not run: {error_of(part.error)}")
         case ToolState.STUCK:
-            yield mind("python", f"{python} gave no answer: {error_of(part.error)}")
+            yield warning("python", f"{python} gave no answer: {error_of(part.error)}")
         case ToolState.UNKNOWN:
-            yield mind("python", f"nothing is known of {python}")
+            yield warning("python", f"nothing is known of {python}")
         case ToolState.OK:
             pass
 
 
-def _uv(case: Case) -> Iterator[Check]:
+def _uv(case: PreflightContext) -> Iterator[Check]:
     facts = case.facts
     home = facts.places.get("~")
     if home is not None and home.value is not None and home.value.no_exec:
         advice = "name an interpreter that has Inspect as python"
         yield stop("uv", "programs can't be run from the home there, and uv is put into it", advice)
     elif facts.uv.value is not None:
-        yield fine("uv", f"{facts.uv.value.version or 'uv'} is there")
+        yield passed("uv", f"{facts.uv.value.version or 'uv'} is there")
     else:
-        yield fine("uv", "uv is put into ~/.evalroom/bin when the run is prepared")
+        yield passed("uv", "uv is put into ~/.evalroom/bin when the run is prepared")
     if facts.inspect.state is ToolState.OK:
         return
-    wanted = f"Inspect {pinned(case.plan) or ''}".strip()
+    wanted = f"Inspect {pinned_version(case.plan) or ''}".strip()
     host = facts.host.value
     if host is not None and host.has_route is False:
         said = f"uv has to fetch {wanted}, and the machine has no way into a network"
         yield stop("uv", said, "name an interpreter that has Inspect as python")
     elif facts.inspect.state is ToolState.FAILED and _is_uncached(facts.inspect.error):
-        yield fine("uv", f"{wanted} or a package is not in uv's cache: it is fetched first")
+        yield passed("uv", f"{wanted} or a package is not in uv's cache: it is fetched first")
     elif facts.inspect.state is ToolState.FAILED:
-        yield mind("uv", f"uv can't run {wanted} from its cache: {error_of(facts.inspect.error)}")
+        yield warning(
+            "uv", f"uv can't run {wanted} from its cache: {error_of(facts.inspect.error)}"
+        )
 
 
 def _is_uncached(error: str) -> bool:
     return any(word in error for word in _UNCACHED)
 
 
-def pinned(plan: RunPlan) -> str | None:
+def pinned_version(plan: RunPlan) -> str | None:
     """Return the version of Inspect that uv is asked for; None: an interpreter has its own."""
     found = (_PINNED.fullmatch(word) for word in plan.command)
     return next((each[1] for each in found if each), None) if plan.python is None else None
 
 
-def inspect_checks(case: Case) -> Iterator[Check]:
+def inspect_checks(case: PreflightContext) -> Iterator[Check]:
     """Yield whether Inspect works there, and what that version can't do."""
     told = case.inspect
-    version = pinned(case.plan) if told is None else told.inspect
+    version = pinned_version(case.plan) if told is None else told.inspect
     if told is not None:
         trouble = _trouble(told, case.plan.python)
         if trouble is not None:
@@ -106,19 +108,19 @@ def inspect_checks(case: Case) -> Iterator[Check]:
         return
     if cannot:
         said = f"Inspect {version} is too old to {listed(cannot)}"
-        newest = max((each.since for each in NEEDED.values()), key=_numbers)
-        yield mind("Inspect", said, _newer(case.plan, newest))
+        newest = max((each.since for each in REQUIREMENTS.values()), key=_numbers)
+        yield warning("Inspect", said, _newer(case.plan, newest))
     else:
-        yield fine("Inspect", f"Inspect {version}")
+        yield passed("Inspect", f"Inspect {version}")
 
 
-def _trouble(told: InspectTold, python: str | None) -> Check | None:
+def _trouble(told: InspectFacts, python: str | None) -> Check | None:
     where = python or "what uv made"
     if told.inspect is None and told.broken:
         return stop("Inspect", f"Inspect can't be had with {where}: {error_of(told.broken)}")
     if told.inspect is None:
         advice = (
-            f"{upgrade_command(python, DETACHES)}; or leave python out: uv then gets Inspect"
+            f"{upgrade_command(python, DETACH_SINCE)}; or leave python out: uv then gets Inspect"
             if python is not None
             else ""
         )
@@ -127,23 +129,25 @@ def _trouble(told: InspectTold, python: str | None) -> Check | None:
         said = f"Inspect {told.inspect} can't be imported: {error_of(told.broken)}"
         return stop("Inspect", said, "mend that environment, or name another python")
     if not told.imported:
-        return mind("Inspect", f"Inspect {told.inspect} did not come up: {error_of(told.error)}")
+        return warning("Inspect", f"Inspect {told.inspect} did not come up: {error_of(told.error)}")
     return None
 
 
-def _unknown_options(case: Case, told: InspectTold | None, version: str) -> Iterator[Check]:
+def _unknown_options(
+    case: PreflightContext, told: InspectFacts | None, version: str
+) -> Iterator[Check]:
     """Yield a stop for the options of the command that this Inspect does not have."""
     asked = options_of(case.plan)
     if told is not None and told.options is not None:
         missing = [each for each in asked if each not in told.options]
-    elif "--detach" in asked and _numbers(version) < _numbers(DETACHES):
+    elif "--detach" in asked and _numbers(version) < _numbers(DETACH_SINCE):
         missing = ["--detach"]
     else:
         missing = []
     if missing:
-        advice = _newer(case.plan, DETACHES if "--detach" in missing else None)
+        advice = _newer(case.plan, DETACH_SINCE if "--detach" in missing else None)
         if missing == ["--detach"]:
-            advice += f"; or {with_terminal()}"
+            advice += f"; or {terminal_engine_line()}"
         yield stop("Inspect", f"Inspect {version} has no {listed(missing)}", advice)
 
 
@@ -159,14 +163,14 @@ def features_missing(version: str) -> tuple[str, ...]:
     has = _numbers(version)
     if not has:
         return ()
-    changing = ((name, each) for name, each in NEEDED.items() if each.method != "get")
+    changing = ((name, each) for name, each in REQUIREMENTS.items() if each.method != "get")
     return tuple(name for name, each in changing if has < _numbers(each.since))
 
 
 def _newer(plan: RunPlan, version: str | None) -> str:
     """Return how to come to a newer Inspect; version None: the newest."""
     if plan.python is not None:
-        command = upgrade_command(plan.python, version or DETACHES)
+        command = upgrade_command(plan.python, version or DETACH_SINCE)
         return command if version is not None else f"leave it out, or try a newer one: {command}"
     return "take a newer one with inspect, or leave that out" if version else "leave it out"
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
-from core.launch.flags import worst_case
-from core.launch.preflight.facts import TaskTold
-from core.launch.spec import BUILT_IN, Spec
+from core.launch.plan.eval_set_args import worst_case
+from core.launch.preflight.survey_facts import TaskFacts
+from core.launch.spec.spec import BUILT_IN_TASKS, Spec
 
-MEMORY = 1024**3
+DEFAULT_SANDBOX_BYTES = 1024**3
 """Bytes that one sample's containers are taken to need where nothing says it: 1 GiB."""
-PER_CPU = 2
+SANDBOXES_PER_CPU = 2
 """Sandboxes at once for each processor, where `max_sandboxes` is not given: Inspect's rule."""
 
 _TASKS = (
@@ -27,7 +27,7 @@ _TASKS = (
 _PREFIXES = ("gdm_self_reasoning_", "gdm_sp", "gdm_stealth_")
 
 
-def needs_docker(spec: Spec, told: TaskTold | None) -> bool:
+def needs_docker(spec: Spec, told: TaskFacts | None) -> bool:
     """Whether the samples of a run have containers of Docker.
 
     What the spec names goes before what the task is known for, and that before what its code
@@ -38,7 +38,7 @@ def needs_docker(spec: Spec, told: TaskTold | None) -> bool:
         told: What the machine's Inspect says of the task; None: nothing.
     """
     named = _named(spec)
-    if named is not None or spec.task[0] in BUILT_IN:
+    if named is not None or spec.task[0] in BUILT_IN_TASKS:
         return named == "docker"
     return _is_known(spec.task[0]) or (told is not None and told.sandbox == "docker")
 
@@ -60,13 +60,13 @@ def _is_known(task: str) -> bool:
     return package == "inspect_evals" and (name in _TASKS or name.startswith(_PREFIXES))
 
 
-def at_once(spec: Spec, cpus: int | None) -> int | None:
+def concurrent_sandboxes(spec: Spec, cpus: int | None) -> int | None:
     """Return how many samples have their containers at the same time; None: unknown.
 
     Args:
         spec: Of the run.
         cpus: Of the machine; None: unknown.
     """
-    usual = None if cpus is None else PER_CPU * cpus
+    usual = None if cpus is None else SANDBOXES_PER_CPU * cpus
     known = (spec.max_sandboxes or usual, spec.max_samples, worst_case(spec).samples)
     return min((each for each in known if each is not None), default=None)

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from core.launch.checks import Check
-from core.launch.preflight import needs
-from core.launch.preflight.case import Case
-from core.launch.preflight.facts import TaskTold
-from core.launch.preflight.words import error_of, fine, listed, mind, packages_line, stop
-from core.launch.spec import BUILT_IN
-from core.launch.warn import bare
+from core.launch.plan.warnings import package_name
+from core.launch.preflight import requirements
+from core.launch.preflight.check_text import error_of, listed, packages_line
+from core.launch.preflight.checks import Check, passed, stop, warning
+from core.launch.preflight.context import PreflightContext
+from core.launch.preflight.survey_facts import TaskFacts
+from core.launch.spec.spec import BUILT_IN_TASKS
 from core.model.machine import ToolState
 
 _UNCERTAIN = frozenset({"KeyError", "ValueError", "OSError", "PrerequisiteError"})
@@ -18,14 +18,14 @@ _UNCERTAIN = frozenset({"KeyError", "ValueError", "OSError", "PrerequisiteError"
 _SLOW = "it may be slow to import, or hang"
 
 
-def task_checks(case: Case) -> Iterator[Check]:
+def task_checks(case: PreflightContext) -> Iterator[Check]:
     """Yield what that machine's own Inspect says of the task; what it lacks is told once."""
     name = case.spec.task[0]
-    if name in BUILT_IN:
-        yield fine("task", f"{name} comes with evalroom")
+    if name in BUILT_IN_TASKS:
+        yield passed("task", f"{name} comes with evalroom")
         return
-    if name.startswith(needs.FETCHED):
-        yield fine("task", f"{name} is fetched from Hugging Face when the run starts")
+    if name.startswith(requirements.HF_TASK_PREFIX):
+        yield passed("task", f"{name} is fetched from Hugging Face when the run starts")
         return
     told = case.task
     if told is None:
@@ -45,58 +45,58 @@ def task_checks(case: Case) -> Iterator[Check]:
             pass
         case "slow":
             said = f"it is not known whether {name} can be imported: {error_of(told.error)}"
-            yield mind("task", said, _SLOW)
+            yield warning("task", said, _SLOW)
         case _:
             said = f"that Inspect can't be asked for {name}: {error_of(told.error)}"
-            yield mind("task", said, "it is seen when the run starts")
+            yield warning("task", said, "it is seen when the run starts")
 
 
-def _missing_module(told: TaskTold) -> str | None:
+def _missing_module(told: TaskFacts) -> str | None:
     """Return the module that importing a task did not find."""
     is_missing = told.kind == "ModuleNotFoundError" and told.module
     return told.module.partition(".")[0] if is_missing and told.module else None
 
 
-def _not_told(case: Case, name: str) -> Iterator[Check]:
+def _not_told(case: PreflightContext, name: str) -> Iterator[Check]:
     inspect = case.inspect
     if inspect is None:
         if case.plan.python is None:
             said = f"{name} is not looked at: Inspect has to be fetched before"
-            yield mind("task", said, "it is seen when the run starts, or once it is prepared")
+            yield warning("task", said, "it is seen when the run starts, or once it is prepared")
     elif inspect.imported:
         said = f"it is not known whether {name} can be imported: {error_of(inspect.error)}"
-        yield mind("task", said, _SLOW)
+        yield warning("task", said, _SLOW)
 
 
-def _found(case: Case, name: str, told: TaskTold) -> Iterator[Check]:
+def _found(case: PreflightContext, name: str, told: TaskFacts) -> Iterator[Check]:
     taken = told.arguments
     unknown = [] if taken is None else [each for each in case.spec.args if each not in taken]
     if unknown:
         said = f"{name} takes no argument {listed(unknown)}: Inspect passes over it in silence"
-        yield mind("task", said, f"it takes {listed(taken or ()) or 'none'}")
+        yield warning("task", said, f"it takes {listed(taken or ()) or 'none'}")
     else:
-        yield fine("task", f"{name} can be imported")
+        yield passed("task", f"{name} can be imported")
 
 
-def _no_file(case: Case, told: TaskTold) -> Check:
-    if needs.has_own_code(case.spec):
-        return fine("task", "its code is fetched with the launch, and looked at then")
+def _no_file(case: PreflightContext, told: TaskFacts) -> Check:
+    if requirements.has_own_code(case.spec):
+        return passed("task", "its code is fetched with the launch, and looked at then")
     return stop("task", f"there is no file {told.error}", "mind its path, and code in the spec")
 
 
-def _fails(case: Case, name: str, told: TaskTold) -> Check:
+def _fails(case: PreflightContext, name: str, told: TaskFacts) -> Check:
     place = f" ({told.place})" if told.place else ""
     said = f"{name} can't be imported: {error_of(told.error)}{place}"
     if case.spec.secrets and told.kind in _UNCERTAIN:
-        return mind("task", said, "it may need a secret that only the run has")
+        return warning("task", said, "it may need a secret that only the run has")
     return stop("task", said)
 
 
-def _python(case: Case) -> str:
+def _python(case: PreflightContext) -> str:
     return case.plan.python or "what uv made"
 
 
-def packages_checks(case: Case) -> Iterator[Check]:
+def packages_checks(case: PreflightContext) -> Iterator[Check]:
     """Yield the packages that are lacking, with the line for the spec that asks for them."""
     lacks = list(_lacks(case))
     if lacks:
@@ -109,7 +109,7 @@ def packages_checks(case: Case) -> Iterator[Check]:
         yield from _unseen(case)
 
 
-def _lacks(case: Case) -> Iterator[tuple[str, str]]:
+def _lacks(case: PreflightContext) -> Iterator[tuple[str, str]]:
     """Yield what needs a package, and the package as pip names it."""
     told, inspect = case.task, case.inspect
     if told is not None and told.state == "no package" and told.module:
@@ -119,12 +119,12 @@ def _lacks(case: Case) -> Iterator[tuple[str, str]]:
         yield case.spec.task[0], module.replace("_", "-")
     if inspect is None or inspect.inspect is None:
         return
-    for model, package in needs.packages_of(case.spec, case.login):
-        if inspect.packages.get(bare(package), "") is None:
+    for model, package in requirements.packages_of(case.spec, case.login):
+        if inspect.packages.get(package_name(package), "") is None:
             yield model, package
 
 
-def _offer(case: Case, wanted: list[str]) -> str:
+def _offer(case: PreflightContext, wanted: list[str]) -> str:
     line = packages_line((*case.spec.packages, *wanted))
     own = ""
     if case.task is not None and _missing_module(case.task) and case.spec.code is not None:
@@ -135,14 +135,14 @@ def _offer(case: Case, wanted: list[str]) -> str:
     return f"write {line}: uv then runs it; or there: {there}{own}"
 
 
-def _unseen(case: Case) -> Iterator[Check]:
+def _unseen(case: PreflightContext) -> Iterator[Check]:
     """Yield what uv is not told to bring, by the names alone: nothing could be looked at."""
-    wanted = {bare(each) for each in case.spec.packages}
+    wanted = {package_name(each) for each in case.spec.packages}
     lacks: list[str] = []
-    if needs.may_fetch_data(case.spec):
+    if requirements.may_fetch_data(case.spec):
         lacks.append(case.spec.task[0].partition("/")[0].replace("_", "-"))
-    lacks += (package for _, package in needs.packages_of(case.spec, case.login))
-    lacks = [each for each in dict.fromkeys(lacks) if bare(each) not in wanted]
+    lacks += (package for _, package in requirements.packages_of(case.spec, case.login))
+    lacks = [each for each in dict.fromkeys(lacks) if package_name(each) not in wanted]
     if lacks and case.facts.inspect.state is not ToolState.OK:
         line = packages_line((*case.spec.packages, *lacks))
-        yield mind("packages", f"nothing in packages is called {listed(lacks)}", f"write {line}")
+        yield warning("packages", f"nothing in packages is called {listed(lacks)}", f"write {line}")

@@ -1,0 +1,1 @@
+"""The command line: parse, dispatch, headless commands, and the wiring of everything."""

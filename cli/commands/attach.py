@@ -1,0 +1,83 @@
+"""`evalroom attach ID`: a run's own display, in this terminal; without one, its command."""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Never
+
+from cli.commands.desk_queries import Looker
+from cli.commands.runs import known_run
+from cli.render.plain import print_json, print_lines
+from core.config.model import MachineConfig
+from core.errors import UsageWrong
+from core.launch.run.attach_command import terminal_command
+from core.launch.run.service import DeskLaunchService
+from core.quoting import plain_word
+from core.text import shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Display:
+    """A run's own display.
+
+    Attributes:
+        words: What shows it, run here in a terminal.
+    """
+
+    run: str
+    words: tuple[str, ...]
+
+
+async def display_of(
+    desk: Looker,
+    launches: DeskLaunchService,
+    name: str,
+    *,
+    machines: Sequence[MachineConfig],
+    known_hosts: Sequence[str],
+    timeout: float,
+) -> Display:
+    """Return the display of a run.
+
+    Raises:
+        UsageWrong: There is no such run, or several; it has none; its machine is not known.
+    """
+    run = await known_run(desk, launches, name, timeout)
+    if not run.attach:
+        advice = "evalroom output tells what it printed"
+        raise UsageWrong(f"run {run.id} has no display of its own", advice)
+    machine = next((each for each in machines if each.name == run.machine), None)
+    if machine is None:
+        raise UsageWrong(f"the config names no machine {shown(run.machine)}")
+    words = terminal_command(machine, run.attach, known_hosts=known_hosts)
+    return Display(run=run.id, words=words)
+
+
+def show(display: Display, *, as_json: bool) -> int:
+    """Become what shows a display; without a terminal, and for JSON, print its command.
+
+    Raises:
+        UsageWrong: It can't be run here.
+    """
+    if as_json:
+        print_json({"run_id": display.run, "words": list(display.words)})
+        return 0
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        line = " ".join(plain_word(word) for word in display.words)
+        print_lines([shown(line, len(line))])
+        return 0
+    return become(display.words)
+
+
+def become(words: tuple[str, ...]) -> Never:
+    """Become a program in this terminal; it knows of no tmux around it, which would refuse.
+
+    Raises:
+        UsageWrong: It can't be run here.
+    """
+    environ = {k: v for k, v in os.environ.items() if k not in {"TMUX", "TMUX_PANE"}}
+    try:
+        os.execvpe(words[0], words, environ)  # noqa: S606 - no shell reads them
+    except OSError as error:
+        raise UsageWrong(f"{shown(words[0])} can't be run here: {error.strerror}") from None

@@ -1,0 +1,130 @@
+"""`evalroom demo`: a small real eval-set on this computer, in the room or with a report."""
+
+import asyncio
+import time
+
+from cli.commands.demo_eval import TASKS, Demo, DemoFailed, demo_running
+from cli.commands.demo_room import demo_in_the_room
+from cli.commands.desk_queries import Looker
+from cli.exit_status import run_loop
+from cli.parser.arguments import Words
+from cli.render.events import EventLines, score_words
+from cli.render.plain import aligned, print_lines
+from cli.wiring.desk import desk_of, running
+from cli.wiring.terminal import has_terminal
+from core import format as fmt
+from core.config.model import Config
+from core.fleet import Fleet
+from core.model.task import Task, TaskState
+from core.text import shown
+from storage.config_text import config_text
+from storage.paths import paths
+
+_SETTLE = 60.0
+
+
+def demo(words: Words) -> int:
+    """Run the demo: in the room, or headless where there is no terminal."""
+    if words.given["headless"] or not has_terminal():
+        return run_loop(_demo_headless(words))
+    options = ["--read-only"] if words.read_only else []
+    if words.record is not None:
+        options += ["--record", str(words.record.absolute())]
+    return demo_in_the_room(
+        words.given["seconds"],
+        config_text=lambda began: config_text(_demo_config(began, words)),
+        options=options,
+        crashes=paths().crashes,
+    )
+
+
+async def _demo_headless(words: Words) -> int:
+    async with demo_running(words.given["seconds"]) as began:
+        with desk_of(_demo_config(began, words), words) as desk:
+            async with running(desk):
+                return await watch_to_the_end(desk, began)
+
+
+def _demo_config(began: Demo, words: Words) -> Config:
+    return Config(machines=(began.machine(),), read_only=words.read_only)
+
+
+async def watch_to_the_end(desk: Looker, demo: Demo) -> int:
+    """Watch the demo through the desk, print what happens, then a report; return 0.
+
+    Raises:
+        DemoFailed: A task did not end as a success.
+    """
+    began = time.monotonic()
+    print_lines(
+        [f"a small eval-set runs on this computer (pid {demo.pid}), about {demo.seconds:.0f} s"]
+    )
+    sentences = EventLines(only_trouble=True)
+    stop = desk.listen(lambda event: print_lines(sentences.of(event)))
+    try:
+        ended = await _ended(desk, demo)
+    finally:
+        stop()
+    fleet = desk.fleet
+    print_lines(report(fleet, demo, time.monotonic() - began))
+    tasks = tasks_of(fleet, demo.pid)
+    bad = [each for each in tasks if each.state is not TaskState.SUCCESS]
+    if not ended or bad or len(tasks) < len(TASKS):
+        states = ", ".join(f"{shown(each.row.task)} {each.state}" for each in bad)
+        raise DemoFailed(
+            f"the eval-set did not end as a success ({states or 'its tasks were not seen'})",
+            demo.said(),
+        )
+    return 0
+
+
+async def _ended(desk: Looker, demo: Demo) -> bool:
+    """Wait until it is over and every log was read; False when it takes far too long."""
+    try:
+        async with asyncio.timeout(3 * demo.seconds + _SETTLE):
+            while demo.exit_status is None:  # noqa: ASYNC110 - a child's end has no event of ours
+                await asyncio.sleep(0.2)
+        async with asyncio.timeout(_SETTLE):
+            while not _is_settled(desk.fleet, demo.pid):  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.2)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _is_settled(fleet: Fleet, pid: int) -> bool:
+    tasks = tasks_of(fleet, pid)
+    return len(tasks) >= len(TASKS) and all(task.is_over for task in tasks)
+
+
+def tasks_of(fleet: Fleet, pid: int) -> list[Task]:
+    """Return the tasks of the demo's process."""
+    return [task for key, task in fleet.tasks.items() if key.process.pid == pid]
+
+
+def report(fleet: Fleet, demo: Demo, took: float) -> list[str]:
+    """Return what was seen as lines: each task, how its log says it ended, its scores.
+
+    Args:
+        fleet: All that is known.
+        demo: Whose tasks to report.
+        took: Seconds that they were watched.
+    """
+    rows = [["task", "ended as", "scored", "errored", "run again", "tokens", "score"]]
+    for task in tasks_of(fleet, demo.pid):
+        again = sum(each.retries or 0 for each in task.samples.values())
+        header = task.header
+        scored = f"{header.completed_samples}/{header.total_samples}" if header else "unknown"
+        scores = " ".join(score_words(header.metrics)) if header else ""
+        rows.append(
+            [
+                shown(task.row.task),
+                str(task.state),
+                scored,
+                fmt.count(task.progress.errored),
+                fmt.count(again),
+                fmt.count(task.row.total_tokens or 0),
+                scores or "none",
+            ]
+        )
+    return ["", *aligned(rows, right=(2, 3, 4, 5)), "", f"watched for {took:.0f} s"]

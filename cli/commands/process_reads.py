@@ -1,0 +1,180 @@
+"""Answers of a process's control channel, as the headless commands pass them on."""
+
+from typing import Any, cast
+
+from cli.commands.desk_queries import Looker
+from cli.render.fleet_json import Json
+from core.ctl import routes
+from core.ctl.answer_errors import good_body
+from core.ctl.decode import parse_object
+from core.ctl.features import Feature
+from core.errors import AnswerMalformed, NobodyReached, NotThere, TargetUnclear
+from core.model.task import Task
+from core.task_targets import find_task
+from core.text import shown
+
+PAGES = 2_000
+"""Pages of events that are read at most."""
+
+_CONTENT = frozenset(
+    {
+        "answer",
+        "arguments",
+        "completion",
+        "content",
+        "data",
+        "explanation",
+        "input",
+        "limit_reason",
+        "metadata",
+        "result",
+        "target",
+        "traceback",
+        "traceback_ansi",
+    }
+)
+_MAYBE_CONTENT = frozenset(("error", "error_retries"))
+
+
+async def find(desk: Looker, target: str, timeout: float) -> Task:
+    """Look once at everything, then return the task that `target` names.
+
+    Raises:
+        NobodyReached: No machine answered.
+        TargetUnclear: It fits nothing, or several.
+    """
+    await desk.first_look(timeout)
+    if not desk.fleet.tasks and not any(each.is_reached for each in desk.fleet.machines.values()):
+        raise NobodyReached("no machine could be reached", "see why: evalroom machines")
+    return desk.fleet.tasks[find_task(desk.fleet, target)]
+
+
+async def samples_of(desk: Looker, task: Task, *, status: str | None, all_rows: bool) -> Json:
+    """Return a task's samples envelope, and its machine and age.
+
+    Raises:
+        RequestFailed, AnswerMalformed: There is no good answer.
+    """
+    path = routes.samples(
+        task.row.eval_id,
+        status=(status,) if status else (),
+        all_rows=True if all_rows else None,
+    )
+    answer = await _read(desk, task, path, "the samples", "samples")
+    ours = {"machine": task.key.machine, "age_seconds": answer["age_seconds"]}
+    named = {"task_id": task.row.task_id, "task": task.row.task}
+    rows = [{**named, **withheld(row), **ours} for row in _rows(answer, "samples")]
+    return {**answer, "samples": rows}
+
+
+async def sample_of(
+    desk: Looker, task: Task, sample_id: str, epoch: int | None, *, part: str, content: bool
+) -> Json:
+    """Return one sample's detail, events, messages or store, as Inspect's own CLI shapes it.
+
+    What the evaluated agent wrote is left out unless `content`.
+
+    Raises:
+        TargetUnclear: An epoch is needed, and none was given.
+        RequestFailed, AnswerMalformed: There is no good answer.
+    """
+    if epoch is None and (task.row.epochs or 1) > 1:
+        raise TargetUnclear(
+            f"{shown(task.row.task)} has {task.row.epochs} epochs", "say which: ID EPOCH"
+        )
+    epoch = epoch or 1
+    eval_id, asked = task.row.eval_id, True if content else None
+    what = f"sample {shown(sample_id)}/{epoch}"
+    match part:
+        case "events":
+            answer = await _events(desk, task, sample_id, epoch, content=content)
+        case "messages":
+            path = routes.messages(eval_id, sample_id, epoch, content=asked)
+            answer = await _read(desk, task, path, f"the messages of {what}", "messages")
+        case "store":
+            path = routes.store(eval_id, sample_id, epoch, content=asked)
+            answer = await _read(desk, task, path, f"the store of {what}", "store")
+        case _:
+            path = routes.sample(eval_id, sample_id, epoch, content=asked)
+            answer = await _read(desk, task, path, what, "sample")
+    named: Json = {"task_id": task.row.task_id, "task": task.row.task}
+    named |= {"sample_id": sample_id, "epoch": epoch}
+    return {**named, **(answer if content else withheld(answer)), "machine": task.key.machine}
+
+
+async def _events(desk: Looker, task: Task, sample_id: str, epoch: int, *, content: bool) -> Json:
+    events: list[Any] = []
+    answer: Json = {}
+    since: str | None = None
+    for _ in range(PAGES):
+        path = routes.events(
+            task.row.eval_id, sample_id, epoch, since=since, content=True if content else None
+        )
+        what = f"the events of sample {shown(sample_id)}/{epoch}"
+        answer = await _read(desk, task, path, what, "events")
+        events += _rows(answer, "events")
+        following = answer.get("next")
+        if answer.get("done") or not isinstance(following, str) or following == since:
+            break
+        since = following
+    return {**answer, "events": events}
+
+
+def _rows(answer: Json, name: str) -> list[Json]:
+    rows = answer.get(name)
+    if not isinstance(rows, list):
+        raise AnswerMalformed(f"the answer has no {name}")
+    return [cast("Json", row) for row in cast("list[object]", rows) if isinstance(row, dict)]
+
+
+async def _read(desk: Looker, task: Task, path: str, what: str, feature: Feature) -> Json:
+    reply = await desk.read(task.key.process, path)
+    process = desk.fleet.processes.get(task.key.process)
+    try:
+        body = good_body(reply, what, feature, process.python if process is not None else None)
+    except NotThere as error:
+        target = shown(f"{task.key.machine}:{task.row.task_id}", 200)
+        raise NotThere(
+            error.message, f"look at: evalroom samples {target} --all", status=error.status
+        ) from error
+    return {**parse_object(body), "age_seconds": max(0.0, reply.took)}
+
+
+def withheld(answer: Json) -> Json:
+    """Return an answer without what the evaluated agent wrote.
+
+    A current Inspect leaves it out by itself; an old one sends it whatever is asked.
+    """
+    return {
+        name: _shown_of(name, value)
+        for name, value in answer.items()
+        if name not in _CONTENT or not value
+    }
+
+
+def _shown_of(name: str, value: Any) -> Any:
+    if name in _MAYBE_CONTENT:
+        return _presence(value)
+    if name == "scores":  # names and numbers of the eval's own
+        return value
+    if name == "store" and isinstance(value, dict):
+        entries = cast("Json", value)
+        return {key: _without_value(entry) for key, entry in entries.items()}
+    if isinstance(value, dict):
+        return withheld(cast("Json", value))
+    if isinstance(value, list):
+        return [_shown_of("", each) for each in cast("list[object]", value)]
+    return value
+
+
+def _without_value(entry: object) -> object:
+    if not isinstance(entry, dict):
+        return {}
+    return {name: each for name, each in cast("Json", entry).items() if name != "value"}
+
+
+def _presence(error: object) -> object:
+    """Return that there is an error, without its words."""
+    if isinstance(error, list):
+        return [_presence(each) for each in cast("list[object]", error)]
+    return {} if error else error

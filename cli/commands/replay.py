@@ -1,0 +1,40 @@
+"""`evalroom replay FILE`: a recording, played in the room."""
+
+import asyncio
+import itertools
+
+from cli.exit_status import keep_crash
+from cli.parser.arguments import Words
+from cli.wiring.config import config_of
+from cli.wiring.desk import WallClock
+from cli.wiring.room import replay_services
+from cli.wiring.terminal import need_a_terminal, trust_the_terminal
+from core.desk.replay import ReplayDesk, read_recording
+from tui.app import RoomApp
+
+
+def replay(words: Words) -> int:
+    """Run `evalroom replay`; return the exit status.
+
+    Raises:
+        UsageWrong: There is no terminal.
+    """
+    need_a_terminal()
+    return asyncio.run(_replay(words))
+
+
+async def _replay(words: Words) -> int:
+    """Play a recording in the room."""
+    trust_the_terminal()
+    config = config_of(words)
+    events = read_recording(words.given["file"])
+    first = list(itertools.islice(events, 1))  # what can't be read is told before the room opens
+    desk = ReplayDesk(itertools.chain(first, events), clock=WallClock(), speed=words.given["speed"])
+    app = RoomApp(
+        replay_services(desk),
+        screen=config.screen,
+        keys=config.keys,
+        keep_crash=keep_crash,
+        leaving="The recording stays as it is; the room of every day is as you left it.",
+    )
+    return await app.run_in_terminal()

@@ -1,0 +1,94 @@
+"""`evalroom` without a command: the room, over the machines of the config."""
+
+import asyncio
+import gc
+import importlib
+from typing import TYPE_CHECKING
+
+from cli.exit_status import keep_crash
+from cli.parser.arguments import Words
+from cli.wiring.config import config_of
+from cli.wiring.desk import desk_of, history_of
+from cli.wiring.terminal import need_a_terminal, trust_the_terminal
+from core.config.model import Config
+from storage.paths import paths
+
+if TYPE_CHECKING:
+    from tui.app import RoomApp
+
+
+def room(words: Words) -> int:
+    """Run `evalroom`; return the exit status.
+
+    Raises:
+        UsageWrong: There is no terminal.
+    """
+    need_a_terminal()
+    gc.disable()  # nothing is garbage before the first frame: `_collect_again`
+    return asyncio.run(_room(config_of(words), words))
+
+
+async def _room(config: Config, words: Words) -> int:
+    """Open the room."""
+    apps: list[RoomApp] = []
+
+    trust_the_terminal()
+
+    async def ask(prompt: str, is_seen: bool) -> str | None:
+        return await apps[0].ask(prompt, is_seen) if apps else None
+
+    places = paths()
+    async with history_of(config, places) as history:
+        with desk_of(config, words, keeping=history.keeping, ask=ask) as desk:
+            if all(machine.link == "command" for machine in config.machines):
+                desk.begin()
+                await _load_screens()
+            from cli.wiring.room import room_services  # noqa: PLC0415
+            from tui import app as screens  # noqa: PLC0415
+
+            app = screens.RoomApp(
+                room_services(desk, config, history, places),
+                screen=config.screen,
+                keys=config.keys,
+                keep_crash=keep_crash,
+                leaving=words.leaving or screens.LEAVING,
+                notice="nothing is kept" if history.keeping is None else "",
+                greeting=history.said,
+            )
+            apps.append(app)
+            app.call_later(_collect_again, app)
+            return await app.run_in_terminal()
+
+
+_STEPS = (
+    *("rich.console", "textual.css.styles", "textual.app", "textual.widgets"),
+    *("core.views.tables.tasks", "tui.screens.panes_screen", "tui.app"),
+)
+_TURNS = 5
+
+
+async def _load_screens() -> None:
+    """Load the screens in steps; between two, probes that start on the other cores go on.
+
+    Not in a thread: the two would hold each other up at every step.
+    """
+    for name in _STEPS:
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        importlib.import_module(name)
+
+
+_GARBAGE = (10_000, 20, 50)
+"""When garbage is looked for, see `gc.set_threshold`. What hosts tell is in no circles and goes
+by itself; looking through twenty thousand samples for some held every key up for 0.2 s."""
+
+
+def _collect_again(app: "RoomApp") -> None:
+    """Look for garbage again, among what is made from the first frame on."""
+
+    def drawn() -> None:
+        gc.freeze()
+        gc.set_threshold(*_GARBAGE)
+        gc.enable()
+
+    app.call_after_refresh(drawn)

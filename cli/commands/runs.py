@@ -1,0 +1,116 @@
+"""`evalroom runs`, `evalroom run ID`, `evalroom output ID`: launches, and what became of them."""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+
+from cli.commands.desk_queries import Looker
+from cli.render.plain import print_json, print_lines, print_note
+from cli.render.runs import run_json, run_line, run_lines
+from core.errors import UsageWrong
+from core.launch.ports import OutputChunk
+from core.launch.run.service import DeskLaunchService
+from core.model.run import Run
+from core.text import shown, shown_lines
+
+_FOLLOW_EVERY = 1.0
+
+
+async def runs(desk: Looker, launches: DeskLaunchService, *, timeout: float, as_json: bool) -> int:
+    """Print every run that is known, the newest first; return the exit status."""
+    await _looked(desk, launches, timeout)
+    known = sorted(launches.registry.runs.values(), key=lambda run: run.at, reverse=True)
+    if as_json:
+        print_json({"as_of": desk.now(), "runs": [run_json(run) for run in known]})
+    else:
+        print_lines([run_line(run) for run in known] or ["nothing was launched yet"])
+    return 0
+
+
+async def run(
+    desk: Looker, launches: DeskLaunchService, name: str, *, timeout: float, as_json: bool
+) -> int:
+    """Print all that is known of a run; return the exit status.
+
+    Raises:
+        UsageWrong: There is none, or several.
+    """
+    found = await known_run(desk, launches, name, timeout)
+    if as_json:
+        print_json(run_json(found))
+    else:
+        print_lines(list(run_lines(found)))
+    return 0
+
+
+async def output(
+    desk: Looker, launches: DeskLaunchService, name: str, *, follow: bool, timeout: float
+) -> int:
+    """Print the end of what a run printed, or all that it prints until it is over.
+
+    Raises:
+        UsageWrong: There is none, or several, or it prints on a screen, which has no end.
+        RequestFailed: It can't be read.
+    """
+    found = await known_run(desk, launches, name, timeout)
+    if follow:
+        _refuse_a_screen(found)
+    piece = await launches.output(found)
+    _print(piece)
+    if not piece.data and not follow:
+        print_note(f"{found.id} printed nothing")
+    while follow:
+        now = launches.registry.runs[found.id]
+        _refuse_a_screen(now)  # one that was being prepared may have one since
+        piece = await launches.output(now, start=piece.end)
+        _print(piece)
+        if not piece.data:
+            if now.is_over:
+                break
+            await asyncio.sleep(_FOLLOW_EVERY)
+    return 0
+
+
+def _refuse_a_screen(run: Run) -> None:
+    if run.has_screen:
+        advice = f"evalroom attach {run.id}; without --follow it is printed as it stands now"
+        raise UsageWrong("what stands on a screen can't be followed", advice)
+
+
+async def known_run(desk: Looker, launches: DeskLaunchService, name: str, timeout: float) -> Run:
+    """Look around once, and return the run of this name.
+
+    Raises:
+        UsageWrong: There is none, or several.
+    """
+    await _looked(desk, launches, timeout)
+    return run_named(launches.registry.runs, name)
+
+
+def _print(piece: OutputChunk) -> None:
+    """Print what a host printed, made harmless."""
+    text = shown_lines(piece.data.decode("utf-8", "replace"), len(piece.data) + 1)
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+async def _looked(desk: Looker, launches: DeskLaunchService, timeout: float) -> None:
+    await desk.first_look(timeout)
+    await launches.look_once()
+
+
+def run_named(known: Mapping[str, Run], name: str) -> Run:
+    """Return the run of this id, or of the only one that has this in it.
+
+    Raises:
+        UsageWrong: There is none, or several.
+    """
+    if name in known:
+        return known[name]
+    found = [run for run in known.values() if name and name in run.id]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        listed = ", ".join(run.id for run in found[:5])
+        raise UsageWrong(f"{shown(name, 60)} fits {len(found)} runs: {listed}", "say more of it")
+    raise UsageWrong(f"there is no run {shown(name, 60)}", "see: evalroom runs")

@@ -1,0 +1,248 @@
+"""`evalroom samples TASK` and `evalroom sample TASK ID [EPOCH]`."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, cast
+
+from cli.commands.desk_queries import Looker
+from cli.commands.process_reads import find, sample_of, samples_of
+from cli.render.fleet_json import Json
+from cli.render.plain import aligned, print_json, print_lines
+from core import format as fmt
+from core.ctl.decode import as_number
+from core.events import ContentRevealed
+from core.ids import SampleKey
+from core.text import shown, shown_lines
+
+_ONE_LINE = 100
+
+Keep = Callable[[ContentRevealed], Awaitable[None]]
+
+
+async def samples(
+    desk: Looker, *, task: str, status: str | None, all_rows: bool, timeout: float, as_json: bool
+) -> int:
+    """Print the samples of a task.
+
+    Raises:
+        TargetUnclear, RequestFailed, AnswerMalformed: There is no good answer.
+    """
+    found = await find(desk, task, timeout)
+    answer = await samples_of(desk, found, status=status, all_rows=all_rows)
+    if as_json:
+        print_json(answer)
+        return 0
+    title = f"{found.key.machine}:{shown(found.row.task_id)} {shown(found.row.task)}"
+    counts = answer.get("counts")
+    pairs = cast("Json", counts).items() if isinstance(counts, dict) else ()
+    said = " · ".join(f"{_flat_line(value)} {shown(name)}" for name, value in pairs if value)
+    lines = [f"{title}  {said}", "", *sample_table(answer["samples"], _as_of(answer))]
+    if answer.get("truncated"):
+        lines += ["", "more samples are not listed: --all shows them"]
+    print_lines(lines)
+    return 0
+
+
+def _as_of(answer: Json) -> float | None:
+    return as_number(answer.get("as_of"))
+
+
+def sample_table(rows: list[Json], as_of: float | None) -> list[str]:
+    """Return sample rows as lines of a table; ages are on the eval's own clock."""
+    if not rows:
+        return ["no samples"]
+    head = ["id", "epoch", "status", "doing", "turns", "msgs", "tokens", "time", "idle"]
+    head += ["tries", "scores"]
+    lines = [head]
+    for row in rows:
+        last = as_number(row.get("last_activity_at")) if row.get("completed_at") is None else None
+        idle = None if not as_of or last is None else as_of - last
+        retries = row.get("retries")
+        lines.append(
+            [
+                shown(row.get("sample_id"), 40),
+                _text(row.get("epoch")),
+                _text(row.get("status")),
+                _doing(row.get("activity"), as_of),
+                _number(row.get("turn_count"), fmt.count),
+                _number(row.get("message_count"), fmt.count),
+                _number(row.get("total_tokens"), fmt.count),
+                _number(row.get("total_time"), fmt.duration),
+                _number(idle, fmt.age),
+                _number((retries or 0) + 1 if isinstance(retries, int) else None, fmt.count),
+                _scores(row.get("scores")) or ("error" if row.get("error") is not None else "·"),
+            ]
+        )
+    return aligned(lines, right=(1, 4, 5, 6, 7, 8, 9))
+
+
+def _doing(activity: object, as_of: float | None) -> str:
+    if not isinstance(activity, dict):
+        return "·"
+    known = cast("Json", activity)
+    words = [shown(known.get("type"))]
+    if known.get("detail"):
+        words.append(shown(known["detail"], 40))
+    started = as_number(known.get("started_at"))
+    if as_of and started is not None:
+        words.append(fmt.duration(as_of - started))
+    return " ".join(words)
+
+
+def _scores(scores: object) -> str:
+    if not isinstance(scores, dict):
+        return ""
+    pairs = cast("Json", scores).items()
+    return " ".join(f"{shown(name, 30)}={shown(_flat(value), 30)}" for name, value in pairs)
+
+
+def _flat(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _flat_line(value: object) -> str:
+    return shown(_flat(value), 60)
+
+
+def _text(value: object) -> str:
+    return "·" if value is None else shown(value, 60)
+
+
+def _number(value: object, form: Callable[[float], str]) -> str:
+    known = as_number(value)
+    return "·" if known is None else form(known)
+
+
+async def sample(
+    desk: Looker,
+    *,
+    task: str,
+    sample_id: str,
+    epoch: int | None,
+    part: str,
+    content: bool,
+    timeout: float,
+    as_json: bool,
+    keep: Keep,
+) -> int:
+    """Print one sample: its detail, events, messages or store.
+
+    That content is asked for is put into the journal (`keep`) before it is.
+
+    Raises:
+        TargetUnclear, RequestFailed, AnswerMalformed: There is no good answer.
+    """
+    found = await find(desk, task, timeout)
+    if content:
+        key = SampleKey(found.key, sample_id, epoch or 1)
+        await keep(ContentRevealed(at=desk.now(), sample=key, eval_id=found.row.eval_id))
+    answer = await sample_of(desk, found, sample_id, epoch, part=part, content=content)
+    if as_json:
+        print_json(answer)
+    else:
+        print_lines(_PARTS[part](answer))
+    return 0
+
+
+def _detail(answer: Json) -> list[str]:
+    as_of = _clock(answer)
+    return aligned([[shown(name), _told(name, value, as_of)] for name, value in answer.items()])
+
+
+def _clock(answer: Json) -> float | None:
+    """Return the eval's own clock when it told of a sample that runs; None where it does not."""
+    started, took = as_number(answer.get("started_at")), as_number(answer.get("total_time"))
+    return None if started is None or took is None else started + took
+
+
+def _told(name: str, value: object, as_of: float | None) -> str:
+    """Return a field of a sample for people: moments, durations and what it does are worded."""
+    if name == "activity":
+        return _doing(value, as_of)
+    if name == "scores":
+        return _scores(value) or "·"
+    if (number := as_number(value)) is None:
+        return _value(value)
+    if name.endswith("_at") or name == "as_of":
+        return fmt.clock(number, seconds=True)
+    if name == "total_time":
+        return fmt.duration(number)
+    return fmt.age(number) if name == "age_seconds" else _value(value)
+
+
+def _value(value: object) -> str:
+    if value is None or value in ([], {}):
+        return "·"
+    if isinstance(value, Mapping | list):
+        return shown(json.dumps(value, default=str), 400)
+    return shown(value, 400)
+
+
+def _events(answer: Json) -> list[str]:
+    lines = [["time", "event", "what", "tokens", "state"]]
+    for event in _of(answer, "events"):
+        at = event.get("timestamp")
+        what = event.get("model") or event.get("function") or event.get("source")
+        state = "pending" if event.get("pending") else _text(event.get("stop_reason"))
+        wrong = "error" if event.get("has_error") else state
+        lines.append(
+            [
+                fmt.clock(at, seconds=True) if isinstance(at, int | float) else _text(at),
+                _text(event.get("event")),
+                _text(what),
+                _number(event.get("tokens"), fmt.count),
+                wrong,
+            ]
+        )
+    table = aligned(lines, right=(3,))
+    return _with_content(
+        table, _of(answer, "events"), ("completion", "arguments", "result", "data")
+    )
+
+
+def _messages(answer: Json) -> list[str]:
+    lines = [["no", "role", "tools"]]
+    for message in _of(answer, "messages"):
+        calls = [shown(each.get("function"), 40) for each in _of(message, "tool_calls")]
+        called = ", ".join(calls) or _text(message.get("function"))
+        lines.append([_text(message.get("index")), _text(message.get("role")), called])
+    table = aligned(lines, right=(0,))
+    return _with_content(table, _of(answer, "messages"), ("content",))
+
+
+def _store(answer: Json) -> list[str]:
+    store = answer.get("store")
+    entries = cast("Json", store) if isinstance(store, dict) else {}
+    lines = [["key", "type", "bytes", "value"]]
+    for key, entry in entries.items():
+        known = cast("Json", entry) if isinstance(entry, dict) else {}
+        value = _value(known["value"]) if "value" in known else "·"
+        kind, size = _text(known.get("type")), _number(known.get("size"), fmt.size)
+        lines.append([shown(key, 60), kind, size, value])
+    return aligned(lines, right=(2,)) if entries else ["the store is empty"]
+
+
+def _with_content(table: list[str], rows: list[Json], names: tuple[str, ...]) -> list[str]:
+    """Put what the agent wrote under each row, indented; only what was asked for is there."""
+    lines = table[:1]
+    for line, row in zip(table[1:], rows, strict=True):
+        lines.append(line)
+        for name in (each for each in names if row.get(each)):
+            text = shown_lines(_flat(row[name])).split("\n")
+            lines += [f"    {name}: {text[0]}", *(f"      {each}" for each in text[1:])]
+    return lines
+
+
+def _of(answer: Json, name: str) -> list[Json]:
+    rows: Any = answer.get(name)
+    if not isinstance(rows, list):
+        return []
+    return [cast("Json", row) for row in cast("list[object]", rows) if isinstance(row, dict)]
+
+
+_PARTS: Mapping[str, Callable[[Json], list[str]]] = {
+    "show": _detail,
+    "events": _events,
+    "messages": _messages,
+    "store": _store,
+}

@@ -1,0 +1,143 @@
+"""`evalroom status` and `evalroom machines`: one look at everything."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from cli.commands.desk_queries import Looker
+from cli.render.fleet_json import machine_row, status_answer
+from cli.render.plain import print_json, print_lines, table_lines, terminal_room
+from core import format as fmt
+from core.fleet import Fleet
+from core.model.machine import InspectFound, Machine, ToolState
+from core.text import shown
+from core.views.header.totals import header_totals
+from core.views.tables.machines import machines_table
+from core.views.tables.processes import processes_table
+from core.views.tables.tasks import tasks_table
+
+_FACTS_BRIEF = 0.5
+_FACTS_LONG = 10.0
+_GLANCE = 0.02
+
+NOBODY_REACHED = 3
+"""The exit status when no machine could be reached."""
+
+
+async def status(desk: Looker, *, timeout: float, as_json: bool) -> int:
+    """Look once, print, and return the exit status: 3 when no machine could be reached."""
+    await desk.first_look(timeout)
+    await _until(desk, _has_facts, min(timeout, _FACTS_BRIEF))
+    fleet, now = desk.fleet, desk.now()
+    if as_json:
+        print_json(status_answer(fleet, now))
+    else:
+        print_lines(status_lines(fleet, now, terminal_room()))
+    return _exit_status(fleet)
+
+
+async def machines(desk: Looker, *, timeout: float, as_json: bool) -> int:
+    """Look once at the machines and print what they are and what is wrong with them."""
+    await desk.first_look(timeout)
+    await _until(desk, _has_tools, min(timeout, _FACTS_LONG))
+    fleet, now = desk.fleet, desk.now()
+    if as_json:
+        rows = [machine_row(each, now) for each in fleet.machines.values()]
+        print_json({"as_of": now, "machines": rows})
+    else:
+        lines: list[str] = []
+        for machine in fleet.machines.values():
+            lines += [*machine_lines(machine), ""]
+        print_lines(lines[:-1])
+    return _exit_status(fleet)
+
+
+def _has_facts(machine: Machine) -> bool:
+    return machine.facts is not None
+
+
+def _has_tools(machine: Machine) -> bool:
+    """Whether a machine's facts came, and which Inspect it has: that takes longest to tell."""
+    return machine.facts is not None and machine.facts.inspect.state is not ToolState.UNKNOWN
+
+
+async def _until(desk: Looker, told: Callable[[Machine], bool], seconds: float) -> None:
+    """Wait until the machines that answer have told that, or the seconds have passed."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while any(each.is_reached and not told(each) for each in _all(desk)):  # noqa: ASYNC110
+                await asyncio.sleep(_GLANCE)
+
+
+def _all(desk: Looker) -> list[Machine]:
+    return list(desk.fleet.machines.values())
+
+
+def _exit_status(fleet: Fleet) -> int:
+    return 0 if any(each.is_reached for each in fleet.machines.values()) else NOBODY_REACHED
+
+
+def status_lines(fleet: Fleet, now: float, room: int | None) -> list[str]:
+    """Return the fleet as lines for a terminal `room` cells wide; None: a pipe."""
+    totals = " · ".join("".join(span.text for span in group) for group in header_totals(fleet, now))
+    lines = [totals, "", *table_lines(machines_table(fleet, now), room)]
+    troubled = [
+        each for each in fleet.machines.values() if each.link.reason and not each.is_reached
+    ]
+    for machine in troubled:
+        lines.append(f"  {shown(machine.name)}: {shown(machine.link.reason)}")
+        if machine.link.advice:
+            lines.append(f"    {shown(machine.link.advice)}")
+    if fleet.processes:
+        lines += ["", *table_lines(processes_table(fleet, now), room)]
+    return [*lines, "", *table_lines(tasks_table(fleet, now), room)]
+
+
+def machine_lines(machine: Machine) -> list[str]:
+    """Return one machine as lines: a label and a value each."""
+    link = machine.link
+    facts, probe = machine.facts, machine.probe
+    pairs: list[tuple[str, object]] = [
+        ("link", f"{link.state} ({machine.kind}, {machine.address})")
+    ]
+    if link.reason:
+        pairs.append(("why", link.reason))
+    if probe is not None:
+        pairs += [
+            ("host", f"{probe.host} ({probe.platform}), as {probe.user}"),
+            ("probe", f"pid {probe.pid}, Python {probe.python}"),
+            ("clock", _clock(probe.clock_offset)),
+        ]
+    if facts is not None:
+        pairs.append(("inspect", _inspect(facts.inspect, machine)))
+        gpus = [f"{gpu.index} {gpu.name}{' (lost)' if gpu.lost else ''}" for gpu in facts.gpus]
+        pairs.append(("GPUs", ", ".join(gpus) or _tool(facts.gpu_state, facts.gpu_error)))
+        docker = facts.docker
+        running = f"{docker.version}, {fmt.plural(len(docker.containers), 'container')}"
+        is_ok = docker.state is ToolState.OK
+        pairs.append(("Docker", running if is_ok else _tool(docker.state, docker.error)))
+    if link.advice:
+        pairs.append(("advice", link.advice))
+    lines = [str(shown(machine.name))]
+    return lines + [f"  {label:<8}{shown(value, 400)}" for label, value in pairs]
+
+
+def _tool(state: ToolState, error: str | None) -> str:
+    if state is ToolState.ABSENT:
+        return "none"
+    return f"{state}: {error}" if error else str(state)
+
+
+def _inspect(found: InspectFound, machine: Machine) -> str:
+    if found.state is ToolState.OK:
+        return found.version or "unknown"
+    why = found.error or str(found.state)
+    if found.state is ToolState.ABSENT:
+        return f"{why}; runs bring it, unless `python` of {machine.name} is set"
+    return why
+
+
+def _clock(offset: float) -> str:
+    if abs(offset) < 1:
+        return "as here"
+    return f"{fmt.duration(abs(offset))} {'ahead of' if offset > 0 else 'behind'} this computer"

@@ -1,0 +1,44 @@
+"""`evalroom watch`: what happens, a line each, until interrupted."""
+
+import asyncio
+from contextlib import suppress
+
+from cli.commands.desk_queries import Looker
+from cli.render.events import EventLines, event_row
+from cli.render.plain import print_json_line, print_lines
+from core.events import Event
+
+
+async def watch(desk: Looker, *, seconds: float | None, as_json: bool) -> int:
+    """Print events as they come.
+
+    Args:
+        desk: A desk that runs.
+        seconds: End after these; None: only when interrupted.
+        as_json: One JSON object a line, every event but the pulse; else one sentence for
+            what is news.
+    """
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
+    sentences = EventLines()
+
+    def hear(event: Event) -> None:
+        try:
+            if as_json:
+                row = event_row(event)
+                if row is not None:
+                    print_json_line(row)
+            else:
+                print_lines(sentences.of(event))
+        except OSError as error:  # the reader of the pipe went away
+            if not over.done():
+                over.set_exception(error)
+
+    stop = desk.listen(hear)
+    try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await over
+    finally:
+        stop()
+    return 0

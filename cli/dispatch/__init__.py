@@ -1,0 +1,1 @@
+"""From parsed words to the command that runs."""

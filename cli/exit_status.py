@@ -1,0 +1,116 @@
+"""How evalroom ends: by an error, a signal, a broken pipe, a crash. Always in one sentence."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from cli.parser.arguments import wants_json
+from core.errors import EvalroomError, NobodyReached, NotConfirmed, UsageWrong
+from core.text import shown
+
+_INTERRUPTED = 130
+_PIPE_BROKEN = 141
+_WRONG_WORDS = 2
+_NOBODY_REACHED = 3
+_NOT_CONFIRMED = 4
+
+
+class Crash(EvalroomError):
+    """Something that nobody expected."""
+
+
+def version() -> str:
+    """Return evalroom's version."""
+    from importlib.metadata import PackageNotFoundError  # noqa: PLC0415 - 20 ms
+    from importlib.metadata import version as version_of  # noqa: PLC0415
+
+    try:
+        return version_of("evalroom")
+    except PackageNotFoundError:
+        return "unknown (not installed)"
+
+
+def ended_by(error: BaseException, argv: Sequence[str]) -> int:
+    """Say in one sentence what ended the program; return the exit status."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else int(error.code is not None)
+    if isinstance(error, KeyboardInterrupt):
+        return _INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        _silence()
+        return _PIPE_BROKEN
+    if not isinstance(error, Exception):
+        raise error
+    if not isinstance(error, EvalroomError):
+        error = _crashed(error)
+    from cli.render.plain import print_error  # noqa: PLC0415 - not for --version
+
+    try:
+        print_error(error, as_json=wants_json(argv))
+    except OSError:
+        _silence()
+    return status_of(error)
+
+
+def status_of(error: EvalroomError) -> int:
+    """Return the exit status of an error."""
+    match error:
+        case UsageWrong():
+            return _WRONG_WORDS
+        case NotConfirmed():
+            return _NOT_CONFIRMED
+        case NobodyReached():
+            return _NOBODY_REACHED
+        case _:
+            return 1
+
+
+def _crashed(error: Exception) -> EvalroomError:
+    from storage.crash import crash_report  # noqa: PLC0415 - needed now alone
+
+    file = keep_crash(crash_report(error))
+    where = f"what happened is in {shown(file)}" if file else "no crash file could be written"
+    return Crash(f"evalroom crashed: {shown(type(error).__name__)}: {shown(str(error))}", where)
+
+
+def _silence() -> None:
+    """Let the interpreter's last flush go nowhere: the reader of our output is gone."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def run_loop(work: Coroutine[Any, Any, int]) -> int:
+    """Run `work`; SIGTERM and SIGHUP end it as Ctrl-C does: it cleans up."""
+
+    async def guarded() -> int:
+        loop = asyncio.get_running_loop()
+        whole = asyncio.ensure_future(work)
+        got: list[int] = []
+
+        def leave(number: int) -> None:
+            got.append(number)
+            whole.cancel()
+
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            loop.add_signal_handler(number, leave, number)
+        try:
+            return await whole
+        except asyncio.CancelledError:
+            if not got:
+                raise
+            return 128 + got[0]
+
+    return asyncio.run(guarded())
+
+
+def keep_crash(report: str) -> str | None:
+    """Write a crash file; return its path, None where that fails."""
+    from storage.crash import write_crash  # noqa: PLC0415
+    from storage.paths import paths  # noqa: PLC0415
+
+    file = write_crash(paths().crashes, report, version())
+    return None if file is None else str(file)

@@ -1,0 +1,1 @@
+"""What headless commands print: lines and JSON."""

@@ -1,0 +1,204 @@
+"""Events as lines: sentences for people, objects for programs."""
+
+from dataclasses import replace
+from typing import Any
+
+from cli.render.fleet_json import Json, plain_json, raw_row
+from core import format as fmt
+from core.events import (
+    ContentRevealed,
+    Dismissed,
+    Event,
+    LinkChanged,
+    LinkHeard,
+    LogRead,
+    LogUnreadable,
+    LooksUnchanged,
+    MachineNamed,
+    MachineRead,
+    OrderEnded,
+    OrderGiven,
+    ProbeAnswered,
+    ProcessGone,
+    ProcessSeen,
+    ReadFailed,
+    RunChanged,
+    SamplesSeen,
+    ScoreSeen,
+    SurfaceRead,
+    TasksSeen,
+    TimePassed,
+)
+from core.ids import ProcessKey, TaskKey
+from core.model.machine import LinkState
+from core.model.sample import Sample
+from core.model.task import Metric, TaskRow
+from core.text import shown
+
+_PULSE = (LinkHeard, LooksUnchanged, TimePassed)
+
+
+def event_row(event: Event) -> Json | None:
+    """Return an event as an object for one line of JSON; None for the pulse.
+
+    `event` is its kind; rows of tasks and samples are Inspect's own.
+    """
+    if isinstance(event, _PULSE):
+        return None
+    row: Json = plain_json(event)
+    if isinstance(event, TasksSeen | SamplesSeen):
+        rows: tuple[TaskRow | Sample, ...] = event.rows
+        row["rows"] = [raw_row(each.raw) or plain_json(each, without=("raw",)) for each in rows]
+    return {"event": type(event).__name__, **row}
+
+
+class EventLines:
+    """Turns events into sentences; says nothing twice.
+
+    Args:
+        only_trouble: Of the samples, tell those alone that erred or were run again.
+    """
+
+    def __init__(self, *, only_trouble: bool = False) -> None:
+        self._only_trouble = only_trouble
+        self._last: dict[object, Any] = {}
+        self._samples: dict[TaskKey, dict[tuple[object, int], tuple[str, int | None]]] = {}
+        self._unread: dict[ProcessKey, dict[str, str]] = {}
+        self._names: dict[TaskKey, str] = {}
+        self._orders: dict[str, str] = {}
+
+    def of(self, event: Event) -> list[str]:
+        """Return the lines of an event; none for what is no news."""
+        at = fmt.clock(event.at, seconds=True)
+        return [f"{at}  {line}" for line in self._lines(event)]
+
+    def _lines(self, event: Event) -> list[str]:  # noqa: C901, PLR0911, PLR0912 - one case per kind
+        match event:
+            case LinkChanged():
+                return self._link(event)
+            case ProbeAnswered(machine=machine, probe=probe):
+                host, python = shown(probe.host), shown(probe.python)
+                return [f"{machine}: answers ({host}, Python {python})"]
+            case ProcessSeen(process=process):
+                said = f"{_process(process)} is {event.state}"
+                bare = replace(event, at=0.0, waiting_since=None)
+                return [said] if self._is_new(process, bare) else []
+            case ProcessGone(process=process):
+                self._forget(process)
+                return [f"{_process(process)} ended"]
+            case TasksSeen(process=process):
+                lines = [self._task(TaskKey(process, row.task_id), row) for row in event.rows]
+                lines += [shown(each, 300) for each in event.malformed]
+                return [line for line in lines if line]
+            case SamplesSeen(task=task):
+                return [line for line in (self._sample(task, each) for each in event.rows) if line]
+            case ReadFailed(process=process):
+                said = f"{_process(process)}: {shown(event.what)} not read: {shown(event.reason)}"
+                unread = self._unread.setdefault(process, {})
+                is_new = unread.get(event.what) != event.reason
+                unread[event.what] = event.reason
+                return [said] if is_new else []
+            case LogRead(task=task, header=header):
+                scores = ", ".join(score_words(header.metrics))
+                ending = f": {scores}" if scores else ""
+                return [f"{self._name(task)} ended as {shown(header.status)}{ending}"]
+            case LogUnreadable(task=task):
+                said = f"{self._name(task)}: its log can't be read: {shown(event.reason)}"
+                return [said] if self._is_new((task, "log"), event.reason) else []
+            case ScoreSeen(task=task, metrics=metrics):
+                said = f"{self._name(task)} scores {', '.join(score_words(metrics))}"
+                return [said] if self._is_new((task, "score"), metrics) else []
+            case ContentRevealed(sample=sample):
+                which = f"{shown(sample.sample_id, 60)}/{sample.epoch}"
+                return [f"{self._name(sample.task)} {which}: what the agent wrote was asked for"]
+            case OrderGiven(order=order):
+                self._orders[order.id] = f"{order.action.verb} {order.name}"
+                return [f"{order.instance.operator} orders {order.action.verb}: {order.name}"]
+            case OrderEnded():
+                named = self._orders.pop(event.order, "an order")
+                return [f"{named}: {event.state}, {event.message}"]
+            case RunChanged(run=run):
+                said = f": {shown(run.said)}" if run.said else ""
+                word = f"run {shown(run.id)} of {shown(run.task)} is {run.state}{said}"
+                return [word] if self._is_new((run.id, "run"), (run.state, run.said)) else []
+            case (
+                MachineNamed()
+                | MachineRead()
+                | LinkHeard()
+                | LooksUnchanged()
+                | SurfaceRead()
+                | Dismissed()
+                | TimePassed()
+            ):
+                return []
+
+    def _link(self, event: LinkChanged) -> list[str]:
+        if event.state is LinkState.CONNECTING and event.reason is None:
+            return []
+        if not self._is_new(event.machine, (event.state, event.reason)):
+            return []
+        why = f": {shown(event.reason)}" if event.reason else ""
+        advice = f" ({shown(event.advice)})" if event.advice else ""
+        return [f"{event.machine}: link {event.state}{why}{advice}"]
+
+    def _task(self, key: TaskKey, row: TaskRow) -> str | None:
+        self._names[key] = f"{key.machine} {shown(row.task)}"
+        samples = row.samples
+        standing = (samples.completed, samples.errored, samples.cancelled, row.status, row.paused)
+        if not self._is_new((key, "row"), (*standing, row.attempts)):
+            return None
+        done = samples.completed + samples.errored + samples.cancelled
+        parts = [f"{done}/{samples.total} done"]
+        if samples.errored:
+            parts.append(f"{samples.errored} errored")
+        if row.attempts > 1:
+            parts.append(f"attempt {row.attempts}")
+        if row.paused:
+            parts.append(f"held by {shown('+'.join(row.paused))}")
+        if row.status != "running":
+            parts.append("finished, its log is yet to be read")
+        return f"{self._name(key)}: {', '.join(parts)}"
+
+    def _sample(self, task: TaskKey, sample: Sample) -> str | None:
+        about, standing = (sample.sample_id, sample.epoch), (sample.status, sample.retries)
+        told = self._samples.setdefault(task, {})
+        before = told.get(about)
+        if before == standing:
+            return None
+        told[about] = standing
+        if before is None and sample.status in {"pending", "queued", "completed"}:
+            return None
+        if self._only_trouble and sample.status != "error" and not sample.retries:
+            return None
+        name = f"{self._name(task)} {shown(sample.sample_id)}/{sample.epoch}"
+        again = f" (run again {sample.retries}x)" if sample.retries else ""
+        return f"{name}: {shown(sample.status)}{again}"
+
+    def _forget(self, process: ProcessKey) -> None:
+        """Forget what only a running process tells: a watch may go on for weeks."""
+        self._last.pop(process, None)
+        self._unread.pop(process, None)
+        for task in [task for task in self._samples if task.process == process]:
+            del self._samples[task]
+
+    def _name(self, task: TaskKey) -> str:
+        return self._names.get(task) or f"{task.machine} {shown(task.task_id)}"
+
+    def _is_new(self, about: object, value: object) -> bool:
+        if self._last.get(about) == value:
+            return False
+        self._last[about] = value
+        return True
+
+
+def _process(process: ProcessKey) -> str:
+    return f"{process.machine}: process {process.pid}"
+
+
+def score_words(metrics: tuple[Metric, ...]) -> list[str]:
+    """Return each number of a score as `scorer/name value±error`."""
+    return [
+        f"{shown(each.scorer)}/{shown(each.name)} {fmt.score(each.value, each.stderr)}"
+        for each in metrics
+        if each.name != "stderr"
+    ]

@@ -1,0 +1,136 @@
+"""The fleet as the JSON of the headless commands.
+
+Rows are Inspect's own: its field names, its values, whatever they are. Ours are added beside
+them and never replace one.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+import msgspec
+
+from core.fleet import Fleet
+from core.model.machine import Machine
+from core.model.process import Process
+from core.model.task import Metric, Task
+
+Json = dict[str, Any]
+
+
+def status_answer(fleet: Fleet, now: float) -> Json:
+    """Return `{as_of, machines, processes, tasks}` of all that is known.
+
+    Args:
+        fleet: What is known.
+        now: Unix seconds at the desk.
+    """
+    return {
+        "as_of": now,
+        "machines": [machine_row(each, now) for each in fleet.machines.values()],
+        "processes": [process_row(fleet, each, now) for each in fleet.processes.values()],
+        "tasks": [task_row(fleet, each, now) for each in fleet.tasks.values()],
+    }
+
+
+def machine_row(machine: Machine, now: float) -> Json:
+    """Return a machine: its link, its probe, and its facts as they were read."""
+    heard = machine.link.heard_at
+    return {
+        "name": machine.name,
+        "state": str(machine.link.state),
+        "reason": machine.link.reason,
+        "advice": machine.link.advice,
+        "address": machine.address,
+        "link": machine.kind,
+        "tags": list(machine.tags),
+        "read_only": machine.read_only,
+        "production": machine.production,
+        "age_seconds": None if heard is None else max(0.0, now - heard),
+        "probe": plain_json(machine.probe),
+        "facts": plain_json(machine.facts),
+    }
+
+
+def process_row(fleet: Fleet, process: Process, now: float) -> Json:
+    """Return a process as `inspect ctl process list` does, with what is ours."""
+    tasks = [task for key, task in fleet.tasks.items() if key.process == process.key]
+    heard = max((task.heard_at for task in tasks), default=process.since)
+    return {
+        "machine": process.key.machine,
+        "pid": process.key.pid,
+        "socket_path": process.socket_path,
+        "started_at": process.started_at,
+        "keep_alive": process.keep_alive,
+        "paused": process.paused,
+        "paused_now": process.paused_now,
+        "state": str(process.state),
+        "run_id": process.run_id,
+        "api_version": process.api_version,
+        "argv": list(process.argv),
+        "cwd": process.cwd,
+        "age_seconds": max(0.0, now - heard),
+        "tasks": [
+            {"task_id": each.row.task_id, "task": each.row.task, "status": each.row.status}
+            for each in tasks
+        ],
+    }
+
+
+def task_row(fleet: Fleet, task: Task, now: float) -> Json:
+    """Return a task's row as it came, with machine, pid, state, log status and age added."""
+    process = fleet.processes.get(task.key.process)
+    ours: Json = {
+        "machine": task.key.machine,
+        "pid": task.key.process.pid,
+        "socket_path": process.socket_path if process else None,
+        "state": str(task.state),
+        "scores": [metric_row(each) for each in _metrics(task)],
+        "age_seconds": max(0.0, now - task.heard_at),
+    }
+    row = raw_row(task.row.raw) or plain_json(task.row, without=("raw",))
+    return {**row, **ours}
+
+
+def _metrics(task: Task) -> tuple[Metric, ...]:
+    return task.header.metrics if task.header else task.interim
+
+
+def metric_row(metric: Metric) -> Json:
+    """Return one number of a score."""
+    return {
+        "scorer": metric.scorer,
+        "name": metric.name,
+        "value": metric.value,
+        "stderr": metric.stderr,
+    }
+
+
+def raw_row(raw: bytes) -> Json:
+    """Return a row as Inspect sent it; empty where it is not there or no object."""
+    value = decoded(raw)
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+def decoded(raw: bytes) -> object:
+    """Return the JSON of an answer; None where it is none."""
+    try:
+        value: object = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def plain_json(value: object, without: tuple[str, ...] = ()) -> Any:
+    """Return a value of ours as plain JSON values."""
+    plain: Any = msgspec.to_builtins(value, enc_hook=_plain)
+    for name in without:
+        plain.pop(name, None)
+    return plain
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mapping):
+        items = cast("Mapping[object, object]", value)
+        return {str(key): each for key, each in items.items()}
+    return str(value)

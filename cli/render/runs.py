@@ -1,0 +1,119 @@
+"""Runs as lines for people and as JSON."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from cli.render.events import score_words
+from core.format import sane
+from core.model.run import Run, RunLog, RunState
+from core.text import shown
+from core.views.pages.order_page import moment
+from core.views.pages.run_page import why_command
+from core.views.tables.runs import log_place
+
+
+def run_json(run: Run) -> dict[str, Any]:
+    """Return a run in JSON's types; `scores` are as the log's own header says."""
+    return {
+        "run_id": run.id,
+        "state": str(run.state),
+        "status": run.status,
+        "said": run.said,
+        "machine": run.machine,
+        "task": run.task,
+        "model": run.model,
+        "engine": run.engine,
+        "operator": run.operator,
+        "is_ours": run.is_ours,
+        "launch": run.launch,
+        "at": run.at,
+        "started_at": run.started_at,
+        "ended_at": run.ended_at,
+        "pid": run.pid,
+        "commit": run.commit,
+        "directory": run.directory,
+        "log_dir": log_place(run.directory, run.log_dir),
+        "output_file": run.output_file,
+        "command_line": run.command_line,
+        "attach": list(run.attach),
+        "spec": dict(run.spec),
+        "scores": [score for log in run.logs for score in _scores(log)],
+        "logs": [_log(log) for log in run.logs],
+    }
+
+
+def _log(log: RunLog) -> dict[str, Any]:
+    return {
+        "location": log.location,
+        "status": log.status,
+        "task": log.task,
+        "model": log.model,
+        "completed_samples": log.completed_samples,
+        "total_samples": log.total_samples,
+        "scores": _scores(log),
+    }
+
+
+def _scores(log: RunLog) -> list[dict[str, Any]]:
+    return [
+        {
+            "scorer": metric.scorer,
+            "metric": metric.name,
+            "value": sane(metric.value),
+            "stderr": metric.stderr,
+        }
+        for metric in log.metrics
+    ]
+
+
+def run_line(run: Run) -> str:
+    """Return a run as one line."""
+    whose = "" if run.is_ours else f"  by {shown(run.operator, 60)}"
+    words = f"{run.id}  {run.state:<10}  {shown(run.machine)}  {shown(run.task)}"
+    return f"{words}  {shown(run.model)}{whose}{_ending(run)}"
+
+
+def _ending(run: Run) -> str:
+    if run.said:
+        return f"  {shown(run.said, 300)}"
+    scores = [words for log in run.logs for words in score_words(log.metrics)]
+    return f"  {', '.join(scores)}" if scores else ""
+
+
+def _samples(log: RunLog) -> str:
+    if log.total_samples is None:
+        return ""
+    done = "?" if log.completed_samples is None else log.completed_samples
+    return f"{done}/{log.total_samples}"
+
+
+def run_lines(run: Run) -> Iterator[str]:
+    """Yield all that is told of a run."""
+    yield run_line(run)
+    for label, text in (
+        ("launched", f"{moment(run.at)} by {shown(run.operator, 100)}"),
+        ("engine", run.engine),
+        ("commit", run.commit),
+        ("folder", run.directory),
+        ("logs", log_place(run.directory, run.log_dir)),
+        ("output", run.output_file),
+        ("pid", "" if run.pid is None else str(run.pid)),
+        ("attach", " ".join(run.attach)),
+        ("command", run.command_line),
+    ):
+        if text:
+            yield f"    {label:<9} {shown(text, 20_000)}"
+    for log in run.logs:
+        scores = ", ".join(score_words(log.metrics))
+        told = (shown(log.status), _samples(log), scores, shown(log.location, 500))
+        yield f"    {'log':<9} {'  '.join(each for each in told if each)}"
+    yield from why_lines(run)
+
+
+def why_lines(run: Run) -> Iterator[str]:
+    """Yield where it stands why a run failed; the text itself is withheld, as all of its log."""
+    for log in run.logs if run.state is RunState.ERROR else ():
+        if log.status != "success":
+            yield f"    {'its why':<9} {shown(why_command(run, log), 20_000)}"
+    if run.state is RunState.ERROR and not run.logs and run.started_at is not None:
+        yield f"    what it printed: evalroom output {run.id}"

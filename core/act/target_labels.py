@@ -1,0 +1,35 @@
+"""How targets are called, on screen, in the journal, and typed to confirm."""
+
+from core.fleet import Fleet
+from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
+from core.text import Shown, shown
+
+_LONGEST = 60
+
+
+def target_label(target: Target, fleet: Fleet) -> Shown:
+    """Return a target's own name: what an operator types to confirm something on it."""
+    match target:
+        case SampleKey():
+            return shown(f"{target.sample_id}/{target.epoch}", _LONGEST)
+        case TaskKey():
+            task = fleet.tasks.get(target)
+            named = task.row.task if task is not None else ""
+            return shown(named or target.task_id or "task", _LONGEST)
+        case ModelKey():
+            return shown(target.model, _LONGEST)
+        case ProcessKey():
+            return shown(target.pid)
+
+
+def target_location(target: Target, fleet: Fleet) -> Shown:
+    """Return where a target is: its machine, and the process or task that holds it."""
+    match target:
+        case SampleKey():
+            return shown(f"{target.task.machine} {target_label(target.task, fleet)}", 2 * _LONGEST)
+        case TaskKey():
+            return shown(target.machine)
+        case ModelKey():
+            return shown(f"{target.process.machine}:{target.process.pid}")
+        case ProcessKey():
+            return shown(target.machine)

@@ -1,0 +1,1 @@
+"""The config: its model, its file, and the rules for each key."""

@@ -1,0 +1,158 @@
+"""Decoders of the config of a task or process, and of the throughput of models."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import cast
+
+from core.ctl.decode import (
+    JsonObject,
+    as_number,
+    count,
+    flag,
+    inner,
+    items,
+    number,
+    objects,
+    parse_object,
+    text,
+    texts,
+)
+from core.ctl.sample_details import unix_time
+from core.errors import AnswerMalformed
+from core.model.knobs import (
+    BufferView,
+    ConfigView,
+    LimitChange,
+    LimitView,
+    ModelThroughput,
+    Throughput,
+)
+
+
+def config_view(body: bytes) -> ConfigView:
+    """Decode `GET /tasks/K/config` or `GET /config`.
+
+    Raises:
+        AnswerMalformed: It is not an object.
+    """
+    row = parse_object(body)
+    buffer = row.get("buffer")
+    return ConfigView(
+        max_samples=_own_limit(row, "max_samples"),
+        max_tasks=_own_limit(row, "max_tasks"),
+        max_subprocesses=_own_limit(row, "max_subprocesses"),
+        sandboxes=_named(objects(row, "max_sandboxes"), "type"),
+        connections=_named(objects(row, "adaptive"), "name"),
+        keys=_named(objects(row, "concurrency"), "name")
+        if isinstance(row.get("concurrency"), list)
+        else None,
+        retry=_whole_numbers(inner(row, "retry")),
+        limits=_whole_numbers(inner(row, "limits")),
+        buffer=_buffer(cast("JsonObject", buffer)) if isinstance(buffer, dict) else None,
+        warnings=texts(row, "warnings"),
+        raw=body,
+    )
+
+
+def _own_limit(row: JsonObject, name: str) -> LimitView | None:
+    return _limit(inner(row, name), "") if isinstance(row.get(name), dict) else None
+
+
+def _named(rows: Iterable[JsonObject], name: str) -> tuple[LimitView, ...]:
+    return tuple(_limit(row, text(row, name) or text(row, "name") or "") for row in rows)
+
+
+def _limit(row: JsonObject, name: str) -> LimitView:
+    return LimitView(
+        name=name,
+        limit=count(row, "limit"),
+        in_use=count(row, "in_use"),
+        minimum=count(row, "min"),
+        maximum=count(row, "max"),
+        adjustable=flag(row, "adjustable"),
+        tracks_adaptive=flag(row, "tracks_adaptive"),
+        override=count(row, "override"),
+        launch=count(row, "launch"),
+        in_flight=count(row, "in_flight"),
+        pending=count(row, "pending"),
+        changes=tuple(
+            LimitChange(
+                at=text(change, "at") or _worded(change.get("at")),
+                before=count(change, "from"),
+                after=count(change, "to"),
+                reason=text(change, "reason"),
+            )
+            for change in objects(row, "recent_changes")
+        ),
+    )
+
+
+def _worded(value: object) -> str | None:
+    found = as_number(value)
+    return None if found is None else str(found)
+
+
+def _whole_numbers(row: JsonObject) -> Mapping[str, int | None]:
+    return MappingProxyType({name: count(row, name) for name in row})
+
+
+def _buffer(row: JsonObject) -> BufferView:
+    return BufferView(
+        log_buffer=count(row, "log_buffer"),
+        pending=count(row, "pending"),
+        log_shared=count(row, "log_shared"),
+    )
+
+
+def throughput(body: bytes) -> Throughput:
+    """Decode `GET /models/throughput`, whose times are ISO texts.
+
+    Raises:
+        AnswerMalformed: It has no list of models.
+    """
+    row = parse_object(body)
+    if not isinstance(row.get("models"), list):
+        raise AnswerMalformed("a throughput answer without models")
+    models = tuple(
+        _model(name, model)
+        for model in objects(row, "models")
+        if (name := text(model, "model")) is not None
+    )
+    lost = len(items(row, "models")) - len(models)
+    return Throughput(
+        as_of=_time(row, "as_of"),
+        window_seconds=number(row, "window_seconds"),
+        models=models,
+        malformed=("a model without a name",) * lost,
+        raw=body,
+    )
+
+
+def _model(name: str, row: JsonObject) -> ModelThroughput:
+    total = inner(row, "cumulative")
+    return ModelThroughput(
+        model=name,
+        window_seconds=number(row, "window_seconds"),
+        output_tokens_per_second=number(row, "output_tokens_per_second"),
+        output_tokens_per_minute=number(row, "output_tokens_per_minute"),
+        input_tokens_per_minute=number(row, "input_tokens_per_minute"),
+        cache_read_tokens_per_minute=number(row, "cache_read_tokens_per_minute"),
+        cache_write_tokens_per_minute=number(row, "cache_write_tokens_per_minute"),
+        requests_per_minute=number(row, "requests_per_minute"),
+        retries_per_minute=number(row, "retries_per_minute"),
+        backoff_ratio=number(row, "backoff_ratio"),
+        retry_waits_active=count(row, "retry_waits_active"),
+        total_requests=count(total, "requests"),
+        total_tokens=count(total, "total_tokens"),
+        total_input_tokens=count(total, "input_tokens"),
+        total_output_tokens=count(total, "output_tokens"),
+        total_retries=_whole_numbers(inner(total, "retries")),
+        retry_wait_seconds=number(total, "retry_wait_seconds"),
+        first_activity_at=_time(total, "first_activity_at"),
+        last_activity_at=_time(total, "last_activity_at"),
+    )
+
+
+def _time(row: JsonObject, name: str) -> float | None:
+    value = text(row, name)
+    return number(row, name) if value is None else unix_time(value)

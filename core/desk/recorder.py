@@ -1,0 +1,88 @@
+"""The recorder: writes a room's events to a file beside the loop."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+from queue import Full, Queue
+from types import TracebackType
+from typing import IO, Self
+
+from core.errors import StorageError
+from core.event_codec import line_of
+from core.events import Event
+
+WAITING_LIMIT = 50_000
+"""Events that may wait to be written; a recording with a hole is ended instead."""
+
+
+class Recorder:
+    """Writes every event it is called with, in order, as lines of JSON.
+
+    The file is readable by its owner alone (0600), is begun anew, and holds whole lines up to
+    a moment ago whatever happens to the room. A device or a pipe is written to as it is.
+
+    Args:
+        path: The file.
+
+    Raises:
+        StorageError: The file can't be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            descriptor = os.open(path, flags, 0o600)
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):  # /dev/null belongs to everybody
+                os.fchmod(descriptor, 0o600)
+        except OSError as error:
+            raise StorageError(f"{path} can't be written: {error.strerror}") from error
+        self._file: IO[str] = os.fdopen(descriptor, "w", encoding="utf-8")
+        self._events: Queue[Event | None] = Queue(WAITING_LIMIT)
+        self._error: str | None = None
+        self._writer = threading.Thread(target=self._write, name="recorder", daemon=True)
+        self._writer.start()
+
+    def __call__(self, event: Event) -> None:
+        """Take an event; returns at once.
+
+        Raises:
+            StorageError: The recording has ended: the disk failed, or could not keep up.
+        """
+        if self._error is None:
+            try:
+                self._events.put_nowait(event)
+            except Full:
+                self._error = "the disk could not keep up"
+        if self._error is not None:
+            raise StorageError(f"{self._path} can't be written: {self._error}")
+
+    def close(self) -> None:
+        """Write what waits and close the file."""
+        if self._writer.is_alive():
+            self._events.put(None)
+        self._writer.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _write(self) -> None:
+        try:
+            with self._file as file:
+                while (event := self._events.get()) is not None:
+                    file.write(line_of(event))
+                    if self._events.empty():
+                        file.flush()
+        except OSError as error:
+            self._error = error.strerror or str(error)
+            while self._events.get() is not None:
+                pass

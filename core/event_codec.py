@@ -1,0 +1,64 @@
+"""Events as lines of JSON: for recordings and for the journal.
+
+The standard library writes the JSON, because hosts send NaN, infinities and lone surrogates,
+which stricter encoders refuse.
+"""
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, cast, get_args
+
+import msgspec
+
+from core.events import Event
+
+VERSION = 1
+"""Version of the lines; lines of another version are refused."""
+
+EVENTS: Mapping[str, type[Event]] = MappingProxyType(
+    {each.__name__: each for each in cast("tuple[type[Event], ...]", get_args(Event))}
+)
+"""Every class of event by its name in a line."""
+
+
+def line_of(event: Event) -> str:
+    """Return an event as one line, with the line end."""
+    fields = msgspec.to_builtins(event, enc_hook=plain_mapping)
+    line = {"v": VERSION, "event": type(event).__name__, **fields}
+    return json.dumps(line, separators=(",", ":")) + "\n"
+
+
+def event_of(line: str) -> Event:
+    """Return the event of a line.
+
+    Raises:
+        ValueError: The line is not JSON, of another version, of an unknown kind, or incomplete.
+    """
+    try:
+        fields: Any = json.loads(line)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    if not isinstance(fields, dict):
+        raise ValueError("not an object")  # noqa: TRY004 - one kind of error for a bad line
+    known = cast("dict[str, Any]", fields)
+    if known.pop("v", None) != VERSION:
+        raise ValueError("written by another version")
+    kind = EVENTS.get(str(known.pop("event", None)))
+    if kind is None:
+        raise ValueError("an unknown kind of event")
+    try:
+        return msgspec.convert(known, kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from error
+
+
+def plain_mapping(value: object) -> object:
+    """Return a mapping as a dict: the `enc_hook` of `msgspec.to_builtins` for frozen mappings.
+
+    Raises:
+        TypeError: It is not a mapping.
+    """
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[object, object]", value))
+    raise TypeError(f"a {type(value).__name__} can't be written")

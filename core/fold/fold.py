@@ -1,0 +1,160 @@
+"""The fold: the one way the fleet changes. Pure; a case for every event.
+
+Losing something is an event. Nothing that is known vanishes because a link dropped; only the
+end of a process and then time, or the operator, take things out of the fleet.
+"""
+
+from typing import assert_never
+
+from core.events import (
+    ContentRevealed,
+    Dismissed,
+    Event,
+    LinkChanged,
+    LinkHeard,
+    LogRead,
+    LogUnreadable,
+    LooksUnchanged,
+    MachineNamed,
+    MachineRead,
+    OrderEnded,
+    OrderGiven,
+    ProbeAnswered,
+    ProcessGone,
+    ProcessSeen,
+    ReadFailed,
+    RunChanged,
+    SamplesSeen,
+    ScoreSeen,
+    SurfaceRead,
+    TasksSeen,
+    TimePassed,
+)
+from core.fleet import Fleet
+from core.fold.immutable import replace, with_item, with_items
+from core.fold.machines import change_link, hear_link, name_machine
+from core.fold.orders import end_order, give_order
+from core.fold.processes import end_process, forget, see_process, see_tasks, with_rows
+from core.fold.runs import change_run
+from core.fold.samples import see_samples
+from core.fold.tasks import prove, stay_unread
+from core.ids import ProcessKey, TaskKey
+from core.model.machine import Machine
+from core.model.process import Process
+from core.model.task import Task
+
+
+def fold(fleet: Fleet, event: Event) -> Fleet:
+    """Return the fleet after `event`. Events of different machines commute."""
+    at = max(fleet.at, event.at)
+    changed = _changed(fleet, event, at)
+    return changed if changed.at == at else replace(changed, at=at)
+
+
+def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
+    fleet: Fleet, event: Event, at: float
+) -> Fleet:
+    match event:
+        case MachineNamed():
+            return _with_machine(fleet, at, name_machine(fleet, event))
+        case LinkChanged():
+            return _with_machine(fleet, at, change_link(fleet, event))
+        case LinkHeard():
+            return _with_machine(fleet, at, hear_link(fleet, event))
+        case ProbeAnswered():
+            machine = fleet.machines.get(event.machine)
+            return _with_machine(fleet, at, machine and replace(machine, probe=event.probe))
+        case MachineRead():
+            machine = fleet.machines.get(event.machine)
+            return _with_machine(
+                fleet, at, machine and replace(machine, facts=event.facts, facts_at=event.at)
+            )
+        case ProcessSeen():
+            seen = see_process(fleet.processes.get(event.process), event)
+            return _with_process(fleet, at, _as_its_rows_say(fleet, seen, event.at))
+        case ProcessGone():
+            return end_process(fleet, event)
+        case TasksSeen():
+            return see_tasks(fleet, event)
+        case SamplesSeen():
+            task = fleet.tasks.get(event.task)
+            mine = task is not None and task.row.eval_id == event.eval_id
+            return _with_task(fleet, at, see_samples(task, event) if task and mine else None)
+        case LooksUnchanged():
+            return _look_again(fleet, event)
+        case ReadFailed():
+            process = fleet.processes.get(event.process)
+            trouble = f"{event.what}: {event.reason}"
+            return _with_process(fleet, at, process and replace(process, trouble=trouble))
+        case LogRead():
+            task = fleet.tasks.get(event.task)
+            gone = fleet.is_gone(event.task.process)
+            return _with_task(fleet, at, task and prove(task, event, gone=gone))
+        case LogUnreadable():
+            task = fleet.tasks.get(event.task)
+            gone = fleet.is_gone(event.task.process)
+            return _with_task(fleet, at, task and stay_unread(task, event, gone=gone))
+        case ScoreSeen():
+            task = fleet.tasks.get(event.task)
+            return _with_task(fleet, at, task and replace(task, interim=event.metrics))
+        case Dismissed():
+            return forget(fleet, {event.process})
+        case TimePassed():
+            return forget(fleet, _long_gone(fleet, event.at - event.keep_gone))
+        case ContentRevealed():
+            return fleet
+        case SurfaceRead():
+            process = fleet.processes.get(event.process)
+            return _with_process(fleet, at, process and replace(process, can=frozenset(event.can)))
+        case OrderGiven():
+            return give_order(fleet, event)
+        case OrderEnded():
+            return end_order(fleet, event)
+        case RunChanged():
+            return change_run(fleet, event)
+        case _:
+            assert_never(event)
+
+
+def _with_machine(fleet: Fleet, at: float, machine: Machine | None) -> Fleet:
+    if machine is None:
+        return fleet
+    return replace(fleet, at=at, machines=with_item(fleet.machines, machine.name, machine))
+
+
+def _with_process(fleet: Fleet, at: float, process: Process | None) -> Fleet:
+    if process is None:
+        return fleet
+    return replace(fleet, at=at, processes=with_item(fleet.processes, process.key, process))
+
+
+def _with_task(fleet: Fleet, at: float, task: Task | None) -> Fleet:
+    if task is None:
+        return fleet
+    return replace(fleet, at=at, tasks=with_item(fleet.tasks, task.key, task))
+
+
+def _as_its_rows_say(fleet: Fleet, process: Process, at: float) -> Process:
+    """Return the process as parked where all its tasks are over: a look at it can't tell."""
+    return with_rows(process, [fleet.tasks[key].row for key in process.tasks], at)
+
+
+def _look_again(fleet: Fleet, event: LooksUnchanged) -> Fleet:
+    changed = dict[TaskKey, Task]()
+    for process_key, as_of in event.tasks:
+        process = fleet.processes.get(process_key)
+        for key in process.tasks if process is not None else ():
+            changed[key] = replace(fleet.tasks[key], as_of=as_of, heard_at=event.at)
+    for key, as_of in event.samples:
+        task = changed.get(key) or fleet.tasks.get(key)
+        if task is not None and task.samples_as_of is not None:
+            changed[key] = replace(task, samples_as_of=as_of, samples_heard_at=event.at)
+    return replace(fleet, tasks=with_items(fleet.tasks, changed)) if changed else fleet
+
+
+def _long_gone(fleet: Fleet, until: float) -> set[ProcessKey]:
+    return {
+        key
+        for key, process in fleet.processes.items()
+        if process.ended_at is not None and process.ended_at <= until
+    }

@@ -1,0 +1,59 @@
+"""How a machine and its link change."""
+
+from core.events import LinkChanged, LinkHeard, MachineNamed
+from core.fleet import Fleet
+from core.fold.immutable import replace
+from core.model.machine import LinkState, LinkStatus, Machine
+
+"""States in which something comes over a link, or did a moment ago."""
+
+
+def name_machine(fleet: Fleet, event: MachineNamed) -> Machine:
+    """Return the machine as the config names it; what is known of it stays."""
+    known = fleet.machines.get(event.machine)
+    link = LinkStatus(state=LinkState.CONNECTING, since=event.at, lost_at=event.at)
+    return Machine(
+        name=event.machine,
+        address=event.address,
+        kind=event.kind,
+        link=link if known is None else known.link,
+        tags=event.tags,
+        read_only=event.read_only,
+        production=event.production,
+        probe=None if known is None else known.probe,
+        facts=None if known is None else known.facts,
+        facts_at=None if known is None else known.facts_at,
+    )
+
+
+def change_link(fleet: Fleet, event: LinkChanged) -> Machine | None:
+    """Return the machine with its link in the new state; its facts and all else stay."""
+    machine = fleet.machines.get(event.machine)
+    if machine is None:
+        return None
+    before = machine.link
+    if event.state.is_alive:
+        lost_at = None
+    elif before.is_alive:
+        lost_at = event.at
+    else:
+        lost_at = before.lost_at
+    link = LinkStatus(
+        state=event.state,
+        since=before.since if before.state is event.state else event.at,
+        reason=event.reason,
+        advice=event.advice,
+        retry_at=event.retry_at,
+        fingerprint=event.fingerprint,
+        heard_at=event.at if event.state is LinkState.UP else before.heard_at,
+        lost_at=lost_at,
+    )
+    return replace(machine, link=link)
+
+
+def hear_link(fleet: Fleet, event: LinkHeard) -> Machine | None:
+    """Return the machine with its link heard."""
+    machine = fleet.machines.get(event.machine)
+    if machine is None:
+        return None
+    return replace(machine, link=replace(machine.link, heard_at=event.at))

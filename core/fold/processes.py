@@ -1,0 +1,139 @@
+"""How processes come, change and go."""
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+
+from core.events import ProcessGone, ProcessSeen, TasksSeen
+from core.fleet import Fleet
+from core.fold.immutable import replace, thawed, with_item, with_items, without
+from core.fold.tasks import see_row, settled
+from core.ids import ProcessKey, TaskKey
+from core.model.process import Process, ProcessState
+from core.model.task import TaskRow
+
+
+def see_process(known: Process | None, event: ProcessSeen) -> Process:
+    """Return the process as now seen; what this look did not tell stays as it was."""
+    if known is None:
+        known = Process(key=event.process, state=event.state, since=event.at)
+    state = event.state
+    if state is ProcessState.LIVE and known.state is ProcessState.PARKED:
+        # The probe sees a channel that answers; that all its tasks are over, the rows said.
+        state = ProcessState.PARKED
+    gone = state is ProcessState.GONE
+    return replace(
+        known,
+        state=state,
+        since=known.since if known.state is state else event.at,
+        run_id=event.run_id or known.run_id,
+        started_at=known.started_at if event.started_at is None else event.started_at,
+        api_version=known.api_version if event.api_version is None else event.api_version,
+        socket_path=event.socket_path or known.socket_path,
+        data_dir=event.data_dir or known.data_dir,
+        argv=event.argv or known.argv,
+        cwd=event.cwd or known.cwd,
+        python=event.python or known.python,
+        run=event.run or known.run,
+        variables=event.variables or known.variables,
+        waiting_since=event.waiting_since,
+        ended_at=(known.ended_at or event.at) if gone else None,
+    )
+
+
+def with_rows(process: Process, rows: Sequence[TaskRow], at: float) -> Process:
+    """Return the process with what its task rows say of it as a whole."""
+    if not rows:
+        return process
+    row = rows[0]
+    keep_alive = process.keep_alive if row.keep_alive is None else row.keep_alive
+    state = process.state
+    if state in {ProcessState.LIVE, ProcessState.PARKED}:
+        over = all(each.is_completed for each in rows)
+        state = ProcessState.PARKED if keep_alive and over else ProcessState.LIVE
+    return replace(
+        process,
+        state=state,
+        since=process.since if process.state is state else at,
+        keep_alive=keep_alive,
+        paused=bool(row.process_paused),
+        paused_now=bool(row.process_paused_now),
+        paused_models=row.paused_models,
+        api_version=process.api_version if row.api_version is None else row.api_version,
+    )
+
+
+def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
+    """Return the fleet with a process's whole task list seen.
+
+    A task that the list no longer holds runs no more: its log says how it ended. A row from
+    before Inspect registered the task has no id; it is dropped when the list no longer holds it.
+    """
+    process = fleet.processes.get(event.process)
+    if process is None:
+        return fleet
+    gone = process.is_gone
+    tasks = thawed(fleet.tasks)
+    listed = dict.fromkeys(process.tasks)
+    seen = set[TaskKey]()
+    for row in event.rows:
+        key = TaskKey(event.process, row.task_id)
+        ended = gone or row.is_completed
+        task = see_row(tasks.get(key), key, row, event)
+        tasks[key] = settled(task, gone=gone, at=event.at, ended=ended)
+        listed[key] = None
+        seen.add(key)
+    for key in process.tasks:
+        if key in seen:
+            continue
+        if key.task_id:
+            tasks[key] = settled(tasks[key], gone=gone, at=event.at, ended=True)
+        else:
+            del tasks[key], listed[key]
+    process = replace(
+        with_rows(process, event.rows, event.at),
+        tasks=tuple(listed),
+        trouble="; ".join(event.malformed[:3]) or None,
+    )
+    return replace(
+        fleet,
+        processes=with_item(fleet.processes, event.process, process),
+        tasks=MappingProxyType(tasks),
+    )
+
+
+def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
+    """Return the fleet with the process gone; whether its tasks did well, their logs say."""
+    known = fleet.processes.get(event.process)
+    if known is None or known.is_gone:
+        return fleet
+    gone = replace(
+        known, state=ProcessState.GONE, since=event.at, ended_at=event.at, waiting_since=None
+    )
+    ended = {
+        key: settled(fleet.tasks[key], gone=True, at=event.at, ended=True) for key in known.tasks
+    }
+    return replace(
+        fleet,
+        processes=with_item(fleet.processes, event.process, gone),
+        tasks=with_items(fleet.tasks, ended) if ended else fleet.tasks,
+    )
+
+
+def forget(fleet: Fleet, keys: AbstractSet[ProcessKey]) -> Fleet:
+    """Return the fleet without these processes and their tasks. A live one is never forgotten."""
+    gone = {
+        key for key in keys if (process := fleet.processes.get(key)) is not None and process.is_gone
+    }
+    if not gone:
+        return fleet
+    return replace(
+        fleet,
+        processes=without(fleet.processes, gone),
+        tasks=without(fleet.tasks, list(_tasks_of(fleet, gone))),
+    )
+
+
+def _tasks_of(fleet: Fleet, keys: Iterable[ProcessKey]) -> Iterable[TaskKey]:
+    for key in keys:
+        yield from fleet.processes[key].tasks

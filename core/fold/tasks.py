@@ -1,0 +1,117 @@
+"""How tasks come, progress and end. Only a log's header proves how one ended."""
+
+from core.events import LogRead, LogUnreadable, TasksSeen
+from core.fold.immutable import replace
+from core.ids import TaskKey
+from core.model.task import ProgressPoint, Task, TaskRow, TaskState
+
+TRAIL_LIMIT = 240
+"""Points kept per task in memory; the older half is thinned when there are more."""
+
+_PROVED = {
+    "success": TaskState.SUCCESS,
+    "error": TaskState.ERROR,
+    "cancelled": TaskState.CANCELLED,
+}
+
+
+def settled(task: Task, *, gone: bool, at: float, ended: bool) -> Task:
+    """Return the task in the state that is proved of it.
+
+    Args:
+        task: With its newest row, header and header error.
+        gone: Whether its process is gone.
+        at: Now, Unix seconds at the desk.
+        ended: Whether its process or its row says that it runs no more.
+    """
+    state = _state(task, gone=gone, ended=ended)
+    ended_at = (task.ended_at or at) if state is not TaskState.RUNNING else None
+    if state is task.state and ended_at == task.ended_at:
+        return task
+    return replace(task, state=state, ended_at=ended_at)
+
+
+def _state(task: Task, *, gone: bool, ended: bool) -> TaskState:
+    if not ended:
+        return TaskState.RUNNING
+    if task.header is not None:
+        proved = _PROVED.get(task.header.status)
+        if proved is not None:
+            return proved
+        return TaskState.LOST if gone else TaskState.FINISHING
+    unreadable = task.header_error is not None or not task.row.log_location
+    return TaskState.LOST if gone and unreadable else TaskState.FINISHING
+
+
+def see_row(known: Task | None, key: TaskKey, row: TaskRow, event: TasksSeen) -> Task:
+    """Return the task with its newest row, not yet settled; a new attempt starts afresh."""
+    if known is None or known.row.eval_id != row.eval_id:
+        return Task(
+            key=key,
+            row=row,
+            state=TaskState.RUNNING,
+            as_of=event.as_of,
+            heard_at=event.at,
+            seen_at=event.at if known is None else known.seen_at,
+            trail=(_point(row, event.at),),
+        )
+    same = row.raw == known.row.raw if row.raw else row == known.row
+    return replace(
+        known,
+        row=known.row if same else row,
+        as_of=event.as_of,
+        heard_at=event.at,
+        trail=known.trail if same else longer(known.trail, _point(row, event.at)),
+    )
+
+
+def longer(trail: tuple[ProgressPoint, ...], point: ProgressPoint) -> tuple[ProgressPoint, ...]:
+    """Return the trail with one more point, thinned where it would grow beyond its limit.
+
+    Of several equal points in a row only the first and the newest stay.
+    """
+    if len(trail) > 1 and _same(trail[-1], point) and _same(trail[-2], point):
+        return (*trail[:-1], point)
+    if len(trail) < TRAIL_LIMIT:
+        return (*trail, point)
+    half = TRAIL_LIMIT // 2
+    return (*trail[:half:2], *trail[half:], point)
+
+
+def prove(task: Task, event: LogRead, *, gone: bool) -> Task:
+    """Return the task with what its log says; a log of another attempt says nothing of it."""
+    attempt = event.header.eval_id
+    if attempt and task.row.eval_id and attempt != task.row.eval_id:
+        return task
+    read = replace(task, header=event.header, header_error=None)
+    ended = gone or task.state is not TaskState.RUNNING
+    return settled(read, gone=gone, at=event.at, ended=ended)
+
+
+def stay_unread(task: Task, event: LogUnreadable, *, gone: bool) -> Task:
+    """Return the task with a log that could not be read; what was read before still holds."""
+    if task.header is not None and task.header.status in _PROVED:
+        return task
+    unread = replace(task, header_error=event.reason)
+    ended = gone or task.state is not TaskState.RUNNING
+    return settled(unread, gone=gone, at=event.at, ended=ended)
+
+
+def _point(row: TaskRow, at: float) -> ProgressPoint:
+    samples = row.samples
+    return ProgressPoint(
+        at=at,
+        done=samples.completed + samples.errored + samples.cancelled,
+        errored=samples.errored,
+        in_flight=samples.in_flight,
+        tokens=row.total_tokens,
+    )
+
+
+def _same(one: ProgressPoint, other: ProgressPoint) -> bool:
+    return (one.done, one.errored, one.in_flight, one.tokens) == (
+        other.done,
+        other.errored,
+        other.in_flight,
+        other.tokens,
+    )

@@ -1,0 +1,77 @@
+"""What a guide looks at: the fleet, its own orders, and now."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from core.fleet import Fleet
+from core.guide.guide import Guide, GuideStep
+from core.ids import ProcessKey, Target
+from core.model.order import Order, OrderState
+from core.model.process import Process
+from core.model.task import Task, TaskState
+
+GOOD = frozenset({OrderState.DONE, OrderState.NOOP})
+Presence = Literal["there", "gone", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuideContext:
+    """What is known at one moment.
+
+    Attributes:
+        orders: Of the guide's plans, newest first.
+        now: Unix seconds at the desk.
+    """
+
+    fleet: Fleet
+    orders: tuple[Order, ...]
+    now: float
+
+    def own(self, step: GuideStep) -> tuple[Order, ...]:
+        """Return a step's orders, newest first."""
+        return tuple(order for order in self.orders if order.plan in step.plans)
+
+    def newest(self, step: GuideStep) -> dict[Target, Order]:
+        """Return a step's newest order to each target."""
+        return {order.target: order for order in reversed(self.own(step))}
+
+    def process(self, key: ProcessKey) -> Process | None:
+        """Return a process that is still there as far as is known."""
+        return None if self.fleet.is_gone(key) else self.fleet.processes[key]
+
+    def presence(self, key: ProcessKey) -> Presence:
+        """Return whether a process is there; unknown: its machine can't be asked now."""
+        process = self.fleet.processes.get(key)
+        if process is not None and process.is_gone:
+            return "gone"
+        machine = self.fleet.machines.get(key.machine)
+        if machine is None or not machine.link.is_alive:
+            return "unknown"
+        if process is not None:
+            return "there"
+        return "gone" if machine.lists_all(self.now) else "unknown"
+
+    def tasks(self, key: ProcessKey) -> tuple[Task, ...]:
+        """Return the tasks of a process that are known."""
+        process = self.fleet.processes.get(key)
+        return () if process is None else tuple(self.fleet.tasks[each] for each in process.tasks)
+
+    def running(self, key: ProcessKey) -> tuple[Task, ...]:
+        """Return the tasks of a process that are not finished."""
+        return tuple(task for task in self.tasks(key) if is_running(task))
+
+    def is_quiet(self, key: ProcessKey) -> bool:
+        """Whether nothing is in flight or held in any task of a process."""
+        return all(task.row.quiesced and not task.row.held for task in self.running(key))
+
+
+def is_running(task: Task) -> bool:
+    """Whether a task's row does not say that it is finished."""
+    return task.state is TaskState.RUNNING and not task.row.is_completed
+
+
+def of_guide(guide: Guide, orders: Iterable[Order]) -> tuple[Order, ...]:
+    """Return the orders that came from a guide's plans, as they come."""
+    plans = {plan for step in guide.steps for plan in step.plans}
+    return tuple(order for order in orders if order.plan in plans)

@@ -1,0 +1,86 @@
+"""Where a guide stands, from what is known: a pure function. It sends nothing."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from core.guide import incident_status, step_status
+from core.guide.context import GuideContext
+from core.guide.guide import OVER, Guide, GuideKind, GuideStep, StepKind, StepState
+
+Look = Callable[[Guide, GuideStep, GuideContext], GuideStep]
+
+_LOOKS: dict[StepKind, Look] = {
+    StepKind.PAUSE: step_status.pause,
+    StepKind.QUIESCE: step_status.quiesce,
+    StepKind.FLUSH: step_status.flush,
+    StepKind.INTERRUPT: step_status.interrupt,
+    StepKind.END: step_status.end,
+    StepKind.DRAIN: step_status.ending,
+    StepKind.SCORE: step_status.ending,
+    StepKind.CANCEL: step_status.ending,
+    StepKind.RELEASE: step_status.release,
+}
+_INCIDENT: dict[StepKind, Look] = {
+    StepKind.PAUSE: incident_status.pause,
+    StepKind.RESUME: incident_status.resume,
+}
+_NOT_REACHED = "not reached"
+
+
+def advanced(guide: Guide, world: GuideContext) -> Guide:
+    """Return a guide as it stands now: steps that are done make room for the next one."""
+    guide = _back_to_quiesce(guide, world)
+    while (at := guide.current) is not None:
+        step = guide.steps[at]
+        if step.since is None:
+            step = replace(step, since=world.now)
+        known = _INCIDENT if guide.kind is GuideKind.INCIDENT else _LOOKS
+        look = known.get(step.kind)
+        step = step if look is None else look(guide, step, world)
+        guide = guide.with_step(at, step)
+        if not step.is_over:
+            return guide
+        if step.state is StepState.STOPPED:
+            return closed(guide, world.now)
+    return guide if not guide.is_open else replace(guide, ended_at=world.now)
+
+
+def closed(guide: Guide, now: float) -> Guide:
+    """Return a guide that ended, whatever was left of it."""
+    steps = tuple(
+        step
+        if step.state in OVER
+        else replace(step, state=StepState.SKIPPED, sentence=_NOT_REACHED)
+        for step in guide.steps
+    )
+    return replace(guide, steps=steps, ended_at=now)
+
+
+def stopped(guide: Guide, now: float, why: str) -> Guide:
+    """Return a guide that was left where it is; what was sent stays as it is."""
+    at = guide.current
+    if at is not None:
+        step = replace(guide.steps[at], state=StepState.STOPPED, sentence=why)
+        guide = guide.with_step(at, step)
+    return closed(guide, now)
+
+
+def skipped(guide: Guide, why: str) -> Guide:
+    """Return a guide without the step whose turn it is."""
+    at = guide.current
+    if at is None:
+        return guide
+    step = replace(guide.steps[at], state=StepState.SKIPPED, sentence=why)
+    return guide.with_step(at, step)
+
+
+def _back_to_quiesce(guide: Guide, world: GuideContext) -> Guide:
+    """Wait for a quiesced process once more, where somebody resumed it before its interrupt."""
+    step, at = guide.step, guide.current
+    if step is None or at is None or step.kind not in {StepKind.FLUSH, StepKind.INTERRUPT}:
+        return guide
+    if world.own(step) or world.is_quiet(guide.process) or not world.running(guide.process):
+        return guide
+    before = next(i for i, each in enumerate(guide.steps) if each.kind is StepKind.QUIESCE)
+    guide = guide.with_step(at, replace(step, since=None, state=StepState.WAITING, sentence=""))
+    return guide.with_step(before, replace(guide.steps[before], state=StepState.RUNNING))

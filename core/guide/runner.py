@@ -1,0 +1,348 @@
+"""Running guides: they are begun, looked at, gone on with, left, and taken up again.
+
+A guide sends nothing by itself: what its step wants becomes a plan, and whoever confirms that
+plan has it carried out by `ActionService`, as any other. Its orders are found in the journal again.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from core.act.executor import OrderReport
+from core.act.order_query import OrderQuery, joined
+from core.act.plan import Plan
+from core.act.planner import PlanningProgress
+from core.act.ports import ActionDesk
+from core.act.service import ActionService
+from core.ctl import routes
+from core.ctl.answer_errors import good_body
+from core.ctl.config_envelopes import config_view
+from core.errors import AnswerMalformed, RequestFailed, StorageError, UsageWrong
+from core.guide.context import GuideContext, of_guide
+from core.guide.factories import cleanup_guide, finish_guide, incident_guide, park_guide
+from core.guide.guide import Guide, GuideStep, StepKind, StepState
+from core.guide.guide_store import GuideStore
+from core.guide.progress import advanced, skipped, stopped
+from core.guide.resume_command import resume_command
+from core.guide.step_actions import fitted, guide_label, requests_of, settled_by, title_of
+from core.ids import ProcessKey, TaskKey
+from core.model.order import Instance, Order
+from core.model.process import Process
+from core.signal import Signal
+from core.text import shown
+
+LOOK_EVERY_S = 0.5
+"""Seconds between two looks at the guides that are open here."""
+_READ = 10_000
+"""Orders of the journal that are looked through when a guide is taken up."""
+
+
+class GuideRunner:
+    """The guides of this evalroom.
+
+    Args:
+        asker: The desk.
+        acting: Plans and carries out.
+        book: Where guides are kept; None: nowhere, and then none is begun.
+        spec_command: Returns what resumes a run of ours, by its spec; None: it has none.
+    """
+
+    def __init__(
+        self,
+        asker: ActionDesk,
+        acting: ActionService,
+        *,
+        book: GuideStore | None,
+        spec_command: Callable[[Process], str | None] = lambda _: None,
+    ) -> None:
+        self._asker = asker
+        self._acting = acting
+        self._book = book
+        self._spec_command = spec_command
+        self._guides: dict[str, Guide] = {}
+        self._orders: dict[str, tuple[Order, ...]] = {}
+        self._unsaved: set[str] = set()
+        self._changed = Signal[Guide]()
+        self._woken = asyncio.Event()
+
+    @property
+    def instance(self) -> Instance:
+        """This evalroom."""
+        return self._acting.instance
+
+    @property
+    def held(self) -> tuple[Guide, ...]:
+        """The guides that this evalroom runs or ran, newest first."""
+        return tuple(sorted(self._guides.values(), key=lambda each: -each.made_at))
+
+    def guide(self, guide: str) -> Guide | None:
+        """Return a guide of this evalroom by its id."""
+        return self._guides.get(guide)
+
+    def listen(self, hear: Callable[[Guide], None]) -> Callable[[], None]:
+        """Call `hear` with each guide that changed; returns what ends that."""
+        return self._changed.connect(hear)
+
+    async def recent(self, limit: int = 50) -> tuple[Guide, ...]:
+        """Return open and recent guides of every evalroom of this user, newest first.
+
+        Raises:
+            StorageError: They can't be read.
+        """
+        kept = () if self._book is None else await self._book.recent(limit)
+        known = {guide.id: guide for guide in kept} | self._guides
+        return tuple(sorted(known.values(), key=lambda each: -each.made_at))
+
+    # Beginning
+
+    async def park(self, key: ProcessKey) -> Guide:
+        """Begin to park a process safely: its command is built first of all.
+
+        Raises:
+            UsageWrong: It is not known.
+            StorageError: The guide can't be kept.
+        """
+        process = self._asker.fleet.processes.get(key)
+        if process is None:
+            raise UsageWrong("that process is not known any more")
+        unstarted = await self._unstarted(key)
+        fleet = self._asker.fleet
+        process = fleet.processes.get(key, process)
+        spec = self._spec_command(process) if self._acting.is_ours(process) else None
+        tasks = [fleet.tasks[each] for each in process.tasks]
+        built = resume_command(process, tasks, unstarted=unstarted, from_spec=spec)
+        return await self._begin(park_guide(fleet, key, built, self._now(), self.instance))
+
+    async def incident(
+        self, model: str, among: Sequence[ProcessKey] | None = None, *, now: bool = False
+    ) -> Guide:
+        """Begin to pause a model, everywhere or in some processes.
+
+        Raises:
+            UsageWrong: It runs nowhere there.
+            StorageError: The guide can't be kept.
+        """
+        fleet = self._asker.fleet
+        return await self._begin(
+            incident_guide(fleet, model, among, self._now(), self.instance, is_now=now)
+        )
+
+    async def finish(self, key: TaskKey) -> Guide:
+        """Begin to end a task early.
+
+        Raises:
+            UsageWrong: It is finished, or not known.
+            StorageError: The guide can't be kept.
+        """
+        if key not in self._asker.fleet.tasks:
+            raise UsageWrong("that task is not known any more")
+        return await self._begin(finish_guide(self._asker.fleet, key, self._now(), self.instance))
+
+    async def cleanup(
+        self, among: Sequence[ProcessKey] | None = None, *, others: bool = False
+    ) -> Guide:
+        """Begin to ask for each parked process whether it may end.
+
+        Args:
+            among: Only of these; None: all.
+            others: Also what was not launched here.
+
+        Raises:
+            UsageWrong: There is none to ask for.
+            StorageError: The guide can't be kept.
+        """
+        fleet = self._asker.fleet
+        ours = frozenset(
+            key for key, process in fleet.processes.items() if self._acting.is_ours(process)
+        )
+        return await self._begin(
+            cleanup_guide(fleet, among, ours, self._now(), self.instance, others=others)
+        )
+
+    async def _unstarted(self, key: ProcessKey) -> int | None:
+        try:
+            reply = await self._asker.read(key, routes.PROCESS_CONFIG)
+            view = config_view(good_body(reply, "its knobs"))
+        except (RequestFailed, AnswerMalformed):
+            return None
+        return 0 if view.max_tasks is None else view.max_tasks.pending or 0
+
+    async def _begin(self, guide: Guide) -> Guide:
+        if self._book is None:
+            raise StorageError("a guide can't be kept, so none is begun: there is no history")
+        await self._book.save(guide)
+        return await self._hold(guide)
+
+    async def _hold(self, guide: Guide) -> Guide:
+        self._guides[guide.id] = guide
+        self._woken.set()
+        return await self.look(guide.id)
+
+    async def take_up(self, guide: str) -> Guide:
+        """Go on with a guide that an evalroom left: from now on it is this one's.
+
+        Raises:
+            UsageWrong: There is none such, it ended, or its evalroom may still run.
+            StorageError: It can't be read or written.
+        """
+        if guide in self._guides:
+            return await self.look(guide)
+        if self._book is None:
+            raise StorageError("there is no history to take it up from")
+        taken = await self._book.claim(guide, self.instance)
+        kept = await self._acting.select(OrderQuery(since=taken.made_at, limit=_READ))
+        self._orders[taken.id] = of_guide(taken, kept)
+        return await self._hold(taken)
+
+    # Going on
+
+    async def plan(
+        self,
+        guide: str,
+        *,
+        tell: Callable[[PlanningProgress], None] | None = None,
+        hurry: asyncio.Event | None = None,
+    ) -> Plan:
+        """Return the plan of the step that waits; orders of it count as that step's.
+
+        Raises:
+            UsageWrong: None waits, or there is nothing to send.
+            StorageError: The guide can't be kept.
+        """
+        known = await self.look(guide)
+        step, at = known.step, known.current
+        if step is None or at is None or not known.waits:
+            said = "it is over" if step is None else step.sentence or step.title
+            raise UsageWrong(f"no step waits for you: {said}")
+        wishes = requests_of(known, step, self._world(known))
+        plan = await self._acting.plan_of(
+            title_of(known, step), wishes, reason=guide_label(known.kind), tell=tell, hurry=hurry
+        )
+        world = self._world(known)
+        plan = fitted(known, step, plan, world)
+        known = self._guides[guide]
+        settled = tuple(dict.fromkeys((*known.steps[at].settled, *settled_by(plan, world))))
+        marked = replace(known.steps[at], plans=(*known.steps[at].plans, plan.id), settled=settled)
+        await self._keep(known.with_step(at, _unable(marked, plan)))
+        await self.look(guide)
+        return plan
+
+    async def carry_out(
+        self,
+        guide: str,
+        plan: Plan,
+        *,
+        words: str = "",
+        yes: bool = False,
+        tell: Callable[[OrderReport], None] | None = None,
+    ) -> tuple[OrderReport, ...]:
+        """Carry the plan of a step out, as `ActionService.carry_out` does; then look.
+
+        Raises:
+            NotConfirmed: It asks for more than was given; nothing was sent.
+        """
+        told = await self._acting.carry_out(plan, words=words, yes=yes, tell=tell)
+        await asyncio.sleep(0)
+        await self.look(guide)
+        return told
+
+    async def skip(self, guide: str) -> Guide:
+        """Leave out the step that waits.
+
+        Raises:
+            UsageWrong: It is one that can't be left out, or none waits.
+            StorageError: That can't be kept.
+        """
+        known = self._mine(guide)
+        step = known.step
+        if step is None or not known.waits or step.kind not in CAN_BE_SKIPPED:
+            raise UsageWrong("this step can't be left out", "x leaves the whole guide")
+        await self._keep(skipped(known, f"left out by {shown(self.instance.operator, 60)}"))
+        return await self.look(guide)
+
+    async def stop(self, guide: str) -> Guide:
+        """Leave a guide where it is; what was sent stays as it is.
+
+        Raises:
+            UsageWrong: It is not run here.
+            StorageError: That can't be kept.
+        """
+        known = self._mine(guide)
+        why = f"left by {shown(self.instance.operator, 60)}; what was sent stays as it is"
+        await self._keep(stopped(known, self._now(), why))
+        return self._guides[guide]
+
+    # Looking
+
+    async def run(self) -> None:
+        """Look at the open guides until cancelled; with none open it sleeps."""
+        while True:
+            if not any(guide.is_open for guide in self._guides.values()):
+                self._woken.clear()
+                await self._woken.wait()
+            for guide in tuple(self._guides.values()):
+                if guide.is_open or guide.id in self._unsaved:
+                    await self.look(guide.id)
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    async def look(self, guide: str) -> Guide:
+        """Return a guide as it stands now.
+
+        Raises:
+            UsageWrong: It is not run here.
+        """
+        known = self._mine(guide)
+        now = advanced(known, self._world(known)) if known.is_open else known
+        if now != known or guide in self._unsaved:
+            try:
+                await self._keep(now, only_if=_mark(now) != _mark(known))
+            except StorageError:
+                self._unsaved.add(guide)  # tried again with the next look
+        return self._guides[guide]
+
+    def _mine(self, guide: str) -> Guide:
+        known = self._guides.get(guide)
+        if known is None:
+            raise UsageWrong(f"no guide {shown(guide, 40)} is run here", "take it up first")
+        return known
+
+    def _world(self, guide: Guide) -> GuideContext:
+        fleet = self._asker.fleet
+        now = of_guide(guide, fleet.orders)
+        orders = joined(now, self._orders.get(guide.id, ()))
+        self._orders[guide.id] = orders
+        return GuideContext(fleet=fleet, orders=orders, now=self._now())
+
+    async def _keep(self, guide: Guide, *, only_if: bool = True) -> None:
+        self._guides[guide.id] = guide
+        self._changed.emit(guide)
+        if self._book is not None and (only_if or guide.id in self._unsaved):
+            await self._book.save(guide)
+            self._unsaved.discard(guide.id)
+
+    def _now(self) -> float:
+        return self._asker.now()
+
+
+CAN_BE_SKIPPED = frozenset({StepKind.FLUSH, StepKind.DRAIN, StepKind.SCORE, StepKind.RELEASE})
+"""Steps that can be left out; without the others the guide would be another one."""
+
+
+def _unable(step: GuideStep, plan: Plan) -> GuideStep:
+    """Return a flush as left out, where that Inspect can't: quiesced, it wrote by itself."""
+    kinds = {each.refusal.kind for each in plan.steps if each.refusal is not None}
+    if step.kind is StepKind.FLUSH and not plan.sent and kinds == {"unsupported"}:
+        why = "its Inspect can't be told to: it wrote them when nothing was in flight any more"
+        return replace(step, state=StepState.SKIPPED, sentence=why)
+    return step
+
+
+def _mark(guide: Guide) -> tuple[object, ...]:
+    """Return what is worth a write; a count that goes down is not."""
+    steps = ((step.state, step.plans, step.settled) for step in guide.steps)
+    return (guide.ended_at, tuple(steps))
+
+
+def open_first(guides: Iterable[Guide]) -> tuple[Guide, ...]:
+    """Return guides with the open ones first, newest first within."""
+    return tuple(sorted(guides, key=lambda each: (not each.is_open, -each.made_at)))

@@ -1,0 +1,51 @@
+"""The findings of a fleet: bounded, newest first; one finding keeps its id while it is open."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from core.fleet import Fleet
+from core.model.finding import Finding
+
+MAX_FINDINGS = 500
+"""Findings that are kept; over the limit the oldest closed ones go first."""
+
+
+def with_findings(fleet: Fleet, changed: Iterable[Finding]) -> Fleet:
+    """Return the fleet with new and changed findings in it; a changed one keeps its place."""
+    by_id = {finding.id: finding for finding in changed}
+    if not by_id:
+        return fleet
+    kept = [by_id.pop(finding.id, finding) for finding in fleet.findings]
+    findings = [*reversed(by_id.values()), *kept]
+    return replace(fleet, findings=_bounded(findings))
+
+
+def _bounded(findings: list[Finding]) -> tuple[Finding, ...]:
+    over = len(findings) - MAX_FINDINGS
+    if over <= 0:
+        return tuple(findings)
+    closed = [each.id for each in reversed(findings) if each.closed_at is not None]
+    dropped = set(closed[:over])
+    return tuple(each for each in findings if each.id not in dropped)[:MAX_FINDINGS]
+
+
+def open_finding(fleet: Fleet, prefix: str) -> Finding | None:
+    """Return the newest open finding whose id begins with `prefix`; None where there is none."""
+    for finding in fleet.findings:
+        if finding.closed_at is None and finding.id.startswith(prefix):
+            return finding
+    return None
+
+
+def newest_finding(fleet: Fleet, prefix: str) -> Finding | None:
+    """Return the newest finding whose id begins with `prefix`, open or closed."""
+    for finding in fleet.findings:
+        if finding.id.startswith(prefix):
+            return finding
+    return None
+
+
+def closed(finding: Finding, at: float, text: str | None = None) -> Finding:
+    """Return the finding closed, saying how it ended where that is known."""
+    said = finding.text if text is None else text
+    return replace(finding, closed_at=at, changed_at=at, text=said)

@@ -1,0 +1,87 @@
+"""Judging: which findings an event opens, changes or closes. Pure."""
+
+from collections.abc import Iterable
+
+from core.events import (
+    Dismissed,
+    Event,
+    LinkChanged,
+    LogRead,
+    LogUnreadable,
+    OrderEnded,
+    ProcessGone,
+    ProcessSeen,
+    SamplesSeen,
+    TasksSeen,
+    TimePassed,
+)
+from core.fleet import Fleet
+from core.judge.finding_list import closed
+from core.judge.link_findings import judge_link
+from core.judge.order_findings import judge_interrupted, judge_order
+from core.judge.process_findings import judge_process
+from core.judge.task_findings import judge_task
+from core.model.finding import Finding
+
+
+def judge(before: Fleet, after: Fleet, event: Event) -> tuple[Finding, ...]:
+    """Return the findings that `event` opened, changed or closed.
+
+    Args:
+        before: The fleet before the event.
+        after: The fleet after it, with the findings from before.
+        event: What happened.
+    """
+    return tuple(_judge(before, after, event))
+
+
+def _judge(  # noqa: C901 - one case per kind of event
+    before: Fleet, after: Fleet, event: Event
+) -> Iterable[Finding]:
+    match event:
+        case LinkChanged():
+            machine = after.machines.get(event.machine)
+            if machine is not None:
+                yield from judge_link(after, machine, event.at)
+        case ProcessSeen():
+            yield from judge_process(before, after, event.process, event.at)
+            yield from judge_interrupted(after, event.process, event.at)
+        case ProcessGone():
+            yield from judge_process(before, after, event.process, event.at)
+            yield from _tasks(before, after, event)
+            yield from judge_interrupted(after, event.process, event.at)
+        case TasksSeen():
+            yield from judge_process(before, after, event.process, event.at)
+            yield from _tasks(before, after, event)
+        case LogRead() | LogUnreadable():
+            yield from judge_task(before, after, event.task, event.at)
+            yield from judge_interrupted(after, event.task.process, event.at)
+        case SamplesSeen():
+            yield from judge_task(before, after, event.task, event.at)
+        case OrderEnded():
+            yield from judge_order(after, event.order, event.at)
+        case TimePassed():
+            for machine in after.machines.values():
+                yield from judge_link(after, machine, event.at)
+            yield from _forgotten(after, event.at)
+        case Dismissed():
+            yield from _forgotten(after, event.at)
+        case _:
+            pass
+
+
+def _tasks(before: Fleet, after: Fleet, event: TasksSeen | ProcessGone) -> Iterable[Finding]:
+    process = after.processes.get(event.process)
+    for key in process.tasks if process is not None else ():
+        yield from judge_task(before, after, key, event.at)
+
+
+def _forgotten(after: Fleet, at: float) -> Iterable[Finding]:
+    """What is still open about something that left the fleet is over."""
+    for finding in after.findings:
+        if finding.closed_at is not None:
+            continue
+        lost_task = finding.task is not None and finding.task not in after.tasks
+        lost_process = finding.process is not None and finding.process not in after.processes
+        if lost_task or lost_process:
+            yield closed(finding, at)

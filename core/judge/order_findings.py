@@ -1,0 +1,93 @@
+"""Orders as findings: an interrupt is watched to its end; one that nobody knows of stays open."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from core.fleet import Fleet
+from core.ids import ProcessKey, TaskKey
+from core.judge.finding_list import closed, open_finding
+from core.model.action import Verb
+from core.model.finding import Finding, Severity
+from core.model.order import Order, OrderState
+from core.model.process import ProcessState
+from core.text import shown
+
+
+def judge_order(after: Fleet, order_id: str, at: float) -> Iterable[Finding]:
+    """Yield what an order that ended, or whose end is unknown, is to be told as."""
+    order = next((each for each in after.orders if each.id == order_id), None)
+    if order is None:
+        return
+    known = open_finding(after, _unknown_id(order))
+    said = f"{order.action.verb} of {order.name}"
+    if order.state is OrderState.UNKNOWN and known is None:
+        yield _finding(
+            order, _unknown_id(order), "order", f"{said}: nobody knows yet: {order.message}", at
+        )
+    elif known is not None and order.state is not OrderState.UNKNOWN:
+        yield closed(known, at, f"{said}: {order.state}: {order.message}")
+    if order.action.verb is Verb.INTERRUPT and order.state is OrderState.DONE:
+        process = order.address.process
+        if open_finding(after, _interrupt_id(process)) is None:
+            pid = process.pid
+            yield _finding(
+                order,
+                f"{_interrupt_id(process)}{at:.3f}",
+                "interrupt",
+                f"process {pid} was interrupted and is finalising its logs",
+                at,
+            )
+
+
+def _finding(order: Order, name: str, kind: str, text: str, at: float) -> Finding:
+    process = order.address.process
+    task_id = order.address.task_id
+    return Finding(
+        id=name,
+        kind=kind,
+        tone="look",
+        opened_at=at,
+        machine=process.machine,
+        process=process,
+        task=None if task_id is None else TaskKey(process, task_id),
+        text=shown(text, 600),
+    )
+
+
+def _unknown_id(order: Order) -> str:
+    return f"order:{order.id}"
+
+
+def _interrupt_id(process: ProcessKey) -> str:
+    return f"interrupt:{process.machine}:{process.pid}:{process.start}:"
+
+
+def judge_interrupted(after: Fleet, key: ProcessKey, at: float) -> Iterable[Finding]:
+    """Yield how an interrupt went on, once its process or one of its logs was seen anew."""
+    found = open_finding(after, _interrupt_id(key))
+    process = after.processes.get(key)
+    if found is None or process is None:
+        return
+    match process.state:
+        case ProcessState.HEADLESS:
+            text = (
+                f"process {key.pid} was interrupted and lives without a control server:"
+                " where SIGINT is ignored in it, its eval goes on unseen"
+            )
+            yield from _renewed(found, text, "hand", at)
+        case ProcessState.GONE:
+            tasks = [after.tasks[task] for task in process.tasks if task in after.tasks]
+            if all(task.is_over for task in tasks):
+                states = ", ".join(sorted({str(task.state) for task in tasks})) or "nothing"
+                text = f"process {key.pid} was interrupted and ended; its logs say {states}"
+                yield closed(found, at, text)
+            else:
+                text = f"process {key.pid} was interrupted and ended; its logs are being read"
+                yield from _renewed(found, text, "look", at)
+        case _:
+            return
+
+
+def _renewed(found: Finding, text: str, tone: Severity, at: float) -> Iterable[Finding]:
+    if found.text != text:
+        yield replace(found, text=text, tone=tone, changed_at=at)

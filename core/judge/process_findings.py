@@ -1,0 +1,110 @@
+"""Processes come and gone, and those that do not answer."""
+
+from collections.abc import Iterable
+
+from core.fleet import Fleet
+from core.format import duration_in_words, plural
+from core.ids import ProcessKey
+from core.judge.finding_list import closed, open_finding
+from core.model.finding import Finding, Severity
+from core.model.process import Process, ProcessState
+from core.model.task import TaskState
+
+JUST_STARTED_S = 60.0
+"""Seconds after its start in which a process that is first seen counts as having come."""
+
+_TROUBLES: dict[ProcessState, tuple[Severity, str]] = {
+    ProcessState.HEADLESS: (
+        "hand",
+        "lives, but its control server does not: it can be neither seen nor steered",
+    ),
+    ProcessState.STARVED: ("look", "does not answer: its event loop is blocked"),
+}
+
+
+def judge_process(before: Fleet, after: Fleet, key: ProcessKey, at: float) -> Iterable[Finding]:
+    """Yield what changed about a process that was seen, or is gone."""
+    process = after.processes.get(key)
+    if process is None:
+        return
+    known = before.processes.get(key)
+    if known is None:
+        yield from _came(after, process, at)
+    if known is None or known.state is not process.state:
+        yield from _trouble(after, process, at)
+        if known is not None and process.is_gone:
+            yield _gone(before, after, process, at)
+
+
+def _identity(key: ProcessKey) -> str:
+    return f"{key.machine}:{key.pid}:{key.start}"
+
+
+def _came(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
+    machine = after.machines.get(process.key.machine)
+    offset = machine.probe.clock_offset if machine is not None and machine.probe else 0.0
+    if process.started_at is None or at + offset - process.started_at > JUST_STARTED_S:
+        return
+    if process.is_gone:
+        return
+    yield Finding(
+        id=f"came:{_identity(process.key)}",
+        kind="process",
+        tone="plain",
+        opened_at=at,
+        closed_at=at,
+        machine=process.key.machine,
+        process=process.key,
+        text=f"process {process.key.pid} has started",
+    )
+
+
+def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
+    states = [before.tasks[key].state for key in process.tasks if key in before.tasks]
+    running = states.count(TaskState.RUNNING)
+    machine = after.machines.get(process.key.machine)
+    offset = machine.probe.clock_offset if machine is not None and machine.probe else 0.0
+    ran = ""
+    if process.started_at is not None:
+        ran = f" after {duration_in_words(at + offset - process.started_at)}"
+    had = f"; {plural(running, 'task')} ran when last seen" if running else ""
+    return Finding(
+        id=f"went:{_identity(process.key)}",
+        kind="process",
+        tone="plain",
+        opened_at=at,
+        closed_at=at,
+        machine=process.key.machine,
+        process=process.key,
+        text=f"process {process.key.pid} is gone{ran}{had}",
+    )
+
+
+def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
+    prefix = f"answer:{_identity(process.key)}:"
+    last = open_finding(after, prefix)
+    trouble = _TROUBLES.get(process.state)
+    if last is not None and (trouble is None or last.kind != process.state):
+        lasted = duration_in_words(at - last.opened_at)
+        how = "is gone" if process.is_gone else f"is {process.state} again"
+        if trouble is not None:
+            how = f"is now {process.state}"
+        yield closed(last, at, f"process {process.key.pid} {how} after {lasted} {last.kind}")
+        last = None
+    if trouble is None or last is not None:
+        return
+    tone, words = trouble
+    waited = ""
+    if process.waiting_since is not None:
+        machine = after.machines.get(process.key.machine)
+        offset = machine.probe.clock_offset if machine is not None and machine.probe else 0.0
+        waited = f" (for {duration_in_words(at + offset - process.waiting_since)})"
+    yield Finding(
+        id=f"{prefix}{at:.3f}",
+        kind=str(process.state),
+        tone=tone,
+        opened_at=at,
+        machine=process.key.machine,
+        process=process.key,
+        text=f"process {process.key.pid} {words}{waited}",
+    )

@@ -1,0 +1,163 @@
+"""Tasks finished or lost, samples errored or run again, logs that can't be read."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from core.fleet import Fleet
+from core.format import plural
+from core.ids import TaskKey
+from core.judge.finding_list import closed, open_finding
+from core.model.finding import Finding, Severity
+from core.model.task import Task, TaskState
+
+JUST_ENDED_S = 60.0
+"""Seconds after its end in which a task that was first seen ended counts as news."""
+MANY_ERRORS_SHARE = 0.1
+"""Share of a task's samples from which errors want a hand and not a look."""
+
+_ENDED: dict[TaskState, tuple[str, Severity, str]] = {
+    TaskState.SUCCESS: ("finished", "good", "success"),
+    TaskState.ERROR: ("finished", "hand", "ended with an error"),
+    TaskState.CANCELLED: ("finished", "look", "was cancelled"),
+    TaskState.LOST: ("lost", "hand", "is lost"),
+}
+
+
+def judge_task(before: Fleet, after: Fleet, key: TaskKey, at: float) -> Iterable[Finding]:
+    """Yield what changed about a task."""
+    task, known = after.tasks.get(key), before.tasks.get(key)
+    if task is None or task is known:
+        return
+    if known is not None and known.row.eval_id != task.row.eval_id:
+        yield from _superseded(after, key, at)
+        known = None
+        is_news = True
+    else:
+        is_news = known is not None
+    ended = task.is_over and (known is None or known.state is not task.state)
+    if ended and (is_news or task.state is not TaskState.SUCCESS or _has_just_ended(task)):
+        yield _end(task, at)
+    if ended or known is None or known.header_error != task.header_error:
+        yield from _log(after, task, at)
+    if ended or known is None or known.row.samples.errored != task.row.samples.errored:
+        yield from _errors(after, task, at)
+    if ended or known is None or known.samples is not task.samples:
+        yield from _retries(after, known, task, at)
+
+
+def _superseded(after: Fleet, key: TaskKey, at: float) -> Iterable[Finding]:
+    """What was open about an attempt is over when the next one begins."""
+    for finding in after.findings:
+        if finding.closed_at is None and finding.task == key:
+            yield closed(finding, at)
+
+
+def _identity(task: Task) -> str:
+    process = task.key.process
+    return f"{process.machine}:{process.pid}:{process.start}:{task.key.task_id}:{task.row.eval_id}"
+
+
+def _has_just_ended(task: Task) -> bool:
+    """Whether a task that was over when it was first seen ended only a moment before."""
+    completed_at = task.row.completed_at
+    return completed_at is not None and task.as_of - completed_at <= JUST_ENDED_S
+
+
+def _end(task: Task, at: float) -> Finding:
+    kind, tone, words = _ENDED[task.state]
+    return Finding(
+        id=f"end:{_identity(task)}:{task.state}",
+        kind=kind,
+        tone=tone,
+        opened_at=at,
+        closed_at=at,
+        machine=task.key.machine,
+        task=task.key,
+        text=f"{words}{_how(task)}",
+    )
+
+
+def _how(task: Task) -> str:
+    samples, header = task.progress, task.header
+    done = f"{samples.completed} of {plural(samples.total, 'sample')} completed"
+    if samples.errored:
+        done += f", {samples.errored} errored"
+    if task.state is TaskState.LOST:
+        if task.header_error:
+            said = f"its log can't be read: {task.header_error}"
+        elif task.header is None:
+            said = "it named no log"
+        else:
+            said = "its log still says started"
+        return f": its process is gone and {said} ({done})"
+    if header is not None and header.metrics:
+        metric = header.metrics[0]
+        error = "" if metric.stderr is None else f" ±{metric.stderr:.2f}"
+        done = f"{metric.name} {metric.value:.2f}{error}, {done}"
+    return f": {done}"
+
+
+def _log(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
+    identity = f"log:{_identity(task)}"
+    last = open_finding(after, identity)
+    if task.header_error is None or task.is_over:
+        if last is not None:
+            yield closed(last, at)
+    elif last is None:
+        yield Finding(
+            id=identity,
+            kind="log",
+            tone="look",
+            opened_at=at,
+            machine=task.key.machine,
+            task=task.key,
+            text=f"its log can't be read: {task.header_error}",
+        )
+
+
+def _errors(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
+    samples = task.row.samples
+    share = samples.errored / samples.total if samples.total > 0 else 1.0
+    text = f"{samples.errored} of {plural(samples.total, 'sample')} errored ({share:.0%})"
+    tone: Severity = "hand" if share >= MANY_ERRORS_SHARE else "look"
+    yield from _tally(after, task, at, ("errors", samples.errored, tone, text))
+
+
+def _retries(after: Fleet, known: Task | None, task: Task, at: float) -> Iterable[Finding]:
+    again, total = _run_again(task)
+    if known is not None and not task.is_over and _run_again(known) == (again, total):
+        return
+    text = f"{plural(again, 'sample')} run again, {total} {'retry' if total == 1 else 'retries'}"
+    yield from _tally(after, task, at, ("retries", total, "look", text))
+
+
+def _run_again(task: Task) -> tuple[int, int]:
+    retries = [sample.retries for sample in task.samples.values() if sample.retries]
+    return len(retries), sum(retries)
+
+
+def _tally(
+    after: Fleet, task: Task, at: float, seen: tuple[str, int, Severity, str]
+) -> Iterable[Finding]:
+    """One finding for a number of things: opens with the first, follows the number, closes."""
+    kind, number, tone, text = seen
+    identity = f"{kind}:{_identity(task)}"
+    last = open_finding(after, identity)
+    if last is not None and (task.is_over or (number == 0 and kind == "errors")):
+        yield closed(last, at)
+    elif last is not None and number > last.count:
+        worse: Severity = "hand" if "hand" in {tone, last.tone} else tone
+        yield replace(last, count=number, text=text, tone=worse, changed_at=at)
+    elif last is not None and number < last.count and kind == "errors":
+        yield replace(last, count=number, text=text, tone=tone, changed_at=at)
+    elif last is None and number > 0 and not task.is_over:
+        yield Finding(
+            id=identity,
+            kind=kind,
+            tone=tone,
+            opened_at=at,
+            machine=task.key.machine,
+            task=task.key,
+            count=number,
+            text=text,
+        )

@@ -1,0 +1,1 @@
+"""The launch form: a spec while it is filled in."""

@@ -1,0 +1,1 @@
+"""Runs: started, found again, listed and read."""

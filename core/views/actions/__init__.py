@@ -1,0 +1,1 @@
+"""The action menu, the preview of a plan, and the outcomes of its orders."""

@@ -1,0 +1,370 @@
+"""What can be done to a selection: every action with its letter, or why it is not for it now."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from core.act.refusals import at_sight
+from core.act.target_expansion import ActionPlace, live_processes, models_of, scope_at, with_model
+from core.act.target_labels import target_label, target_location
+from core.fleet import Fleet
+from core.format import age, plural
+from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
+from core.model.action import OFFERS, Action, Offer, Scope, Verb, offers_on
+from core.model.process import ProcessState
+from core.model.task import TaskState
+from core.text import Shown, shown
+from core.views.glyphs import sign
+
+_DIGITS = "123456789"
+_LOOKED_AT = 20
+"""Of a large selection, how much the action bar looks at."""
+_SCOPE_WORDS: dict[Scope, tuple[str, str]] = {
+    "sample": ("sample", "samples"),
+    "task": ("task", "tasks"),
+    "process": ("process", "processes"),
+    "model": ("model", "models"),
+}
+REQUEUE_ERRORED = replace(
+    next(each for each in OFFERS if each.action.verb is Verb.REQUEUE),
+    word="requeue errored",
+    help="Run every sample that is errored now again, within this run.",
+)
+"""How a task offers to requeue."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MenuEntry:
+    """One line of the menu.
+
+    Attributes:
+        letter: Takes it in the menu; empty: only the cursor does.
+        name: In the palette and for headless commands.
+        word, help: What it does; of ours.
+        heading: What stands over it and those after it of the same heading.
+        action: What is done; a `config` without changes asks for them first.
+        places: To what.
+        title: Of its plan.
+        why_not: Why it is not for any of them now; None where it is for some.
+        some: For how many of them, where not for all; else empty.
+    """
+
+    letter: str
+    name: str
+    word: Shown
+    help: Shown
+    heading: Shown = Shown("")
+    action: Action
+    places: tuple[ActionPlace, ...]
+    title: str
+    why_not: Shown | None = None
+    some: Shown = Shown("")
+    is_destructive: bool = False
+
+
+def subject(fleet: Fleet, places: Sequence[ActionPlace]) -> Shown:
+    """Return what a selection is called: its name, or how many there are."""
+    if len(places) == 1:
+        return _name(fleet, places[0])
+    scope = scope_at(places[0])
+    if isinstance(places[0], str):
+        return shown(plural(len(places), "machine"))
+    if scope == "model" and len({each.model for each in places if isinstance(each, ModelKey)}) == 1:
+        return shown(
+            f"{target_label(targets_of(fleet, places)[0], fleet)} in {len(places)} processes"
+        )
+    return shown(plural(len(places), *_SCOPE_WORDS[scope]))
+
+
+def production(fleet: Fleet, places: Iterable[ActionPlace]) -> Shown:
+    """Return what stands in the title of a dialog that reaches a production machine; or nothing."""
+    names = {each if isinstance(each, str) else process_of(each).machine for each in places}
+    known = (fleet.machines.get(MachineName(name)) for name in names)
+    is_so = any(each is not None and each.production for each in known)
+    return Shown(f" · {sign('production')} production") if is_so else Shown("")
+
+
+def _name(fleet: Fleet, place: ActionPlace) -> Shown:
+    if isinstance(place, str):
+        number = len(live_processes(fleet, place))
+        return shown(f"{plural(number, 'process', 'processes')} of {place}")
+    name, where = target_label(place, fleet), target_location(place, fleet)
+    if isinstance(place, ProcessKey):
+        return shown(f"pid {name} on {where}")
+    if isinstance(place, SampleKey):
+        return shown(f"{name} of {where}")
+    return shown(f"{name} on {where}")
+
+
+def targets_of(fleet: Fleet, places: Iterable[ActionPlace]) -> tuple[Target, ...]:
+    """Return the targets of a selection: of a machine its processes."""
+    found: dict[Target, None] = {}
+    for place in places:
+        if isinstance(place, str):
+            found.update(dict.fromkeys(live_processes(fleet, place)))
+        else:
+            found[place] = None
+    return tuple(found)
+
+
+def read_only(fleet: Fleet, places: Sequence[ActionPlace]) -> Shown | None:
+    """Return the one line that stands for every action, where nothing may be changed."""
+    names = {each if isinstance(each, str) else process_of(each).machine for each in places}
+    machines = [fleet.machines.get(MachineName(name)) for name in names]
+    if not machines or not all(each is not None and each.read_only for each in machines):
+        return None
+    named = ", ".join(sorted(names)[:3])
+    verb = "is" if len(names) == 1 else "are"
+    return shown(f"{named} {verb} read-only: nothing is changed there")
+
+
+def entries(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
+    """Return the menu of a selection (not empty): what it offers, then what its models do."""
+    if read_only(fleet, places) is not None:
+        return ()
+    return (*_own(fleet, tuple(places)), *_of_models(fleet, places))
+
+
+def buttons(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
+    """Return what the action bar offers: what is for all of a selection, and fits its state."""
+    if not places or read_only(fleet, places) is not None:
+        return ()
+    few = tuple(places[:_LOOKED_AT])
+    return tuple(each for each in _own(fleet, few) if _is_worth_a_button(each, fleet))
+
+
+def entry_of(fleet: Fleet, places: Sequence[ActionPlace], action: Action) -> MenuEntry | None:
+    """Return the entry of an action on a selection; None: it is none of its scope."""
+    return next((each for each in entries(fleet, places) if each.action == action), None)
+
+
+def _own(fleet: Fleet, places: tuple[ActionPlace, ...]) -> Iterator[MenuEntry]:
+    scope = scope_at(places[0])
+    targets = targets_of(fleet, places)
+    offers = list(offers_on(scope))
+    if scope == "task":
+        offers.insert(3, REQUEUE_ERRORED)
+    for offer in offers:
+        yield _entry(fleet, offer, places, targets, title=_title(offer, fleet, places))
+
+
+def _title(offer: Offer, fleet: Fleet, places: Sequence[ActionPlace]) -> str:
+    word = offer.word[:1].upper() + offer.word[1:]
+    joint = " in" if offer is REQUEUE_ERRORED else ":" if offer.action.manner else ""
+    return f"{word}{joint} {subject(fleet, places)}"
+
+
+def _entry(
+    fleet: Fleet,
+    offer: Offer,
+    places: tuple[ActionPlace, ...],
+    targets: Sequence[Target],
+    *,
+    title: str,
+) -> MenuEntry:
+    refusals = [refusal for each in targets if (refusal := at_sight(offer, each, fleet))]
+    open_for = len(targets) - len(refusals)
+    why_not = None
+    if not targets:
+        why_not = shown("no eval lives there")
+    elif not open_for:
+        why_not = shown(_commonest(each.sentence for each in refusals), 300)
+    return MenuEntry(
+        letter=offer.letter,
+        name=offer.name,
+        word=shown(offer.word),
+        help=shown(offer.help, 300),
+        action=offer.action,
+        places=places,
+        title=title,
+        why_not=why_not,
+        some=shown(f"{open_for} of {len(targets)}") if refusals and open_for else Shown(""),
+        is_destructive=offer.is_destructive,
+    )
+
+
+def _commonest(sentences: Iterable[str]) -> str:
+    return Counter(sentences).most_common(1)[0][0]
+
+
+# Models
+
+
+def _of_models(fleet: Fleet, places: Sequence[ActionPlace]) -> Iterator[MenuEntry]:
+    """Yield what holds a model: in these processes, on their machines, on the fleet."""
+    if scope_at(places[0]) == "sample":
+        return
+    letters = iter(_DIGITS)
+    processes = tuple(dict.fromkeys(process_of(each) for each in targets_of(fleet, places)))
+    models: Iterable[str] = (
+        dict.fromkeys(
+            fleet.tasks[each].row.model
+            for each in places
+            if isinstance(each, TaskKey) and each in fleet.tasks
+        )
+        if isinstance(places[0], TaskKey)
+        else models_of(fleet, processes)
+    )
+    for model in models:
+        for reach, keys, suffix in _reaches(fleet, model, places, processes):
+            for offer in offers_on("model"):
+                word = offer.word.replace(" model", "")
+                made = _entry(
+                    fleet,
+                    offer,
+                    keys,
+                    keys,
+                    title=f"{word[:1].upper()}{word[1:]} {shown(model)} {reach}",
+                )
+                yield replace(
+                    made,
+                    letter=next(letters, ""),
+                    name=f"model-{offer.name}{suffix}",
+                    word=shown(f"{word} {reach}"),
+                    heading=shown(f"model {model}"),
+                )
+
+
+def _reaches(
+    fleet: Fleet, model: str, places: Sequence[ActionPlace], processes: tuple[ProcessKey, ...]
+) -> Iterator[tuple[str, tuple[ModelKey, ...], str]]:
+    machines = tuple(dict.fromkeys(key.machine for key in processes))
+    there = tuple(
+        key for machine in machines for key in with_model(fleet, model, _on(fleet, machine))
+    )
+    if not isinstance(places[0], str):
+        where = "in this process" if len(processes) == 1 else "in these processes"
+        yield where, with_model(fleet, model, processes), ""
+    on = f"on {machines[0]}" if len(machines) == 1 else f"on {len(machines)} machines"
+    yield on, there, "-machine"
+    yield "on the fleet", with_model(fleet, model), "-fleet"
+
+
+def _on(fleet: Fleet, machine: MachineName) -> tuple[ProcessKey, ...]:
+    return live_processes(fleet, machine)
+
+
+# What the single keys mean
+
+
+def pause_or_resume(fleet: Fleet, places: Sequence[ActionPlace]) -> Action:
+    """Return what the one key for both does: resume where every own latch is set."""
+    targets = targets_of(fleet, places)
+    held = bool(targets) and all(_is_held(fleet, each) for each in targets)
+    return Action(verb=Verb.RESUME if held else Verb.PAUSE)
+
+
+def _is_held(fleet: Fleet, target: Target) -> bool:
+    match target:
+        case ProcessKey():
+            process = fleet.processes.get(target)
+            return process is not None and process.paused
+        case ModelKey():
+            process = fleet.processes.get(target.process)
+            return process is not None and target.model in process.paused_models
+        case TaskKey():
+            task = fleet.tasks.get(target)
+            return task is not None and "task" in task.row.paused
+        case _:
+            return False
+
+
+_ENDINGS = ("score", "error", "cancel")
+
+
+def endings(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
+    """Return the ways to end a selection, the gentlest first, then its tool calls by name."""
+    found = [each for each in entries(fleet, places) if each.action.verb is Verb.CANCEL]
+    found.sort(key=lambda each: _ENDINGS.index(each.action.manner or "cancel"))
+    return (*found, *calls(fleet, places))
+
+
+def calls(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
+    """Return the tool calls in progress of one selected sample, each by name and age."""
+    if len(places) != 1 or not isinstance(places[0], SampleKey):
+        return ()
+    key = places[0]
+    task = fleet.tasks.get(key.task)
+    sample = task.samples.get((key.sample_id, key.epoch)) if task is not None else None
+    whole = entry_of(fleet, places, Action(verb=Verb.CANCEL_CALL))
+    if task is None or sample is None or sample.activity is None or whole is None:
+        return ()
+    made: list[MenuEntry] = []
+    now = task.samples_as_of or task.as_of or 0.0
+    for letter, call in zip(_DIGITS, sample.activity.calls, strict=False):
+        since = f" {age(now - call.started_at)}" if call.started_at and now else ""
+        asked = "; its end is asked for already" if call.cancel_requested else ""
+        made.append(
+            replace(
+                whole,
+                letter=letter,
+                name=f"cancel-call-{letter}",
+                word=shown(f"end {shown(call.function, 40)}{since}"),
+                help=shown(f"End this tool call; the sample goes on with its error{asked}."),
+                heading=Shown("tool calls in progress"),
+                action=Action(verb=Verb.CANCEL_CALL, tool_call=call.id),
+                title=f"End the call of {shown(call.function, 40)} in {subject(fleet, places)}",
+            )
+        )
+    return tuple(made)
+
+
+def _is_worth_a_button(entry: MenuEntry, fleet: Fleet) -> bool:
+    if entry.why_not is not None:
+        return False
+    fits = _FITTING.get(entry.action.verb)
+    return fits is None or fits(entry, fleet)
+
+
+def _all_held(entry: MenuEntry, fleet: Fleet) -> bool:
+    return all(_is_held(fleet, each) for each in targets_of(fleet, entry.places))
+
+
+def _fits_pause(entry: MenuEntry, fleet: Fleet) -> bool:
+    return entry.action.now or not _all_held(entry, fleet)
+
+
+def _fits_requeue(entry: MenuEntry, fleet: Fleet) -> bool:
+    return any(_has_errors(fleet, each) for each in targets_of(fleet, entry.places))
+
+
+def _fits_end(entry: MenuEntry, fleet: Fleet) -> bool:
+    return all(_is_husk(fleet, each) for each in targets_of(fleet, entry.places))
+
+
+def _fits_keep(entry: MenuEntry, fleet: Fleet) -> bool:
+    kept = {_is_kept(fleet, each) for each in targets_of(fleet, entry.places)}
+    return (entry.action.verb is Verb.RELEASE) in kept
+
+
+_FITTING: dict[Verb, Callable[[MenuEntry, Fleet], bool]] = {
+    Verb.PAUSE: _fits_pause,
+    Verb.RESUME: _all_held,
+    Verb.KEEP: _fits_keep,
+    Verb.RELEASE: _fits_keep,
+    Verb.END: _fits_end,
+    Verb.REQUEUE: _fits_requeue,
+    Verb.CANCEL_CALL: lambda entry, fleet: bool(calls(fleet, entry.places)),
+}
+
+
+def _is_kept(fleet: Fleet, target: Target) -> bool:
+    process = fleet.processes.get(process_of(target))
+    return process is not None and bool(process.keep_alive)
+
+
+def _is_husk(fleet: Fleet, target: Target) -> bool:
+    process = fleet.processes.get(process_of(target))
+    return process is not None and (
+        process.state is ProcessState.HEADLESS
+        or all(fleet.tasks[key].state is not TaskState.RUNNING for key in process.tasks)
+    )
+
+
+def _has_errors(fleet: Fleet, target: Target) -> bool:
+    if isinstance(target, SampleKey):
+        task = fleet.tasks.get(target.task)
+        sample = task.samples.get((target.sample_id, target.epoch)) if task is not None else None
+        return sample is not None and sample.status in {"error", "cancelled"}
+    task = fleet.tasks.get(target) if isinstance(target, TaskKey) else None
+    return task is not None and bool(task.row.samples.errored)

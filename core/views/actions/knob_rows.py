@@ -1,0 +1,201 @@
+"""The knobs that a process reports, as rows to change: scope, value now, at launch, in use."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from core.act.argv_knobs import launched_with
+from core.act.preconditions import knob_value
+from core.format import count
+from core.model.action import CLEARABLE, Change
+from core.model.knobs import ConfigView, LimitView
+from core.model.order import BasisValue
+from core.text import Shown, shown
+
+_FROM_ZERO = frozenset(
+    {
+        "timeout", "attempt_timeout", "stream_idle_timeout", "max_retries",
+        "time_limit", "token_limit", "message_limit",
+    }
+)  # fmt: skip
+"""Knobs that may be 0."""
+_UNITS = {
+    "time_limit": "seconds",
+    "timeout": "seconds",
+    "attempt_timeout": "seconds",
+    "stream_idle_timeout": "seconds",
+    "log_shared": "seconds",
+    "log_buffer": "samples",
+    "token_limit": "tokens",
+    "message_limit": "messages",
+}
+MAX_KNOB_VALUE = 10**12
+"""What a knob can be set to at most, here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knob:
+    """One knob that a process reports.
+
+    Attributes:
+        change: What sets it, without a value.
+        scope: `task` or `process`: what it is a knob of.
+        label: Its name, for people.
+        now: Its value; None: unset.
+        launch: As launched, where that is told.
+        in_use: How much of it is taken.
+        note: What else is told of it.
+        fixed: Why it can't be changed; None: it can.
+    """
+
+    change: Change
+    scope: str
+    label: Shown
+    now: BasisValue
+    launch: int | None = None
+    in_use: int | None = None
+    note: Shown = Shown("")
+    fixed: Shown | None = None
+
+    @property
+    def least(self) -> int:
+        """What it can be set to at least."""
+        return 0 if self.change.knob in _FROM_ZERO else 1
+
+    @property
+    def is_clearable(self) -> bool:
+        """Whether its override can be taken away again."""
+        return self.change.knob in CLEARABLE
+
+    @property
+    def allowed(self) -> Shown:
+        """What can be typed for it."""
+        unit = f" ({_UNITS[self.change.knob]})" if self.change.knob in _UNITS else ""
+        clear = ", or clear" if self.is_clearable else ""
+        return Shown(f"a whole number from {self.least}{unit}{clear}")
+
+
+def parsed_value(knob: Knob, typed: str) -> int | Shown | None:
+    """Return the value that was typed (None: clear), or why it is none."""
+    word = typed.strip().lower()
+    if word == "clear":
+        if knob.is_clearable:
+            return None
+        return shown(f"{knob.label} can't be cleared: {knob.allowed}")
+    digits = word.replace("_", "").replace(",", "")
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > len(str(MAX_KNOB_VALUE)):
+        return shown(f"{knob.label} takes {knob.allowed}")
+    value = int(digits)
+    if not knob.least <= value <= MAX_KNOB_VALUE:
+        return shown(f"{knob.label} takes {knob.allowed}")
+    return value
+
+
+def knobs_of(config: ConfigView, *, of_task: bool, argv: Sequence[str] = ()) -> tuple[Knob, ...]:
+    """Return every knob that a config view reports, a task's own first.
+
+    Args:
+        config: What the process reports.
+        of_task: Whether it is of a task, which has knobs of its own.
+        argv: The words that started the process: they tell values at launch.
+    """
+    own = _of_task(config) if of_task else ()
+    return tuple(
+        replace(knob, launch=launched_with(argv, knob.change.knob)) if knob.launch is None else knob
+        for knob in (*own, *_of_process(config))
+    )
+
+
+def _of_task(config: ConfigView) -> Iterator[Knob]:
+    if config.max_samples is not None:
+        yield _limit("max_samples", "task", config.max_samples, config)
+    for name in config.limits:
+        yield _plain(name, "task", config)
+    buffer = config.buffer
+    if buffer is not None and buffer.log_buffer is not None:
+        waits = f"{count(buffer.pending)} wait" if buffer.pending else ""
+        yield _plain("log_buffer", "task", config, note=waits)
+    if buffer is not None and buffer.log_shared is not None:
+        yield _plain("log_shared", "task", config)
+
+
+def _of_process(config: ConfigView) -> Iterator[Knob]:
+    if config.max_tasks is not None:
+        yield _limit("max_tasks", "process", config.max_tasks, config)
+    for connection in config.connections:
+        yield _limit("max_connections", "process", connection, config, model=connection.name)
+    if len(config.connections) > 1:
+        yield _plain("max_connections", "process", config, label="max connections, all models")
+    if config.sandboxes:
+        kinds = ", ".join(shown(each.name, 20) for each in config.sandboxes)
+        used = [each.in_use for each in config.sandboxes if each.in_use is not None]
+        yield _plain(
+            "max_sandboxes", "process", config, note=kinds, in_use=sum(used) if used else None
+        )
+    if config.max_subprocesses is not None:
+        yield _limit("max_subprocesses", "process", config.max_subprocesses, config)
+    for name in config.retry:
+        yield _plain(name, "process", config)
+    for key in _named(config.keys or ()):
+        yield _limit("key", "process", key, config, key=key.name)
+
+
+def _named(limits: Iterable[LimitView]) -> Iterator[LimitView]:
+    return (each for each in limits if each.name)
+
+
+def _plain(
+    name: str,
+    scope: str,
+    config: ConfigView,
+    *,
+    label: str = "",
+    note: str = "",
+    in_use: int | None = None,
+) -> Knob:
+    change = Change(name, None)
+    return Knob(
+        change=change,
+        scope=scope,
+        label=shown(label or name.replace("_", " "), 60),
+        now=knob_value(change, config),
+        in_use=in_use,
+        note=shown(note, 60),
+    )
+
+
+def _limit(
+    name: str,
+    scope: str,
+    limit: LimitView,
+    config: ConfigView,
+    *,
+    model: str = "",
+    key: str = "",
+) -> Knob:
+    change = Change(name, None, key, model)
+    label = name.replace("_", " ")
+    label = f"{label} {model}" if model else f"key {key}" if key else label
+    fixed = limit.adjustable is False
+    return Knob(
+        change=change,
+        scope=scope,
+        label=shown(label, 60),
+        now=knob_value(change, config),
+        launch=limit.launch,
+        in_use=limit.in_use if limit.in_use is not None else limit.in_flight,
+        note=_note(limit),
+        fixed=Shown("it can't be changed while it runs") if fixed else None,
+    )
+
+
+def _note(limit: LimitView) -> Shown:
+    notes: list[str] = []
+    if limit.tracks_adaptive:
+        notes.append(f"follows the connections, {count(limit.limit)} now" if limit.limit else "")
+    if limit.minimum is not None and limit.maximum is not None and limit.limit is not None:
+        notes.append(f"at {count(limit.limit)}, moves {limit.minimum} to {limit.maximum}")
+    if limit.override is not None:
+        notes.append("set by hand")
+    if limit.pending:
+        notes.append(f"{count(limit.pending)} wait")
+    return shown(", ".join(each for each in notes if each), 80)

@@ -1,0 +1,109 @@
+"""What became of a confirmed plan, as lines: one for each target, what wants a look first."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from core.format import plural
+from core.model.order import OrderState
+from core.text import Shown, shown
+from core.views.cells import Span, TextLine, Tone, said
+from core.views.glyphs import Name, sign
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetOutcome:
+    """What became of one target.
+
+    Attributes:
+        where, name: The target, for people.
+        state: `waiting`: not yet told; `changed`: it changed since its preview, and nothing
+            was sent; else the outcome's own word.
+        message: One sentence.
+    """
+
+    where: str
+    name: str
+    state: str
+    message: str = ""
+
+
+WAITING, CHANGED = "waiting", "changed"
+_LOOKS: dict[str, tuple[Name, Tone, str]] = {
+    CHANGED: ("ask", "look", "changed since"),
+    OrderState.UNKNOWN: ("unknown", "look", "unknown"),
+    OrderState.FAILED: ("failed", "hand", "failed"),
+    OrderState.REFUSED: ("failed", "look", "refused"),
+    WAITING: ("wait", "dim", "on its way"),
+    OrderState.INTENT: ("wait", "dim", "on its way"),
+    OrderState.DONE: ("success", "good", "done"),
+    OrderState.NOOP: ("cancelled", "dim", "no change"),
+}
+"""What wants a look first."""
+_WORD = 13
+_APART = 12
+"""Up to so many targets each has a line; of more, those of one outcome stand together."""
+_NAMED = 24
+_LABEL = 40
+
+
+def summary(became: Iterable[TargetOutcome]) -> tuple[Span, ...]:
+    """Return how many came to what: `3 done 1 unknown`."""
+    counts = Counter(each.state for each in became)
+    counts[WAITING] += counts.pop(OrderState.INTENT, 0)
+    return tuple(
+        span
+        for state, (_, tone, word) in _LOOKS.items()
+        if counts[state]
+        for span in (said(f"{counts[state]} {word}", tone), Span(Shown("  ")))
+    )[:-1]
+
+
+def outcome_lines(became: Sequence[TargetOutcome]) -> tuple[TextLine, ...]:
+    """Return a line for each target, or for each outcome where there are many targets."""
+    order = list(_LOOKS)
+    ranked = sorted(became, key=lambda each: order.index(each.state))
+    if len(ranked) <= _APART:
+        width = max((len(f"{each.where} {each.name}") for each in ranked), default=0)
+        return tuple(line for each in ranked for line in _one(each, min(width, _LABEL)))
+    groups: dict[tuple[str, str], list[TargetOutcome]] = {}
+    for each in ranked:
+        groups.setdefault((each.state, each.message), []).append(each)
+    return tuple(line for group in groups.values() for line in _together(group))
+
+
+def _head(state: str) -> TextLine:
+    name, tone, word = _LOOKS[state]
+    return (Span(sign(name), tone), said(f" {word.ljust(_WORD)} ", tone))
+
+
+def _target(each: TargetOutcome) -> TextLine:
+    return (Span(shown(each.where), "dim"), Span(shown(f" {each.name}"), "strong"))
+
+
+def _one(each: TargetOutcome, width: int = 0) -> Iterator[TextLine]:
+    told = _message(each.state, each.message)
+    gap = Span(Shown(" " * (max(width - len(f"{each.where} {each.name}"), 0) + 3)))
+    yield (*_head(each.state), *_target(each), *((gap, told) if told else ()))
+
+
+def _together(group: Sequence[TargetOutcome]) -> Iterator[TextLine]:
+    if len(group) == 1:
+        yield from _one(group[0])
+        return
+    told = _message(group[0].state, group[0].message)
+    counted = said(plural(len(group), "target"), "strong")
+    yield (*_head(group[0].state), counted, *((said("   ", "dim"), told) if told else ()))
+    spans: list[Span] = [Span(Shown(" " * (_WORD + 3)))]
+    for each in group[:_NAMED]:
+        spans += [*_target(each), Span(Shown("  "))]
+    if len(group) > _NAMED:
+        spans.append(said(f"and {len(group) - _NAMED} more", "dim"))
+    yield tuple(spans)
+
+
+def _message(state: str, message: str) -> Span | None:
+    # "done: done" and the like say nothing twice.
+    if not message or message == _LOOKS[state][2]:
+        return None
+    return Span(shown(message, 400), "dim")

@@ -1,0 +1,272 @@
+"""A plan as lines: what it is, what each target's dry run said, how it is confirmed."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from core.act.plan import Plan, Step, blast_radius
+from core.act.preview import KnobChange, Preview
+from core.act.undo import undo_sentence
+from core.format import plural
+from core.model.action import Verb
+from core.model.order import BasisValue
+from core.text import Shown, shown, shown_lines
+from core.views.cells import Span, TextLine, Tone, said
+from core.views.glyphs import sign
+
+_NAMED = 24
+"""Targets that are named in one group; the others are counted, and named one by one on `d`."""
+_LONGEST = 1_000
+"""Characters of a command."""
+_FEW = 3
+"""Up to so many groups each is told in full; of more there is a line for each."""
+_TOGETHER, _LABEL = 2, 40
+_INDENT = Span(Shown("  "))
+
+
+def head_lines(plan: Plan) -> tuple[TextLine, ...]:
+    """Return what a plan is, and how much it reaches."""
+    offer = plan.steps[0].offer if plan.steps else None
+    title = (Span(shown(plan.title, 300), "strong"),)
+    what = offer.help if offer is not None and plan.action.verb is not Verb.CONFIG else ""
+    reach = [said(blast_radius(plan))]
+    production = sum(step.is_production for step in plan.sent)
+    if production:
+        where = "on" if production == len(plan.sent) else f"{production} of them on"
+        reach += [Span(Shown("  ")), Span(sign("production"), "look")]
+        reach.append(said(f" {where} production", "look"))
+    lines: list[TextLine] = [title]
+    if what and not _is_undo(plan):
+        lines.append((Span(shown(what, 300), "dim"),))
+    return (*lines, tuple(reach))
+
+
+def _is_undo(plan: Plan) -> bool:
+    return len({step.action for step in plan.steps}) > 1
+
+
+def body_lines(plan: Plan, *, details: bool, reveal: bool) -> tuple[TextLine, ...]:
+    """Return what each target's dry run said, the same together, and what is left out.
+
+    Args:
+        plan: The plan.
+        details: Show each target by itself.
+        reveal: Show the free text that dry runs answered; else its size alone.
+    """
+    groups = _groups(plan.sent, apart=details)
+    lines: list[TextLine] = []
+    if len(groups) > _FEW and not details:
+        lines += _in_short(groups, plan, reveal=reveal)
+    else:
+        for group in groups:
+            lines += [()] if lines else []
+            lines += _group(group, plan, reveal=reveal)
+    left_out = [step for step in plan.steps if not step.is_sent]
+    if left_out:
+        lines += [()] if lines else []
+        lines += _left_out(left_out, details=details)
+    return tuple(lines)
+
+
+def _in_short(groups: Sequence[Sequence[Step]], plan: Plan, *, reveal: bool) -> Iterator[TextLine]:
+    """Yield one line for each group: what it is, what its dry run said; commands on `d`."""
+    labels = [_names(group[:_TOGETHER]) for group in groups]
+    width = min(max(sum(len(span.text) for span in label) for label in labels), _LABEL)
+    for group, label in zip(groups, labels, strict=True):
+        preview = group[0].preview
+        used = sum(len(span.text) for span in label)
+        more = f" and {len(group) - _TOGETHER} more" if len(group) > _TOGETHER else ""
+        told = list(_preview(preview, reveal=reveal)) if preview is not None else [()]
+        first, rest = told[0], told[1:]
+        gap = Span(Shown(" " * max(width - used, 0)))
+        yield (*label, said(more, "dim"), gap, *first)
+        yield from _differs(group[0], plan)
+        yield from rest
+    yield ()
+    yield (*_command(groups[0][0]), said(f"   and {len(plan.sent) - 1} more, d shows them", "dim"))
+
+
+def can_be_told_apart(plan: Plan) -> bool:
+    """Whether `details` would show more."""
+    groups = _groups(plan.sent, apart=False)
+    return (
+        len(groups) > _FEW
+        or any(len(group) > 1 for group in groups)
+        or (len(plan.steps) - len(plan.sent) > 1)
+    )
+
+
+def _groups(steps: Iterable[Step], *, apart: bool) -> list[list[Step]]:
+    groups: dict[object, list[Step]] = {}
+    for index, step in enumerate(steps):
+        groups.setdefault(index if apart else _sameness(step), []).append(step)
+    return list(groups.values())
+
+
+def _sameness(step: Step) -> object:
+    preview = step.preview
+    said_of_it = (
+        (preview.sentence, preview.notes, preview.changes, bool(preview.withheld))
+        if preview is not None
+        else None
+    )
+    return (step.action, said_of_it, step.moved, _undo_of(step), step.is_ours)
+
+
+def _group(group: Sequence[Step], plan: Plan, *, reveal: bool) -> Iterator[TextLine]:
+    step = group[0]
+    yield _names(group)
+    if step.preview is not None:
+        yield from _preview(step.preview, reveal=reveal)
+    yield from _differs(step, plan)
+    more = said(f"   and {len(group) - 1} like it", "dim")
+    yield (*_command(step), *((more,) if len(group) > 1 else ()))
+
+
+def _command(step: Step) -> TextLine:
+    return (_INDENT, Span(Shown("$ "), "key"), Span(shown(step.command, _LONGEST), "dim"))
+
+
+def _differs(step: Step, plan: Plan) -> Iterator[TextLine]:
+    """Yield what is not the same for every target of the plan."""
+    if step.moved:
+        fields = ", ".join(step.moved)
+        yield (_INDENT, Span(sign("ask"), "look"), said(f" changed since: {fields}", "look"))
+    if not _all_same(plan, _undo_of):
+        yield (_INDENT, Span(shown(_undo_of(step), 300), "dim"))
+    if not _all_same(plan, lambda each: each.is_ours):
+        yield (_INDENT, said("launched by ", "dim"), _launcher(step))
+
+
+def _names(group: Sequence[Step]) -> TextLine:
+    spans: list[Span] = []
+    for step in group[:_NAMED]:
+        if spans:
+            spans.append(Span(Shown(", "), "dim"))
+        spans.append(Span(shown(step.where), "dim"))
+        spans.append(Span(shown(f" {step.name}"), "strong"))
+        if step.is_production:
+            spans += [Span(Shown(" "), "look"), Span(sign("production"), "look")]
+    if len(group) > _NAMED:
+        spans.append(said(f" and {len(group) - _NAMED} more", "dim"))
+    return tuple(spans)
+
+
+def _preview(preview: Preview, *, reveal: bool) -> Iterator[TextLine]:
+    if preview.changes:
+        for change in preview.changes:
+            yield (_INDENT, *knob_change(change))
+    else:
+        computed = said(" (worked out: it has no dry run)", "dim")
+        sentence = Span(shown(preview.sentence, 400))
+        yield (_INDENT, sentence, *((computed,) if preview.is_computed else ()))
+    for note in preview.notes:
+        yield (_INDENT, Span(sign("wait"), "look"), Span(shown(f" {note}", 400), "look"))
+    for withheld in preview.withheld:
+        if not reveal:
+            yield (_INDENT, said(f"{withheld.size}, withheld", "dim"))
+            continue
+        yield (_INDENT, said(f"{withheld.size}; text of the agent, not to be trusted", "look"))
+        for line in shown_lines(withheld.text).split("\n"):
+            yield (_INDENT, _INDENT, Span(Shown(line)))
+
+
+def knob_change(change: KnobChange) -> TextLine:
+    """Return a knob before and after, and what it was launched with."""
+    same = change.before == change.after
+    tone: Tone = "dim" if same else "look"
+    launch = "" if change.launch is None else f"   launched with {change.launch}"
+    return (
+        Span(shown(change.knob), "plain"),
+        Span(shown(f"  {value_word(change.before)} → "), "dim"),
+        Span(shown(value_word(change.after)), tone),
+        Span(shown(launch), "dim"),
+    )
+
+
+def value_word(value: BasisValue) -> str:
+    """Return a knob's value as a word."""
+    return "unset" if value is None else str(value)
+
+
+def _left_out(steps: Sequence[Step], *, details: bool) -> Iterator[TextLine]:
+    groups: dict[str, list[Step]] = {}
+    for step in steps:
+        groups.setdefault(step.refusal.sentence if step.refusal else "nothing to send", []).append(
+            step
+        )
+    yield (said(f"nothing is sent to {plural(len(steps), 'target')}", "dim"),)
+    for why, group in sorted(groups.items(), key=lambda item: -len(item[1])):
+        yield (_INDENT, *_names(group[: None if details else 6]))
+        more = len(group) - 6
+        if more > 0 and not details:
+            yield (_INDENT, said(f"and {more} more", "dim"))
+        yield (_INDENT, _INDENT, Span(shown(why, 400), "look"))
+
+
+# How it is confirmed
+
+
+def foot_lines(plan: Plan, *, yes: bool) -> tuple[TextLine, ...]:
+    """Return who launched it, how it is undone, why it is done, and what confirms it.
+
+    Args:
+        plan: The plan.
+        yes: Whether a yes was given to acting on what others launched.
+    """
+    sent = plan.sent
+    if not sent:
+        return ()
+    lines: list[TextLine] = [(said("launched by  ", "dim"), *_launchers(sent))]
+    if _all_same(plan, _undo_of):
+        can = sent[0].undo is not None
+        words = "u takes exactly this back" if can else _undo_of(sent[0])
+        lines.append((said("undo         ", "dim"), Span(shown(words, 300), _undo_tone(plan))))
+    if plan.reason:
+        lines.append((said("reason       ", "dim"), Span(shown(plan.reason, 300))))
+    return (*lines, *_asked(plan, yes=yes))
+
+
+def _undo_tone(plan: Plan) -> Tone:
+    return "good" if plan.sent[0].undo is not None else "look"
+
+
+def _asked(plan: Plan, *, yes: bool) -> Iterator[TextLine]:
+    match plan.confirmation:
+        case "words":
+            yield ()
+            yield (said("type "), Span(shown(plan.words), "key"), said(" to confirm it"))
+        case "yes":
+            yield ()
+            whose = "it" if len(plan.sent) == 1 else f"{plan.others} of them"
+            if yes:
+                yield (said("your yes is given", "good"), said("; Enter sends it", "dim"))
+            else:
+                yield (
+                    said(f"somebody else launched {whose}: ", "look"),
+                    said("y", "key"),
+                    said(" gives the yes that it takes"),
+                )
+        case _:
+            return
+
+
+def _launchers(steps: Sequence[Step]) -> TextLine:
+    others = sum(not step.is_ours for step in steps)
+    if others in {0, len(steps)}:
+        return (_launcher(steps[0]),)
+    return (said(f"somebody else: {others} of {len(steps)}", "look"),)
+
+
+def _launcher(step: Step) -> Span:
+    return said("this evalroom" if step.is_ours else "somebody else", _launcher_tone(step))
+
+
+def _launcher_tone(step: Step) -> Tone:
+    return "plain" if step.is_ours else "look"
+
+
+def _undo_of(step: Step) -> str:
+    return undo_sentence(step.action, step.undo, step.target)
+
+
+def _all_same(plan: Plan, of: Callable[[Step], object]) -> bool:
+    return len({of(step) for step in plan.sent}) <= 1

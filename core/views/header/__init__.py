@@ -1,0 +1,1 @@
+"""The totals in the header line, and the title of the terminal."""

@@ -1,0 +1,146 @@
+"""The header line of totals; and the terminal's title."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from core import format as fmt
+from core.fleet import Fleet
+from core.format import plural
+from core.judge.pace import tokens_per_minute
+from core.model.machine import LinkState
+from core.model.task import Task, TaskState
+from core.text import Shown, shown
+from core.views.cells import Span, Tone, said
+from core.views.header.run_totals import run_totals
+from core.views.tables.findings import is_open
+from core.views.tables.row_context import task_lines
+
+HeaderGroup = tuple[Span, ...]
+
+_BAD_LINKS: dict[LinkState, Tone] = {
+    LinkState.DOWN: "hand",
+    LinkState.REFUSED: "hand",
+    LinkState.NEEDS_TRUST: "look",
+    LinkState.NEEDS_YOU: "look",
+    LinkState.LAGGING: "look",
+    LinkState.CONNECTING: "dim",
+}
+
+
+def header_totals(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
+    """Return the header's groups, most needed first: machines, findings, tasks, flight, rate.
+
+    A narrow header leaves out the last ones: what wants a hand is not among them.
+    """
+    return (
+        _machines(fleet),
+        *_findings(fleet),
+        *_runs(fleet, now),
+        *_tasks(fleet, now),
+    )
+
+
+def _machines(fleet: Fleet) -> HeaderGroup:
+    links = Counter(machine.link.state for machine in fleet.machines.values())
+    spans = [said(plural(len(fleet.machines), "machine"))]
+    spans += [
+        said(f" {links[state]} {state}", tone) for state, tone in _BAD_LINKS.items() if links[state]
+    ]
+    return tuple(spans)
+
+
+@dataclass(frozen=True, slots=True)
+class _OfTask:
+    """What one task adds to the totals; kept while the task stays the same object."""
+
+    task: Task
+    word: str
+    flying: int
+    rate: float | None
+
+
+_KEPT = 5_000
+_kept: dict[int, _OfTask] = {}
+
+
+def _of_task(task: Task) -> _OfTask:
+    kept = _kept.get(id(task))
+    if kept is not None and kept.task is task:
+        return kept
+    if len(_kept) >= _KEPT:
+        _kept.clear()
+    runs = task.state is TaskState.RUNNING
+    counted = _OfTask(
+        task=task,
+        word="held" if runs and task.row.paused else str(task.state),
+        flying=max(0, task.row.samples.in_flight or 0) if runs else 0,
+        rate=tokens_per_minute(task.trail, task.heard_at) if runs else None,
+    )
+    _kept[id(task)] = counted
+    return counted
+
+
+def _tasks(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
+    words = Counter[str]()
+    flying = 0
+    rates = list[float]()
+    for line in task_lines(fleet, now):
+        if not line.is_known:
+            words["unknown"] += 1
+            continue
+        of_task = _of_task(line.task)
+        words[of_task.word] += 1
+        flying += of_task.flying
+        if of_task.rate is not None:
+            rates.append(of_task.rate)
+    tasks = [said(plural(len(fleet.tasks), "task"))]
+    tasks += [
+        said(f" {words[word]} {word}", tone) for word, tone in _TASK_WORDS.items() if words[word]
+    ]
+    groups = [tuple(tasks), (said(f"{fmt.count(flying)} in flight"),)]
+    if rates:
+        groups.append((said(f"{fmt.count(sum(rates))} tok/min"),))
+    return tuple(groups)
+
+
+_TASK_WORDS: dict[str, Tone] = {
+    "lost": "hand",
+    "error": "hand",
+    "held": "look",
+    "running": "dim",
+    "finishing": "dim",
+    "success": "dim",
+    "cancelled": "dim",
+    "unknown": "dim",
+}
+
+
+def _findings(fleet: Fleet) -> tuple[HeaderGroup, ...]:
+    tones = Counter(finding.tone for finding in fleet.findings if is_open(finding))
+    number = sum(tones.values())
+    if not number:
+        return ()
+    tone: Tone = "hand" if tones["hand"] else "look" if tones["look"] else "plain"
+    return ((Span(shown(plural(number, "finding")), tone),),)
+
+
+def _runs(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
+    spans = run_totals(fleet, now)
+    return (spans,) if spans else ()
+
+
+def title(fleet: Fleet) -> Shown:
+    """Return the terminal's title: what needs attention, else how much runs."""
+    links = Counter(machine.link.state for machine in fleet.machines.values())
+    parts = [
+        f"{links[state]} {state}"
+        for state, tone in _BAD_LINKS.items()
+        if links[state] and tone != "dim"
+    ]
+    hands = sum(1 for each in fleet.findings if is_open(each) and each.tone == "hand")
+    if hands:
+        parts.append(plural(hands, "finding"))
+    if not parts:
+        running = sum(task.state is TaskState.RUNNING for task in fleet.tasks.values())
+        parts.append(f"{running} running")
+    return shown(f"evalroom: {', '.join(parts)}")

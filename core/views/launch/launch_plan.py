@@ -1,0 +1,291 @@
+"""A launch before it is confirmed: each run with its machine, its checks and its command."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from core import format as fmt
+from core.fleet import Fleet
+from core.format import plural
+from core.ids import MachineName
+from core.launch.plan.warnings import warnings_by_key
+from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
+from core.model.run import Run, RunState
+from core.text import Shown, shown
+from core.views.cells import Span, TextLine, Tone, said
+from core.views.glyphs import Name, sign
+from core.views.tables.machines import marks
+from core.views.tables.runs import LOOKS, log_place, run_sign
+
+_LEVELS: Mapping[CheckLevel, tuple[Name, Tone]] = {
+    CheckLevel.OK: ("success", "good"),
+    CheckLevel.WARNING: ("starved", "look"),
+    CheckLevel.STOP: ("failed", "hand"),
+}
+_FEW = 2
+"""Up to so many runs each is told in full; of more there are a few lines for each."""
+_LABEL = 11
+_LONG = 16_000
+_INDENT = Span(Shown("  "))
+
+
+# What confirms it
+
+
+def production_of(checked: Iterable[CheckedPlan], fleet: Fleet) -> tuple[MachineName, ...]:
+    """Return the machines of these runs that are marked as production, each once."""
+    names = dict.fromkeys(each.plan.machine for each in checked)
+    return tuple(n for n in names if (m := fleet.machines.get(n)) is not None and m.production)
+
+
+def words_of(checked: Sequence[CheckedPlan], fleet: Fleet) -> str:
+    """Return the words that are typed to start these runs; empty: Enter alone does.
+
+    Of one production machine it is its name, of several the verb and how many runs.
+    """
+    machines = production_of(checked, fleet)
+    if not machines:
+        return ""
+    return machines[0] if len(machines) == 1 else f"launch {len(checked)}"
+
+
+def stopped(checked: Iterable[CheckedPlan]) -> tuple[CheckedPlan, ...]:
+    """Return the runs that a check keeps from being started."""
+    return tuple(each for each in checked if each.stops)
+
+
+# Lines
+
+
+def title_of(checked: Sequence[CheckedPlan]) -> Shown:
+    """Return what a launch is called: its one run, or how many."""
+    if len(checked) == 1:
+        plan = checked[0].plan
+        return shown(f"Launch {plan.request.task} on {plan.machine}", 200)
+    return shown(f"Launch {plural(len(checked), 'run')}")
+
+
+def head_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, ...]:
+    """Return what is launched, how much it comes to, and what the checks say together."""
+    lines: list[TextLine] = [(Span(title_of(checked), "strong"),)]
+    lines.append(tuple(_reach(checked, fleet)))
+    return (*lines, tuple(_told(checked)))
+
+
+def _reach(checked: Sequence[CheckedPlan], fleet: Fleet) -> Iterator[Span]:
+    machines = Counter(each.plan.machine for each in checked)
+    tasks = {each.plan.request.task for each in checked}
+    models = {each.plan.request.model for each in checked}
+    if len(checked) > 1:
+        parts = (
+            plural(len(tasks), "task"),
+            plural(len(models), "model"),
+            ", ".join(f"{name} {count}" for name, count in machines.items()),
+        )
+        yield said(f"{' · '.join(parts)} · ")
+    yield said(f"at worst {_worst(checked)}", "dim")
+    if production_of(checked, fleet):
+        yield Span(Shown("  "))
+        yield Span(sign("production"), "look")
+        yield said(" on production", "look")
+
+
+def _worst(checked: Sequence[CheckedPlan]) -> str:
+    """Return how many sample runs all of it may come to."""
+    if len(checked) == 1:
+        return checked[0].plan.worst.says
+    known = [each.plan.worst for each in checked if each.plan.worst.samples is not None]
+    total = sum(worst.attempts * (worst.samples or 0) for worst in known)
+    if len(known) == len(checked):
+        return f"{total} sample runs"
+    more = f" and {total} sample runs of the others" if known else ""
+    unknown = len(checked) - len(known)
+    most = max(each.plan.worst.attempts for each in checked)
+    return f"up to {most} x all samples of {plural(unknown, 'run')}{more}"
+
+
+def _told(checked: Sequence[CheckedPlan]) -> Iterator[Span]:
+    counts = Counter(check.level for each in checked for check in each.checks)
+    warnings = counts[CheckLevel.WARNING] + sum(len(_warnings(each)) for each in checked)
+    stops = counts[CheckLevel.STOP]
+    parts: list[Span] = []
+    if stops:
+        parts.append(said(plural(stops, "stop"), "hand"))
+    if warnings:
+        parts.append(said(plural(warnings, "warning"), "look"))
+    parts.append(said(f"{counts[CheckLevel.OK]} ok", "good"))
+    for index, part in enumerate(parts):
+        if index:
+            yield said(" · ", "dim")
+        yield part
+
+
+def body_lines(
+    checked: Sequence[CheckedPlan], fleet: Fleet, *, details: bool
+) -> tuple[TextLine, ...]:
+    """Return each run with all that is known of it before it starts.
+
+    Args:
+        checked: The runs.
+        fleet: For what machines are marked as.
+        details: Tell each in full, however many there are.
+    """
+    in_full = details or len(checked) <= _FEW
+    lines: list[TextLine] = []
+    # Of many, those that can't be started must not be searched for.
+    ordered = checked if in_full else sorted(checked, key=lambda each: not each.stops)
+    for each in ordered:
+        lines += [()] if lines else []
+        lines += _in_full(each, fleet) if in_full else _in_short(each, fleet)
+    return tuple(lines)
+
+
+def can_be_told_apart(checked: Sequence[CheckedPlan]) -> bool:
+    """Whether `details` would show more."""
+    return len(checked) > _FEW
+
+
+def _name(each: CheckedPlan, fleet: Fleet) -> TextLine:
+    plan = each.plan
+    which = f"{plan.request.index} of {plan.request.of}  " if plan.request.of > 1 else ""
+    machine = fleet.machines.get(plan.machine)
+    return (
+        said(which, "dim"),
+        Span(shown(plan.request.task), "strong"),
+        Span(shown(f"  {plan.request.model}  on "), "dim"),
+        *marks(machine),
+        Span(shown(plan.machine), "strong"),
+    )
+
+
+def _in_short(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
+    fine = sum(check.level is CheckLevel.OK for check in each.checks)
+    yield (*_name(each, fleet), said(f"   {fine} ok", "good" if fine else "dim"))
+    yield from _passed_over(each)
+    for check in each.checks:
+        if check.level is not CheckLevel.OK:
+            yield from _check(check)
+    for warning in _warnings(each):
+        yield _warning(warning)
+
+
+def _in_full(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
+    plan, spec = each.plan, each.plan.spec
+    yield _name(each, fleet)
+    if len(plan.request.candidates) > 1:
+        asked = f"{plan.request.asked} is one of {', '.join(plan.request.candidates)}"
+        yield _line("chosen", Span(shown(f"{plan.machine}: {asked}", 400)))
+    yield from _passed_over(each)
+    for check in each.checks:
+        yield from _check(check)
+    for warning in _warnings(each):
+        yield _warning(warning)
+    yield _line("on error", Span(shown(plan.means, 400)))
+    yield _line("at worst", Span(shown(plan.worst.says)))
+    yield _line("engine", Span(shown(spec.engine)))
+    if spec.gpus:
+        yield _line("gpus", said(f"{spec.gpus} reserved"))
+    yield _line("python", Span(shown(plan.python or "uv gets Inspect, and what it needs", 400)))
+    yield _line("folder", Span(shown(plan.directory, 400)))
+    yield _line("logs", Span(shown(log_place(plan.directory, plan.log_dir), 400)))
+    files = ", ".join(f"{path} {fmt.size(len(held))}" for path, held in plan.files.items())
+    yield _line("files", Span(shown(files, _LONG), "dim"))
+    yield _line("variables", Span(shown(", ".join(plan.variables), _LONG)))
+    if plan.secrets:
+        named = ", ".join(
+            name if name == secret else f"{name} (the secret {secret})"
+            for name, secret in plan.secrets.items()
+        )
+        yield _line("secrets", Span(shown(named, _LONG)), said("  by name, never shown", "dim"))
+    yield _line("command", Span(Shown("$ "), "key"), Span(shown(plan.command_line, _LONG), "dim"))
+
+
+def _line(label: str, *spans: Span) -> TextLine:
+    return (_INDENT, said(label.ljust(_LABEL), "dim"), *spans)
+
+
+def _passed_over(each: CheckedPlan) -> Iterator[TextLine]:
+    for name, why in each.passed_over:
+        yield _line(
+            "passed over", Span(shown(f" {name}"), "plain"), Span(shown(f": {why}", 400), "dim")
+        )
+
+
+def _check(check: Check) -> Iterator[TextLine]:
+    name, tone = _LEVELS[check.level]
+    is_ok = check.level is CheckLevel.OK
+    word = "" if is_ok else f"{check.level}: "
+    yield (
+        _INDENT,
+        Span(sign(name), tone),
+        Span(shown(f" {check.name}  ", 60), "plain" if is_ok else "strong"),
+        Span(shown(word), tone),
+        Span(shown(check.said, 600), "dim" if is_ok else tone),
+    )
+    if check.advice:
+        yield (_INDENT, _INDENT, Span(Shown("→ "), "key"), Span(shown(check.advice, 600)))
+
+
+def _warnings(each: CheckedPlan) -> list[str]:
+    """Return the warnings of a plan but for those of its machine: that one is chosen by now."""
+    plan = each.plan
+    found = warnings_by_key(plan.request, python=plan.python)
+    settled = {said_of_it for key, said_of_it in found if key == "machine"}
+    return [warning for warning in plan.warnings if warning not in settled]
+
+
+def _warning(said_of_it: str) -> TextLine:
+    return (_INDENT, Span(sign("starved"), "look"), Span(shown(f" {said_of_it}", 600), "look"))
+
+
+def foot_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, ...]:
+    """Return what it takes to start it, or why it can't be started."""
+    stops = stopped(checked)
+    if stops:
+        rest = len(checked) - len(stops)
+        which = "it" if len(checked) == 1 else f"{len(stops)} of {len(checked)} runs"
+        lines: list[TextLine] = [(said(f"a check stops {which}: nothing is started", "hand"),)]
+        if rest:
+            stay = f"{plural(rest, 'run')} {'stays' if rest == 1 else 'stay'}"
+            lines.append((said("x", "key"), said(f" leaves out what is stopped: {stay}")))
+        return tuple(lines)
+    words = words_of(checked, fleet)
+    if not words:
+        return ()
+    return ((said("type "), Span(shown(words), "key"), said(" to start it")),)
+
+
+# Once it is started
+
+
+def launched_lines(runs: Iterable[Run], checked: Sequence[CheckedPlan]) -> Iterator[TextLine]:
+    """Yield each run of a launch as it stands now, those that nothing was told of yet too."""
+    known = {run.id: run for run in runs}
+    width = max((len(each.plan.machine) for each in checked), default=0)
+    for each in checked:
+        run, plan = known.get(each.plan.run), each.plan
+        state = RunState.QUEUED if run is None else run.state
+        name, tone = LOOKS[state]
+        mark = Span(sign(name), tone) if run is None else run_sign(run)
+        yield (
+            mark,
+            said(f" {state!s:<11}", tone),
+            Span(shown(f"{plan.machine:<{width}}  "), "dim"),
+            Span(shown(plan.request.task), "strong"),
+            Span(shown(f"  {plan.request.model}"), "dim"),
+        )
+        if run is not None and run.said:
+            yield (_INDENT, Span(shown(run.said, 600), "look"))
+
+
+def launched_summary(runs: Iterable[Run], of: int) -> TextLine:
+    """Return how many runs of a launch stand where."""
+    counts = Counter(run.state for run in runs)
+    waiting = of - sum(counts.values())
+    counts[RunState.QUEUED] += waiting
+    parts = [
+        Span(shown(f"{counts[state]} {state}"), LOOKS[state][1])
+        for state in RunState
+        if counts[state]
+    ]
+    dot = said(" · ", "dim")
+    return tuple(span for part in parts for span in (dot, part))[1:]

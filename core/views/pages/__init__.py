@@ -1,0 +1,1 @@
+"""Detail pages: sections of facts about one machine, process, task, sample, order or run."""

@@ -1,0 +1,88 @@
+"""The page of one order: who, when, from where, what was said before, and what became of it."""
+
+import time
+from collections.abc import Iterator
+
+from core import format as fmt
+from core.model.order import Order
+from core.text import Shown
+from core.views.cells import Cell, said
+from core.views.pages.page import Fact, Page, fact, page, section, words
+from core.views.tables.orders import TONES, OrderLine, action_words
+
+_LONG = 1_000
+
+
+def moment(at: float) -> Shown:
+    """Return a moment as the operator's own calendar and clock."""
+    number = fmt.sane(at)
+    if number is None:
+        return Shown("·")
+    local = time.localtime(max(0.0, min(number, 4e9)))
+    return Shown(time.strftime("%Y-%m-%d %H:%M:%S", local))
+
+
+def _aged(at: float, now: float) -> Cell:
+    return (said(moment(at)), said(f"  {fmt.age(now - at)} ago", "dim"))
+
+
+def order_page(order: Order | None, now: float) -> Page:
+    """Return an order's page.
+
+    Args:
+        order: Which; None: the cursor is on none.
+        now: Unix seconds at the desk.
+    """
+    if order is None:
+        return page("Order", (section("", (words("", "no order is selected", "dim"),)),))
+    return page(
+        f"{action_words(order.action)} of {OrderLine(order, now).where}",
+        (
+            section("Order", _what(order, now)),
+            section("Before", _before(order)),
+            section("Sent", _sent(order)),
+            section("Outcome", _outcome(order, now)),
+        ),
+    )
+
+
+def _what(order: Order, now: float) -> Iterator[Fact]:
+    to, desk = order.address, order.instance
+    yield fact("when", _aged(order.at, now))
+    yield words("who", desk.operator)
+    yield words("from", f"{desk.host}, pid {desk.pid}", "dim")
+    yield words("action", action_words(order.action), "strong", _LONG)
+    yield words("target", order.name, "strong")
+    yield words("machine", to.process.machine)
+    yield words("pid", to.process.pid)
+    if to.task_id is not None:
+        yield words("task", to.task_id, "dim")
+    if to.sample_id is not None:
+        yield words("sample", f"{to.sample_id}/{to.epoch}")
+    if to.model is not None:
+        yield words("model", to.model)
+    yield words("run", "launched here" if order.is_ours else "launched by somebody else")
+    if order.reason:
+        yield words("reason", order.reason, limit=_LONG)
+
+
+def _before(order: Order) -> Iterator[Fact]:
+    yield words("preview", order.preview, limit=_LONG)
+    for name, value in list(order.basis.items())[:20]:
+        yield words(name, "none" if value is None else value, "dim")
+    undo = "can't be undone" if order.undo is None else action_words(order.undo)
+    yield words("undo", undo, "dim" if order.undo is None else "plain", _LONG)
+
+
+def _sent(order: Order) -> Iterator[Fact]:
+    yield words("request", order.request, limit=_LONG)
+    yield words("by hand", order.command, "key", _LONG)
+
+
+def _outcome(order: Order, now: float) -> Iterator[Fact]:
+    yield words("state", order.state, TONES[order.state])
+    if order.message:
+        yield words("said", order.message, limit=_LONG)
+    if order.ended_at is not None:
+        yield fact("known", _aged(order.ended_at, now))
+    yield words("id", f"{order.id} of plan {order.plan}", "dim")

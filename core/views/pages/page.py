@@ -1,0 +1,54 @@
+"""What a detail page is given to draw: sections of facts, each a label and a cell."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from core.text import Shown, shown
+from core.views.cells import Cell, Tone, text_cell
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of a page: what it is, and its value; an empty value is unknown.
+
+    Where the label is empty, the line goes on with what stands above it.
+    """
+
+    label: Shown
+    value: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Facts that belong together under one heading."""
+
+    title: Shown
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A detail page."""
+
+    title: Shown
+    sections: tuple[Section, ...]
+
+
+def fact(label: str, value: Cell) -> Fact:
+    """Return a fact with a cell."""
+    return Fact(shown(label), value)
+
+
+def words(label: str, value: object, tone: Tone = "plain", limit: int = 200) -> Fact:
+    """Return a fact with untrusted text; unknown where there is none."""
+    return Fact(shown(label), text_cell(value, tone, limit))
+
+
+def section(title: str, facts: Iterable[Fact]) -> Section:
+    """Return a section."""
+    return Section(shown(title), tuple(facts))
+
+
+def page(title: str, sections: Iterable[Section]) -> Page:
+    """Return a page without its empty sections."""
+    return Page(shown(title), tuple(each for each in sections if each.facts))

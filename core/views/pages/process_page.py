@@ -1,0 +1,79 @@
+"""The page of one process: what it is, how its channel answers, its tasks."""
+
+from collections.abc import Iterator
+
+from core import format as fmt
+from core.fleet import Fleet
+from core.ids import ProcessKey
+from core.views.cells import UNKNOWN, Cell, said
+from core.views.pages.page import Fact, Page, fact, page, section, words
+from core.views.tables.machines import gpu_name
+from core.views.tables.processes import ProcessLine, command, process_words, running_for
+from core.views.tables.row_context import task_line
+from core.views.tables.tasks import progress_bar, score_cell, state_word
+
+
+def process_page(fleet: Fleet, key: ProcessKey, now: float) -> Page:
+    """Return a process's page; `now` is Unix seconds at the desk."""
+    process = fleet.processes.get(key)
+    heading = f"{key.machine} {key.pid}"
+    if process is None:
+        return page(heading, (section("", (words("", "this process is no longer known"),)),))
+    line = ProcessLine(process, fleet.machines.get(key.machine), now)
+    return page(
+        heading,
+        (
+            section("Process", _facts(line)),
+            section("GPUs", _gpus(line)),
+            section("Tasks", _tasks(fleet, line)),
+        ),
+    )
+
+
+def _facts(line: ProcessLine) -> Iterator[Fact]:
+    process = line.process
+    yield fact("state", process_words(line))
+    if process.trouble:
+        yield words("trouble", process.trouble, "look", limit=400)
+    seconds = fmt.sane(running_for(line))
+    yield fact("running", UNKNOWN if seconds is None else (said(fmt.duration(seconds)),))
+    yield words("command", command(process), limit=1_000)
+    yield words("folder", process.cwd, "dim")
+    yield words("python", process.python, "dim")
+    yield words("run id", process.run_id, "dim")
+    yield words("channel", _channel(line), "dim")
+    yield words("socket", process.socket_path, "dim")
+    yield words("data folder", process.data_dir, "dim")
+    if process.keep_alive is not None:
+        yield words("at its end", "parks until released" if process.keep_alive else "exits")
+
+
+def _channel(line: ProcessLine) -> str | None:
+    version = line.process.api_version
+    return None if version is None else f"version {version}"
+
+
+def _gpus(line: ProcessLine) -> Iterator[Fact]:
+    facts = line.machine.facts if line.machine is not None else None
+    for gpu in facts.gpus if facts is not None else ():
+        for held in gpu.pids:
+            if held.pid == line.process.key.pid:
+                memory = UNKNOWN if held.memory is None else (said(fmt.size(held.memory)),)
+                yield fact(str(gpu.index), (*memory, said(f"  {gpu_name(gpu)}", "dim")))
+
+
+def _tasks(fleet: Fleet, line: ProcessLine) -> Iterator[Fact]:
+    for key in line.process.tasks:
+        task = task_line(fleet, key, line.now)
+        if task is None:
+            continue
+        samples = task.task.progress
+        done = samples.completed + samples.errored + samples.cancelled
+        value: Cell = (
+            state_word(task),
+            said("  "),
+            *progress_bar(task),
+            said(f" {fmt.count(done)}/{fmt.count(samples.total)}  "),
+            *score_cell(task),
+        )
+        yield fact(task.task.row.task or key.task_id, value)

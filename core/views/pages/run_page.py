@@ -1,0 +1,201 @@
+"""The page of one run: what it is, what to look at first, its logs, its spec and its commands."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from core import format as fmt
+from core.errors import UsageWrong
+from core.fleet import Fleet
+from core.launch.engines.start_failures import plain_text
+from core.launch.spec.spec_writer import table_text
+from core.launch.spec.yaml_quote import plain
+from core.model.run import Run, RunLog, RunState
+from core.quoting import path_word, plain_word
+from core.text import shown
+from core.views.cells import Cell, Span, TextLine, Tone, said
+from core.views.pages.order_page import moment
+from core.views.pages.page import Fact, Page, fact, page, section, words
+from core.views.tables.runs import LOOKS, launched_by, log_place, process_of, run_sign, scores, took
+
+_LONG = 1_000
+_COMMAND = 16_000
+_SPEC_LINES = 100
+_OUTPUT_LINES = 500
+_OUTPUT_LINE = 2_000
+_BLANKS = re.compile(r"\n(?:[ \t]*\n){2,}")
+_STATUSES: Mapping[str, Tone] = {"success": "good", "error": "hand", "cancelled": "look"}
+
+
+def run_page(fleet: Fleet, run: Run | None, now: float) -> Page:
+    """Return a run's page.
+
+    Args:
+        fleet: What is known.
+        run: Which; None: the cursor is on none.
+        now: Unix seconds at the desk.
+    """
+    if run is None:
+        return page("Run", (section("", (words("", "no run is selected", "dim"),)),))
+    return page(
+        f"{run.task} on {run.machine}",
+        (
+            section("Run", _what(fleet, run, now)),
+            section("Look at first", _first(run)),
+            section("Logs", _logs(run)),
+            section("Spec", spec_facts(run)),
+            section("By hand", _commands(run)),
+        ),
+    )
+
+
+def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
+    state = (run_sign(run), said(f" {run.state}", LOOKS[run.state][1]))
+    yield fact("state", state)
+    if run.said:
+        yield words("said", run.said, "look", _LONG)
+    yield words("machine", run.machine, "strong")
+    yield words("model", run.model)
+    yield fact("launched", (said(moment(run.at)), said(f"  {fmt.age(now - run.at)} ago", "dim")))
+    yield fact("by", launched_by(run))
+    seconds = fmt.sane(took(run, now))
+    if seconds is not None:
+        runs = "" if run.ended_at is not None else "  so far"
+        yield fact("took", (Span(fmt.duration(seconds)), said(runs, "dim")))
+    yield words("engine", run.engine)
+    yield fact("tasks", _way(fleet, run))
+    yield words("folder", run.directory, "dim", _LONG)
+    yield words("log folder", log_place(run.directory, run.log_dir), "dim", _LONG)
+    yield words("id", run.id, "dim")
+    if run.launch and run.launch != run.id:
+        yield words("matrix", run.launch, "dim")
+
+
+def _way(fleet: Fleet, run: Run) -> Cell:
+    process = process_of(fleet, run)
+    if process is not None:
+        return (said(f"Enter goes to them: pid {process.key.pid}, {process.state}", "key"),)
+    if run.pid is not None:
+        when = "yet" if run.state is RunState.RUNNING else "any more"
+        return (said(f"pid {run.pid} is not in the room {when}", "dim"),)
+    return (said("no process of it is known", "dim"),)
+
+
+def _first(run: Run) -> Iterator[Fact]:
+    """Say where to begin, of a run that did not end well."""
+    if run.state is RunState.LOST:
+        yield words("", "its process ended without ending its log: killed, or out of memory?")
+        yield words("", "the samples that finished are in the log; its command takes it up again")
+    elif run.state is RunState.ERROR and not run.logs:
+        yield words("", "it never came to a log: the end of its output says why")
+    elif run.state is RunState.ERROR:
+        for log in run.logs:
+            if log.status == "success":
+                continue
+            what = f"{log.task or 'its task'} ended as {log.status}; its log says why:"
+            yield words("", what, "look", _LONG)
+            yield words("", why_command(run, log), "key", _COMMAND)
+    if run.has_failed:
+        yield words("", "d edits its spec, R runs it again as it was", "dim")
+
+
+def why_command(run: Run, log: RunLog) -> str:
+    """Return the command that prints a log's header, its error too; untrusted.
+
+    By the very Inspect that ran it: another may not be on that machine's PATH.
+    """
+    by, cut, _ = run.command_line.partition(" eval-set ")
+    return f"{by if cut else 'inspect'} log dump --header-only {_word(log.location)}"
+
+
+def _logs(run: Run) -> Iterator[Fact]:
+    for log in run.logs:
+        done, of = log.completed_samples, log.total_samples
+        samples = "" if of is None else f"  {'?' if done is None else done} of {of} samples"
+        tone = _STATUSES.get(log.status, "look")
+        yield words("log", log.task or run.task, "strong")
+        yield fact("", (Span(shown(log.status), tone), said(samples, "dim")))
+        found = scores(log)
+        if found:
+            yield fact("", found)
+        yield words("", log.location, "dim", _LONG)
+
+
+def spec_facts(run: Run) -> Iterator[Fact]:
+    """Yield the lines of a run's spec."""
+    for line in spec_of(run).splitlines()[:_SPEC_LINES]:
+        yield words("", line, limit=_COMMAND)
+
+
+def spec_of(run: Run) -> str:
+    """Return a run's spec as TOML, or as JSON where it holds a null; untrusted."""
+    table: dict[str, Any] = plain(run.spec)
+    try:
+        return table_text(table)
+    except ValueError:
+        return json.dumps(table, indent=2, default=str) + "\n"
+
+
+def launch_command(run: Run) -> str:
+    """Return the shell text that launches the same spec without a screen; untrusted."""
+    spec, end = spec_of(run), "END"
+    while any(line == end for line in spec.splitlines()):
+        end += "_"
+    return f"evalroom launch - <<'{end}'\n{spec}{end}\n"
+
+
+def inspect_command(run: Run) -> str:
+    """Return the exact command of Inspect, in the run's folder; untrusted."""
+    if not run.command_line or not run.directory:
+        return run.command_line
+    return f"cd {_place(run.directory)} && {run.command_line}"
+
+
+def _place(path: str) -> str:
+    """Return a path for a shell, as bare as it can be."""
+    home = "~/" if path.startswith("~/") else ""
+    rest = path.removeprefix(home)
+    if _word(rest) == rest:
+        return path
+    try:
+        return path_word(path)
+    except UsageWrong:
+        return shown(path)
+
+
+def _word(text: str) -> str:
+    """Return a word for a shell; one that no shell can be given as it is shown."""
+    try:
+        return plain_word(text)
+    except UsageWrong:
+        return shown(text)
+
+
+def _commands(run: Run) -> Iterator[Fact]:
+    yield words("inspect", inspect_command(run), "key", _COMMAND)
+    yield words("evalroom", "Y copies `evalroom launch` with this spec", "dim")
+    if run.attach:
+        yield words("attach", " ".join(_word(word) for word in run.attach), "key", _COMMAND)
+        yield words("", "t attaches to it", "dim")
+
+
+# What it printed
+
+
+def output_lines(data: bytes, *, is_cut: bool) -> tuple[TextLine, ...]:
+    """Return the end of what a run printed as harmless lines, the last one last.
+
+    Args:
+        data: As it came.
+        is_cut: Whether `data` begins within a line.
+    """
+    raw = data.decode("utf-8", "replace").replace("\r\n", "\n")
+    lines = raw.split("\n")[1 if is_cut and b"\n" in data else 0 :]
+    # A bar that is drawn over itself: what it came to.
+    kept = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in lines]
+    text = plain_text("\n".join(kept)).rstrip()
+    # A screen is mostly blank: what stands at its end is to be seen with what stands above.
+    text = _BLANKS.sub("\n\n", text).strip("\n")
+    out = text.split("\n")[-_OUTPUT_LINES:] if text else []
+    return tuple((Span(shown(line, _OUTPUT_LINE)),) for line in out)

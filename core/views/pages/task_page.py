@@ -1,0 +1,126 @@
+"""The page of one task: where it stands, its samples by status, its score, its log."""
+
+from collections.abc import Iterator
+
+from core import format as fmt
+from core.fleet import Fleet
+from core.ids import TaskKey
+from core.judge.pace import durations, quantile
+from core.model.task import Metric
+from core.views.cells import UNKNOWN, Bar, Cell, count_cell, said
+from core.views.pages.page import Fact, Page, fact, page, section, words
+from core.views.tables.row_context import TaskLine, task_line
+from core.views.tables.tasks import age_cell, latch, left_cell, progress_bar, rate, state_word
+
+_SHOWN_METRICS = 40
+
+
+def task_page(fleet: Fleet, key: TaskKey, now: float) -> Page:
+    """Return a task's page; `now` is Unix seconds at the desk.
+
+    Its plot, knobs and throughput are drawn beside it from what is read when it is opened.
+    """
+    line = task_line(fleet, key, now)
+    if line is None:
+        return page(key.task_id, (section("", (words("", "this task is no longer known"),)),))
+    return page(
+        line.task.row.task or key.task_id,
+        (
+            section("Task", _facts(line)),
+            section("Samples", _samples(line)),
+            section("Durations", _durations(line)),
+            section("Score", _score(line)),
+        ),
+    )
+
+
+def _facts(line: TaskLine) -> Iterator[Fact]:
+    task, row = line.task, line.task.row
+    yield fact("state", (state_word(line), said("  "), *latch(line)))
+    counts = task.progress
+    done = counts.completed + counts.errored + counts.cancelled
+    total = f"  {fmt.count(done)} of {fmt.count(counts.total)}"
+    yield fact("progress", (*progress_bar(line), said(total)))
+    yield fact("left", left_cell(line))
+    yield words("model", row.model)
+    yield words("solver", row.solver)
+    yield words("machine", f"{task.key.machine}, pid {task.key.process.pid}")
+    yield fact("tokens", _tokens(line))
+    yield fact("messages", count_cell(row.total_messages))
+    yield fact("HTTP retries", count_cell(row.http_retries, "look", zero="plain"))
+    yield fact("refusals", count_cell(row.refusals, "look", zero="plain"))
+    yield fact("attempts", count_cell(row.attempts, "look" if row.attempts > 1 else "plain"))
+    yield fact("epochs", count_cell(row.epochs))
+    yield words("log", row.log_location, "dim", limit=1_000)
+    if task.header_error:
+        yield words("log unread", task.header_error, "look", limit=400)
+    if task.trouble:
+        yield words("trouble", task.trouble, "look", limit=400)
+    yield words("task id", row.task_id, "dim")
+    yield words("eval id", row.eval_id, "dim")
+    yield fact("looked at", (*age_cell(line), said(" ago", "dim")))
+
+
+def _tokens(line: TaskLine) -> Cell:
+    total = count_cell(line.task.row.total_tokens)
+    per_minute = rate(line)
+    if per_minute is None:
+        return total
+    return (*total, said(f"  {fmt.count(per_minute)} a minute", "dim"))
+
+
+def _samples(line: TaskLine) -> Iterator[Fact]:
+    counts = line.task.counts
+    if counts is None:
+        return
+    total = max(1, counts.total)
+    for word, number in (
+        ("running", counts.running),
+        ("error", counts.error),
+        ("done", counts.completed),
+        ("queued", counts.queued),
+        ("pending", counts.pending),
+        ("cancelled", counts.cancelled),
+    ):
+        if not number:
+            continue
+        share = max(0.0, min(1.0, number / total))
+        bar = Bar(share, share) if word == "error" else Bar(share)
+        yield fact(word, (bar, said(f" {fmt.count(number)}")))
+    if line.task.samples_cut:
+        yield words("not listed", f"{fmt.count(line.task.samples_cut)} (open one to fetch it)")
+
+
+def _durations(line: TaskLine) -> Iterator[Fact]:
+    took = durations(line.task)
+    if not took:
+        return
+    for label, fraction in (("half within", 0.5), ("nine in ten", 0.9), ("longest", 1.0)):
+        yield fact(label, (said(fmt.duration(quantile(took, fraction))),))
+    yield words("of", f"the newest {len(took)} finished", "dim")
+
+
+def _score(line: TaskLine) -> Iterator[Fact]:
+    header = line.task.header
+    if header is not None and line.task.is_over:
+        yield words("log says", header.status, "strong")
+        if header.completed_samples is not None or header.total_samples is not None:
+            yield fact("scored", _of(header.completed_samples, header.total_samples))
+        if header.has_error:
+            yield words("error", "the log carries one; ! shows it", "hand")
+        yield from _metrics(header.metrics)
+    elif line.task.interim:
+        yield words("so far", "of the samples scored until now", "dim")
+        yield from _metrics(line.task.interim)
+
+
+def _metrics(metrics: tuple[Metric, ...]) -> Iterator[Fact]:
+    for metric in metrics[:_SHOWN_METRICS]:
+        name = metric.name if metric.scorer == metric.name else f"{metric.scorer} {metric.name}"
+        yield fact(name, (said(fmt.score(metric.value, metric.stderr)),))
+
+
+def _of(part: int | None, whole: int | None) -> Cell:
+    if part is None or whole is None:
+        return count_cell(part) or count_cell(whole) or UNKNOWN
+    return (said(f"{fmt.count(part)} of {fmt.count(whole)}"),)

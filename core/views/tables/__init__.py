@@ -1,0 +1,1 @@
+"""Tables of the room: the columns of each, how a row fills them, and their order."""

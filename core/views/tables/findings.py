@@ -1,0 +1,118 @@
+"""The findings pane: what is open first, then what was."""
+
+from dataclasses import dataclass
+
+from core import format as fmt
+from core.fleet import Fleet
+from core.model.finding import Finding
+from core.views.cells import Span, Table, Tone, text_cell
+from core.views.tables.fields import Fields, field, table
+
+
+@dataclass(frozen=True, slots=True)
+class FindingLine:
+    """A finding, what it is about, and now (Unix seconds at the desk)."""
+
+    finding: Finding
+    where: str
+    now: float
+
+    @property
+    def tone(self) -> Tone:
+        """Its tone; what is over is quiet."""
+        milestone = self.finding.closed_at == self.finding.opened_at
+        return self.finding.tone if is_open(self.finding) or milestone else "dim"
+
+    @property
+    def changed_at(self) -> float:
+        """When it last said something new."""
+        return newest(self.finding)
+
+
+def is_open(finding: Finding) -> bool:
+    """Whether it still holds."""
+    return finding.closed_at is None
+
+
+def newest(finding: Finding) -> float:
+    """Return when a finding last said something new, Unix seconds at the desk."""
+    times = (finding.opened_at, finding.changed_at, finding.closed_at)
+    return max(at for at in times if at is not None)
+
+
+_TONE_RANK = {"hand": 0, "look": 1, "plain": 2, "good": 2}
+
+FINDING_FIELDS = Fields[FindingLine](
+    (
+        field(
+            "time",
+            lambda line: (Span(fmt.clock(line.changed_at), "dim"),),
+            lambda line: -line.changed_at,
+            width=5,
+        ),
+        field(
+            "kind",
+            lambda line: text_cell(line.finding.kind, line.tone),
+            lambda line: line.finding.kind,
+            width=8,
+        ),
+        field(
+            "where",
+            lambda line: text_cell(line.where, "strong" if is_open(line.finding) else "plain"),
+            lambda line: line.where,
+            width=14,
+            grow=1,
+            rank=1,
+        ),
+        field(
+            "what",
+            lambda line: text_cell(line.finding.text, limit=400),
+            lambda line: line.finding.text,
+            width=20,
+            grow=4,
+        ),
+        field(
+            "age",
+            lambda line: (Span(fmt.age(line.now - line.finding.opened_at), "dim"),),
+            lambda line: line.now - line.finding.opened_at,
+            align="right",
+            width=4,
+            rank=2,
+        ),
+    )
+)
+
+
+def _where(fleet: Fleet, finding: Finding) -> str:
+    words = [str(finding.machine)] if finding.machine is not None else []
+    if finding.task is not None:
+        task = fleet.tasks.get(finding.task)
+        words.append(task.row.task if task is not None else finding.task.task_id)
+    elif finding.process is not None:
+        words.append(str(finding.process.pid))
+    if finding.sample is not None:
+        words.append(f"{finding.sample.sample_id}/{finding.sample.epoch}")
+    return " ".join(words)
+
+
+def findings_table(fleet: Fleet, now: float) -> Table[str]:
+    """Return the findings by their ids: open ones first, what wants a hand before the rest."""
+    lines = [FindingLine(each, _where(fleet, each), now) for each in fleet.findings]
+    lines.sort(
+        key=lambda line: (
+            not is_open(line.finding),
+            _TONE_RANK[line.finding.tone] if is_open(line.finding) else 0,
+            -line.changed_at,
+        )
+    )
+    still = sum(is_open(line.finding) for line in lines)
+    return table(
+        FINDING_FIELDS,
+        (
+            FINDING_FIELDS.row(line.finding.id, line, "plain" if is_open(line.finding) else "dim")
+            for line in lines
+        ),
+        title="Findings",
+        footer=f"{still} open · {len(lines) - still} over" if lines else "",
+        empty="nothing to report",
+    )

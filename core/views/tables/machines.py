@@ -1,0 +1,248 @@
+"""The machines pane: one line a machine, what is wrong first."""
+
+from dataclasses import dataclass
+
+from core import format as fmt
+from core.fleet import Fleet
+from core.ids import MachineName
+from core.model.machine import Gpu, LinkState, Machine, ToolState
+from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, said, text_cell
+from core.views.glyphs import Name, sign
+from core.views.tables.fields import Fields, FieldValue, field, table
+
+
+@dataclass(frozen=True, slots=True)
+class MachineLine:
+    """A machine, how many processes live on it, and now (Unix seconds at the desk)."""
+
+    machine: Machine
+    processes: int
+    now: float
+
+
+_LINKS: dict[LinkState, tuple[Name, Tone]] = {
+    LinkState.CONNECTING: ("down", "plain"),
+    LinkState.UP: ("live", "good"),
+    LinkState.LAGGING: ("lagging", "look"),
+    LinkState.DOWN: ("down", "hand"),
+    LinkState.NEEDS_TRUST: ("ask", "look"),
+    LinkState.NEEDS_YOU: ("ask", "look"),
+    LinkState.REFUSED: ("failed", "hand"),
+}
+_RANKS = {
+    LinkState.DOWN: 0,
+    LinkState.REFUSED: 0,
+    LinkState.NEEDS_TRUST: 1,
+    LinkState.NEEDS_YOU: 1,
+    LinkState.LAGGING: 2,
+    LinkState.CONNECTING: 3,
+    LinkState.UP: 4,
+}
+
+
+def marks(machine: Machine | None) -> tuple[Span, ...]:
+    """Return the signs of what a machine is marked as: production, read-only.
+
+    They stand wherever its name does: an order there is not like one elsewhere.
+    """
+    if machine is None:
+        return ()
+    signs: tuple[tuple[Name, bool, Tone], ...] = (
+        ("production", machine.production, "look"),
+        ("read-only", machine.read_only, "dim"),
+    )
+    return tuple(said(f"{sign(name)} ", tone) for name, is_so, tone in signs if is_so)
+
+
+def marked_as(machine: Machine) -> tuple[Span, ...]:
+    """Return the words of what a machine is marked as; they stand behind its link."""
+    words: tuple[tuple[str, bool, Tone], ...] = (
+        (" prod", machine.production, "look"),
+        (" read-only", machine.read_only, "dim"),
+    )
+    return tuple(said(word, tone) for word, is_so, tone in words if is_so)
+
+
+def link_sign(machine: Machine) -> Span:
+    """Return the sign of a machine's link."""
+    name, tone = _LINKS[machine.link.state]
+    return Span(sign(name), tone)
+
+
+def link_words(machine: Machine, now: float) -> Cell:
+    """Return the link's word, for how long, and when it is tried again: `down 2m, in 8s`."""
+    link = machine.link
+    tone = _LINKS[link.state][1]
+    if link.is_up:
+        return (said("up", "dim"),)
+    word = "lag" if link.state is LinkState.LAGGING else str(link.state)
+    since = link.heard_at if link.state is LinkState.LAGGING else link.lost_at
+    spans = [said(word, tone)]
+    if since is not None and link.state in {LinkState.LAGGING, LinkState.DOWN}:
+        spans.append(said(f" {fmt.age(now - since)}", tone))
+    if link.retry_at is not None and link.state is LinkState.DOWN:
+        spans.append(said(f" in {fmt.age(link.retry_at - now)}", "dim"))
+    return tuple(spans)
+
+
+def utilisation(machine: Machine) -> float | None:
+    """Return the mean utilisation of a machine's GPUs, 0-1; None where none is known."""
+    gpus = machine.facts.gpus if machine.facts is not None else ()
+    known = [use for gpu in gpus if (use := fmt.sane(gpu.utilisation)) is not None]
+    return max(0.0, min(1.0, sum(known) / len(known) / 100)) if known else None
+
+
+def gpu_cell(machine: Machine) -> Cell:
+    """Return how many GPUs there are and a bar of their mean utilisation."""
+    facts = machine.facts
+    if facts is None:
+        return UNKNOWN
+    if facts.gpu_state is ToolState.ABSENT or (not facts.gpus and facts.gpu_tool is None):
+        return (said("none", "dim"),)
+    lost = sum(gpu.lost for gpu in facts.gpus)
+    if facts.gpu_state is ToolState.STUCK:
+        return (said(f"{len(facts.gpus)}\u00d7 stuck", "hand"),)
+    if facts.gpu_state is ToolState.FAILED:
+        return (said("failed", "look"),)
+    if lost:
+        return (said(f"{len(facts.gpus)}\u00d7 {lost} lost", "hand"),)
+    use = utilisation(machine)
+    head = said(f"{len(facts.gpus)}\u00d7 ", "dim")
+    return (head, Bar(use)) if use is not None else (head,)
+
+
+def gpu_name(gpu: Gpu) -> str:
+    """Return a GPU's name with its slice."""
+    return f"{gpu.name} {gpu.mig}" if gpu.mig else gpu.name
+
+
+def _use_cell(line: MachineLine) -> Cell:
+    use = utilisation(line.machine)
+    return UNKNOWN if use is None else (said(fmt.percent(use)),)
+
+
+def _load(line: MachineLine) -> float | None:
+    facts = line.machine.facts
+    return fmt.sane(facts.load[0]) if facts is not None and facts.load else None
+
+
+def _load_cell(line: MachineLine) -> Cell:
+    load, facts = _load(line), line.machine.facts
+    if load is None or facts is None:
+        return UNKNOWN
+    busy = facts.cpus is not None and load > facts.cpus
+    text = fmt.count(load) if load >= 99.95 else f"{load:.1f}"  # noqa: PLR2004
+    return (said(text, "look" if busy else "plain"),)
+
+
+def _memory(line: MachineLine) -> float | None:
+    facts = line.machine.facts
+    total = fmt.sane(facts.memory.total) if facts is not None else None
+    free = fmt.sane(facts.memory.available) if facts is not None else None
+    if not total or free is None:
+        return None
+    return max(0.0, min(1.0, 1 - free / total))
+
+
+def _memory_cell(line: MachineLine) -> Cell:
+    used = _memory(line)
+    if used is None:
+        return UNKNOWN
+    return (said(fmt.percent(used), "look" if used > 0.95 else "plain"),)  # noqa: PLR2004
+
+
+def _retry(line: MachineLine) -> FieldValue:
+    return line.machine.link.retry_at
+
+
+MACHINE_FIELDS = Fields[MachineLine](
+    (
+        field(
+            "sign",
+            lambda line: (link_sign(line.machine),),
+            lambda line: _RANKS[line.machine.link.state],
+            title="",
+            width=1,
+        ),
+        field(
+            "machine",
+            lambda line: (*marks(line.machine), *text_cell(line.machine.name, "strong")),
+            lambda line: line.machine.name,
+            width=8,
+            grow=2,
+        ),
+        field(
+            "gpu",
+            lambda line: gpu_cell(line.machine),
+            lambda line: utilisation(line.machine),
+            width=10,
+            grow=1,
+            rank=2,
+        ),
+        field(
+            "use",
+            _use_cell,
+            lambda line: utilisation(line.machine),
+            align="right",
+            width=4,
+            rank=3,
+        ),
+        field("load", _load_cell, _load, align="right", width=4, rank=4),
+        field("mem", _memory_cell, _memory, align="right", width=4, rank=6),
+        field(
+            "evals",
+            lambda line: count_cell(line.processes, zero="dim"),
+            lambda line: line.processes,
+            align="right",
+            width=5,
+            rank=5,
+        ),
+        field(
+            "link",
+            lambda line: (*link_words(line.machine, line.now), *marked_as(line.machine)),
+            lambda line: str(line.machine.link.state),
+            width=10,
+            rank=1,
+        ),
+        field(
+            "why",
+            lambda line: text_cell(line.machine.link.reason, "dim"),
+            lambda line: line.machine.link.reason,
+            width=16,
+            grow=2,
+            rank=8,
+        ),
+        field(
+            "retry",
+            lambda line: (
+                (said(fmt.age(line.machine.link.retry_at - line.now), "dim"),)
+                if line.machine.link.retry_at is not None
+                else UNKNOWN
+            ),
+            _retry,
+            align="right",
+            width=5,
+            rank=9,
+        ),
+    )
+)
+
+
+def machines_table(fleet: Fleet, now: float) -> Table[MachineName]:
+    """Return the machines, what is wrong first, else in the config's order."""
+    living = dict[MachineName, int]()
+    for key, process in fleet.processes.items():
+        if process.ended_at is None:
+            living[key.machine] = living.get(key.machine, 0) + 1
+    machines = sorted(fleet.machines.values(), key=lambda each: _RANKS[each.link.state])
+    rows = (
+        MACHINE_FIELDS.row(machine.name, MachineLine(machine, living.get(machine.name, 0), now))
+        for machine in machines
+    )
+    return table(
+        MACHINE_FIELDS,
+        rows,
+        title="Machines",
+        footer=str(len(machines)) if machines else "",
+        empty="the config names no machine",
+    )

@@ -1,0 +1,149 @@
+"""The journal of orders: one line each, newest first."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core import format as fmt
+from core.model.action import Action, offer_of, scope_of
+from core.model.order import Order, OrderState
+from core.text import NAME_LIMIT, Shown
+from core.views.cells import Span, Table, Tone, text_cell
+from core.views.tables.fields import Fields, field, table
+
+TONES: dict[OrderState, Tone] = {
+    OrderState.INTENT: "look",
+    OrderState.DONE: "good",
+    OrderState.NOOP: "dim",
+    OrderState.REFUSED: "look",
+    OrderState.FAILED: "hand",
+    OrderState.UNKNOWN: "hand",
+}
+_TODAY = 43_200.0
+"""An order that is younger than this, seconds, needs no day to be told apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderLine:
+    """An order, and now (Unix seconds at the desk)."""
+
+    order: Order
+    now: float
+
+    @property
+    def where(self) -> str:
+        """How its target is called; its machine and process where it has no name."""
+        process = self.order.address.process
+        return self.order.name or f"{process.machine}:{process.pid}"
+
+
+def when(at: float, now: float) -> Shown:
+    """Return a moment: the time, with the day before it where that was not just now."""
+    clock, number = fmt.clock(at, seconds=True), fmt.sane(at)
+    if number is None or abs(now - number) < _TODAY:
+        return clock
+    day = time.strftime("%m-%d", time.localtime(max(0.0, min(number, 4e9))))
+    return Shown(f"{day} {clock[:5]}")
+
+
+def action_words(action: Action) -> str:
+    """Return what an action is in few words: `pause now`, `cancel score`, `config a=3`."""
+    parts = [str(action.verb)]
+    if action.now:
+        parts.append("now")
+    if action.manner is not None:
+        parts.append(action.manner)
+    if action.completed_only:
+        parts.append("finished")
+    if action.tool_call is not None:
+        parts.append(action.tool_call)
+    for change in action.changes:
+        knob = f"{change.knob}:{change.key}" if change.key else change.knob
+        of = f"@{change.model}" if change.model else ""
+        parts.append(f"{knob}{of}={'unset' if change.value is None else change.value}")
+    return " ".join(parts)
+
+
+def is_destructive(order: Order) -> bool:
+    """Whether what it took can't be given back."""
+    offer = offer_of(order.action, scope_of(order.target))
+    return offer is not None and offer.is_destructive
+
+
+ORDER_FIELDS = Fields[OrderLine](
+    (
+        field(
+            "time",
+            lambda line: (Span(when(line.order.at, line.now), "dim"),),
+            lambda line: -line.order.at,
+            width=8,
+        ),
+        field(
+            "state",
+            lambda line: text_cell(line.order.state, TONES[line.order.state]),
+            lambda line: line.order.state,
+            width=7,
+        ),
+        field(
+            "action",
+            lambda line: text_cell(
+                action_words(line.order.action), "look" if is_destructive(line.order) else "plain"
+            ),
+            lambda line: action_words(line.order.action),
+            width=8,
+        ),
+        field(
+            "target",
+            lambda line: text_cell(line.where, "strong"),
+            lambda line: line.where,
+            width=14,
+            grow=2,
+        ),
+        field(
+            "outcome",
+            lambda line: text_cell(line.order.message, limit=300),
+            lambda line: line.order.message,
+            width=12,
+            grow=3,
+            rank=1,
+        ),
+        field(
+            "reason",
+            lambda line: text_cell(line.order.reason, limit=NAME_LIMIT),
+            lambda line: line.order.reason,
+            grow=1,
+            rank=3,
+        ),
+        field(
+            "who",
+            lambda line: text_cell(line.order.instance.operator, "dim"),
+            lambda line: line.order.instance.operator,
+            rank=2,
+        ),
+    )
+)
+
+
+def orders_table(orders: Sequence[Order], now: float) -> Table[str]:
+    """Return orders by their ids, in the order given.
+
+    Args:
+        orders: Newest first.
+        now: Unix seconds at the desk.
+    """
+    still = sum(order.is_open for order in orders)
+    counted = f"{still} open · {len(orders)} in all" if still else f"{len(orders)} in all"
+    return table(
+        ORDER_FIELDS,
+        (
+            ORDER_FIELDS.row(
+                order.id,
+                OrderLine(order, now),
+                "dim" if order.state is OrderState.NOOP else "plain",
+            )
+            for order in orders
+        ),
+        title="Journal of orders",
+        footer=counted if orders else "",
+        empty="no order was given yet",
+    )

@@ -1,0 +1,126 @@
+"""A task or sample with all that its row needs: its process, its machine, the time."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from core.fleet import Fleet
+from core.ids import TaskKey
+from core.model.machine import Machine
+from core.model.process import Process, ProcessState
+from core.model.sample import Sample
+from core.model.task import Task, TaskState
+
+STALE_AFTER_S = 60.0
+"""Seconds after which what a live process shows is drawn as old."""
+
+
+class TaskLine(NamedTuple):
+    """A task in its surroundings; `now` is Unix seconds at the desk.
+
+    A tuple, since a thousand of them are made ten times a second.
+    """
+
+    task: Task
+    process: Process | None
+    machine: Machine | None
+    now: float
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether its machine can be looked at now."""
+        return self.machine is None or self.machine.link.is_alive
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its state is known now: it is over, or its machine can be looked at."""
+        return self.task.is_over or self.is_reached
+
+    @property
+    def process_state(self) -> ProcessState | None:
+        """The state of its process."""
+        return self.process.state if self.process is not None else None
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was last looked at."""
+        return max(0.0, self.now - self.task.heard_at)
+
+    @property
+    def clock(self) -> float | None:
+        """The eval's own clock now, Unix seconds.
+
+        It stands still while the eval can't be looked at, and from the end of its process on.
+        """
+        ended = self.process.ended_at if self.process is not None else None
+        now = self.now if ended is None else min(self.now, ended)
+        return eval_clock(self.task, now, runs=self.is_reached)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether its process is gone: nothing of it runs, whatever was last heard."""
+        return self.process_state is ProcessState.GONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleLine:
+    """A sample, the eval's clock, Unix seconds (None: unknown), and whether its process is gone."""
+
+    sample: Sample
+    clock: float | None
+    gone: bool
+
+    @classmethod
+    def of(cls, task: TaskLine, sample: Sample) -> "SampleLine":
+        """Return a task's sample in its surroundings."""
+        return cls(sample=sample, clock=task.clock, gone=task.is_gone)
+
+
+def eval_clock(task: Task, now: float, *, runs: bool) -> float | None:
+    """Return what the eval's own clock shows now, from the last look at its samples."""
+    if task.samples_as_of is None or task.samples_heard_at is None:
+        return None
+    past = max(0.0, now - task.samples_heard_at) if runs else 0.0
+    return task.samples_as_of + past
+
+
+def task_line(fleet: Fleet, key: TaskKey, now: float) -> TaskLine | None:
+    """Return a task's line; None where the fleet has no such task."""
+    task = fleet.tasks.get(key)
+    if task is None:
+        return None
+    process = fleet.processes.get(key.process)
+    return TaskLine(task=task, process=process, machine=fleet.machines.get(key.machine), now=now)
+
+
+def task_lines(fleet: Fleet, now: float) -> Iterator[TaskLine]:
+    """Yield the line of every task, in the fleet's order."""
+    for key, task in fleet.tasks.items():
+        process_key = key.process
+        process = fleet.processes.get(process_key)
+        yield TaskLine(task, process, fleet.machines.get(process_key.machine), now)
+
+
+_HELPLESS = frozenset({ProcessState.STARVED, ProcessState.HEADLESS})
+
+
+def trouble_rank(line: TaskLine) -> int:  # noqa: PLR0911 - a ladder reads best as one
+    """Return where a task stands when trouble comes first: 0 wants a hand at once."""
+    task = line.task
+    state = task.state
+    if state is TaskState.LOST:
+        return 0
+    if state is TaskState.ERROR:
+        return 1
+    if state is TaskState.CANCELLED:
+        return 7
+    if state is TaskState.SUCCESS:
+        return 8
+    if not line.is_reached:
+        return 5
+    if line.process_state in _HELPLESS:
+        return 0
+    if state is TaskState.FINISHING:
+        return 6 if task.header_error is None else 2
+    row = task.row
+    return 3 if row.samples.errored or row.paused or row.resolving or row.refusals else 4

@@ -1,0 +1,303 @@
+"""The samples pane: one line a sample of the selected task."""
+
+from core import format as fmt
+from core.fleet import Fleet
+from core.ids import SampleKey, TaskKey
+from core.model.sample import Activity, Sample, SampleStatus
+from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, said, text_cell
+from core.views.tables.fields import Fields, FieldValue, field, table
+from core.views.tables.row_context import SampleLine, TaskLine, task_line
+
+_TONES: dict[str, Tone] = {
+    SampleStatus.RUNNING: "good",
+    SampleStatus.ERROR: "hand",
+    SampleStatus.CANCELLED: "look",
+}
+_WORDS: dict[str, str] = {SampleStatus.COMPLETED: "done"}
+_ACTIVITIES = {
+    "model": "generating",
+    "retry_wait": "retry",
+    "approval": "waits for approval",
+    "question": "waits for an answer",
+}
+_LOOK = frozenset({"retry_wait", "approval", "question"})
+
+
+def status_word(line: SampleLine) -> Span:
+    """Return a sample's status in a word or two and its tone."""
+    sample = line.sample
+    activity = sample.activity
+    if line.gone and not sample.has_ended:
+        return said(f"was {_WORDS.get(sample.status, sample.status)}", "look")
+    if sample.interrupt:
+        return said(f"stopping: {sample.interrupt}", "look")
+    if sample.status == SampleStatus.RUNNING and activity and activity.type == "retry_wait":
+        return said("retrying", "look")
+    word = _WORDS.get(sample.status, sample.status)
+    return said(word, _TONES.get(sample.status, "dim"))
+
+
+def doing(sample: Sample, clock: float | None) -> Cell:
+    """Return what a sample does right now and for how long, on the eval's own clock."""
+    activity = sample.activity
+    if activity is None:
+        return UNKNOWN
+    spans = [said(_what(activity), "plain")]
+    if activity.count > 1:
+        times = "" if activity.type == "retry_wait" else "\u00d7"
+        spans.append(said(f" {times}{fmt.count(activity.count)}", "dim"))
+    if clock is not None and activity.deadline is not None:
+        spans.append(said(f" in {fmt.duration(activity.deadline - clock)}", "look"))
+    elif clock is not None and activity.started_at is not None:
+        lasted = fmt.duration(clock - activity.started_at)
+        spans.append(said(f" {lasted}", "look" if activity.type in _LOOK else "dim"))
+    if any(call.cancel_requested for call in activity.calls):
+        spans.append(said(" cancel asked", "look"))
+    return tuple(spans)
+
+
+def _what(activity: Activity) -> str:
+    if activity.type == "tool":
+        names = dict.fromkeys(call.function for call in activity.calls)
+        return ", ".join(list(names)[:3]) or activity.detail or "tool"
+    return _ACTIVITIES.get(activity.type, activity.type)
+
+
+def time_taken(line: SampleLine) -> float | None:
+    """Return how long a sample took or has run, seconds; None where that is unknown."""
+    sample = line.sample
+    if sample.completed_at is not None and sample.started_at is not None:
+        return sample.completed_at - sample.started_at
+    if sample.status == SampleStatus.RUNNING and sample.started_at is not None:
+        return None if line.clock is None else max(0.0, line.clock - sample.started_at)
+    return sample.total_time
+
+
+def idle(line: SampleLine) -> float | None:
+    """Return seconds since anything happened in a sample; None where that is unknown."""
+    if line.clock is None or line.sample.last_activity_at is None:
+        return None
+    return max(0.0, line.clock - line.sample.last_activity_at)
+
+
+def limits(sample: Sample) -> Cell:
+    """Return the limit in use and how much of it, or the limit that ended the sample."""
+    if sample.limit:
+        return text_cell(f"hit {sample.limit}", "look")
+    used, total = fmt.sane(sample.token_limit_usage), fmt.sane(sample.token_limit_total)
+    if used is None or not total:
+        return UNKNOWN
+    kind = sample.token_limit_type or "tokens"
+    tone: Tone = "look" if used / total > 0.9 else "dim"  # noqa: PLR2004
+    return (said(f"{kind} {fmt.count(used)}/{fmt.count(total)}", tone),)
+
+
+def scores(sample: Sample) -> Cell:
+    """Return a sample's scores: the value alone where there is one scorer."""
+    if not sample.scores:
+        return UNKNOWN
+    if len(sample.scores) == 1:
+        (value,) = sample.scores.values()
+        return (said(_value(value), _score_tone(value)),)
+    texts = (f"{name} {_value(value)}" for name, value in list(sample.scores.items())[:6])
+    return (said(" · ".join(texts)),)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, int | float):
+        return fmt.score(value)
+    if isinstance(value, dict):
+        return "{…}"
+    return str(value)[:40]
+
+
+def _score_tone(value: object) -> Tone:
+    if not isinstance(value, str | int | float):
+        return "plain"
+    if value in {"C", 1}:
+        return "good"
+    return "hand" if value in {"I", 0} else "plain"
+
+
+def _score_value(line: SampleLine) -> FieldValue:
+    for value in (line.sample.scores or {}).values():
+        return value if isinstance(value, int | float | str) else str(value)[:40]
+    return None
+
+
+def _lasting(seconds: float | None) -> Cell:
+    return UNKNOWN if fmt.sane(seconds) is None else (Span(fmt.duration(seconds or 0.0)),)
+
+
+def _idle_cell(line: SampleLine) -> Cell:
+    seconds = idle(line)
+    if fmt.sane(seconds) is None:
+        return UNKNOWN
+    ended = line.sample.status != SampleStatus.RUNNING
+    written = fmt.age(seconds or 0.0) if ended else fmt.duration(seconds or 0.0)
+    return (Span(written, "dim" if ended else "plain"),)
+
+
+SAMPLE_FIELDS = Fields[SampleLine](
+    (
+        field(
+            "id",
+            lambda line: text_cell(line.sample.sample_id, "strong"),
+            lambda line: line.sample.sample_id,
+            width=6,
+            grow=1,
+        ),
+        field(
+            "ep",
+            lambda line: count_cell(line.sample.epoch, "dim"),
+            lambda line: line.sample.epoch,
+            align="right",
+            width=3,
+            rank=2,
+        ),
+        field(
+            "status",
+            lambda line: (status_word(line),),
+            lambda line: status_word(line).text,
+            width=9,
+        ),
+        field(
+            "doing",
+            lambda line: doing(line.sample, line.clock),
+            lambda line: _what(line.sample.activity) if line.sample.activity else None,
+            width=18,
+            grow=3,
+            rank=1,
+        ),
+        field(
+            "turns",
+            lambda line: count_cell(line.sample.turn_count),
+            lambda line: line.sample.turn_count,
+            align="right",
+            width=5,
+            rank=2,
+        ),
+        field(
+            "msgs",
+            lambda line: count_cell(line.sample.message_count),
+            lambda line: line.sample.message_count,
+            align="right",
+            width=5,
+            rank=5,
+        ),
+        field(
+            "tokens",
+            lambda line: count_cell(line.sample.total_tokens),
+            lambda line: line.sample.total_tokens,
+            align="right",
+            width=6,
+            rank=1,
+        ),
+        field(
+            "retries",
+            lambda line: count_cell(line.sample.retries, "look", zero="dim"),
+            lambda line: line.sample.retries,
+            align="right",
+            width=7,
+            rank=4,
+        ),
+        field(
+            "time",
+            lambda line: _lasting(time_taken(line)),
+            time_taken,
+            align="right",
+            width=6,
+            rank=3,
+        ),
+        field("last", _idle_cell, idle, align="right", width=5, rank=1),
+        field(
+            "limit",
+            lambda line: limits(line.sample),
+            lambda line: line.sample.limit,
+            width=10,
+            rank=6,
+        ),
+        field("score", lambda line: scores(line.sample), _score_value, width=6, rank=1),
+    )
+)
+
+
+_ORDER: dict[str, int] = {
+    SampleStatus.RUNNING: 1,
+    SampleStatus.ERROR: 2,
+    SampleStatus.QUEUED: 4,
+    SampleStatus.COMPLETED: 5,
+    SampleStatus.CANCELLED: 6,
+    SampleStatus.PENDING: 7,
+}
+
+
+def _rank(sample: Sample) -> tuple[int, float]:
+    rank = _ORDER.get(sample.status, 3)
+    activity = sample.activity
+    if rank == 1 and (sample.interrupt or (activity and activity.type in _LOOK)):
+        rank = 0
+    started = fmt.sane(sample.started_at) or 0.0
+    ended = fmt.sane(sample.completed_at) or 0.0
+    return (rank, started if rank <= 1 else -ended)
+
+
+def samples_table(fleet: Fleet, task: TaskKey | None, now: float) -> Table[SampleKey]:
+    """Return the known samples of a task: what waits or runs first, then errors, then the rest.
+
+    Running ones stand in the order they started, ended ones newest first, so that a row moves
+    only when it changes.
+    """
+    line = task_line(fleet, task, now) if task is not None else None
+    if line is None:
+        why = "no task is selected" if fleet.tasks else ""
+        return table(SAMPLE_FIELDS, (), title="Samples", empty=why)
+    clock, gone = line.clock, line.is_gone
+    over = line.task.is_over or not line.is_known
+    rows = (
+        SAMPLE_FIELDS.row(
+            SampleKey(line.task.key, sample.sample_id, sample.epoch),
+            SampleLine(sample=sample, clock=clock, gone=gone),
+            "dim" if over or sample.status in _QUIET else "plain",
+        )
+        for sample in sorted(line.task.samples.values(), key=_rank)
+    )
+    return table(
+        SAMPLE_FIELDS,
+        rows,
+        title=f"Samples of {line.task.row.task or 'a task'}",
+        footer=counts_line(line),
+        empty=_why_none(line),
+    )
+
+
+_QUIET = frozenset({SampleStatus.COMPLETED, SampleStatus.PENDING, SampleStatus.CANCELLED})
+
+
+def counts_line(line: TaskLine) -> str:
+    """Return the samples of a task by status, as words: `38 running · 2 error · 59 done`."""
+    counts = line.task.counts
+    if counts is None:
+        return ""
+    parts = (
+        (counts.running, "running"),
+        (counts.error, "error"),
+        (counts.completed, "done"),
+        (counts.queued, "queued"),
+        (counts.pending, "pending"),
+        (counts.cancelled, "cancelled"),
+    )
+    words = [f"{fmt.count(number)} {word}" for number, word in parts if number]
+    if line.task.samples_cut:
+        words.append(f"{fmt.count(line.task.samples_cut)} not listed")
+    return " · ".join(words)
+
+
+def _why_none(line: TaskLine) -> str:
+    if line.task.trouble:
+        return f"its samples could not be read: {line.task.trouble}"
+    if line.task.samples_as_of is None:
+        return "its samples have not been read yet" if line.is_known else "not reachable now"
+    return "it lists no samples"

@@ -1,0 +1,325 @@
+"""The tasks pane: one line a task, trouble first."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core import format as fmt
+from core.fleet import Fleet
+from core.ids import TaskKey
+from core.judge.pace import TimeLeft, time_left, tokens_per_minute
+from core.model.process import ProcessState
+from core.model.sample import Sample, SampleId
+from core.model.task import Task, TaskState
+from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, said, text_cell
+from core.views.glyphs import Name, sign
+from core.views.tables.fields import Fields, FieldValue, field, table
+from core.views.tables.machines import marks
+from core.views.tables.row_context import STALE_AFTER_S, TaskLine, task_lines, trouble_rank
+
+_SIGNS: dict[TaskState, tuple[Name, Tone]] = {
+    TaskState.RUNNING: ("run", "good"),
+    TaskState.FINISHING: ("finishing", "plain"),
+    TaskState.SUCCESS: ("success", "good"),
+    TaskState.ERROR: ("failed", "hand"),
+    TaskState.CANCELLED: ("cancelled", "look"),
+    TaskState.LOST: ("lost", "hand"),
+}
+
+
+_LEFT_EVERY = 5.0
+_LEFTS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    moment: float
+    of: Mapping[SampleId, Sample]
+    left: TimeLeft | None
+
+
+_lefts: dict[TaskKey, _Left] = {}
+
+
+def task_sign(line: TaskLine) -> Span:
+    """Return the sign of what is known of a task now."""
+    state = line.task.state
+    if not line.is_known:
+        return Span(sign("unknown"), "dim")
+    if state is TaskState.RUNNING:
+        if line.process_state in {ProcessState.STARVED, ProcessState.HEADLESS}:
+            return Span(sign("starved"), "hand")
+        if line.task.row.paused:
+            return Span(sign("hold"), "look")
+    name, tone = _SIGNS[state]
+    return Span(sign(name), tone)
+
+
+def state_word(line: TaskLine) -> Span:
+    """Return the word of what is known of a task now."""
+    task = line.task
+    if not line.is_known:
+        return said("unknown", "dim")
+    if task.state is TaskState.RUNNING:
+        if line.process_state in {ProcessState.STARVED, ProcessState.HEADLESS}:
+            return said(str(line.process_state), "hand")
+        if task.row.paused:
+            return said("held", "look")
+        if task.row.resolving:
+            return said(f"stopping: {task.row.resolving}", "look")
+    return said(str(task.state), _SIGNS[task.state][1])
+
+
+def latch(line: TaskLine) -> Cell:
+    """Return what holds a task: which latch, soft or hard, how many held, whether it is quiet."""
+    row = line.task.row
+    if line.task.state is not TaskState.RUNNING:
+        return UNKNOWN
+    spans = list[Span]()
+    if row.paused:
+        soft = [name for name in row.paused if name not in row.paused_now]
+        words = [f"{'+'.join(soft)} soft"] if soft else []
+        words += [f"{'+'.join(row.paused_now)} hard"] if row.paused_now else []
+        spans.append(said(" ".join(words), "look"))
+        if row.held:
+            spans.append(said(f" {fmt.count(row.held)} held", "look"))
+        if row.quiesced:
+            spans.append(said(" quiesced", "dim"))
+    elif row.resolving:
+        spans.append(said(str(row.resolving), "look"))
+    return tuple(spans)
+
+
+def _done(line: TaskLine) -> int:
+    samples = line.task.progress
+    return samples.completed + samples.errored + samples.cancelled
+
+
+def progress_bar(line: TaskLine) -> Cell:
+    """Return the bar of what is done and what of it failed; unknown without a total."""
+    samples = line.task.progress
+    if samples.total <= 0:
+        return UNKNOWN
+    done = min(1.0, max(0.0, _done(line) / samples.total))
+    failed = min(done, max(0.0, samples.errored / samples.total))
+    return (Bar(done, failed, "good" if line.is_known else "dim"),)
+
+
+def _done_cell(line: TaskLine) -> Cell:
+    total = line.task.progress.total
+    if total <= 0:
+        return UNKNOWN
+    return (said(f"{fmt.sane(_done(line)):.0f}/{fmt.sane(total):.0f}"),)
+
+
+def _progress(line: TaskLine) -> FieldValue:
+    total = line.task.progress.total
+    return _done(line) / total if total > 0 else None
+
+
+def _flying(line: TaskLine) -> int | None:
+    return line.task.row.samples.in_flight if line.task.state is TaskState.RUNNING else None
+
+
+def _queued(line: TaskLine) -> int | None:
+    return line.task.row.samples.queued if line.task.state is TaskState.RUNNING else None
+
+
+def rate(line: TaskLine) -> float | None:
+    """Return a running task's recent tokens a minute; None where they are unknown."""
+    if line.task.state is not TaskState.RUNNING or not line.is_known:
+        return None
+    return tokens_per_minute(line.task.trail, line.task.heard_at)
+
+
+def left_of(task: Task, now: float) -> TimeLeft | None:
+    """Return a task's time left as of the last five seconds; computed once for each.
+
+    A thousand tasks are drawn ten times a second, and this is the dear part of a row.
+    """
+    moment = now // _LEFT_EVERY * _LEFT_EVERY
+    known = _lefts.get(task.key)
+    if known is not None and known.moment == moment and known.of is task.samples:
+        return known.left
+    if len(_lefts) >= _LEFTS:
+        _lefts.clear()
+    left = time_left(task, moment)
+    _lefts[task.key] = _Left(moment, task.samples, left)
+    return left
+
+
+def left_cell(line: TaskLine) -> Cell:
+    """Return a running task's time left as a range, or the word."""
+    if line.task.state is not TaskState.RUNNING or line.task.row.paused or not line.is_known:
+        return UNKNOWN
+    left = left_of(line.task, line.now)
+    if left is None:
+        return (said("unknown", "dim"),)
+    return (Span(fmt.span_of_time(left.p50, left.p90)),)
+
+
+def _left_value(line: TaskLine) -> FieldValue:
+    left = left_of(line.task, line.now) if line.is_known else None
+    return None if left is None else left.p50
+
+
+def score_cell(line: TaskLine) -> Cell:
+    """Return the log's score, or dim the running one that the process reports."""
+    header = line.task.header
+    final = header is not None and bool(header.metrics) and line.task.is_over
+    metrics = header.metrics if header is not None and final else line.task.interim
+    if not metrics:
+        return UNKNOWN
+    tone: Tone = "plain" if final else "dim"
+    return (Span(fmt.score(metrics[0].value, metrics[0].stderr), tone),)
+
+
+def _score_value(line: TaskLine) -> FieldValue:
+    header = line.task.header
+    metrics = header.metrics if header is not None and header.metrics else line.task.interim
+    return metrics[0].value if metrics else None
+
+
+def age_cell(line: TaskLine) -> Cell:
+    """Return how old what is known of a task is; amber once it should be younger."""
+    old = line.age > STALE_AFTER_S and not line.task.is_over
+    return (Span(fmt.age(line.age), "look" if old else "dim"),)
+
+
+TASK_FIELDS = Fields[TaskLine](
+    (
+        field("sign", lambda line: (task_sign(line),), trouble_rank, title="", width=1),
+        field(
+            "machine",
+            lambda line: (
+                *marks(line.machine),
+                *text_cell(line.task.key.machine, "dim"),
+            ),
+            lambda line: line.task.key.machine,
+            width=7,
+            rank=3,
+        ),
+        field(
+            "task",
+            lambda line: text_cell(line.task.row.task, "strong"),
+            lambda line: line.task.row.task,
+            width=14,
+            grow=3,
+        ),
+        field(
+            "model",
+            lambda line: text_cell(line.task.row.model, "dim"),
+            lambda line: line.task.row.model,
+            width=12,
+            grow=2,
+            rank=5,
+        ),
+        field("progress", progress_bar, _progress, width=8, grow=1, rank=4),
+        field("done", _done_cell, _done, align="right", width=7),
+        field(
+            "err",
+            lambda line: count_cell(line.task.progress.errored, "hand", zero="dim"),
+            lambda line: line.task.progress.errored,
+            align="right",
+            width=3,
+            rank=1,
+        ),
+        field(
+            "fly",
+            lambda line: count_cell(_flying(line), zero="dim"),
+            _flying,
+            align="right",
+            width=3,
+            rank=2,
+        ),
+        field(
+            "queued",
+            lambda line: count_cell(_queued(line), "dim"),
+            _queued,
+            align="right",
+            width=6,
+            rank=8,
+        ),
+        field(
+            "latch", latch, lambda line: "+".join(line.task.row.paused), width=16, grow=1, rank=5
+        ),
+        field(
+            "tries",
+            lambda line: count_cell(
+                line.task.row.attempts, "look" if line.task.row.attempts > 1 else "dim"
+            ),
+            lambda line: line.task.row.attempts,
+            align="right",
+            width=5,
+            rank=9,
+        ),
+        field(
+            "tokens",
+            lambda line: count_cell(line.task.row.total_tokens),
+            lambda line: line.task.row.total_tokens,
+            align="right",
+            width=6,
+            rank=7,
+        ),
+        field(
+            "tok/min",
+            lambda line: count_cell(rate(line), zero="dim"),
+            rate,
+            align="right",
+            width=7,
+            rank=6,
+        ),
+        field(
+            "http",
+            lambda line: count_cell(line.task.row.http_retries, "look", zero="dim"),
+            lambda line: line.task.row.http_retries,
+            align="right",
+            width=5,
+            rank=7,
+        ),
+        field(
+            "refused",
+            lambda line: count_cell(line.task.row.refusals, "look", zero="dim"),
+            lambda line: line.task.row.refusals,
+            align="right",
+            width=7,
+            rank=9,
+        ),
+        field("left", left_cell, _left_value, align="right", width=7, rank=2),
+        field("score", score_cell, _score_value, align="right", width=8, rank=2),
+        field(
+            "log",
+            lambda line: text_cell(line.task.row.log_location, "dim"),
+            lambda line: line.task.row.log_location,
+            width=12,
+            grow=1,
+            rank=10,
+        ),
+        field("age", age_cell, lambda line: line.age, align="right", width=4, rank=1),
+    )
+)
+
+
+def tasks_table(fleet: Fleet, now: float) -> Table[TaskKey]:
+    """Return the tasks of every machine, trouble first, else in the order first seen."""
+    lines = sorted(task_lines(fleet, now), key=trouble_rank)
+    rows = (
+        TASK_FIELDS.row(
+            line.task.key, line, "plain" if line.is_known and not line.task.is_over else "dim"
+        )
+        for line in lines
+    )
+    return table(
+        TASK_FIELDS,
+        rows,
+        title="Tasks",
+        footer=f"{len(lines)} · sorted by trouble" if lines else "",
+        empty=_why_none(fleet),
+    )
+
+
+def _why_none(fleet: Fleet) -> str:
+    if any(process.ended_at is None for process in fleet.processes.values()):
+        return "the processes there have started no task yet"
+    if any(machine.probe is not None for machine in fleet.machines.values()):
+        return "no eval is running on the machines that answer"
+    return "no machine has answered yet"

@@ -1,0 +1,86 @@
+"""How a task ended is for its log to say: which headers to read, and what one says."""
+
+from core.ctl.decode import count, inner, parse_object, text
+from core.ctl.envelopes import header_metrics
+from core.errors import AnswerMalformed
+from core.events import LogRead, LogUnreadable
+from core.fleet import Fleet
+from core.frames import Frame
+from core.ids import MachineName, TaskKey
+from core.model.task import LogHeader, Task, TaskState
+from core.ports import Reply
+from core.text import shown
+
+DEADLINE = 60.0
+"""Seconds that reading a header may take: a cold import of Inspect is most of it."""
+LOCATION_LIMIT = 4_096
+"""Longest location of a log that is read, characters."""
+_FINAL = frozenset({"success", "error", "cancelled"})
+
+
+def header_wants(fleet: Fleet, machine: MachineName) -> tuple[TaskKey, ...]:
+    """Return the tasks of a machine that ended and whose log has not said how."""
+    return tuple(
+        key for key, task in fleet.tasks.items() if key.machine == machine and _wants(task)
+    )
+
+
+def _wants(task: Task) -> bool:
+    if task.state is not TaskState.FINISHING:
+        return False
+    if not 0 < len(task.row.log_location) <= LOCATION_LIMIT:
+        return False
+    return task.header is None or task.header.status not in _FINAL
+
+
+def header_frame(fleet: Fleet, task: TaskKey) -> Frame:
+    """Return the request for a task's header; the connection gives it its id."""
+    known = fleet.tasks[task]
+    return Frame(
+        "header",
+        {
+            "location": known.row.log_location,
+            "pid": task.process.pid,
+            "start": task.process.start,
+        },
+    )
+
+
+def header_event(fleet: Fleet, task: TaskKey, reply: Reply, at: float) -> LogRead | LogUnreadable:
+    """Return what the reply says of the task's log.
+
+    A header that is still `started` is told as it is: it is the fold that knows whether the
+    process is gone.
+    """
+    known = fleet.tasks.get(task)
+    location = known.row.log_location if known is not None else ""
+    if reply.error is not None or reply.status != 0:
+        said = reply.error or f"inspect log dump ended with {reply.status}"
+        return LogUnreadable(at=at, task=task, reason=shown(said, 300))
+    try:
+        header = read_header(reply.body, location)
+    except AnswerMalformed as error:
+        return LogUnreadable(at=at, task=task, reason=error.message)
+    return LogRead(at=at, task=task, header=header)
+
+
+def read_header(body: bytes, location: str) -> LogHeader:
+    """Decode the output of `inspect log dump --header-only` (EvalLog without samples).
+
+    Raises:
+        AnswerMalformed: It is no such document.
+    """
+    document = parse_object(body)
+    status = text(document, "status")
+    if status is None:
+        raise AnswerMalformed("a log header without a status")
+    results = inner(document, "results")
+    return LogHeader(
+        location=location,
+        status=status,
+        eval_id=text(inner(document, "eval"), "eval_id") or "",
+        metrics=header_metrics(results),
+        completed_samples=count(results, "completed_samples"),
+        total_samples=count(results, "total_samples"),
+        has_error=document.get("error") is not None,
+    )

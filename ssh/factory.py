@@ -1,0 +1,91 @@
+"""Makes the connection to a machine from its entry in the config."""
+
+from functools import partial
+from pathlib import Path
+
+from core.config.model import MachineConfig, WatchConfig
+from core.errors import StorageError
+from core.ports import Ask, MachineConnection
+from core.text import shown
+from ssh.link_supervisor import LinkSupervisor, new_desk_id
+from ssh.links.command_link import CommandLink
+from ssh.links.link import Link, LinkFactory
+from ssh.links.sign_in import sign_in_for
+from ssh.probe_session import ProbeOptions
+
+
+def connection_for(
+    machine: MachineConfig,
+    *,
+    known_hosts: Path,
+    read_only: bool,
+    ask: Ask | None,
+    watch: WatchConfig | None = None,
+    lease: float | None = None,
+) -> MachineConnection:
+    """Return the connection to `machine`; it does nothing until `run` is called.
+
+    asyncssh is imported with the first link that needs it: importing it takes long.
+
+    Args:
+        machine: Its entry in the config.
+        known_hosts: evalroom's own file of accepted host keys, written with mode 0600.
+        read_only: Refuse all mutations, even if the machine's entry allows them.
+        ask: Asks the operator for a passphrase or a password; None: nobody can be asked.
+        watch: How often the probe polls; None: the defaults.
+        lease: Seconds without a heartbeat after which the probe exits, at most 60. None: 60.
+    """
+    options = ProbeOptions(
+        desk=new_desk_id(),
+        python=machine.python,
+        data_dir=machine.data_dir,
+        read_only=read_only or machine.read_only,
+        watch=watch or WatchConfig(),
+        lease=lease,
+    )
+    if machine.link == "command":
+
+        def make_command_link(*, interactive: bool) -> Link:  # noqa: ARG001 - never asks
+            return CommandLink(machine.name, machine.command)
+
+        return LinkSupervisor(
+            machine.name,
+            address=" ".join(machine.command),
+            make_link=make_command_link,
+            options=options,
+            sign_in=partial(sign_in_for, machine.command),
+        )
+    return LinkSupervisor(
+        machine.name,
+        address=f"{machine.host or machine.name}:{machine.port or ''}",
+        make_link=_asyncssh_links(machine, known_hosts, ask),
+        options=options,
+        accept=lambda line: _accept_key(known_hosts, line),
+    )
+
+
+def _asyncssh_links(machine: MachineConfig, known_hosts: Path, ask: Ask | None) -> LinkFactory:
+    """Return a link factory that imports asyncssh at its first call, after the room is drawn."""
+    factories: list[LinkFactory] = []
+
+    def make_link(*, interactive: bool) -> Link:
+        if not factories:
+            from ssh.links.asyncssh_link import asyncssh_link_factory  # noqa: PLC0415
+
+            factories.append(asyncssh_link_factory(machine, known_hosts=known_hosts, ask=ask))
+        return factories[0](interactive=interactive)
+
+    return make_link
+
+
+def _accept_key(known_hosts: Path, line: str) -> None:
+    from ssh.links.trust import add_known_host  # noqa: PLC0415 - imports asyncssh
+
+    try:
+        add_known_host(known_hosts, line)
+    except OSError as error:
+        place = shown(str(known_hosts))
+        raise StorageError(
+            f"the host key was not accepted: can't write {place} ({error.strerror})",
+            "make the file writable, then accept the key again",
+        ) from error

@@ -1,0 +1,186 @@
+"""The handshake that starts a Python program behind any login shell.
+
+The link runs only `/bin/sh`. The desk writes one line that replaces this shell with Python, waits
+for `ready NONCE`, then writes `NONCE SIZE` and the program. It sends nothing before `ready`: dash
+and rc files read ahead and would swallow it. A swallowed line is sent again; Python skips all
+input before `NONCE`, so an extra line does no harm.
+"""
+
+import asyncio
+import secrets
+from dataclasses import dataclass
+
+from core.errors import LinkLost, LinkRefused, MachineError, ProbeBroken
+from core.ids import MachineName
+from core.quoting import command_line, program_word
+from core.text import shown
+from ssh.links.link import Link, Program
+
+MAX_ATTEMPTS = 3
+"""How often the line is sent at most."""
+READY_TIMEOUT_S = 2.0
+"""How long to wait for `ready` after each line but the last, seconds."""
+LAST_READY_TIMEOUT_S = 6.0
+"""How long to wait after the last line, seconds."""
+MAX_NOISE_BYTES = 1024 * 1024
+"""Most output before `ready`; more than that is not a greeting."""
+MAX_ERROR_BYTES = 4096
+TIMEOUT_S = READY_TIMEOUT_S * (MAX_ATTEMPTS - 1) + LAST_READY_TIMEOUT_S
+"""How long the handshake may take in all, seconds."""
+
+_BOOTSTRAP = (
+    "import sys;n={first!r}+{second!r};v=sys.version_info;o=sys.stdout;"
+    'v<(3,8)and(o.write("old "+n+" %d.%d\\n"%(v[0],v[1])),o.flush(),sys.exit(3));'
+    'o.write("ready "+n+"\\n");o.flush();i=sys.stdin.buffer;'
+    'l=next((l for l in i if l.startswith((n+" ").encode())),None)or sys.exit(4);'
+    'exec(compile(i.read(int(l.split()[1])),"evalroom","exec"),'
+    '{{"__name__":"__main__","__builtins__":__builtins__}})'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorTail:
+    """The last bytes of a program's standard error, for messages."""
+
+    data: bytearray
+
+    def add(self, data: bytes) -> None:
+        """Append `data`; keeps only the last 4 KiB."""
+        self.data.extend(data)
+        del self.data[:-MAX_ERROR_BYTES]
+
+    def text(self) -> str:
+        """Return the last 300 characters, untrusted."""
+        return bytes(self.data).decode(errors="replace").strip()[-300:]
+
+
+def start_line(python: str, nonce: str, arguments: tuple[str, ...]) -> str:
+    """Return the line that replaces a POSIX shell with a Python that waits for a program.
+
+    The line holds the nonce in two halves: a shell that echoes its input must not look like a
+    Python that is ready. `-I` stops Python from importing files of the home folder.
+
+    Raises:
+        UsageWrong: `python` or an argument can't be quoted for a shell.
+    """
+    half = len(nonce) // 2
+    bootstrap = _BOOTSTRAP.format(first=nonce[:half], second=nonce[half:])
+    bootstrap = bootstrap.replace("'", '"')
+    return f"exec {program_word(python)} -u -I -c '{bootstrap}' {command_line(arguments)}\n"
+
+
+async def start_python(
+    machine: MachineName,
+    link: Link,
+    program: Program,
+    *,
+    python: str,
+    source: bytes,
+    arguments: tuple[str, ...],
+    errors: ErrorTail,
+) -> bytes:
+    """Run `source` in `python` and return the output that already followed `ready`.
+
+    Args:
+        machine: For messages.
+        link: The link of `program`; it may be able to explain a failure.
+        program: A new `/bin/sh`.
+        python: The interpreter's name or path on the machine.
+        source: The program, for Python 3.8 or newer.
+        arguments: Its command line, as `ps` shows it on the machine.
+        errors: The standard error of `program`; the caller keeps reading it in the background.
+
+    Raises:
+        LinkRefused: No such Python, too old, or the account can't run programs.
+        ProbeBroken: Python did not become ready in time.
+        LinkLost: The link was lost meanwhile.
+    """
+    nonce = secrets.token_hex(12)
+    line = start_line(python, nonce, arguments).encode()
+    ready, old = f"ready {nonce}\n".encode(), f"old {nonce} ".encode()
+    noise = bytearray()
+    for timeout in (*(MAX_ATTEMPTS - 1) * (READY_TIMEOUT_S,), LAST_READY_TIMEOUT_S):
+        try:
+            await program.write(line)
+        except LinkLost:
+            # A program that ended at once may close its input before or during the write.
+            raise await _start_error(
+                machine, link, program, python=python, noise=noise, errors=errors, old=old
+            ) from None
+        try:
+            async with asyncio.timeout(timeout):
+                while ready not in noise:
+                    data = await program.read()
+                    if not data:
+                        raise await _start_error(
+                            machine,
+                            link,
+                            program,
+                            python=python,
+                            noise=noise,
+                            errors=errors,
+                            old=old,
+                        )
+                    noise += data
+                    if len(noise) > MAX_NOISE_BYTES:
+                        raise ProbeBroken(
+                            machine,
+                            f"the login shell on {machine} printed over 1 MiB before Python ran",
+                            "check its rc files (.bashrc, .profile) for a command that prints",
+                        )
+        except TimeoutError:
+            continue
+        await program.write(f"{nonce} {len(source)}\n".encode() + source)
+        return bytes(noise[noise.index(ready) + len(ready) :])
+    raise ProbeBroken(
+        machine,
+        f"Python did not start on {machine} within {TIMEOUT_S:.0f} s",
+        "check its login shell's rc files (.bashrc, .profile) for a command that reads input",
+    )
+
+
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+
+
+async def _start_error(
+    machine: MachineName,
+    link: Link,
+    program: Program,
+    *,
+    python: str,
+    noise: bytearray,
+    errors: ErrorTail,
+    old: bytes,
+) -> MachineError:
+    try:
+        async with asyncio.timeout(3.0):
+            status = await program.wait()
+            await asyncio.sleep(0.05)  # time to read the rest of the standard error
+    except TimeoutError:
+        status = None
+    output = shown(errors.text() or bytes(noise).decode(errors="replace").strip()[-300:], 300)
+    known = link.explain(status, errors.text())
+    if known is not None:
+        return known
+    if old in noise:
+        version = (
+            bytes(noise[noise.index(old) + len(old) :]).split(b"\n")[0].decode(errors="replace")
+        )
+        return LinkRefused(
+            machine,
+            f"{python} on {machine} is Python {shown(version, 20)}; evalroom needs 3.8 or newer",
+            f"set `python` of {machine} in the config to a newer interpreter",
+        )
+    if status in {_NOT_EXECUTABLE, _NOT_FOUND} or "nknown option: -I" in output:
+        return LinkRefused(
+            machine,
+            f"can't run {python} on {machine}: {output or f'exit {status}'}",
+            f"set `python` of {machine} in the config to an interpreter that is installed there",
+        )
+    if status is None:
+        return ProbeBroken(machine, f"the connection to {machine} ended before Python started")
+    return LinkRefused(
+        machine,
+        f"the account on {machine} can't run programs (exit {status}): {output or 'no output'}",
+        "give it a login shell that can run /bin/sh",
+    )

@@ -1,0 +1,314 @@
+"""Keeps the link to one machine up, and a probe running over it.
+
+A lost link is retried with backoff and jitter, or at once on request. A failed host key check or
+sign-in is never retried without the operator: repeated attempts can lock an account.
+"""
+
+import asyncio
+import contextlib
+import random
+import secrets
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from core.errors import (
+    LinkLost,
+    LinkRefused,
+    MachineError,
+    NeedsTrust,
+    NeedsYou,
+    RequestFailed,
+    first_error,
+)
+from core.events import LinkChanged
+from core.frames import Frame
+from core.ids import MachineName
+from core.model.job import Job
+from core.model.machine import LinkState
+from core.ports import Heard, Reply, SignIn
+from ssh.jobs import MAX_JOBS_PER_LINK, do_job
+from ssh.links.link import Link, LinkFactory
+from ssh.probe_session import ProbeOptions, ProbeSession
+
+LAGGING_AFTER_S = 10.0
+"""After this long without data a link counts as lagging, seconds."""
+DOWN_AFTER_S = 20.0
+"""After this long without data a link is given up, seconds."""
+FIRST_BACKOFF_S, MAX_BACKOFF_S = 1.0, 60.0
+"""The first and the longest pause between attempts, seconds; it doubles each time."""
+STABLE_AFTER_S = 10.0
+"""A session that lasted this long resets the backoff, seconds."""
+SLEEP_DRIFT_S = 15.0
+"""If the wall clock runs ahead of the monotonic clock by more seconds, this computer slept."""
+CLOSE_TIMEOUT_S = 8.0
+"""How long to wait for links to close when the supervisor ends, seconds."""
+OPEN_TIMEOUT_S = 40.0
+"""Limit for opening a link, on top of the link's own timeouts, seconds."""
+
+
+class ConnectLimiter:
+    """Limits how many connects run at once: sshd drops bursts of them (MaxStartups)."""
+
+    MAX_TOTAL, MAX_PER_ADDRESS = 32, 5
+
+    def __init__(self) -> None:
+        self._all = asyncio.Semaphore(self.MAX_TOTAL)
+        self._each: dict[str, asyncio.Semaphore] = {}
+
+    @asynccontextmanager
+    async def slot(self, address: str) -> AsyncGenerator[None, None]:
+        """Hold a slot for connecting to `address`; waits until one is free."""
+        each = self._each.setdefault(address, asyncio.Semaphore(self.MAX_PER_ADDRESS))
+        if each.locked():
+            await asyncio.sleep(random.uniform(0.0, 0.2))  # noqa: S311 - jitter
+        async with each, self._all:
+            yield
+
+
+_LIMITERS: WeakKeyDictionary[asyncio.AbstractEventLoop, ConnectLimiter] = WeakKeyDictionary()
+
+
+def _limiter() -> ConnectLimiter:
+    return _LIMITERS.setdefault(asyncio.get_running_loop(), ConnectLimiter())
+
+
+class LinkSupervisor:
+    """The connection to one machine; implements `core.ports.MachineConnection`."""
+
+    def __init__(
+        self,
+        machine: MachineName,
+        *,
+        address: str,
+        make_link: LinkFactory,
+        options: ProbeOptions,
+        accept: Callable[[str], None] | None = None,
+        sign_in: Callable[[], Awaitable[SignIn | None]] | None = None,
+    ) -> None:
+        self._machine = machine
+        self._address = address
+        self._make_link = make_link
+        self._options = options
+        self._accept = accept
+        self._sign_in = sign_in
+        self._hear: Callable[[Heard], None] = _ignore
+        self._session: ProbeSession | None = None
+        self._state: LinkState | None = None
+        self._retry = asyncio.Event()
+        self._interactive = False
+        self._needs_trust: NeedsTrust | None = None
+        self._failures = 0
+        self._advice: str | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+        self._link: Link | None = None
+        self._job_slots = asyncio.Semaphore(MAX_JOBS_PER_LINK)
+
+    @property
+    def machine(self) -> MachineName:
+        """The machine's name."""
+        return self._machine
+
+    async def run(self, hear: Callable[[Heard], None]) -> None:
+        """See `core.ports.MachineConnection.run`."""
+        self._hear = hear
+        self._report(LinkState.CONNECTING)
+        try:
+            await self._run_sessions()
+        finally:
+            if self._closing:
+                await asyncio.wait(self._closing, timeout=CLOSE_TIMEOUT_S)
+
+    async def _run_sessions(self) -> None:
+        while True:
+            interactive, self._interactive = self._interactive, False
+            self._retry.clear()
+            try:
+                session = asyncio.create_task(self._run_session(interactive=interactive))
+                await self._until_retry(session)
+            except MachineError as error:
+                await self._wait_after(error)
+            else:
+                self._failures = 0
+
+    def send(self, frame: Frame) -> bool:
+        """See `core.ports.MachineConnection.send`."""
+        return self._session is not None and self._session.send(frame)
+
+    async def request(self, frame: Frame, *, deadline: float) -> Reply:
+        """See `core.ports.MachineConnection.request`."""
+        if self._session is None or not self._session.is_up:
+            raise RequestFailed(f"not sent: the link to {self._machine} is down")
+        return await self._session.request(frame, deadline=deadline)
+
+    async def work(self, job: Job, *, deadline: float) -> Mapping[str, Any]:
+        """See `core.ports.MachineConnection.work`."""
+        if job.changes and self._options.read_only:
+            raise RequestFailed(f"not sent: {self._machine} is read-only")
+        link = self._link
+        if link is None:
+            raise RequestFailed(f"not sent: the link to {self._machine} is down")
+        async with self._job_slots:
+            return await do_job(
+                self._machine, link, job, python=self._options.python, deadline=deadline
+            )
+
+    def retry_now(self) -> None:
+        """See `core.ports.MachineConnection.retry_now`."""
+        if self._state is LinkState.UP:
+            return
+        self._interactive = self._state is LinkState.NEEDS_YOU
+        self._try_now()
+
+    def accept_key(self, fingerprint: str) -> None:
+        """See `core.ports.MachineConnection.accept_key`."""
+        needs = self._needs_trust
+        if needs is None or needs.fingerprint != fingerprint or self._accept is None:
+            return
+        self._accept(needs.known_hosts_line)
+        self._needs_trust = None
+        self._try_now()
+
+    async def sign_in(self) -> SignIn | None:
+        """See `core.ports.MachineConnection.sign_in`."""
+        if self._sign_in is None or self._state is not LinkState.NEEDS_YOU:
+            return None
+        return await self._sign_in()
+
+    # -- inside
+
+    def _try_now(self) -> None:
+        self._retry.set()
+        if self._state not in {None, LinkState.CONNECTING}:
+            self._report(LinkState.CONNECTING)
+
+    def _report(
+        self, state: LinkState, error: MachineError | None = None, *, retry_at: float | None = None
+    ) -> None:
+        self._state = state
+        self._hear(
+            LinkChanged(
+                at=time.time(),
+                machine=self._machine,
+                state=state,
+                reason=error.message if error is not None else None,
+                advice=(error.advice or None) if error is not None else self._link_advice(state),
+                retry_at=retry_at,
+                fingerprint=error.fingerprint if isinstance(error, NeedsTrust) else None,
+            )
+        )
+
+    async def _until_retry(self, session: asyncio.Task[None]) -> None:
+        """Run `session` until it fails, or until the operator asks for a retry."""
+        retry = asyncio.create_task(self._retry.wait())
+        try:
+            await asyncio.wait({session, retry}, return_when=asyncio.FIRST_COMPLETED)
+            if session.done():
+                session.result()
+        finally:
+            retry.cancel()
+            session.cancel()
+            with contextlib.suppress(MachineError, asyncio.CancelledError):
+                await session
+
+    async def _run_session(self, *, interactive: bool) -> None:
+        link = self._make_link(interactive=interactive)
+        session = ProbeSession(self._machine, link, self._options)
+        started_at = time.monotonic()
+        try:
+            await self._open(link)
+            self._session, self._link = session, link
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._relay_frames(session, link))
+                tasks.create_task(self._watch_silence(session))
+        except* MachineError as group:
+            if session.is_up or time.monotonic() - started_at > STABLE_AFTER_S:
+                self._failures = 0
+            raise first_error(group) from None
+        finally:
+            self._session = self._link = None
+            self._close(link)
+
+    def _close(self, link: Link) -> None:
+        """Close `link` in the background: closing a dead link takes seconds."""
+        closing = asyncio.create_task(link.close())
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+    async def _open(self, link: Link) -> None:
+        try:
+            async with _limiter().slot(self._address), asyncio.timeout(OPEN_TIMEOUT_S):
+                await link.open()
+        except TimeoutError as error:
+            raise LinkLost(
+                self._machine, f"{self._machine} did not answer within {OPEN_TIMEOUT_S:.0f} s"
+            ) from error
+
+    async def _relay_frames(self, session: ProbeSession, link: Link) -> None:
+        def hear(frame: Frame) -> None:
+            if frame.kind == "hello":
+                self._advice = link.advice()
+                self._report(LinkState.UP)
+            elif self._state is LinkState.LAGGING:
+                self._report(LinkState.UP)
+            self._hear(frame)
+
+        await session.run(hear)
+
+    def _link_advice(self, state: LinkState) -> str | None:
+        return self._advice if state is LinkState.UP else None
+
+    async def _watch_silence(self, session: ProbeSession) -> None:
+        """Detect a silent link, and that this computer slept."""
+        ahead = time.time() - time.monotonic()
+        while True:
+            await asyncio.sleep(1.0)
+            if not session.is_up:
+                continue
+            drift = time.time() - time.monotonic() - ahead
+            silent = time.monotonic() - session.last_data_at
+            if drift > SLEEP_DRIFT_S:
+                raise LinkLost(self._machine, "this computer was asleep; evalroom reconnects")
+            ahead += drift
+            if silent > DOWN_AFTER_S:
+                raise LinkLost(self._machine, f"no data from {self._machine} for {silent:.0f} s")
+            if silent > LAGGING_AFTER_S and self._state is LinkState.UP:
+                error = LinkLost(self._machine, f"no data from {self._machine} for {silent:.0f} s")
+                self._report(LinkState.LAGGING, error)
+                session.beat()
+
+    async def _wait_after(self, error: MachineError) -> None:
+        if isinstance(error, NeedsTrust):
+            self._needs_trust = error
+            await self._wait_for_operator(LinkState.NEEDS_TRUST, error)
+        elif isinstance(error, NeedsYou):
+            await self._wait_for_operator(LinkState.NEEDS_YOU, error)
+        elif isinstance(error, LinkRefused):
+            await self._wait_for_operator(LinkState.REFUSED, error)
+        else:
+            backoff = self._backoff()
+            self._failures += 1
+            self._report(LinkState.DOWN, error, retry_at=time.time() + backoff)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(backoff):
+                    await self._retry.wait()
+
+    async def _wait_for_operator(self, state: LinkState, error: MachineError) -> None:
+        self._failures = 0
+        self._report(state, error)
+        await self._retry.wait()
+
+    def _backoff(self) -> float:
+        ceiling = min(MAX_BACKOFF_S, FIRST_BACKOFF_S * 2.0**self._failures)
+        return ceiling * random.uniform(0.7, 1.0)  # noqa: S311 - jitter
+
+
+def new_desk_id() -> str:
+    """Return a new id for one connection: a new probe ends older probes with the same id."""
+    return secrets.token_hex(8)
+
+
+def _ignore(_: Heard) -> None:
+    return

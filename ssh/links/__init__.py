@@ -1,0 +1,1 @@
+"""Links: the ways to start a program on a machine."""

@@ -1,0 +1,208 @@
+"""The command link: runs a command of the config that starts a shell on the machine.
+
+An empty command means this computer. `["ssh", ...]` is for hosts that asyncssh can't reach (MFA,
+hardware keys); `docker exec -i`, `kubectl exec -i`, `sudo -u` and `srun --overlap` also work.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+from pathlib import PurePath
+
+from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
+from core.ids import MachineName
+from core.text import shown
+from ssh.links.link import SHELL
+
+MAX_READ_BYTES = 65_536
+CLOSE_TIMEOUT_S = 2.0
+"""How long a program may take to end after each of: closed input, SIGTERM, SIGKILL; seconds."""
+
+_SSH_PROGRAMS = frozenset({"ssh", "autossh"})
+
+
+def shell_command(command: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the full argument list: `command` followed by the shell.
+
+    ssh gets BatchMode, so that it never prompts on the terminal, and no pseudo-terminal.
+    """
+    if command and PurePath(command[0]).name in _SSH_PROGRAMS:
+        command = (command[0], "-T", "-o", "BatchMode=yes", *command[1:])
+    return (*command, SHELL)
+
+
+class ChildProgram:
+    """A child process on this computer, in its own session."""
+
+    def __init__(self, machine: MachineName, child: asyncio.subprocess.Process) -> None:
+        self._machine = machine
+        self._child = child
+        assert child.stdin is not None  # noqa: S101 - all three are pipes
+        assert child.stdout is not None  # noqa: S101
+        assert child.stderr is not None  # noqa: S101
+        self._in, self._out, self._err = child.stdin, child.stdout, child.stderr
+
+    @property
+    def pid(self) -> int:
+        """The child's process id on this computer."""
+        return self._child.pid
+
+    async def write(self, data: bytes) -> None:
+        """See `ssh.links.link.Program.write`."""
+        try:
+            self._in.write(data)
+            await self._in.drain()
+        except (OSError, RuntimeError) as error:
+            raise LinkLost(self._machine, f"the command of {self._machine} ended") from error
+
+    async def read(self) -> bytes:
+        """See `ssh.links.link.Program.read`."""
+        return await _read(self._out)
+
+    async def read_error(self) -> bytes:
+        """See `ssh.links.link.Program.read_error`."""
+        return await _read(self._err)
+
+    async def wait(self) -> int | None:
+        """See `ssh.links.link.Program.wait`."""
+        status = await self._child.wait()
+        return status if status >= 0 else None
+
+    async def close(self) -> None:
+        """See `ssh.links.link.Program.close`."""
+        with contextlib.suppress(OSError, RuntimeError):
+            self._in.close()
+        for signal_number in (None, signal.SIGTERM, signal.SIGKILL):
+            if self._child.returncode is None and signal_number is not None:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._child.pid, signal_number)
+            try:
+                async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                    await self._child.wait()
+            except TimeoutError:
+                continue
+            break
+        # A grandchild may hold the pipes open; close our ends anyway.
+        transport = getattr(self._child, "_transport", None)
+        if isinstance(transport, asyncio.SubprocessTransport):
+            transport.close()
+
+
+async def _read(stream: asyncio.StreamReader) -> bytes:
+    try:
+        return await stream.read(MAX_READ_BYTES)
+    except OSError:
+        return b""
+
+
+class CommandLink:
+    """Starts programs with the command of the config, or on this computer."""
+
+    def __init__(self, machine: MachineName, command: tuple[str, ...]) -> None:
+        self._machine = machine
+        self._command = shell_command(command)
+        self._programs: list[ChildProgram] = []
+
+    async def open(self) -> None:
+        """See `ssh.links.link.Link.open`. Only checks the command.
+
+        Raises:
+            LinkRefused: The command contains a NUL character.
+        """
+        if any("\0" in word for word in self._command):
+            raise LinkRefused(
+                self._machine,
+                f"the command of {self._machine} contains a NUL character",
+                f"remove it from `command` of {self._machine} in the config",
+            )
+
+    async def start(self) -> ChildProgram:
+        """See `ssh.links.link.Link.start`."""
+        try:
+            child = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+                limit=MAX_READ_BYTES,
+            )
+        except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+            raise LinkRefused(
+                self._machine,
+                f"can't run {self._command[0]} on this computer: {error.strerror}",
+                f"check `command` of {self._machine} in the config",
+            ) from error
+        except OSError as error:
+            raise LinkLost(self._machine, f"can't start {self._command[0]}: {error}") from error
+        program = ChildProgram(self._machine, child)
+        self._programs.append(program)
+        return program
+
+    async def close(self) -> None:
+        """See `ssh.links.link.Link.close`."""
+        for program in self._programs:
+            await program.close()
+        self._programs.clear()
+
+    def explain(self, status: int | None, stderr: str) -> MachineError | None:
+        """See `ssh.links.link.Link.explain`."""
+        if len(self._command) == 1:
+            return None
+        return explain_stderr(self._machine, self._command[0], status, stderr)
+
+    def advice(self) -> str | None:
+        """See `ssh.links.link.Link.advice`."""
+        return None
+
+
+_PRESS_R = "press r: evalroom then runs the same ssh in your terminal, where it can ask you"
+_RUN_BY_HAND = "run the same command once in a terminal, then press r"
+_KEY_CHANGED_TEXTS = ("REMOTE HOST IDENTIFICATION HAS CHANGED", "REVOKED HOST KEY")
+_SIGN_IN_TEXTS = (
+    "Permission denied",
+    "Too many authentication failures",
+    "Host key verification failed",
+    "a password is required",
+    "no askpass program",
+)
+_UNREACHABLE_TEXTS = (
+    "Could not resolve hostname",
+    "Connection refused",
+    "Connection reset",
+    "Connection closed",
+    "timed out",
+    "No route to host",
+    "Network is unreachable",
+)
+
+
+def explain_stderr(
+    machine: MachineName, program: str, status: int | None, stderr: str
+) -> MachineError | None:
+    """Return the error that ssh, sudo and similar programs report; None: it is not recognised.
+
+    Args:
+        machine: For messages.
+        program: The first word of the command.
+        status: Its exit status; None if there was none.
+        stderr: The end of its standard error, untrusted.
+    """
+    words = shown(" ".join(stderr.split()), 300)
+    if any(text in stderr for text in _KEY_CHANGED_TEXTS):
+        return LinkRefused(
+            machine,
+            f"the host key of {machine} changed or is revoked: {words}",
+            "ask the machine's owner; if the new key is right, remove the old line from your "
+            "known_hosts, then press r",
+        )
+    if any(text in stderr for text in _SIGN_IN_TEXTS):
+        return NeedsYou(
+            machine,
+            f"{program} can't log in to {machine} without you: {words}",
+            _PRESS_R if PurePath(program).name == "ssh" else _RUN_BY_HAND,
+        )
+    if any(text in stderr for text in _UNREACHABLE_TEXTS) or (status is None and not stderr):
+        return LinkLost(machine, f"can't reach {machine}: {words or 'the connection ended'}")
+    return None

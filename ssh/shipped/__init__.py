@@ -1,0 +1,10 @@
+"""Programs that run on machines, Python 3.8 or newer, the standard library alone.
+
+A folder is a program: `__init__.py` describes it, `main.py` runs it. `common` holds the parts
+that several programs need. `ssh/shipped_program.py` joins a program's files into the one text
+that is sent. `tasks` holds files that are sent as they are.
+
+The files import each other in one way, `from ssh.shipped.common.tools import run_tool`, never
+under another name, and all imports stand at the top: the joined text leaves these lines out.
+Nothing else of evalroom is imported here.
+"""

@@ -1,0 +1,13 @@
+"""Why a reading has no value. The desk shows a state of the same name."""
+
+
+class Failed(Exception):
+    """There is no usable answer; the text says why in a few words."""
+
+
+class Absent(Failed):
+    """The thing does not exist on this machine."""
+
+
+class Stuck(Failed):
+    """No answer came in time."""

@@ -1,0 +1,7 @@
+"""Which system this is."""
+
+import platform
+import sys
+
+LINUX = sys.platform.startswith("linux")
+PLATFORM = "%s %s %s" % (platform.system(), platform.release(), platform.machine())

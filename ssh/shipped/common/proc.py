@@ -1,0 +1,73 @@
+"""Processes as /proc shows them (Linux)."""
+
+import os
+
+MAX_RECORD_BYTES = 64 * 1024
+
+
+def read_file(path, max_bytes=MAX_RECORD_BYTES):
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        out = b""
+        while len(out) < max_bytes:
+            data = os.read(fd, max_bytes - len(out))
+            if not data:
+                break
+            out += data
+        return out
+    finally:
+        os.close(fd)
+
+
+def boot_id():
+    try:
+        return read_file("/proc/sys/kernel/random/boot_id").decode("ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+BOOT_ID = boot_id()
+
+
+def stat_of(pid):
+    """Return (state letter, parent pid, start ticks); None: there is no such process."""
+    try:
+        data = read_file("/proc/%d/stat" % pid, 4096)
+    except OSError:
+        return None
+    fields = data[data.rfind(b")") + 2 :].split()
+    try:
+        return fields[0].decode("ascii"), int(fields[1]), int(fields[19])
+    except (IndexError, ValueError):
+        return None
+
+
+def start_mark(pid):
+    """Return what tells a reused pid apart; None: there is no such living process."""
+    found = stat_of(pid)
+    if found is None or found[0] in "ZX":
+        return None
+    return "%s-%d" % (BOOT_ID[:8], found[2])
+
+
+def environ_of(pid):
+    try:
+        data = read_file("/proc/%d/environ" % pid, 512 * 1024)
+    except OSError:
+        return {}
+    env = {}
+    for pair in data.split(b"\0"):
+        name, equals, value = pair.partition(b"=")
+        if equals:
+            env[name.decode("utf-8", "replace")] = os.fsdecode(value)
+    return env
+
+
+def argv_of(pid):
+    try:
+        data = read_file("/proc/%d/cmdline" % pid, 256 * 1024)
+    except OSError:
+        return None
+    if not data:
+        return None
+    return [word.decode("utf-8", "replace") for word in data.rstrip(b"\0").split(b"\0")]

@@ -1,0 +1,103 @@
+"""Runs programs of the machine, each with a timeout and a limit of its output."""
+
+import os
+import select
+import subprocess
+import time
+
+from ssh.shipped.common.children import CHILDREN, kill_group, prepare_child
+from ssh.shipped.common.failures import Absent, Failed, Stuck
+from ssh.shipped.common.text import text_of
+
+MAX_OUTPUT_BYTES = 1024 * 1024
+TOOL_PATH = (os.environ.get("PATH") or os.defpath) + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin"
+TOOL_PATH += ":/opt/rocm/bin:/opt/homebrew/bin:/usr/local/cuda/bin"
+
+
+def find_tool(name, path=TOOL_PATH):
+    """Return the full path of a program; None: it is not here."""
+    for folder in path.split(os.pathsep):
+        full = os.path.join(folder or ".", name)
+        if os.path.isfile(full) and os.access(full, os.X_OK):
+            return full
+    return None
+
+
+class ToolRun:
+    """How a program ended: its exit status, or None and the `failure` for which it was killed."""
+
+    def __init__(self, code, out, err, failure):
+        self.code = code
+        self.out = out
+        self.err = err
+        self.failure = failure
+
+
+def run_tool(argv, timeout_s, max_bytes=MAX_OUTPUT_BYTES, env=None):
+    """Run a program to its end, a timeout or too much output; raise Absent or Failed without one.
+
+    It returns only once the program is dead, so one that even SIGKILL can't end holds its
+    thread (and only that) for ever.
+    """
+    if env is None:
+        env = dict(os.environ, PATH=TOOL_PATH, LC_ALL="C")
+        env.pop("PYTHONPATH", None)
+    try:
+        child = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            cwd="/",
+            env=env,
+            preexec_fn=prepare_child,
+        )
+    except FileNotFoundError:
+        raise Absent("there is no %s" % os.path.basename(argv[0])) from None
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise Failed(getattr(error, "strerror", None) or text_of(error)) from error
+    CHILDREN.add(child.pid)
+    output = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
+    out, err = list(output)
+    try:
+        failure = read_output(child, output, timeout_s, max_bytes)
+    finally:
+        kill_group(child.pid)
+        child.wait()
+        CHILDREN.discard(child.pid)
+        child.stdout.close()
+        child.stderr.close()
+    code = child.returncode if failure is None else None
+    return ToolRun(code, bytes(output[out]), bytes(output[err]), failure)
+
+
+def read_output(child, output, timeout_s, max_bytes):
+    """Fill `output` (fd -> bytes); return why the child must be killed, None: it ended."""
+    end = time.monotonic() + timeout_s
+    open_fds = set(output)
+    while open_fds:
+        left = end - time.monotonic()
+        if left <= 0:
+            return Stuck("no answer in %d s" % timeout_s)
+        for fd in select.select(list(open_fds), [], [], min(left, 5.0))[0]:
+            data = os.read(fd, 65536)
+            if not data:
+                open_fds.discard(fd)
+            output[fd] += data
+            if len(output[fd]) > max_bytes:
+                del output[fd][max_bytes:]
+                return Failed("more than %d bytes of output" % max_bytes)
+    try:
+        child.wait(max(0.1, end - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return Stuck("it does not end")
+    return None
+
+
+def run_to_end(argv, timeout_s, max_bytes=MAX_OUTPUT_BYTES):
+    """Like `run_tool`, but a program that had to be killed raises its failure."""
+    run = run_tool(argv, timeout_s, max_bytes)
+    if run.failure is not None:
+        raise run.failure
+    return run

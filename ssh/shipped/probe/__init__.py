@@ -1,0 +1,19 @@
+"""evalroom's probe: reads the Inspect evals of this machine while an operator is connected.
+
+`evalroom` starts this program over SSH and talks to it through its standard input and output.
+It is standard-library Python (3.8 or newer). It installs nothing, writes no file, opens no
+port, calls nobody, and ends within a minute after its desk went away.
+
+What it does:
+  - finds the Inspect processes of this user (their discovery files, /proc);
+  - sends the desk's requests to their control sockets (HTTP over a unix socket) and reports
+    what changed;
+  - reads GPUs, memory, load, disks and Docker every few seconds.
+
+docs/frames.md of evalroom describes the messages. In short: a line of JSON, then as many
+bytes as its `body` says.
+
+Threads: the main one reads frames, one writes them, one ticks (the lease), one finds
+processes, one talks to each eval process (one request in flight each), and each tool that
+may hang (nvidia-smi, docker, a dead disk) has one of its own.
+"""

@@ -1,0 +1,194 @@
+"""HTTP/1.1 over the control socket of an eval (a unix socket)."""
+
+import errno
+import os
+import re
+import socket
+import stat
+import sys
+import time
+
+from ssh.shipped.common.text import text_of
+from ssh.shipped.probe.frames import MAX_ANSWER_BYTES, MAX_HEAD_BYTES
+
+CONNECT_TIMEOUT_S = 5.0
+ANSWER_TIMEOUT_S = 120.0
+SO_PEERCRED = 17
+
+
+class NoAnswer(Exception):
+    """A request that got no good answer.
+
+    `kind` is one of: refused, no socket, reset, not allowed, unsafe, short answer, bad answer,
+    too large, no answer. `unheard` means that not one byte came back.
+    """
+
+    def __init__(self, kind, unheard=False):
+        super().__init__(kind)
+        self.kind = kind
+        self.unheard = unheard
+
+
+class Connection:
+    """One connection to an eval's control socket."""
+
+    def __init__(self, path):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.used_at = time.monotonic()
+        self.held = b""
+        try:
+            self.sock.settimeout(CONNECT_TIMEOUT_S)
+            self.sock.connect(path)
+        except OSError as error:
+            self.sock.close()
+            raise NoAnswer(kind_of(error), unheard=True) from error
+
+    def close(self):
+        try:
+            self.sock.close()
+        except OSError:
+            pass
+
+    def peer_pid(self):
+        peer = self.sock.getsockopt(socket.SOL_SOCKET, SO_PEERCRED, 12)
+        return int.from_bytes(peer[:4], sys.byteorder)
+
+    def ask(self, method, path, timeout_s=ANSWER_TIMEOUT_S):
+        """Return (status, body, whether the connection may be used again)."""
+        self.end = time.monotonic() + timeout_s
+        self.held = b""
+        request = "%s %s HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n" % (
+            method,
+            path,
+        )
+        if method != "GET":
+            request += "Content-Length: 0\r\nConnection: close\r\n"
+        self.sock.settimeout(timeout_s)
+        try:
+            self.sock.sendall((request + "\r\n").encode("ascii"))
+            status, headers = self.head()
+            body = self.body(status, headers)
+        except socket.timeout:
+            raise NoAnswer("no answer in %d s" % timeout_s) from None
+        except OSError as error:
+            raise NoAnswer(kind_of(error), unheard=not self.held) from error
+        self.used_at = time.monotonic()
+        keep = headers.get("connection", "").lower() != "close" and "content-length" in headers
+        return status, body, keep
+
+    def more(self):
+        left = self.end - time.monotonic()
+        if left <= 0:
+            raise socket.timeout()
+        self.sock.settimeout(left)
+        return self.sock.recv(262144)
+
+    def head(self):
+        data, before = b"", 0
+        while True:
+            at = data.find(b"\r\n\r\n")
+            if at >= 0:
+                lines = data[:at].decode("latin-1").split("\r\n")
+                found = re.match(r"HTTP/1\.[01] (\d{3})", lines[0])
+                if not found:
+                    raise NoAnswer("bad answer")
+                self.rest = data[at + 4 :]
+                if found.group(1).startswith("1"):
+                    before += at
+                    if before > MAX_HEAD_BYTES:
+                        raise NoAnswer("bad answer")
+                    data = self.rest
+                    continue
+                headers = {}
+                for line in lines[1:]:
+                    name, _, value = line.partition(":")
+                    headers[name.strip().lower()] = value.strip()
+                return int(found.group(1)), headers
+            if len(data) > MAX_HEAD_BYTES:
+                raise NoAnswer("bad answer")
+            piece = self.more()
+            if not piece:
+                raise NoAnswer("short answer" if data else "reset", unheard=not data)
+            self.held = b"x"
+            data += piece
+
+    def body(self, status, headers):
+        if status in (204, 304):
+            return b""
+        if headers.get("transfer-encoding", "").lower() == "chunked":
+            return self.chunks()
+        size = headers.get("content-length")
+        if size is not None and not re.match(r"[0-9]{1,18}\Z", size):
+            raise NoAnswer("bad answer")
+        wanted = None if size is None else int(size)
+        if wanted is not None and wanted > MAX_ANSWER_BYTES:
+            raise NoAnswer("too large")
+        body = bytearray(self.rest)
+        while wanted is None or len(body) < wanted:
+            if len(body) > MAX_ANSWER_BYTES:
+                raise NoAnswer("too large")
+            piece = self.more()
+            if not piece:
+                if wanted is None:
+                    break
+                raise NoAnswer("short answer")
+            body += piece
+        return bytes(body if wanted is None else body[:wanted])
+
+    def chunks(self):
+        data, body = bytearray(self.rest), bytearray()
+        while True:
+            at = data.find(b"\r\n")
+            while at < 0:
+                if len(data) > 1024:
+                    raise NoAnswer("bad answer")
+                data += self.piece()
+                at = data.find(b"\r\n")
+            try:
+                size = int(bytes(data[:at]).split(b";")[0], 16)
+            except ValueError:
+                raise NoAnswer("bad answer") from None
+            if size < 0 or len(body) + size > MAX_ANSWER_BYTES:
+                raise NoAnswer("too large")
+            del data[: at + 2]
+            while len(data) < size + 2:
+                data += self.piece()
+            if size == 0:
+                return bytes(body)
+            body += data[:size]
+            del data[: size + 2]
+
+    def piece(self):
+        piece = self.more()
+        if not piece:
+            raise NoAnswer("short answer")
+        return piece
+
+
+def kind_of(error):
+    code = error.errno
+    if code == errno.ECONNREFUSED:
+        return "refused"
+    if code in (errno.ENOENT, errno.ENOTDIR):
+        return "no socket"
+    if code in (errno.ECONNRESET, errno.EPIPE):
+        return "reset"
+    if code in (errno.EACCES, errno.EPERM):
+        return "not allowed"
+    if isinstance(error, socket.timeout) or code == errno.EAGAIN:
+        return "no answer"
+    return text_of(error)
+
+
+def check_socket(path, control_dir):
+    """Raise NoAnswer unless `path` is a socket of this user right inside `control_dir`."""
+    try:
+        if os.path.realpath(os.path.dirname(path)) != os.path.realpath(control_dir):
+            raise NoAnswer("unsafe")
+        found = os.lstat(path)
+    except OSError as error:
+        raise NoAnswer(kind_of(error)) from error
+    except ValueError:  # not a path at all: half of a surrogate pair, a NUL
+        raise NoAnswer("unsafe") from None
+    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
+        raise NoAnswer("unsafe")

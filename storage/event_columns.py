@@ -1,0 +1,89 @@
+"""The journal's columns for an event's machine, process and task."""
+
+from core.events import (
+    ContentRevealed,
+    Dismissed,
+    Event,
+    LinkChanged,
+    LinkHeard,
+    LogRead,
+    LogUnreadable,
+    LooksUnchanged,
+    MachineNamed,
+    MachineRead,
+    OrderEnded,
+    OrderGiven,
+    ProbeAnswered,
+    ProcessGone,
+    ProcessSeen,
+    ReadFailed,
+    RunChanged,
+    SamplesSeen,
+    ScoreSeen,
+    SurfaceRead,
+    TasksSeen,
+    TimePassed,
+)
+from core.ids import ProcessKey, TaskKey
+
+EventColumns = tuple[str, int | None, str | None, str | None]
+"""(machine, pid, start, task id); the machine is empty for events without one."""
+
+
+def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per kind of subject
+    """Return the columns of the machine, process or task that an event is about."""
+    match event:
+        case (
+            MachineNamed(machine=machine)
+            | LinkChanged(machine=machine)
+            | LinkHeard(machine=machine)
+            | ProbeAnswered(machine=machine)
+            | MachineRead(machine=machine)
+            | LooksUnchanged(machine=machine)
+        ):
+            return (str(machine), None, None, None)
+        case (
+            ProcessSeen(process=process)
+            | ProcessGone(process=process)
+            | TasksSeen(process=process)
+            | ReadFailed(process=process)
+            | SurfaceRead(process=process)
+            | Dismissed(process=process)
+        ):
+            return process_columns(process)
+        case (
+            SamplesSeen(task=task)
+            | LogRead(task=task)
+            | LogUnreadable(task=task)
+            | ScoreSeen(task=task)
+        ):
+            return task_columns(task)
+        case ContentRevealed(sample=sample):
+            return task_columns(sample.task)
+        case OrderGiven(order=order):
+            return process_columns(order.address.process)
+        case RunChanged(run=run):
+            return (str(run.machine), None, None, None)
+        case TimePassed() | OrderEnded():
+            return ("", None, None, None)
+
+
+def process_columns(process: ProcessKey) -> EventColumns:
+    """Return the columns of a process."""
+    return (str(process.machine), process.pid, column_text(process.start), None)
+
+
+def task_columns(task: TaskKey) -> tuple[str, int, str, str]:
+    """Return the columns of a task."""
+    process = task.process
+    return (
+        str(task.machine),
+        process.pid,
+        column_text(process.start),
+        column_text(task.task_id),
+    )
+
+
+def column_text(text: str) -> str:
+    """Return text from a host in a form that SQLite can store: lone surrogates are escaped."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

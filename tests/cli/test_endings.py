@@ -1,0 +1,123 @@
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+import cli.main
+from cli.main import main
+from core.errors import LinkRefused, UsageWrong, first_error
+from core.ids import MachineName
+from tests.support.commands import EVALROOM, Home
+from tests.support.processes import children_of, lives
+from tests.support.waiting import wait_until
+
+
+def crash_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(argv: list[str]) -> int:
+        _secret = "sk-CANARY-1234"
+        del argv
+        raise error
+
+    monkeypatch.setattr(cli.main, "_run", run)
+
+
+def test_a_crash_is_one_sentence_and_a_private_file(
+    here: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crash_with(RuntimeError("what \x1b[2J happened"), monkeypatch)
+    assert main(["status"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "Traceback" not in said.err
+    assert "\x1b" not in said.err
+    assert "evalroom crashed: RuntimeError: what" in said.err
+    [file] = (here.folder / ".local" / "state" / "evalroom" / "crashes").iterdir()
+    assert str(file) in said.err
+    assert file.stat().st_mode & 0o777 == 0o600
+    told = file.read_text()
+    assert "RuntimeError" in told
+    assert "CANARY" not in told
+
+
+def test_a_crash_is_json_where_json_was_asked_for(
+    here: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crash_with(ValueError("no"), monkeypatch)
+    assert main(["status", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["error"]["kind"] == "crash"
+    assert here.folder.exists()
+
+
+def test_a_crash_without_a_place_for_its_file_is_still_a_sentence(
+    here: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here.folder / ".local").touch()
+    crash_with(ValueError("no"), monkeypatch)
+    assert main([]) == 1
+    assert "no crash file could be written" in capsys.readouterr().err
+
+
+def test_an_error_inside_groups_is_the_one_that_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inner = LinkRefused(MachineName("m"), "no shell there", "look")
+    group = ExceptionGroup("a", [ExceptionGroup("b", [inner])])
+    assert first_error(group) is inner
+    crash_with(group, monkeypatch)
+    assert main(["status", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == {
+        "error": {"kind": "link_refused", "message": "no shell there", "advice": "look"}
+    }
+    crash_with(UsageWrong("which?"), monkeypatch)
+    assert main(["status"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_ends_a_watch_at_once_and_leaves_nothing(
+    home: Home, number: signal.Signals, status: int
+) -> None:
+    home.watch_here(home.folder / "d")
+    child = home.start("watch", "--json", err=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stderr is not None
+    while b"ProbeAnswered" not in (line := child.stdout.readline()):
+        assert line
+    [probe] = wait_until(lambda: children_of(child.pid), "the probe runs")
+    child.send_signal(number)
+    assert child.wait(40) == status
+    assert child.stderr.read() == b""
+    wait_until(lambda: not lives(probe), "the probe is gone")
+    child.stdout.close()
+    child.stderr.close()
+
+
+@pytest.mark.parametrize("words", ["status", "status --json", "config show", "probe", "--version"])
+def test_a_pipe_whose_reader_went_away_is_no_error(home: Home, words: str) -> None:
+    home.watch_here(home.folder / "d")
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [*EVALROOM, *words.split()], env=home.env, stdin=subprocess.DEVNULL, stdout=writer,
+            stderr=subprocess.PIPE, check=False, timeout=30,
+        )  # fmt: skip
+    finally:
+        os.close(writer)
+    assert done.stderr == b""
+    assert done.returncode == 141
+
+
+def test_a_watch_ends_when_its_reader_goes_away(home: Home) -> None:
+    home.watch_here(home.folder / "d")
+    child = home.start("watch", "--json", err=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stderr is not None
+    child.stdout.readline()
+    child.stdout.close()
+    assert child.wait(40) == 141
+    assert child.stderr.read() == b""
+    child.stderr.close()

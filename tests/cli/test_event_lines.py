@@ -1,0 +1,31 @@
+"""What a watch remembers so that it says nothing twice."""
+
+import tracemalloc
+
+from cli.render.events import EventLines
+from core.events import ProcessGone
+from core.ids import ProcessKey, TaskKey
+from tests.support.fleets import H1, NOW, sample, samples_seen
+
+
+def test_a_watch_of_weeks_forgets_the_samples_of_processes_that_ended() -> None:
+    lines = EventLines()
+
+    def one_process(pid: int) -> None:
+        process = ProcessKey(H1, pid, "s")
+        rows = [sample(f"sample {number}", status="running") for number in range(500)]
+        seen = samples_seen(*rows, task=TaskKey(process, "t"))
+        assert len(lines.of(seen)) == 500
+        assert lines.of(seen) == []
+        lines.of(ProcessGone(at=NOW, process=process))
+
+    one_process(0)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for pid in range(1, 20):
+            one_process(pid)
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert grown < 100_000

@@ -1,0 +1,111 @@
+"""`evalroom launch` without a dry run, and what tells of runs: `runs`, `run`, `output`."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Home, machine
+from tests.support.evals import short_folder
+from tests.support.launches import end_all
+from tests.support.specs import SMOKE
+
+pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def here() -> Iterator[Home]:
+    """A home that names this computer, also as production and as read-only."""
+    with short_folder() as folder:  # an eval's socket lies in it
+        yield _named(Home(folder))
+
+
+def _named(home: Home) -> Home:
+    home.configure(
+        machine("local") + machine("prod") + "production = true\n"
+        + machine("look") + "read_only = true\n"
+    )  # fmt: skip
+    (home.folder / "s.toml").write_text(SMOKE)
+    return home
+
+
+def test_a_spec_is_launched_waited_for_and_told_of(here: Home) -> None:
+    ran = here.run("launch", "s.toml", "--yes", "--wait", "--json", timeout=90)
+    told = ran.json
+    assert ran.status == 0, told
+    assert (told["state"], told["status"]) == ("success", "success")
+    [score] = told["scores"]
+    assert (score["metric"], score["value"]) == ("accuracy", 0.7)
+    assert Path(told["logs"][0]["location"]).exists()
+
+    # Nobody asks a machine for what is over: it is known from the history.
+    [listed] = here.run("runs", "--json").json["runs"]
+    assert listed == told
+    part = told["run_id"][:13]
+    assert here.run("run", part, "--json").json == told
+    said = here.run("run", part).out
+    for words in ("eval-set tasks/smoke.py@evalroom/smoke", "success  10/10", "accuracy .70"):
+        assert words in said
+    printed = here.run("output", part).out
+    assert '"event": "done"' in printed
+
+
+def test_nothing_is_launched_without_a_yes(here: Home) -> None:
+    ran = here.run("launch", "s.toml")
+    assert ran.status == 4
+    assert "add --yes" in ran.err
+    assert "task: evalroom/smoke comes with evalroom" in ran.out
+    assert not (here.folder / ".evalroom").exists()
+    assert here.run("runs").out == "nothing was launched yet\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        (("--set", "machine=prod", "--yes"), 4, "add --confirm 'prod'"),
+        (("--set", "machine=look", "--yes"), 1, "read-only"),
+        (("--set", "model=openai/x", "--yes"), 4, "OPENAI_API_KEY"),
+        (("--set", "gpus=1", "--yes"), 4, "nvidia-smi"),
+        (("--set", "secrets=['NOPE']", "--yes"), 4, "NOPE"),
+    ],
+)
+def test_what_is_not_to_be_launched_says_why(
+    here: Home, words: tuple[str, ...], status: int, says: str
+) -> None:
+    ran = here.run("launch", "s.toml", *words)
+    assert ran.status == status, (ran.out, ran.err)
+    assert says in ran.out + ran.err
+    assert not (here.folder / ".evalroom").exists()
+
+
+def test_who_interrupts_a_launch_is_told_where_to_look(here: Home) -> None:
+    child = here.start("launch", "s.toml", "--yes", "--wait", err=subprocess.STDOUT)
+    assert child.stdout is not None
+    said = ""
+    while "is preparing" not in said:
+        line = child.stdout.readline().decode()
+        assert line, said
+        said += line
+    os.killpg(child.pid, signal.SIGINT)
+    told = child.communicate()[0].decode()
+    assert child.returncode == 130
+    [listed] = here.run("runs", "--json").json["runs"]
+    assert f"evalroom runs tells what became of {listed['run_id']}" in told
+    end_all([listed["run_id"]])
+
+
+def test_a_run_that_is_none_is_told(here: Home) -> None:
+    ran = here.run("run", "nope")
+    assert ran.status == 2
+    assert "there is no run nope" in ran.err
+
+
+def test_what_stops_a_launch_is_json_too(here: Home) -> None:
+    ran = here.run("launch", "s.toml", "--set", "gpus=1", "--yes", "--json")
+    assert ran.status == 4
+    assert ran.json["error"]["kind"] == "not_confirmed"
+    [plan] = ran.json["plans"]
+    assert [each["name"] for each in plan["checks"] if each["level"] == "stop"] == ["GPUs"]

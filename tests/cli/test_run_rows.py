@@ -1,0 +1,77 @@
+"""A run as lines for people, and what it printed."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cli.commands.runs import output
+from cli.render.runs import run_json, run_lines, why_lines
+from core.errors import UsageWrong
+from core.launch.ports import OutputChunk
+from core.model.run import Run, RunLog, RunState
+from tests.support.runs import run
+
+LOG = RunLog(location="/logs/a b.eval", status="error", task="mine", model="mockllm/model")
+
+
+def test_a_failed_run_says_which_command_tells_why_by_the_inspect_that_ran_it() -> None:
+    failed = run(
+        1, RunState.ERROR, logs=(LOG,), said="its log says error",
+        directory="~/.evalroom/runs/1", log_dir="logs",
+        command_line="/venv/bin/python -m inspect_ai eval-set mine.py@mine --detach",
+    )  # fmt: skip
+    told = "\n".join(run_lines(failed))
+    assert "/venv/bin/python -m inspect_ai log dump --header-only '/logs/a b.eval'" in told
+    assert "None" not in told
+    assert run_json(failed)["log_dir"] == "~/.evalroom/runs/1/logs"
+    assert "logs      ~/.evalroom/runs/1/logs" in told
+
+
+def test_what_was_printed_is_pointed_at_only_where_something_was_started() -> None:
+    started = run(2, RunState.ERROR, logs=(), started_at=1.0)
+    assert f"evalroom output {started.id}" in "\n".join(why_lines(started))
+    assert list(why_lines(run(3, RunState.ERROR, logs=(), started_at=None))) == []
+    assert list(why_lines(run(4, RunState.SUCCESS, logs=()))) == []
+
+
+class Told:
+    """A desk and its launches at once: runs that stand still, and what each printed."""
+
+    def __init__(self, known: Run, data: bytes = b"") -> None:
+        self.registry = SimpleNamespace(runs={known.id: known})
+        self.data = data
+
+    async def first_look(self, timeout: float) -> bool:
+        del timeout
+        return True
+
+    async def look_once(self) -> None:
+        """Find nothing new."""
+
+    async def output(self, known: Run, *, start: int | None = None) -> OutputChunk:
+        del known
+        data = self.data[start or 0 :]
+        return OutputChunk(data=data, end=len(self.data), size=len(self.data))
+
+
+async def test_a_screen_is_printed_once_and_never_followed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    known = run(5, RunState.SUCCESS, screen=("tmux", "capture-pane"), output_file="")
+    told: Any = Told(known, b"the last screen\n")
+    assert await output(told, told, known.id, follow=False, timeout=1) == 0
+    assert capsys.readouterr().out == "the last screen\n"
+    with pytest.raises(UsageWrong) as refused:
+        await output(told, told, known.id, follow=True, timeout=1)
+    assert f"evalroom attach {known.id}" in refused.value.advice
+
+
+async def test_what_printed_nothing_says_so_beside_the_answer(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    known = run(6, RunState.ERROR, logs=())
+    told: Any = Told(known)
+    assert await output(told, told, known.id, follow=False, timeout=1) == 0
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"evalroom: {known.id} printed nothing\n")

@@ -1,0 +1,101 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.main import main
+from cli.parser.arguments import parsed
+from core.errors import UsageWrong
+from ssh.shipped_program import shipped_program
+from tests.support.commands import Home
+
+
+def test_no_command_is_the_room() -> None:
+    assert parsed([]).command is None
+
+
+def test_global_options_come_before_the_command() -> None:
+    words = parsed(["--config", "c.toml", "--read-only", "--record", "r", "status", "--json"])
+    assert (words.command, words.as_json, words.read_only) == ("status", True, True)
+    assert (words.config, words.record) == (Path("c.toml"), Path("r"))
+    for late in (["--read-only"], ["--config", "c.toml"], ["--record=r"]):
+        with pytest.raises(UsageWrong, match="stands after the command") as found:
+            parsed(["status", *late])
+        assert found.value.advice.startswith(f"it comes first: evalroom {late[0][:8]}")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["samples"],
+        ["sample", "t"],
+        ["sample", "t", "1", "0"],
+        ["sample", "t", "1", "one"],
+        ["sample", "t", "1", "--events", "--store"],
+        ["watch", "--for", "-1"],
+        ["watch", "--for", "nan"],
+        ["replay", "f", "--speed", "0"],
+        ["config"],
+        ["config", "edit"],
+        ["statsu"],
+        ["status", "--jsn"],
+    ],
+)
+def test_wrong_words_are_told_in_a_sentence_and_exit_2(
+    argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("evalroom: ")
+    assert said.err.count("evalroom", 0, said.err.index("\n")) == 1
+    assert main([*argv, "--json"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["kind"] == "usage_wrong"
+    assert error["message"]
+    assert "--help" in error["advice"]
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    said = capsys.readouterr().out
+    for name in [
+        "status",
+        "samples",
+        "sample",
+        "watch",
+        "machines",
+        "journal",
+        "replay",
+        "probe",
+        "config",
+        "demo",
+        "--read-only",
+        "--record",
+    ]:
+        assert name in said
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("evalroom 0.")
+
+
+@pytest.mark.parametrize("argv", [[], ["replay", "some-file"]])
+def test_the_room_without_a_terminal_is_told(home: Home, argv: list[str]) -> None:
+    ran = home.run(*argv)
+    assert ran.status == 2
+    assert "needs a terminal" in ran.err
+    assert "evalroom status" in ran.err
+    assert len(ran.err.splitlines()) == 2
+
+
+def test_probe_prints_the_program_itself(home: Home) -> None:
+    ran = home.run("probe")
+    assert (ran.status, ran.out) == (0, shipped_program("probe").decode())
+
+
+def test_module_and_script_are_the_same() -> None:
+    from cli import main as module
+
+    assert callable(module.main)

@@ -1,0 +1,33 @@
+"""An old Inspect on a machine is told before a launch, with what it can't do."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.config.model import MachineConfig
+from core.fleet import Fleet
+from core.ids import MachineName
+from core.launch.preflight.machine_choice import preflight
+from tests.compat.test_old_inspect import python_with
+from tests.support.fetching import Hands
+from tests.support.specs import plan, spec
+from tests.support.surveys import of, said
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.executable)
+
+
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [
+        ("0.3.246", "stop Inspect: Inspect 0.3.246 has no --detach; "),
+        ("0.3.252", "warning Inspect: Inspect 0.3.252 is too old to hard pause, drain task"),
+    ],
+)
+async def test_what_an_old_inspect_can_not_do_is_told(
+    tmp_path: Path, version: str, says: str
+) -> None:
+    made = plan(spec(text=of("evalroom/smoke") + f'python = "{python_with(version)}"\n'))
+    checks = await preflight(Hands(tmp_path), made, HERE, Fleet(), secrets=(), deadline=90)
+    assert any(each.startswith(says) for each in said(checks)), said(checks)

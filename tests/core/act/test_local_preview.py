@@ -1,0 +1,54 @@
+"""Previews that are worked out, since no dry run exists for them."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.act.local_preview import interrupt_preview
+from core.act.preview import Preview
+from core.act.snapshot import TargetSnapshot
+from core.ids import MachineName
+from core.model.task import TaskRow
+from tests.support.fleets import (
+    fleet_after,
+    link,
+    named,
+    process_key,
+    process_seen,
+    task_row,
+    tasks_seen,
+)
+
+RED = MachineName("red")
+
+
+def running(name: str, in_flight: int, queued: int) -> TaskRow:
+    """A task with that many samples in flight and queued."""
+    row = task_row(name)
+    return replace(row, samples=replace(row.samples, in_flight=in_flight, queued=queued))
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ((running("T", 0, 20),),
+         "nothing is in flight, 20 queued never run, 1 log ends as cancelled"),
+        ((running("T", 1, 0),),
+         "1 sample in flight is cut off and written as cancelled, 0 queued never run, 1 log ends"),
+        ((running("T", 2, 1), running("U", 3, 0)),
+         ("5 samples in flight are cut off and written as cancelled, 1 queued never run,"
+         " 2 logs end as cancelled")),
+    ],
+)  # fmt: skip
+def test_an_interrupt_says_what_finalising_means(rows: tuple[TaskRow, ...], said: str) -> None:
+    fleet = fleet_after(
+        named(RED),
+        link(machine=RED),
+        process_seen(machine=RED, pid=7),
+        tasks_seen(*rows, machine=RED, pid=7),
+    )
+    preview = interrupt_preview(
+        TargetSnapshot(rows=rows), fleet.processes[process_key(RED, 7)], is_ours=True
+    )
+    assert isinstance(preview, Preview)
+    assert said in preview.sentence

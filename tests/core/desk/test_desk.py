@@ -1,0 +1,474 @@
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.config.model import WatchConfig
+from core.desk.desk import Desk
+from core.desk.observers import Watching
+from core.desk.recorder import Recorder
+from core.desk.replay import read_recording
+from core.errors import NotThere, RequestFailed, StorageError
+from core.events import Event, TimePassed
+from core.fleet import Fleet
+from core.frames import Frame
+from core.ids import MachineName, TaskKey
+from core.model.machine import LinkState
+from core.model.task import ProgressPoint, TaskState
+from core.ports import EventStore, Heard, Room, SignIn
+from tests.support.connections import FakeConnection, down, header, reply, up
+from tests.support.fleets import (
+    H1,
+    H2,
+    NOW,
+    named,
+    process_gone,
+    process_key,
+    process_seen,
+    sample,
+    samples_seen,
+    task_key,
+    task_row,
+    tasks_seen,
+)
+
+KEY = task_key()
+
+
+class _Clock:
+    def now(self) -> float:
+        return NOW
+
+
+class _Watcher:
+    """Takes events as they are: a frame of kind `events` holds them in its head."""
+
+    def __init__(self, machine: MachineName, config: WatchConfig) -> None:
+        self.machine, self.config = machine, config
+
+    def hear(self, heard: Heard, at: float) -> tuple[Event, ...]:
+        del at
+        if not isinstance(heard, Frame):
+            return (heard,)
+        events: tuple[Event, ...] = heard.head.get("events", ())
+        return events
+
+    def frames(self, fleet: Fleet, focus: TaskKey | None, at: float) -> tuple[Frame, ...]:
+        del fleet, at
+        return (Frame("watch", {"focus": focus}),)
+
+
+def told(*events: Event, body: bytes = b"") -> Frame:
+    return Frame("events", {"events": events}, body)
+
+
+def listed(*events: Event) -> Frame:
+    return Frame("processes", {"events": events})
+
+
+class _Keeping:
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.points: list[tuple[TaskKey, ProgressPoint]] = []
+        self.fails = False
+
+    async def keep(self, events: Sequence[Event]) -> None:
+        if self.fails:
+            raise StorageError("the disk is full")
+        self.events += events
+
+    async def keep_progress(self, points: Sequence[tuple[TaskKey, ProgressPoint]]) -> None:
+        self.points += points
+
+    async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
+        return [
+            ProgressPoint(at=at, done=0, errored=0, in_flight=0, tokens=0)
+            for at in (NOW - 50, NOW + 50)
+            if task == KEY
+        ]
+
+
+def desk_of(*connections: FakeConnection, **more: Any) -> Desk:
+    return Desk(
+        connections=connections,
+        named=[named(connection.machine) for connection in connections],
+        watch=WatchConfig(),
+        clock=_Clock(),
+        watching=replace(Watching(), watcher=_Watcher),
+        **more,
+    )
+
+
+@asynccontextmanager
+async def running(desk: Desk) -> AsyncGenerator[Desk]:
+    task = asyncio.create_task(desk.run())
+    try:
+        yield desk
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert task.cancelled(), task.exception()
+
+
+async def until(holds: Callable[[], object], seconds: float = 30.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not holds():  # noqa: ASYNC110 - any condition, also of things without events
+            await asyncio.sleep(0.005)
+
+
+def test_a_desk_is_a_room() -> None:
+    room: Room = desk_of()
+    assert not room.is_replay
+    assert room.now() == NOW
+
+
+async def test_what_machines_say_is_folded_judged_and_shown() -> None:
+    connection = FakeConnection(H1, up(H1), told(process_seen(), tasks_seen(task_row(errored=2))))
+    shown = list[Fleet]()
+    desk = desk_of(connection, FakeConnection(H2, down(H2, at=NOW)))
+    desk.subscribe(shown.append)
+    async with running(desk):
+        await until(lambda: shown and shown[-1].tasks)
+    assert shown[-1].tasks[KEY].row.samples.errored == 2
+    assert {finding.kind for finding in shown[-1].findings} == {"link", "errors"}
+    assert list(shown[-1].machines) == [H1, H2]
+
+
+async def test_many_events_are_shown_at_most_ten_times_a_second_and_the_last_is_shown() -> None:
+    connection = FakeConnection(H1, up(H1), told(process_seen()))
+    shown = list[Fleet]()
+    desk = desk_of(connection)
+    desk.subscribe(shown.append)
+    loop = asyncio.get_running_loop()
+    async with running(desk):
+        await until(lambda: desk.fleet.processes)
+        began = loop.time()
+        for step in range(200):
+            connection.say(told(tasks_seen(task_row(done=step, total=200))))
+            await asyncio.sleep(0.002)
+        await until(lambda: shown[-1].tasks == desk.fleet.tasks)
+        assert len(shown) <= (loop.time() - began) * 10 + 2
+
+
+async def test_an_idle_fleet_shows_nothing() -> None:
+    shown = list[Fleet]()
+    desk = desk_of(FakeConnection(H1, up(H1)))
+    async with running(desk):
+        desk.subscribe(shown.append)
+        await until(lambda: shown and shown[-1].machines[H1].link.state is LinkState.UP)
+        count = len(shown)
+        await asyncio.sleep(0.3)
+        assert len(shown) == count
+
+
+async def test_who_unsubscribed_sees_no_more() -> None:
+    shown = list[Fleet]()
+    connection = FakeConnection(H1, up(H1))
+    desk = desk_of(connection)
+    end = desk.subscribe(shown.append)
+    async with running(desk):
+        await until(lambda: shown)
+        end()
+        end()
+        count = len(shown)
+        connection.say(told(process_seen()))
+        await until(lambda: desk.fleet.processes)
+        await asyncio.sleep(0.15)
+        assert len(shown) == count
+
+
+async def test_every_event_is_heard_and_recorded_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "room.jsonl"
+    heard = list[Event]()
+    with Recorder(path) as recorder:
+        desk = desk_of(FakeConnection(H1, up(H1), told(process_seen())), record=recorder)
+        end = desk.listen(heard.append)
+        async with running(desk):
+            await until(lambda: desk.fleet.processes)
+            desk.post(tasks_seen(task_row()))
+            await until(lambda: desk.fleet.tasks)
+        end()
+    assert heard == [up(H1), process_seen(), tasks_seen(task_row())]
+    assert list(read_recording(path)) == [named(), *heard]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_recording_that_fails_ends_and_is_told_and_the_room_goes_on() -> None:
+    def fail(event: Event) -> None:
+        raise StorageError(f"no room for {type(event).__name__}")
+
+    desk = desk_of(FakeConnection(H1, up(H1), told(process_seen())), record=fail)
+    async with running(desk):
+        await until(lambda: desk.fleet.processes)
+    assert [finding.kind for finding in desk.fleet.findings] == ["storage"]
+
+
+# Steering
+
+
+async def test_the_focused_task_reaches_the_probe_and_the_former_ones_too() -> None:
+    connection, other = FakeConnection(H1, up(H1)), FakeConnection(H2, up(H2))
+    desk = desk_of(connection, other)
+    async with running(desk):
+        await until(lambda: connection.sent and other.sent)
+        desk.focus(KEY)
+        await until(lambda: connection.sent[-1].head["focus"] == KEY)
+        count = len(other.sent)
+        desk.focus(task_key(machine=H2))
+        await until(lambda: len(other.sent) > count)
+        assert connection.sent[-1].head["focus"] == task_key(machine=H2)
+
+
+async def test_a_chatty_machine_is_steered_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.desk.desk.STEER_CALMLY", 0.5)
+    connection = FakeConnection(H1, up(H1))
+    async with running(desk_of(connection)):
+        began = asyncio.get_running_loop().time()
+        for _ in range(50):
+            await asyncio.sleep(0.005)
+            connection.say(told()) if connection.sent else None
+        assert len(connection.sent) <= 2 + (asyncio.get_running_loop().time() - began) / 0.5
+        steered = len(connection.sent)
+        await until(lambda: len(connection.sent) > steered)
+
+
+async def test_a_large_frame_is_decoded_beside_the_loop() -> None:
+    threads = list[threading.Thread]()
+
+    class Slow(_Watcher):
+        def hear(self, heard: Heard, at: float) -> tuple[Event, ...]:
+            threads.append(threading.current_thread())
+            return super().hear(heard, at)
+
+    connection = FakeConnection(H1, told(process_seen(), body=b"x" * 1_000_000))
+    desk = Desk(
+        connections=[connection],
+        named=[named()],
+        watch=WatchConfig(),
+        clock=_Clock(),
+        watching=replace(Watching(), watcher=Slow),
+    )
+    async with running(desk):
+        await until(lambda: desk.fleet.processes)
+    assert threads != [threading.main_thread()]
+
+
+# Asking
+
+
+async def test_a_read_goes_to_the_connection_of_the_process() -> None:
+    connection = FakeConnection(H1, up(H1), answer=lambda _: reply({"ok": True}, status=200))
+    desk = desk_of(connection)
+    async with running(desk):
+        answer = await desk.read(process_key(), "/tasks")
+    assert answer.body == b'{"ok": true}'
+    head = connection.requests[0].head
+    assert (connection.requests[0].kind, head["pid"], head["path"]) == ("get", 100, "/tasks")
+
+
+async def test_a_read_of_a_machine_that_is_not_there_fails_in_words() -> None:
+    with pytest.raises(NotThere, match="h100-2"):
+        await desk_of(FakeConnection(H1)).read(process_key(H2), "/tasks")
+
+
+def test_retry_and_accepted_keys_reach_the_connection() -> None:
+    connection = FakeConnection(H1)
+    desk = desk_of(connection)
+    desk.retry(H1)
+    desk.retry(H2)
+    desk.accept_key(H1, "SHA256:x")
+    assert (connection.retried, connection.accepted) == (1, ["SHA256:x"])
+
+
+async def test_what_signs_in_is_for_the_connection_to_say() -> None:
+    connection = FakeConnection(H1)
+    connection.signs_in = SignIn(("ssh", "h100-1", "true"), is_kept=True)
+    desk = desk_of(connection)
+    assert await desk.sign_in(H1) == connection.signs_in
+    assert await desk.sign_in(H2) is None
+
+
+# First look
+
+
+async def test_the_first_look_is_over_when_all_have_answered_or_failed() -> None:
+    connection = FakeConnection(H1, up(H1))
+    desk = desk_of(connection, FakeConnection(H2, down(H2)))
+    async with running(desk):
+        look = asyncio.create_task(desk.first_look(5.0))
+        await until(lambda: connection.sent)
+        connection.say(listed(process_seen()))
+        await until(lambda: desk.fleet.processes)
+        await asyncio.sleep(0.02)
+        assert not look.done()
+        connection.say(told(tasks_seen(task_row())))
+        assert await look
+
+
+async def test_the_first_look_ends_at_its_time_all_the_same() -> None:
+    desk = desk_of(FakeConnection(H1))
+    async with running(desk):
+        assert not await desk.first_look(0.05)
+
+
+# Logs
+
+
+async def test_the_log_of_an_ended_task_is_read_once() -> None:
+    connection = FakeConnection(H1, up(H1), answer=lambda _: header("success"))
+    desk = desk_of(connection)
+    async with running(desk):
+        connection_says = told(process_seen(), tasks_seen(task_row()), process_gone())
+        await until(lambda: connection.sent)
+        connection.say(connection_says)
+        await until(lambda: desk.fleet.tasks and desk.fleet.tasks[KEY].is_over)
+        connection.say(told(process_seen(pid=2)))
+        await asyncio.sleep(0.05)
+    assert desk.fleet.tasks[KEY].state is TaskState.SUCCESS
+    assert [frame.kind for frame in connection.requests] == ["header"]
+
+
+async def test_logs_of_one_machine_are_read_one_at_a_time() -> None:
+    rows = [task_row(f"t{number}") for number in range(5)]
+    connection = FakeConnection(
+        H1,
+        up(H1),
+        told(process_seen(), tasks_seen(*rows), process_gone()),
+        answer=lambda _: header("error"),
+    )
+    desk = desk_of(connection)
+    async with running(desk):
+        await until(lambda: len(desk.fleet.tasks) == 5)
+        await until(lambda: all(task.is_over for task in desk.fleet.tasks.values()))
+    assert len(connection.requests) == 5
+    assert connection.most_at_once == 1
+
+
+async def test_a_log_that_was_read_before_its_process_went_proves_no_loss() -> None:
+    answers = iter(["started", "success"])
+
+    def answer(_: Frame) -> Any:
+        connection.say(told(process_gone()))
+        return header(next(answers))
+
+    connection = FakeConnection(
+        H1,
+        up(H1),
+        told(process_seen(), tasks_seen(task_row(status="completed"))),
+        answer=answer,
+    )
+    desk = desk_of(connection)
+    states = list[TaskState]()
+    desk.listen(lambda _: states.extend(task.state for task in desk.fleet.tasks.values()))
+    async with running(desk):
+        await until(lambda: desk.fleet.tasks and desk.fleet.tasks[KEY].is_over)
+    assert TaskState.LOST not in states
+    assert desk.fleet.tasks[KEY].state is TaskState.SUCCESS
+
+
+async def test_a_log_that_says_started_after_its_process_went_is_lost() -> None:
+    connection = FakeConnection(
+        H1,
+        up(H1),
+        told(process_seen(), tasks_seen(task_row()), process_gone()),
+        answer=lambda _: header("started"),
+    )
+    desk = desk_of(connection)
+    async with running(desk):
+        await until(lambda: desk.fleet.tasks and desk.fleet.tasks[KEY].is_over)
+    assert desk.fleet.tasks[KEY].state is TaskState.LOST
+
+
+async def test_a_request_that_fails_says_nothing_of_the_log_and_waits() -> None:
+    connection = FakeConnection(
+        H1,
+        up(H1),
+        told(process_seen(), tasks_seen(task_row()), process_gone()),
+        answer=lambda _: RequestFailed("the link was lost"),
+    )
+    desk = desk_of(connection)
+    async with running(desk):
+        await until(lambda: connection.requests)
+        connection.say(told(process_seen(pid=2)))
+        await asyncio.sleep(0.1)
+    assert len(connection.requests) == 1
+    assert desk.fleet.tasks[KEY].state is TaskState.FINISHING
+
+
+async def test_no_log_is_asked_for_while_the_link_is_down() -> None:
+    events = told(process_seen(), tasks_seen(task_row()), process_gone())
+    connection = FakeConnection(H1, events, down(H1), answer=lambda _: header("success"))
+    desk = desk_of(connection)
+    async with running(desk):
+        await until(lambda: desk.fleet.tasks)
+        await asyncio.sleep(0.02)
+        assert not connection.requests
+        connection.say(up(H1))
+        await until(lambda: desk.fleet.tasks[KEY].is_over)
+
+
+# Keeping
+
+
+async def test_events_and_progress_are_kept() -> None:
+    keeping = _Keeping()
+    rows = told(process_seen(), tasks_seen(task_row(done=3)), samples_seen(sample(1)))
+    desk = desk_of(FakeConnection(H1, up(H1), rows), keeping=keeping)
+    async with running(desk):
+        await until(lambda: keeping.points)
+    assert named() in keeping.events
+    assert process_seen() in keeping.events
+    assert keeping.points[0][1].done == 3
+
+
+async def test_what_waits_is_kept_when_the_room_closes() -> None:
+    keeping = _Keeping()
+    desk = desk_of(FakeConnection(H1), keeping=keeping)
+    async with running(desk):
+        desk.post(process_seen())
+        await until(lambda: desk.fleet.processes)
+    assert process_seen() in keeping.events
+
+
+async def test_a_disk_that_fails_is_a_finding_and_the_room_goes_on() -> None:
+    keeping = _Keeping()
+    keeping.fails = True
+    connection = FakeConnection(H1, up(H1))
+    desk = desk_of(connection, keeping=keeping)
+    async with running(desk):
+        await until(lambda: desk.fleet.findings)
+        [finding] = desk.fleet.findings
+        assert finding.kind == "storage"
+        assert "the disk is full" in finding.text
+        keeping.fails = False
+        connection.say(told(process_seen()))
+        await until(lambda: desk.fleet.findings[0].closed_at is not None)
+    assert desk.fleet.processes
+
+
+async def test_progress_is_what_was_kept_before_then_the_trail() -> None:
+    desk = desk_of(
+        FakeConnection(H1, told(process_seen(), tasks_seen(task_row()))), keeping=_Keeping()
+    )
+    async with running(desk):
+        await until(lambda: desk.fleet.tasks)
+        points = await desk.progress(KEY)
+    assert [point.at for point in points] == [NOW - 50, NOW]
+
+
+async def test_time_makes_old_things_leave() -> None:
+    desk = desk_of(FakeConnection(H1, told(process_seen(), tasks_seen(task_row()), process_gone())))
+    async with running(desk):
+        await until(lambda: desk.fleet.tasks)
+        desk.post(TimePassed(at=NOW + 90_000))
+        await until(lambda: not desk.fleet.processes)
+
+
+def test_keeping_is_a_port() -> None:
+    port: EventStore = _Keeping()
+    assert port is not None

@@ -1,0 +1,220 @@
+from itertools import pairwise
+
+from core.desk.step import advance
+from core.events import Dismissed, Event, LogUnreadable, TimePassed
+from core.fleet import Fleet
+from core.judge.finding_list import MAX_FINDINGS, with_findings
+from core.model.finding import Finding
+from core.model.machine import LinkState
+from core.model.process import ProcessState
+from tests.support.fleets import (
+    H1,
+    NOW,
+    link,
+    log_read,
+    named,
+    process_gone,
+    process_key,
+    process_seen,
+    sample,
+    samples_seen,
+    task_key,
+    task_row,
+    tasks_seen,
+)
+from tests.support.fleets import judged_after as judged
+
+
+def _kinds(fleet: Fleet) -> list[str]:
+    return [finding.kind for finding in fleet.findings]
+
+
+UP = judged(named(), link(at=NOW))
+RUNNING = judged(process_seen(started_at=NOW - 9_000), tasks_seen(task_row(done=10)), fleet=UP)
+
+
+def test_a_first_connection_is_no_finding() -> None:
+    assert UP.findings == ()
+
+
+def test_a_lost_link_opens_a_finding_that_closes_when_it_is_back() -> None:
+    fleet = judged(link(LinkState.DOWN, at=NOW + 100, reason="no route to host"), fleet=UP)
+    [lost] = fleet.findings
+    assert (lost.kind, lost.tone, lost.closed_at) == ("link", "hand", None)
+    assert "no route to host" in lost.text
+    fleet = judged(link(LinkState.CONNECTING, at=NOW + 110), link(at=NOW + 145), fleet=fleet)
+    [back] = fleet.findings
+    assert back.id == lost.id
+    assert back.closed_at == NOW + 145
+    assert "45s" in back.text
+
+
+def test_a_link_that_flaps_changes_its_finding_at_most_once_a_minute() -> None:
+    fleet, changes = UP, list[float]()
+    for step in range(300):
+        at = NOW + 100 + step * 2
+        state = LinkState.DOWN if step % 2 == 0 else LinkState.UP
+        events: list[Event] = [link(state, at=at)]
+        if step % 30 == 29:
+            events.append(TimePassed(at=at))
+        for event in events:
+            after = advance(fleet, event)
+            if after.findings != fleet.findings:
+                changes.append(at)
+            fleet = after
+    assert len(fleet.findings) == 1
+    assert fleet.findings[0].count > 1
+    gaps = [after - before for before, after in pairwise(changes[1:])]
+    assert min(gaps) >= 60
+
+
+def test_a_flapping_link_that_came_back_is_closed_when_a_minute_has_passed() -> None:
+    fleet = judged(
+        link(LinkState.DOWN, at=NOW + 100),
+        link(at=NOW + 102),
+        link(LinkState.DOWN, at=NOW + 170),
+        link(at=NOW + 172),
+        fleet=UP,
+    )
+    [finding] = fleet.findings
+    assert finding.closed_at is None
+    assert finding.count == 2
+    fleet = judged(TimePassed(at=NOW + 240), fleet=fleet)
+    assert fleet.findings[0].closed_at == NOW + 240
+
+
+def test_a_link_that_comes_to_need_the_operator_says_so_at_once() -> None:
+    fleet = judged(
+        link(LinkState.DOWN, at=NOW + 100),
+        link(LinkState.NEEDS_YOU, at=NOW + 102, reason="permission denied"),
+        fleet=UP,
+    )
+    assert "needs you: permission denied" in fleet.findings[0].text
+
+
+def test_a_process_that_was_there_before_us_is_no_news_but_a_new_one_is() -> None:
+    assert _kinds(RUNNING) == []
+    fleet = judged(process_seen(pid=200, at=NOW + 50, started_at=NOW + 48), fleet=RUNNING)
+    [came] = fleet.findings
+    assert "process 200 has started" in came.text
+    assert came.closed_at == came.opened_at
+
+
+def test_a_process_that_went_with_running_tasks_says_with_how_many() -> None:
+    fleet = judged(process_gone(at=NOW + 60), fleet=RUNNING)
+    [went] = fleet.findings
+    assert went.text == "process 100 is gone after 2h 31m; 1 task ran when last seen"
+
+
+def test_a_headless_process_is_open_until_it_answers() -> None:
+    fleet = judged(process_seen(state=ProcessState.HEADLESS, at=NOW + 5), fleet=RUNNING)
+    assert (fleet.findings[0].kind, fleet.findings[0].tone) == ("headless", "hand")
+    fleet = judged(process_seen(at=NOW + 65), fleet=fleet)
+    assert fleet.findings[0].closed_at == NOW + 65
+    assert "live again after 1m 00s" in fleet.findings[0].text
+
+
+def test_starved_that_turns_headless_is_one_closed_and_one_open() -> None:
+    fleet = judged(
+        process_seen(state=ProcessState.STARVED, at=NOW + 5, waiting_since=NOW - 20),
+        process_seen(state=ProcessState.HEADLESS, at=NOW + 65),
+        fleet=RUNNING,
+    )
+    headless, starved = fleet.findings
+    assert (headless.kind, headless.closed_at) == ("headless", None)
+    assert (starved.kind, starved.closed_at) == ("starved", NOW + 65)
+
+
+def test_a_finished_task_tells_its_status_and_score() -> None:
+    fleet = judged(
+        tasks_seen(task_row(status="completed", done=98, errored=2)),
+        log_read("success", at=NOW + 1),
+        fleet=RUNNING,
+    )
+    [end] = [each for each in fleet.findings if each.kind == "finished"]
+    assert (end.tone, end.task, end.closed_at) == ("good", task_key(), NOW + 1)
+    assert "success: accuracy 0.42 ±0.05, 98 of 100 samples" in end.text
+
+
+def test_a_task_that_had_long_ended_when_we_came_is_news_only_if_it_went_wrong() -> None:
+    old = task_row(status="completed", completed_at=NOW - 3_600)
+    fleet = judged(process_seen(started_at=NOW - 9_000), tasks_seen(old), fleet=UP)
+    assert _kinds(judged(log_read("error"), fleet=fleet)) == ["finished"]
+
+
+def test_a_lost_task_says_why() -> None:
+    fleet = judged(process_gone(), log_read("started"), fleet=RUNNING)
+    [lost] = [each for each in fleet.findings if each.kind == "lost"]
+    assert lost.tone == "hand"
+    assert "its process is gone and its log still says started (10 of 100 samples" in lost.text
+
+
+def test_errors_of_a_task_are_one_finding_that_worsens_and_closes_with_the_task() -> None:
+    fleet = judged(tasks_seen(task_row(errored=1)), fleet=RUNNING)
+    [errors] = fleet.findings
+    assert (errors.tone, errors.count) == ("look", 1)
+    fleet = judged(tasks_seen(task_row(errored=30)), fleet=fleet)
+    [worse] = fleet.findings
+    assert (worse.id, worse.tone, worse.count) == (errors.id, "hand", 30)
+    assert "30 of 100 samples errored (30%)" in worse.text
+    fleet = judged(process_gone(), log_read("error"), fleet=fleet)
+    [closed] = [each for each in fleet.findings if each.kind == "errors"]
+    assert closed.closed_at is not None
+
+
+def test_samples_run_again_are_one_finding_per_task() -> None:
+    fleet = judged(
+        samples_seen(sample(1, retries=1), sample(2)),
+        samples_seen(sample(2, retries=2), whole=False),
+        fleet=RUNNING,
+    )
+    [retries] = fleet.findings
+    assert retries.text == "2 samples run again, 3 retries"
+
+
+def test_a_new_attempt_closes_what_was_open_of_the_last() -> None:
+    fleet = judged(
+        tasks_seen(task_row(errored=3)),
+        tasks_seen(task_row(eval_id="second", errored=1)),
+        fleet=RUNNING,
+    )
+    assert [each.closed_at is None for each in fleet.findings] == [True, False]
+
+
+def test_an_unreadable_log_is_open_until_it_is_read() -> None:
+    unreadable = LogUnreadable(at=NOW, task=task_key(), reason="no such file")
+    fleet = judged(tasks_seen(task_row(status="completed")), unreadable, fleet=RUNNING)
+    assert fleet.findings[0].kind == "log"
+    assert "no such file" in fleet.findings[0].text
+    fleet = judged(log_read("success"), fleet=fleet)
+    [log] = [each for each in fleet.findings if each.kind == "log"]
+    assert log.closed_at is not None
+
+
+def test_what_is_open_about_something_dismissed_is_closed() -> None:
+    fleet = judged(
+        process_seen(state=ProcessState.HEADLESS),
+        tasks_seen(task_row(errored=3)),
+        process_gone(),
+        Dismissed(at=NOW + 5, process=process_key()),
+        fleet=RUNNING,
+    )
+    assert all(each.closed_at is not None for each in fleet.findings)
+
+
+def test_findings_are_bounded_and_the_oldest_closed_ones_go_first() -> None:
+    fleet = Fleet()
+    for number in range(MAX_FINDINGS + 50):
+        finding = Finding(
+            id=str(number),
+            kind="link",
+            tone="look",
+            opened_at=number,
+            closed_at=None if number == 0 else number,
+            machine=H1,
+            text="x",
+        )
+        fleet = with_findings(fleet, (finding,))
+    assert len(fleet.findings) == MAX_FINDINGS
+    assert fleet.findings[0].id == str(MAX_FINDINGS + 49)
+    assert fleet.findings[-1].id == "0"

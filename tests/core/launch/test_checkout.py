@@ -1,0 +1,315 @@
+"""A repository comes to a run's folder at one commit, by a real git; a token is seen nowhere."""
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import EvalroomError, JobFailed
+from core.launch.plan.run_plan import RunPlan
+from core.launch.provision import fetch_client
+from core.launch.spec.spec import Code
+from tests.support.evals import short_folder
+from tests.support.fetching import Hands, path_without, small_disk
+from tests.support.processes import command_of, holding, wait_gone, with_variable, working_in
+from tests.support.repositories import Repository, repository, serving
+from tests.support.specs import plan, spec
+
+TOKEN = "ghp_never-to-be-seen-again-0123456789"
+FILES = {"tasks/mine.py": "X = 1\n", "README": "first\n"}
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with short_folder() as where:
+        yield where
+
+
+@pytest.fixture
+def source(folder: Path) -> Repository:
+    return repository(folder / "served" / "code", FILES)
+
+
+@pytest.fixture
+def hands(folder: Path) -> Hands:
+    (folder / "home").mkdir()
+    return Hands(folder / "home")
+
+
+def planned(url: str | Path, ref: str | None = None) -> RunPlan:
+    return plan(replace(spec(), code=Code(repository=str(url), ref=ref)))
+
+
+def code_of(hands: Hands, asked: RunPlan) -> Path:
+    return hands.home / asked.directory.removeprefix("~/") / "code"
+
+
+async def refused(hands: Hands, asked: RunPlan, token: str | None = None) -> str:
+    """Return why there is no checkout; nothing of one is left."""
+    with pytest.raises(JobFailed) as told:
+        await fetch_client.fetch_code(hands, asked, token=token)
+    assert not list(code_of(hands, asked).parent.glob("code*[!k]"))
+    return f"{told.value.message} | {told.value.advice}"
+
+
+async def test_a_branch_a_tag_and_a_commit_are_checked_out_and_nothing_is_done_twice(
+    source: Repository, hands: Hands
+) -> None:
+    first = source.git("rev-parse", "HEAD")
+    source.git("tag", "-a", "v1", "-m", "v1")
+    second = source.commit({"README": "second\n"})
+    source.git("update-ref", "refs/pull/7/head", first)
+    source.git("checkout", "-q", "-b", "topic/x")
+    third = source.commit({"README": "third\n"})
+    source.git("checkout", "-q", "main")
+    wanted = {
+        None: second, "main": second, "topic/x": third, "v1": first, "pull/7/head": first,
+        "refs/heads/topic/x": third, third: third, first: first, second[:7]: second, "HEAD": second,
+    }  # fmt: skip
+    for ref, commit in wanted.items():
+        asked = planned(source.folder, ref)
+        got = await fetch_client.fetch_code(hands, asked, token=None)
+        assert (got.version, got.was_there, got.note) == (commit, False, ""), ref
+        code = code_of(hands, asked)
+        assert Repository(code).git("rev-parse", "HEAD") == commit
+        assert (code / "tasks/mine.py").read_text() == FILES["tasks/mine.py"]
+        assert Repository(code).git("status", "--porcelain") == ""
+
+    asked = planned(source.folder, "main")
+    await fetch_client.fetch_code(hands, asked, token=None)
+    before = code_of(hands, asked).stat()
+    source.commit({"README": "moved on\n"})
+    again = await fetch_client.fetch_code(hands, asked, token=None)
+    assert (again.version, again.was_there) == (second, True)
+    after = code_of(hands, asked).stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    other = replace(asked, request=planned(source.folder, "v1").request)
+    with pytest.raises(JobFailed, match="holds another checkout"):
+        await fetch_client.fetch_code(hands, other, token=None)
+
+
+async def test_repositories_within_come_too_and_large_files_are_told(
+    source: Repository, folder: Path, hands: Hands
+) -> None:
+    repository(folder / "served" / "within", {"inner.py": "Y = 2\n"})
+    source.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", "../within", "sub")
+    source.commit({".gitattributes": "*.bin filter=lfs diff=lfs\n", "x.bin": "pointer\n"})
+    with serving(folder / "served") as server:
+        asked = planned(server.url("code"))
+        got = await fetch_client.fetch_code(hands, asked, token=None)
+        (folder / "served" / "within").rename(folder / "gone")
+        said = await refused(hands, planned(server.url("code")))
+        assert f"{server.url('code')}, or one within it: fatal: repository" in said
+    assert (code_of(hands, asked) / "sub" / "inner.py").read_text() == "Y = 2\n"
+    assert "Git LFS" in got.note
+
+
+async def test_nothing_of_the_accounts_own_git_acts(source: Repository, hands: Hands) -> None:
+    hooks = hands.home / "hooks"
+    hooks.mkdir()
+    for name in ("post-checkout", "reference-transaction", "post-index-change"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch '{hands.home}/acted'\n")
+        (hooks / name).chmod(0o755)
+    (hands.home / ".gitconfig").write_text(
+        f"[core]\n\thooksPath = {hooks}\n\tautocrlf = true\n"
+        f'[url "/nowhere/"]\n\tinsteadOf = {source.folder}\n'
+        f"[credential]\n\thelper = !touch '{hands.home}/acted';\n[fetch]\n\tprune = true\n"
+    )
+    hands.env = {"GIT_DIR": "/nowhere", "GIT_TRACE": str(hands.home / "acted")}
+    await fetch_client.fetch_code(hands, planned(source.folder), token=None)
+    assert not (hands.home / "acted").exists()
+
+
+async def test_what_can_not_be_had_is_a_sentence(
+    source: Repository, folder: Path, hands: Hands
+) -> None:
+    assert "no branch, tag or commit nope | look at `ref`" in await refused(
+        hands, planned(source.folder, "nope")
+    )
+    for ref in ("abcdef1", "a" * 40):
+        assert f"commit {ref}" in await refused(hands, planned(source.folder, ref))
+    assert "there is no repository at /nowhere/x" in await refused(hands, planned("/nowhere/x"))
+    assert "can't reach http://127.0.0.1:1/x" in await refused(
+        hands, planned("http://127.0.0.1:1/x")
+    )
+    with serving(folder / "served", "secret") as server:
+        assert "it asks for who you are | name the secret that opens it: code = { ..., token" in (
+            await refused(hands, planned(server.url("code")))
+        )
+        assert "the token does not open" in await refused(
+            hands, planned(server.url("code")), "wrong"
+        )
+        assert "there is no repository at" in await refused(
+            hands, planned(server.url("nope")), "secret"
+        )
+    hands.env = {"PATH": path_without(folder, "git")}
+    assert "there is no git on that machine | install it" in await refused(
+        hands, planned(source.folder)
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "ref"),
+    [
+        ("{source}", "--upload-pack=touch {pwned}"),
+        ("{source}", "-x"),
+        ("{source}", "main:refs/heads/x"),
+        ("{source}", "main --upload-pack=x"),
+        ("ext::sh -c touch% {pwned}", None),
+        ("ext::sh -c touch% {pwned} %S", "main"),
+        ("--upload-pack=touch {pwned}", None),
+        ("-x", None),
+        ("fd::17", None),
+        ("ssh://-oProxyCommand=touch${{IFS}}{pwned}/x", None),
+        ("x@-oProxyCommand=touch:x", None),
+        ("ssh://x@127.0.0.1:1/$(touch {pwned})", None),
+        ("file://{source}/$(touch {pwned})", None),
+        ("/nowhere/`touch {pwned}`", None),
+    ],
+)
+async def test_hostile_addresses_and_refs_start_nothing(
+    url: str, ref: str | None, source: Repository, folder: Path, hands: Hands
+) -> None:
+    pwned = folder / "pwned"
+    names = {"source": str(source.folder), "pwned": str(pwned)}
+    asked = planned(url.format(**names), None if ref is None else ref.format(**names))
+    await refused(hands, asked)
+    assert not pwned.exists()
+
+
+def files_holding(folder: Path, text: str) -> list[Path]:
+    return [f for f in folder.rglob("*") if f.is_file() and text.encode() in f.read_bytes()]
+
+
+async def test_a_token_opens_a_private_repository_and_stands_nowhere(
+    source: Repository, folder: Path, hands: Hands
+) -> None:
+    repository(folder / "served" / "within", {"inner.py": "Y = 2\n"})
+    source.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", "../within", "sub")
+    source.commit({"README": "with another\n"})
+    arguments: dict[int, str] = {}
+    variables: dict[int, str] = {}
+
+    def look() -> None:
+        for seen, kept in zip(holding(TOKEN), (arguments, variables), strict=True):
+            kept.update(seen)
+
+    with serving(folder / "served", TOKEN) as server:
+        server.on_request = look
+        asked = planned(server.url("code"))
+        got = await fetch_client.fetch_code(hands, asked, token=TOKEN)
+        assert TOKEN in {password for _, password in server.asked}
+        assert "ghp" not in await refused(hands, planned(server.url("code"), "nope"), TOKEN)
+        assert "ghp" not in await refused(hands, planned(server.url("nope")), TOKEN)
+    assert (code_of(hands, asked) / "sub" / "inner.py").exists()
+    assert TOKEN not in repr((got, hands.jobs))
+    assert arguments == {}
+    # The environment of git alone, while it is at work.
+    assert variables
+    assert {name for name in variables.values() if not name.startswith("git")} <= {"sh"}
+    assert files_holding(folder, TOKEN) == []
+
+
+async def test_a_token_goes_to_no_other_host_and_over_no_open_line(
+    source: Repository, folder: Path, hands: Hands
+) -> None:
+    del source
+    with serving(folder / "served", TOKEN) as thief, serving(folder / "served", TOKEN) as server:
+        server.moved["/code"] = thief.url("code").replace("127.0.0.1", "localhost")
+        said = await refused(hands, planned(server.url("code")), TOKEN)
+        assert "leads elsewhere, and a token is not taken along" in said
+        assert thief.asked == []
+    for url in ("http://example.org/x", "ssh://git@example.org/x", "git@example.org:x", "/x"):
+        assert "a token opens https:// addresses alone" in await refused(hands, planned(url), TOKEN)
+    assert "no line of text" in await refused(hands, planned("https://e.org/x"), "two\nlines")
+
+
+async def test_two_at_once_make_one_checkout(source: Repository, hands: Hands) -> None:
+    asked = planned(source.folder, "main")
+    got = await asyncio.gather(
+        *(fetch_client.fetch_code(hands, asked, token=None) for _ in range(3))
+    )
+    assert sorted(each.was_there for each in got) == [False, True, True]
+    assert len({each.version for each in got}) == 1
+
+
+async def test_what_is_cut_in_its_middle_is_done_again(
+    source: Repository, folder: Path, hands: Hands
+) -> None:
+    go_on, asked_for = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        asked_for.set()
+        go_on.wait(30)
+
+    with serving(folder / "served") as server:
+        server.on_request = hold
+        asked = planned(server.url("code"))
+        # The link goes: nothing goes on there.
+        cut = asyncio.create_task(fetch_client.fetch_code(hands, asked, token=None))
+        assert await asyncio.to_thread(asked_for.wait, 30)
+        assert working_in(hands.home)
+        cut.cancel()
+        await asyncio.wait([cut])
+        await asyncio.to_thread(wait_gone, lambda: working_in(hands.home), "its programs are")
+
+        # The program is killed: the git that it leaves is waited for, then all is done afresh.
+        asked_for.clear()
+        killed = asyncio.create_task(fetch_client.fetch_code(hands, asked, token=None))
+        assert await asyncio.to_thread(asked_for.wait, 30)
+        ours = programs(hands.home)
+        assert ours
+        for pid in ours:
+            os.kill(pid, signal.SIGKILL)
+        with pytest.raises(EvalroomError, match="ended without an answer"):
+            await killed
+        again = asyncio.create_task(fetch_client.fetch_code(hands, asked, token=None))
+        go_on.set()
+        got = await again
+    assert (got.version, got.was_there) == (source.git("rev-parse", "HEAD"), False)
+    assert not code_of(hands, asked).with_suffix(".part").exists()
+
+
+def programs(home: Path) -> list[int]:
+    """Return the pids of our programs of a home."""
+    return [pid for pid in with_variable("HOME", str(home)) if "evalroom-job" in command_of(pid)]
+
+
+async def test_what_takes_too_long_is_ended_and_told(
+    source: Repository, folder: Path, hands: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del source
+    monkeypatch.setattr(fetch_client, "CODE", 0.7)
+    go_on, asked_for = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        asked_for.set()
+        go_on.wait(30)
+
+    with serving(folder / "served") as server:
+        server.on_request = hold
+        try:
+            said = await refused(hands, planned(server.url("code")))
+        finally:
+            go_on.set()
+    assert "was not done in time and was ended" in said
+    assert asked_for.is_set()  # it was at work
+    await asyncio.to_thread(wait_gone, lambda: working_in(hands.home), "its programs are")
+
+
+async def test_a_full_disk_is_told_and_what_was_taken_of_it_is_given_back(
+    source: Repository, hands: Hands
+) -> None:
+    (source.folder / "large").write_bytes(os.urandom(3_000_000))
+    source.commit({})
+    with small_disk(hands.home / ".evalroom") as small:
+        said = await refused(hands, planned(source.folder))
+        free = os.statvfs(small)
+        assert free.f_bfree > 0.9 * free.f_blocks
+    assert "no space is left for the code of" in said
+    assert "make room on that disk" in said

@@ -1,0 +1,56 @@
+"""Which GPUs are free, by what is known of a machine."""
+
+import subprocess
+from dataclasses import replace
+
+from core.launch.preflight.gpu_reservations import (
+    Reservation,
+    available_gpus,
+    lock_name,
+    unavailable_reason,
+)
+from core.model.machine import Gpu, GpuProcess
+from tests.support.specs import LOCAL, plan, spec
+
+A = Gpu(index=0, uuid="GPU-aa")
+B = Gpu(index=1, uuid="GPU-bb", pids=(GpuProcess(pid=41), GpuProcess(pid=42)))
+C = Gpu(index=2, uuid="GPU-cc", lost=True)
+D = Gpu(index=3, uuid="GPU-dd", mig="enabled")
+E = Gpu(index=4, uuid="0xabc")
+
+
+def test_what_is_reserved_used_lost_or_sliced_is_not_free() -> None:
+    gpus = (A, B, C, D, E)
+    assert available_gpus(gpus, ()) == (A, E)
+    assert available_gpus(gpus, [Reservation(name="GPU-aa.lock")]) == (E,)
+    assert available_gpus(
+        gpus, [Reservation(name="index-4.lock"), Reservation(name="GPU-gone.lock")]
+    ) == (A,)
+    assert available_gpus(gpus, (), held={lock_name(A)}) == (E,)
+
+
+def test_what_keeps_a_gpu_is_told() -> None:
+    held = [Reservation(name="GPU-aa.lock", run="20260101-000000-abcdefgh", operator="a\x1b[1mb")]
+    assert unavailable_reason(A, held) == "is reserved by run 20260101-000000-abcdefgh of a␛[1mb"
+    assert unavailable_reason(E, [Reservation(name="index-4.lock")]) == "is reserved"
+    assert unavailable_reason(B, held) == "is used by pid 41, 42"
+    assert unavailable_reason(C, held) == "is lost"
+    assert "MIG" in (unavailable_reason(D, held) or "")
+    assert unavailable_reason(E, held) is None
+
+
+def test_a_run_with_gpus_is_started_by_what_holds_them() -> None:
+    machine = replace(LOCAL, gpu_locks="~/it's $(x)", python="echo")
+    one = plan(spec("gpus = 2"), machine=machine)
+    assert "gpu_holder.py" in one.files
+    assert "gpu_holder.py" not in plan(spec()).files
+    line = one.script[one.script.index("'echo' -I") : one.script.index(" >launch.json.part")]
+    said = subprocess.run(
+        ["sh", "-c", line], env={"HOME": "/home/ada", "PATH": "/usr/bin:/bin"},
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert said.startswith(
+        f"-I gpu_holder.py 2 /home/ada/it's $(x) keep {one.run} echo -I -c import json"
+    )
+    assert "export EVALROOM_RUN" not in one.script
+    assert one.variables["EVALROOM_RUN"] == one.run

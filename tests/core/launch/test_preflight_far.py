@@ -1,0 +1,70 @@
+"""A preflight over the real OpenSSH: of an account that may little, and of one that may all."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.ids import MachineName
+from core.launch.preflight.machine_choice import preflight
+from tests.support.desk_on_evals import watching
+from tests.support.reached import machine_of, trusting
+from tests.support.specs import plan, spec
+from tests.support.sshd import SUPER, Sshd
+from tests.support.surveys import said
+
+pytestmark = pytest.mark.xdist_group("launches")
+
+EVAL = """\
+task = "evalroom/smoke"
+model = "openai-api/acme/x"
+machine = "alice"
+on_error = "stop"
+python = "/usr/bin/python3"
+log_dir = "/etc/evalroom-logs"
+engine = "tmux"
+base_url = "http://localhost:1/v1"
+"""
+
+
+async def test_an_account_that_may_little_is_told_all_that_it_lacks(
+    sshd: Sshd, folder: Path
+) -> None:
+    machine = machine_of(sshd)
+    made = plan(spec(text=EVAL), machine=machine)
+    async with watching([machine], trusting(sshd, folder), read_only=True) as watched:
+        desk = watched.desk
+        await desk.first_look(20)
+        checks = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=50)
+    lines = said(checks)
+    for says in (
+        "stop Inspect: /usr/bin/python3 has no Inspect; ",
+        "stop log folder: /etc can't be written there; name another log_dir",
+        "stop variables: openai-api/acme/x needs ACME_API_KEY, which neither the spec nor the",
+        "warning network: the model's server localhost:1 can't be reached from there: Connection",
+    ):
+        assert any(each.startswith(says) for each in lines), (says, lines)
+    assert any(each.name == "python" and "as alice" in each.said for each in checks)
+    assert not (sshd.home("alice") / ".evalroom").exists(), "a look changes nothing"
+
+
+async def test_a_machine_where_all_is_well_says_so(sshd: Sshd, folder: Path) -> None:
+    machine = machine_of(sshd, SUPER, name=MachineName("local"), python=sys.executable)
+    made = plan(spec(), machine=machine)
+    async with watching([machine], trusting(sshd, folder), read_only=True) as watched:
+        desk = watched.desk
+        await desk.first_look(20)
+        checks = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=50)
+        assert [each for each in said(checks) if each.startswith("stop")] == []
+        assert "Inspect 0.3." in next(each.said for each in checks if each.name == "Inspect")
+        # The link goes; what is asked then says so.
+        sshd.stop()
+        try:
+            await watched.until(
+                lambda: desk.fleet.machines[machine.name].link.reason is not None, "it is down"
+            )
+            [check] = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=50)
+        finally:
+            sshd.start()
+    assert check.name == "link"
+    assert check.said.startswith("local can't be reached: ")

@@ -1,0 +1,164 @@
+"""The interpreter, its Inspect, the task and its packages: each trouble is a sentence."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.fleet import Fleet
+from core.launch.preflight.assessment import assess_run
+from core.launch.preflight.inspect_checks import options_of
+from core.launch.preflight.survey_facts import SurveyFacts, TaskFacts
+from core.model.machine import ToolState
+from tests.support.specs import plan, spec
+from tests.support.surveys import (
+    GIVEN,
+    OWN,
+    OWN_SPEC,
+    PYTHON,
+    WELL,
+    failed,
+    folder,
+    found,
+    inspect_told,
+    judged,
+    mine,
+    of,
+    said,
+    task_told,
+    with_task,
+)
+
+
+def test_where_all_is_well_nothing_keeps_a_run_from_starting() -> None:
+    checks = judged(spec())
+    assert said(checks) == []
+    assert [each.name for each in checks] == ["python", "Inspect", "task", "disk"]
+    assert said(judged(mine(), with_task())) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        (replace(WELL, inspect=failed(ToolState.ABSENT)),
+         f"stop python: there is no {PYTHON}; name one that is there"),
+        (replace(WELL, inspect=failed(ToolState.FAILED, "not executable")),
+         f"stop python: {PYTHON} does not run: not executable"),
+        (replace(WELL, inspect=failed(ToolState.STUCK, "no answer in 29 s")),
+         f"warning python: {PYTHON} gave no answer: no answer in 29 s"),
+        (inspect_told(WELL, inspect=None),
+         f"stop Inspect: {PYTHON} has no Inspect; {PYTHON} -m pip install -U 'inspect-ai>=0.3."),
+        (inspect_told(WELL, imported=False, broken="ImportError: libfoo.so"),
+         "stop Inspect: Inspect 0.3.285 can't be imported: ImportError: libfoo.so"),
+        (inspect_told(WELL, imported=False, error="no answer in 29 s"),
+         "warning Inspect: Inspect 0.3.285 did not come up: no answer in 29 s"),
+        (inspect_told(WELL, inspect="0.3.246"),
+         f"stop Inspect: Inspect 0.3.246 has no --detach; {PYTHON} -m pip install -U"),
+        (inspect_told(WELL, inspect="0.3.252"),
+         "warning Inspect: Inspect 0.3.252 is too old to hard pause, drain task, cancel tool"),
+    ],
+)  # fmt: skip
+def test_an_interpreter_that_will_not_do_is_told(facts: SurveyFacts, says: str) -> None:
+    told = said(judged(spec(GIVEN), facts))
+    assert any(each.startswith(says) for each in told), told
+
+
+def test_options_that_this_inspect_does_not_have_are_named() -> None:
+    asked = spec(GIVEN + "options = { brand_new = 1 }\nturn_limit = 5")
+    has = set(options_of(plan(asked))) - {"--brand-new", "--turn-limit"}
+    [told] = said(judged(asked, inspect_told(WELL, options=tuple(has))))
+    assert told.startswith("stop Inspect: Inspect 0.3.285 has no --turn-limit, --brand-new; leave")
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ({"state": "no file", "error": "/evals/t.py"}, "stop task: there is no file /evals/t.py"),
+        ({"state": "no task", "near": ("main", "min")},
+         f"stop task: there is no task {OWN}; there is main, min"),
+        ({"state": "fails", "kind": "SyntaxError", "error": "SyntaxError: bad", "place": "t.py:3"},
+         f"stop task: {OWN} can't be imported: SyntaxError: bad (t.py:3)"),
+        ({"state": "fails", "kind": "ModuleNotFoundError", "module": "foo.bar", "error": "x"},
+         f'stop packages: {PYTHON} lacks foo, which {OWN} needs; write packages = ["foo"]: uv'),
+        ({"state": "unknown", "error": "cannot import name x"},
+         f"warning task: that Inspect can't be asked for {OWN}"),
+        ({"state": "ok", "arguments": ("a", "b")},
+         f"warning task: {OWN} takes no argument zzz: Inspect passes over it in silence; it takes"),
+    ],
+)  # fmt: skip
+def test_a_task_that_will_not_do_is_told(told: Mapping[str, Any], says: str) -> None:
+    [one] = said(judged(mine("args = { zzz = 1 }"), with_task(**told)))
+    assert one.startswith(says)
+
+
+def test_a_task_that_did_not_come_within_its_time_is_a_warning() -> None:
+    facts = inspect_told(WELL, error="no answer in 29 s")
+    [told] = said(judged(mine(), facts))
+    assert "not known whether" in told
+    assert "no answer in 29 s" in told
+
+
+def test_an_error_that_a_missing_secret_may_explain_is_a_warning() -> None:
+    facts = with_task(state="fails", kind="KeyError", error="KeyError: 'MY_TOKEN'")
+    [told] = said(judged(mine('secrets = ["MY_TOKEN"]'), facts, secrets=("MY_TOKEN",)))
+    assert told.startswith("warning task")
+    assert said(judged(mine(), facts))[0].startswith("stop task")
+
+
+def test_code_that_is_fetched_first_is_no_missing_file() -> None:
+    asked = spec(
+        GIVEN + 'code = { repository = "https://h/r", ref = "main" }',
+        text=OWN_SPEC.replace("/evals/", ""),
+    )
+    made = plan(asked)
+    facts = task_told(WELL, f"{made.directory}/code/t.py@mine", TaskFacts(state="no file"))
+    checks = assess_run(made, facts, Fleet())
+    assert said(checks) == []
+    assert any("its code is fetched with the launch" in each.said for each in checks)
+
+
+def test_all_that_is_lacking_is_offered_in_one_line() -> None:
+    asked = spec(
+        GIVEN + 'secrets = ["OPENAI_API_KEY"]',
+        text=of("inspect_evals/gpqa_diamond", "openai/x"),
+    )
+    facts = inspect_told(
+        WELL,
+        packages={"openai": None},
+        tasks={"inspect_evals/gpqa_diamond": TaskFacts(state="no package", module="inspect_evals")},
+    )
+    [told] = said(judged(asked, facts, secrets=("OPENAI_API_KEY",)))
+    assert told == (
+        f"stop packages: {PYTHON} lacks inspect-evals, openai, which inspect_evals/gpqa_diamond,"
+        ' openai/x need; write packages = ["inspect-evals", "openai"]: uv then runs it;'
+        f" or there: {PYTHON} -m pip install inspect-evals openai"
+    )
+
+
+UNCACHED = failed(ToolState.FAILED, "error: No solution found when resolving tool dependencies")
+
+
+def test_what_uv_has_to_fetch_first_is_no_trouble_where_there_is_a_network() -> None:
+    asked = spec('inspect = "0.3.285"')
+    facts = replace(WELL, inspect=UNCACHED)
+    assert said(judged(asked, facts)) == []
+    assert WELL.host.value is not None
+    cut_off = replace(facts, host=found(replace(WELL.host.value, has_route=False)))
+    [told] = said(judged(asked, cut_off))
+    assert told.startswith("stop uv: uv has to fetch Inspect 0.3.285, and the machine has no way")
+    old = judged(spec('inspect = "0.3.246"'), facts)
+    assert any("0.3.246 has no --detach" in each for each in said(old))
+    no_exec = replace(facts, places={"~": found(folder(no_exec=True))})
+    assert said(judged(asked, no_exec))[0].startswith("stop uv: programs can't be run")
+
+
+def test_what_uv_is_not_told_to_bring_is_offered_by_its_name() -> None:
+    asked = spec(
+        'packages = ["inspect-evals[cybench]"]\nenv = { CYBENCH_ACKNOWLEDGE_RISKS = "1" }',
+        text=of("inspect_evals/cybench", "openai/x"),
+    )
+    facts = replace(WELL, inspect=UNCACHED, variables=found(("OPENAI_API_KEY",)))
+    told = said(judged(asked, facts))
+    assert 'write packages = ["inspect-evals[cybench]", "openai"]' in told[1]
+    assert [each.split(":")[0] for each in told] == ["warning task", "warning packages"]

@@ -1,0 +1,167 @@
+"""Docker and GPUs: what is not to be had is told to the runs that need it, with numbers."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.fleet import Fleet
+from core.ids import MachineName
+from core.launch.preflight.checks import CheckLevel
+from core.launch.preflight.gpu_reservations import Reservation
+from core.launch.preflight.survey_facts import DockerFacts, ReservationFacts, SurveyFacts, TaskFacts
+from core.model.machine import (
+    GpuProcess,
+    LinkState,
+    LinkStatus,
+    Machine,
+    MachineFacts,
+    Memory,
+    ToolState,
+)
+from tests.support.specs import spec
+from tests.support.surveys import (
+    GIB,
+    GIVEN,
+    WELL,
+    failed,
+    found,
+    gpus,
+    judged,
+    mine,
+    of,
+    said,
+    task_told,
+    with_task,
+)
+
+DOCKER_SPEC = of("inspect_evals/gdm_intercode_ctf") + GIVEN
+
+
+def with_docker(**changes: Any) -> SurveyFacts:
+    assert WELL.docker.value is not None
+    facts = task_told(WELL, "inspect_evals/gdm_intercode_ctf", TaskFacts(state="ok"))
+    return replace(facts, docker=found(replace(WELL.docker.value, **changes)))
+
+
+@pytest.mark.parametrize(
+    ("docker", "says"),
+    [
+        (failed(ToolState.ABSENT), ("stop Docker: inspect_evals/gdm_intercode_ctf needs Docker, and"
+         " there is none; install it there")),
+        (failed(ToolState.FAILED, "permission denied while trying to connect to the socket"),
+         ("needs Docker, and it fails: permission denied while trying to connect to the socket;"
+         " the login must be in the group docker")),
+        (failed(ToolState.STUCK, "no answer in 8 s"), "and it hangs: no answer in 8 s"),
+        (failed(ToolState.UNKNOWN), "warning Docker"),
+        (found(DockerFacts(version="20.10.7", compose="2.29.1")),
+         "stop Docker: Docker there is 20.10.7, and Inspect takes 24.0.6 or newer"),
+        (found(DockerFacts(version="27.1.1")), "stop Docker: Docker there has no Compose"),
+        (found(DockerFacts(version="27.1.1", compose="v2.3.3")),
+         "stop Docker: Docker Compose there is v2.3.3, and Inspect takes 2.21.0 or newer"),
+    ],
+)  # fmt: skip
+def test_a_docker_that_will_not_do_is_told_to_those_who_need_it(docker: Any, says: str) -> None:
+    facts = replace(with_docker(), docker=docker)
+    [told] = said(judged(spec("max_samples = 1", text=DOCKER_SPEC), facts))
+    assert says in told
+    assert said(judged(spec(GIVEN), facts)) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "task", "needs_it"),
+    [
+        ("", {"sandbox": "docker"}, True),
+        ("", {"sandbox": "k8s"}, False),
+        ("", {}, False),
+        ('options = { sandbox = "docker:compose.yaml" }', {}, True),
+        ('options = { sandbox = "local" }', {"sandbox": "docker"}, False),
+        ('args = { sandbox_type = "k8s" }', {"sandbox": "docker"}, False),
+        ("args = { sandbox_config = { a = 1 } }", {"sandbox": "docker"}, False),
+    ],
+)
+def test_whether_docker_is_needed_is_said_by_the_spec_and_else_by_the_task(
+    more: str, task: Mapping[str, Any], needs_it: bool
+) -> None:
+    facts = replace(with_task(**task), docker=failed(ToolState.ABSENT))
+    told = said(judged(mine(more), facts))
+    assert any("needs Docker" in each for each in told) is needs_it
+
+
+@pytest.mark.parametrize(
+    ("more", "free", "memory", "level", "says"),
+    [
+        ("", 32, None, "ok",
+         "16 x 1.0 GiB = 16 GiB of memory at once (1 GiB each is assumed), 32 GiB are free"),
+        ("max_samples = 40\nmax_sandboxes = 40", 32, None, "warning",
+         ("40 x 1.0 GiB = 40 GiB of memory at once (1 GiB each is assumed), and only 32 GiB are"
+         " free; write max_sandboxes = 32")),
+        ("max_sandboxes = 40\nlimit = 3\nepochs = 2", 4, None, "warning", "6 x 1.0 GiB"),
+        ("max_sandboxes = 10", 32, 4 * GIB, "warning",
+         ("10 x 4.0 GiB = 40 GiB of memory at once (its compose file says so), and only 32 GiB"
+         " are free; write max_sandboxes = 8")),
+        ("max_sandboxes = 2", 32, 64 * GIB, "warning", "take another machine"),
+    ],
+)  # fmt: skip
+def test_containers_at_once_are_counted_against_free_memory(
+    more: str, free: int, memory: int | None, level: str, says: str
+) -> None:
+    name = "inspect_evals/gdm_intercode_ctf"
+    facts = task_told(with_docker(), name, TaskFacts(state="ok", memory=memory))
+    assert facts.host.value is not None
+    host = replace(facts.host.value, memory=Memory(total=64 * GIB, available=free * GIB))
+    checks = judged(spec(more, text=DOCKER_SPEC), replace(facts, host=found(host)))
+    [told] = [each for each in said(checks, *CheckLevel) if " containers: " in each]
+    assert told.startswith(level)
+    assert says in told
+
+
+HELD = ReservationFacts(
+    folder="/var/lock/evalroom",
+    held=(Reservation(name="GPU-1.lock", run="20260101-x", operator="Bo"),),
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"gpus": failed(ToolState.ABSENT)}, "stop GPUs: gpus = 2, and there is no nvidia-smi"),
+        ({"gpus": failed(ToolState.FAILED, "no driver")}, "and nvidia-smi fails: no driver"),
+        ({"gpus": failed(ToolState.STUCK, "x")}, "stop GPUs: gpus = 2, and nvidia-smi hangs"),
+        ({"gpus": failed(ToolState.UNKNOWN)}, "warning GPUs: gpus = 2, and it is not known"),
+        ({"gpus": found(gpus(1))}, "stop GPUs: gpus = 2, and there are 1; ask for fewer"),
+        ({"gpus": found((replace(gpus(1)[0], pids=(GpuProcess(pid=42),)), *gpus(3)[1:])),
+          "reservations": found(HELD)},
+         ("stop GPUs: gpus = 2, and 1 of 3 are free: GPU 0 is used by pid 42, GPU 1 is reserved by"
+         " run 20260101-x of Bo; wait, or write gpus = 1")),
+        ({"gpus": found((replace(gpus(1)[0], memory_used=40 * GIB), *gpus(2)[1:]))},
+         "warning GPUs: 2 of 2 are free, yet memory of some is in use (GPU 0: 40 GiB)"),
+        ({"reservations": failed(ToolState.FAILED, "/srv/x is no folder")},
+         "stop GPUs: GPUs can't be reserved: /srv/x is no folder"),
+        ({"reservations": found(ReservationFacts(folder="~/.evalroom/gpus"))},
+         "warning GPUs: reservations are not shared between accounts: /var/lock/evalroom can't"),
+    ],
+)  # fmt: skip
+def test_gpus_that_are_not_to_be_had_are_told(changes: Mapping[str, Any], says: str) -> None:
+    [told] = said(judged(spec(GIVEN + "gpus = 2"), replace(WELL, **changes)))
+    assert says in told
+    assert said(judged(spec(GIVEN), replace(WELL, **changes))) == []
+
+
+def test_gpus_of_amd_are_those_that_the_probe_read() -> None:
+    read = MachineFacts(at=0, gpu_tool="rocm-smi", gpu_state=ToolState.OK, gpus=gpus(4))
+    link = LinkStatus(state=LinkState.UP, since=0)
+    name = MachineName("local")
+    machine = Machine(name=name, address="", kind="command", link=link, facts=read)
+    facts = replace(WELL, gpus=failed(ToolState.ABSENT))
+    asked = spec(GIVEN + "gpus = 4")
+    assert said(judged(asked, facts, Fleet(machines={name: machine}))) == []
+
+
+def test_gpus_of_earlier_runs_of_the_same_launch_are_not_free() -> None:
+    asked = spec(GIVEN + "gpus = 1")
+    facts = replace(WELL, gpus=found(gpus(2)))
+    assert said(judged(asked, facts, held=("GPU-0.lock",))) == []
+    [told] = said(judged(asked, facts, held=("GPU-0.lock", "GPU-1.lock")))
+    assert "0 of 2 are free: GPU 0 goes to another run of this launch" in told

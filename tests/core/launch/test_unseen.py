@@ -1,0 +1,65 @@
+"""How often a run is looked at whose process the fleet does not show."""
+
+import asyncio
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from core.ids import MachineName
+from core.launch.run.run_poller import RunPoller
+from core.model.job import Job
+from core.model.run import Run, RunState
+from tests.support.fleets import H1, NOW
+from tests.support.rooms import busy_fleet
+from tests.support.runs import run
+
+
+class There:
+    """A desk whose machine says that the run lives; and a registry of that run alone."""
+
+    def __init__(self, known: Run) -> None:
+        self.fleet = busy_fleet()
+        self.runs, self.held = {known.id: known}, frozenset[str]()
+        self.load = self.abandoned = self.save_again = self._nothing
+        self.looks = 0
+
+    async def _nothing(self, *_: object) -> frozenset[str]:
+        return frozenset()
+
+    def now(self) -> float:
+        return NOW
+
+    def open(self) -> tuple[Run, ...]:
+        return tuple(self.runs.values())
+
+    async def change(self, known: Run) -> Run:
+        self.runs[known.id] = known
+        return known
+
+    async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
+        del machine, deadline
+        if job.verb != "look":
+            return {"runs": []}
+        self.looks += 1
+        row = {"started": True, "alive": True, "pid": 4711, "start": "a-1"}
+        return {"runs": [{**row, "run": each.id} for each in self.runs.values()]}
+
+
+@pytest.mark.parametrize(("seconds", "looks"), [(5.0, 2), (600.0, 1)])
+async def test_a_young_run_that_is_not_seen_is_looked_at_soon_again(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, looks: int
+) -> None:
+    there: Any = There(run(9, RunState.RUNNING, machine=H1, started_at=NOW - seconds))
+    clock = SimpleNamespace(at=1_000.0)
+    loop = SimpleNamespace(time=lambda: clock.at)
+    finding = RunPoller(there, there, calmly=True)
+    monkeypatch.setattr(
+        "core.launch.run.run_poller.asyncio",
+        SimpleNamespace(get_running_loop=lambda: loop, gather=asyncio.gather),
+    )
+    await finding.turn()
+    clock.at += 3.0
+    await finding.turn()
+    assert there.looks == looks

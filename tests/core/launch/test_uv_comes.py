@@ -1,0 +1,226 @@
+"""uv comes to a machine: sent from here, else copied there, else by that machine's own pip."""
+
+import asyncio
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import JobFailed, RequestFailed
+from core.ids import MachineName
+from core.launch.provision import fetch_client
+from core.launch.provision.fetch_client import PIECE_BYTES, UvFile
+from core.model.job import Job
+from ssh.local_uv import local_uv
+from tests.support.evals import short_folder
+from tests.support.fetching import HERE, Hands, small_disk
+
+PRINTS_ITS_VERSION = b"#!/bin/sh\necho 'uv 0.9.1 (a test)'\nexit\n"
+
+
+@pytest.fixture
+def hands() -> Iterator[Hands]:
+    """An account whose pip finds nothing, and on whose PATH there is no uv."""
+    with short_folder() as folder:
+        home, usual = folder / "home", folder / "path"
+        home.mkdir()
+        usual.mkdir()
+        (usual / "env").symlink_to("/usr/bin/env")
+        yield Hands(home, env={"PATH": str(usual), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": None})
+
+
+def made(content: bytes = PRINTS_ITS_VERSION, size: int = 5 * PIECE_BYTES // 2) -> UvFile:
+    """A uv of evalroom's own side: what it prints is all that it does."""
+    content = content.ljust(size, b"#")
+    return UvFile(
+        version="0.9.1",
+        system=platform.system(),
+        processor=platform.machine(),
+        libc=platform.libc_ver()[0],
+        size=size,
+        sha256=hashlib.sha256(content).hexdigest(),
+        read=lambda at, most: content[at : at + most],
+    )
+
+
+def nothing(_: str) -> None:
+    return
+
+
+def left(hands: Hands) -> set[str]:
+    """What is in the home now, by name and mode."""
+    return {
+        f"{path.relative_to(hands.home)} {path.stat().st_mode & 0o777:o}"
+        for path in hands.home.rglob("*")
+        if path.is_file()
+    }
+
+
+ALL_THERE_IS = {".evalroom/bin/uv 755", ".evalroom/bin/uv.lock 600"}
+
+
+async def test_evalrooms_own_uv_is_sent_once_and_runs_there(hands: Hands) -> None:
+    file = await asyncio.to_thread(local_uv)
+    assert file is not None
+    told: list[str] = []
+    got = await fetch_client.fetch_uv(hands, HERE, local_uv, told.append)
+    assert (got.version, got.was_there, got.how) == (file.version, False, "sent from here")
+    assert told[1:2] == ["uv goes to here: 8.0M of 37M"]
+    assert (hands.home / ".evalroom/bin/uv").stat().st_size == file.size
+    assert left(hands) == ALL_THERE_IS
+    again = await fetch_client.fetch_uv(hands, HERE, local_uv, told.append)
+    assert (again.version, again.was_there) == (file.version, True)
+
+
+class Cut(Hands):
+    """A link that goes once this many jobs were done over it."""
+
+    after = 0
+
+    async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
+        if self.after == 0:
+            raise RequestFailed("not sent: the link is down")
+        self.after -= 1
+        return await super().work(machine, job, deadline=deadline)
+
+
+async def test_what_was_cut_goes_on_where_it_was(hands: Hands) -> None:
+    cut = Cut(hands.home, hands.env)
+    cut.after = 3
+    with pytest.raises(RequestFailed):
+        await fetch_client.fetch_uv(cut, HERE, made, nothing)
+    assert [job.given.get("at") for job in cut.jobs] == [None, 0, PIECE_BYTES]
+    got = await fetch_client.fetch_uv(hands, HERE, made, nothing)
+    assert [job.given.get("at") for job in hands.jobs] == [None, 2 * PIECE_BYTES]
+    assert (got.version, got.how) == ("0.9.1", "sent from here")
+    assert left(hands) == ALL_THERE_IS
+
+
+async def test_two_at_once_send_it_together(hands: Hands) -> None:
+    both = await asyncio.gather(
+        *(fetch_client.fetch_uv(hands, HERE, made, nothing) for _ in range(2))
+    )
+    assert {each.version for each in both} == {"0.9.1"}
+    assert left(hands) == ALL_THERE_IS
+
+
+async def test_an_older_one_is_replaced_and_a_newer_one_stays(hands: Hands) -> None:
+    there = hands.home / ".evalroom/bin/uv"
+    there.parent.mkdir(parents=True)
+    for version, stays in (("0.7.22", False), ("0.8.0", True), ("0.10.1", True)):
+        there.write_text(f"#!/bin/sh\necho uv {version}\n")
+        there.chmod(0o755)
+        got = await fetch_client.fetch_uv(hands, HERE, lambda: made(size=100), nothing)
+        assert (got.version, got.was_there) == (version if stays else "0.9.1", stays)
+
+
+async def test_what_came_broken_is_sent_again_and_never_run(hands: Hands) -> None:
+    file = made(size=1000)
+    times: list[int] = []
+
+    def read(at: int, most: int) -> bytes:
+        times.append(at)
+        return file.read(at, most) if len(times) > 1 else b"\0" * 1000
+
+    broken = UvFile(
+        version=file.version, system=file.system, processor=file.processor, libc=file.libc,
+        size=file.size, sha256=file.sha256, read=read,
+    )  # fmt: skip
+    got = await fetch_client.fetch_uv(hands, HERE, lambda: broken, nothing)
+    assert (got.how, times) == ("sent from here", [0, 0])
+
+    (hands.home / ".evalroom/bin/uv").unlink()
+    never = made(size=1000)
+    wrong = UvFile(
+        version=never.version, system=never.system, processor=never.processor, libc=never.libc,
+        size=never.size, sha256="0" * 64, read=never.read,
+    )  # fmt: skip
+    with pytest.raises(JobFailed, match="did not arrive whole"):
+        await fetch_client.fetch_uv(hands, HERE, lambda: wrong, nothing)
+
+
+async def test_one_that_does_not_run_there_is_had_another_way(hands: Hands) -> None:
+    wheels = wheel(hands.home.parent, "0.12.0")
+    hands.env = {**hands.env, "PIP_FIND_LINKS": str(wheels)}
+    for offered in (made(b"#!/nowhere\n", 100), None):
+        got = await fetch_client.fetch_uv(hands, HERE, partial(_offered, offered), nothing)
+        assert (got.version, got.how) == ("0.12.0", "fetched by that machine's pip")
+        assert left(hands) >= ALL_THERE_IS
+        assert not list((hands.home / ".evalroom/bin").glob("pip-*"))
+        (hands.home / ".evalroom/bin/uv").unlink()
+
+
+def _offered(file: UvFile | None) -> UvFile | None:
+    return file
+
+
+def wheel(folder: Path, version: str) -> Path:
+    """Make a wheel of a uv that prints this version; return its folder."""
+    wheels = folder / "wheels"
+    wheels.mkdir()
+    name = f"uv-{version}"
+    files = {
+        f"{name}.data/scripts/uv": f"#!/bin/sh\necho uv {version}\n",
+        f"{name}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: uv\nVersion: {version}\n",
+        f"{name}.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = f"{name}.dist-info/RECORD"
+    files[record] = "".join(f"{each},,\n" for each in (*files, record))
+    with zipfile.ZipFile(wheels / f"{name}-py3-none-any.whl", "w") as zipped:
+        for path, text in files.items():
+            info = zipfile.ZipInfo(path)
+            info.external_attr = 0o755 << 16
+            zipped.writestr(info, text)
+    return wheels
+
+
+@pytest.mark.slow
+async def test_where_there_is_no_pip_a_venv_has_one(hands: Hands) -> None:
+    bare = hands.home.parent / "bare"
+    words = [sys.executable, "-m", "venv", "--without-pip", str(bare)]
+    await asyncio.to_thread(subprocess.run, words, check=True)
+    hands.python = str(bare / "bin/python")
+    hands.env = {**hands.env, "PIP_FIND_LINKS": str(wheel(hands.home.parent, "0.12.0"))}
+    got = await fetch_client.fetch_uv(hands, HERE, lambda: None, nothing)
+    assert got.how == "fetched by that machine's pip"
+
+
+async def test_another_platform_is_sent_nothing_and_a_uv_that_is_there_is_copied(
+    hands: Hands,
+) -> None:
+    file = await asyncio.to_thread(local_uv)
+    assert file is not None
+    here = hands.home / ".local/bin/uv"
+    here.parent.mkdir(parents=True)
+    here.write_bytes(file.read(0, file.size))
+    here.chmod(0o755)
+    other = UvFile(
+        version="0.9.1", system="Linux", processor="riscv64", libc="glibc", size=1, sha256="0" * 64,
+        read=file.read,
+    )  # fmt: skip
+    got = await fetch_client.fetch_uv(hands, HERE, lambda: other, nothing)
+    assert (got.version, got.how) == (file.version, "copied from the one on that machine")
+    assert [job.verb for job in hands.jobs] == ["uv"]
+
+
+async def test_where_no_way_leads_to_it_that_is_a_sentence(hands: Hands) -> None:
+    with pytest.raises(JobFailed, match=r"uv can't be had: .*uv") as told:
+        await fetch_client.fetch_uv(hands, HERE, lambda: None, nothing)
+    assert "name a `python` that has Inspect" in told.value.advice
+    assert left(hands) == {".evalroom/bin/uv.lock 600"}
+
+
+async def test_a_full_disk_is_told_and_what_was_taken_of_it_is_given_back(hands: Hands) -> None:
+    with small_disk(hands.home / ".evalroom") as small:
+        with pytest.raises(JobFailed, match=r"no space is left for .*bin"):
+            await fetch_client.fetch_uv(hands, HERE, made, nothing)
+        free = os.statvfs(small)
+        assert free.f_bfree > 0.9 * free.f_blocks

@@ -1,0 +1,152 @@
+"""From a spec with packages and a private repository to a finished log, by a real uv and git."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
+
+from core.config.model import MachineConfig
+from core.errors import JobFailed
+from core.ids import MachineName
+from core.launch.plan.run_plan import RunPlan
+from core.launch.provision.dependencies import Provisioned, provision
+from core.model.job import Job
+from ssh.local_uv import local_uv
+from tests.support.evals import short_folder
+from tests.support.fetching import Hands
+from tests.support.repositories import repository, serving
+from tests.support.specs import Home, plan, spec
+from tests.support.tree import ROOT
+from tests.support.uv import uv_env
+from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+SMOKE_FILE = ROOT / "ssh" / "shipped" / "tasks" / "smoke.py"
+FAR = MachineConfig(name=MachineName("local"), host="x")
+TOKEN = "glpat-never-to-be-seen-again"
+
+
+@pytest.fixture
+def home() -> Iterator[Home]:
+    with short_folder() as folder:
+        (folder / "home").mkdir()
+        yield Home(folder / "home")
+
+
+@pytest.fixture
+def hands(home: Home) -> Hands:
+    return Hands(home.folder, env=uv_env())
+
+
+async def brought(hands: Hands, asked: RunPlan, token: str | None = None) -> Provisioned:
+    return await provision(hands, asked, token=token, uv=local_uv, tell=lambda _: None)
+
+
+def started_without_network(home: Home, asked: RunPlan) -> EvalLog:
+    """Start a run as its machine would, cut off from every network; return its final log."""
+    folder = home.write(asked)
+    cut_off = ["unshare", "-n"] if os.geteuid() == 0 else []
+    done = subprocess.run(
+        [*cut_off, "/bin/sh", str(folder / "start.sh")], env=home.env(uv_env()),
+        capture_output=True, text=True, timeout=90, check=False, start_new_session=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    try:
+
+        def final() -> EvalLog | None:
+            for info in list_eval_logs(record["log_dir"]):
+                with suppress(Exception):  # it is being written
+                    log = read_eval_log(info.name, header_only=True)
+                    return log if log.status != "started" else None
+            return None
+
+        return wait_until(final, "a final log", 60)
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(record["pid"], signal.SIGKILL)
+
+
+async def test_packages_and_a_private_repository_become_a_log_with_the_known_score(
+    home: Home, hands: Hands
+) -> None:
+    served = home.folder.parent / "served"
+    task = f"import humanize\nimport helping\n{SMOKE_FILE.read_text()}"
+    source = repository(served / "code", {"helping.py": "", "evals/mine.py": task})
+    text = json.dumps(
+        {"task": "evals/mine.py@evalroom/smoke", "model": "mockllm/model", "machine": "local",
+         "on_error": "stop", "args": {"samples": 10, "pass_rate": 0.7}, "packages": ["humanize"],
+         "code": {"repository": "https://x/code", "token": "forge"}}
+    )  # fmt: skip
+    with serving(served, TOKEN) as server:
+        asked_spec = spec("", text=text)
+        assert asked_spec.code is not None
+        asked_spec = replace(
+            asked_spec, code=replace(asked_spec.code, repository=server.url("code"))
+        )
+        asked = plan(asked_spec, machine=FAR)
+        got = await brought(hands, asked, TOKEN)
+        assert (got.commit, got.inspect) == (source.git("rev-parse", "HEAD"), "0.3.285")
+        again = await brought(hands, asked, TOKEN)
+    assert (again.commit, again.uv) == (got.commit, got.uv)
+    assert all(each.endswith("it was there") for each in again.how)
+    log = await asyncio.to_thread(started_without_network, home, asked)
+    assert log.status == "success", log.error
+    assert log.results is not None
+    assert log.results.scores[0].metrics["accuracy"].value == pytest.approx(0.7)
+    assert log.eval.packages["inspect_ai"] == "0.3.285"
+    there = home.folder / asked.directory.removeprefix("~/")
+    assert not [f for f in there.rglob("*") if f.is_file() and TOKEN.encode() in f.read_bytes()]
+
+
+async def test_two_fill_the_cache_at_once(hands: Hands) -> None:
+    asked = plan(spec("inspect = '0.3.285'"))
+    both = await asyncio.gather(brought(hands, asked), brought(hands, asked))
+    assert {each.inspect for each in both} == {"0.3.285"}
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("inspect = '0.3.28599'", "there is no version of inspect-ai==0.3.28599"),
+        ("packages = ['evalroom-no-such-package']", "evalroom-no-such-package was not found"),
+        ("packages = ['humanize<4', 'humanize>4.2']", "humanize"),
+    ],
+)
+async def test_packages_that_can_not_be_had_are_a_sentence(
+    hands: Hands, more: str, says: str
+) -> None:
+    with pytest.raises(JobFailed) as told:
+        await brought(hands, plan(spec(more)))
+    assert says in told.value.message
+    assert "look at `packages`, `inspect` and `python`" in told.value.advice
+
+
+async def test_without_a_network_what_is_there_serves_and_what_is_not_is_told(
+    home: Home, hands: Hands
+) -> None:
+    asked = plan(spec("inspect = '0.3.285'"))
+    await brought(hands, asked)
+    if os.geteuid() != 0:
+        pytest.skip("only root takes a network away")
+    hands.has_network = False
+    assert (await brought(hands, asked)).how[1] == "Inspect 0.3.285 and its packages: it was there"
+    hands.env = {**hands.env, "UV_CACHE_DIR": str(home.folder / "fresh"), "UV_HTTP_RETRIES": "0"}
+    with pytest.raises(JobFailed, match="can't reach what it fetches packages from") as told:
+        await brought(hands, asked)
+    assert "UV_DEFAULT_INDEX" in told.value.advice
+
+
+async def test_with_a_given_interpreter_nothing_is_done(hands: Hands) -> None:
+    asked = plan(spec(f"python = {sys.executable!r}"), machine=FAR)
+    assert await brought(hands, asked) == Provisioned()
+    assert hands.jobs == list[Job]()
+    assert not list(hands.home.iterdir())

@@ -1,0 +1,56 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from core.desk.replay import read_recording, write_recording
+from core.errors import StorageError
+from core.event_codec import EVENTS, event_of, line_of
+from core.events import Event
+from tests.support.events import BY_KIND, KINDS
+from tests.support.fleets import H1, link, named
+
+
+def test_every_event_has_a_codec_case_and_a_sample() -> None:
+    assert set(EVENTS.values()) == set(KINDS) == set(BY_KIND)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.__name__))
+def test_an_event_comes_back_from_its_line_as_it_was(kind: type[Event]) -> None:
+    @given(BY_KIND[kind])
+    @settings(max_examples=40)
+    def check(event: Event) -> None:
+        line = line_of(event)
+        assert line.count("\n") == 1
+        # Not-a-number is not equal to itself, so the lines are compared.
+        assert line_of(event_of(line)) == line
+
+    check()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "[]", "{", '{"v": 2}', '{"v": 1, "event": "Nothing"}', '{"v": 1, "event": "LinkHeard"}'],
+)
+def test_a_line_that_is_no_event_is_refused_with_one_kind_of_error(line: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        event_of(line)
+
+
+def test_a_last_line_that_was_cut_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    write_recording(path, [named(), link()])
+    path.write_text(path.read_text() + '{"v": 1, "ev')
+    assert list(read_recording(path)) == [named(), link()]
+
+
+def test_a_broken_line_is_named_by_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(line_of(named(H1)) + "nonsense\n" + line_of(link()))
+    with pytest.raises(StorageError, match="line 2"):
+        list(read_recording(path))
+
+
+def test_a_recording_that_is_not_there_is_said_to_be_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="can't be read"):
+        list(read_recording(tmp_path / "nowhere"))

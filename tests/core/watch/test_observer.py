@@ -1,0 +1,392 @@
+"""Frames of a probe become events, and the fleet becomes looks."""
+
+import json
+from collections.abc import Mapping
+from math import nan
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.config.model import WatchConfig
+from core.events import (
+    Event,
+    LinkChanged,
+    LinkHeard,
+    LooksUnchanged,
+    MachineRead,
+    ProbeAnswered,
+    ProcessGone,
+    ProcessSeen,
+    ReadFailed,
+    SamplesSeen,
+    ScoreSeen,
+    TasksSeen,
+)
+from core.fleet import Fleet
+from core.fold.fold import fold
+from core.frames import Frame, encode
+from core.ids import ProcessKey, TaskKey
+from core.model.machine import LinkState
+from core.model.process import ProcessState
+from core.watch.observer import Observer
+from tests.support.fleets import H1, NOW
+
+KEY = ProcessKey(H1, 7, "b:1")
+TASK = TaskKey(KEY, "t")
+ROW = {
+    "task_id": "t", "eval_id": "e", "task": "ctf", "status": "running", "started_at": NOW - 600,
+    "samples": {"total": 9, "in_flight": 2},
+}  # fmt: skip
+
+
+class Watched:
+    """An observer with the fleet that its events make, and the probe's clock."""
+
+    def __init__(self) -> None:
+        self.observer = Observer(H1, WatchConfig())
+        self.fleet = Fleet()
+        self.now = NOW
+        self.set: dict[str, Mapping[str, Any]] = {}
+
+    def hear(self, kind: str, body: object = None, **head: Any) -> list[Event]:
+        """The events of a frame, without the link's."""
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        events = self.observer.hear(Frame(kind, {"at": self.now, **head}, raw), self.now)
+        for event in events:
+            self.fleet = fold(self.fleet, event)
+        return [event for event in events if not isinstance(event, LinkHeard)]
+
+    def hello(self) -> list[Event]:
+        self.set = {}
+        return self.hear("hello", host="h", python="3.8.1", platform="Linux", user="op", pid=1)
+
+    def processes(self, *rows: Mapping[str, Any]) -> list[Event]:
+        base = {"pid": 7, "start": "b:1", "socket_path": "/s", "api_version": 8, "alive": True,
+                "channel": "ok", "waiting_since": None}  # fmt: skip
+        return self.hear("processes", [{**base, **row} for row in rows])
+
+    def steer(self, focus: TaskKey | None = None) -> list[Frame]:
+        frames = list(self.observer.frames(self.fleet, focus, self.now))
+        for frame in frames:
+            assert encode(frame)
+            name = str(frame.head["name"])
+            if frame.kind == "unwatch":
+                self.set.pop(name, None)
+            else:
+                self.set[name] = frame.head
+        return frames
+
+    def name_of(self, sign: str) -> str:
+        (name,) = [name for name in self.set if name.startswith(sign)]
+        return name
+
+    def answer(self, sign: str, body: object, **head: Any) -> list[Event]:
+        place = {"pid": 7, "start": "b:1", "name": self.name_of(sign)}
+        return self.hear("answer", body, **place, **{"status": 200, "took": 0.01, **head})
+
+    def trouble(self, sign: str, error: str) -> list[Event]:
+        place = {"pid": 7, "start": "b:1", "name": self.name_of(sign)}
+        return self.hear("trouble", **place, error=error)
+
+    def samples(self, *rows: tuple[int, str], sign: str = "s/", **more: Any) -> list[Event]:
+        envelope = {
+            "as_of": self.now,
+            "counts": {"running": 0},
+            "samples": [{"sample_id": n, "epoch": 1, "status": status} for n, status in rows],
+            "truncated": False,
+        }
+        return self.answer(sign, {**envelope, **more})
+
+
+@pytest.fixture
+def watched() -> Watched:
+    """With one process and one running task, looked at."""
+    found = Watched()
+    found.hello()
+    found.processes({})
+    found.steer()
+    found.answer("tasks", [ROW])
+    found.steer()
+    return found
+
+
+def states(events: list[Event]) -> list[ProcessState]:
+    return [event.state for event in events if isinstance(event, ProcessSeen)]
+
+
+# -- the link and the probe
+
+
+def test_a_link_that_changes_is_told_at_once_and_what_comes_over_it_once_in_three() -> None:
+    observer = Observer(H1, WatchConfig())
+    change = LinkChanged(at=NOW, machine=H1, state=LinkState.UP)
+    assert observer.hear(change, NOW) == (change,)
+    heard = [
+        event
+        for tenth in range(91)
+        for event in observer.hear(Frame("beat", {"at": NOW}), NOW + tenth / 10)
+    ]
+    assert 2 <= len(heard) <= 3
+    assert all(isinstance(event, LinkHeard) for event in heard)
+
+
+def test_a_probe_that_says_hello_is_told_with_its_clock() -> None:
+    watched = Watched()
+    frame = Frame("hello", {"at": NOW + 90.0, "python": "3.8", "pid": 4, "read_only": True})
+    (event,) = [
+        event for event in watched.observer.hear(frame, NOW) if isinstance(event, ProbeAnswered)
+    ]
+    assert event.probe.clock_offset == 90.0
+    assert event.probe.read_only
+
+
+def test_a_new_probe_is_told_everything_again(watched: Watched) -> None:
+    before = dict(watched.set)
+    assert watched.steer() == []
+    watched.hello()
+    watched.processes({})
+    frames = watched.steer()
+    assert {frame.head["name"] for frame in frames} == set(before)
+    assert all(frame.kind == "watch" for frame in frames)
+
+
+def test_facts_are_read_and_unreadable_ones_change_nothing() -> None:
+    watched = Watched()
+    (event,) = watched.hear("facts", {"at": NOW, "cpus": 8, "load": [1, 2, 3], "brand_new": 1})
+    assert isinstance(event, MachineRead)
+    assert event.facts.cpus == 8
+    assert watched.hear("facts", b"<html>") == []
+
+
+# -- processes
+
+
+def test_a_process_is_told_once_and_then_when_it_changes(watched: Watched) -> None:
+    assert watched.processes({}) == []
+    (event,) = watched.processes({"run_id": "r"})
+    assert isinstance(event, ProcessSeen)
+    assert event.run_id == "r"
+
+
+def test_a_process_that_starts_says_so() -> None:
+    watched = Watched()
+    assert states(watched.processes({"channel": "new"})) == [ProcessState.STARTING]
+    assert states(watched.processes({"channel": "ok"})) == [ProcessState.LIVE]
+    assert states(watched.processes({"channel": "off"})) == [ProcessState.OPTED_OUT]
+
+
+def test_silence_is_busy_and_then_starved_and_an_answer_ends_it(watched: Watched) -> None:
+    asked = watched.now
+    watched.now += 1.1
+    assert states(watched.processes({"channel": "waiting", "waiting_since": asked})) == [
+        ProcessState.LIVE
+    ]
+    told = list[ProcessState]()
+    for _ in range(12):
+        watched.now += 1.0
+        told += states(watched.hear("beat"))
+    assert told == [ProcessState.BUSY, ProcessState.STARVED]
+    assert states(watched.processes({})) == [ProcessState.LIVE]
+
+
+def test_a_living_process_without_its_server_is_headless_after_a_moment(watched: Watched) -> None:
+    watched.processes({"channel": "refused"})
+    assert watched.fleet.processes[KEY].state is ProcessState.LIVE
+    watched.now += 6.0
+    assert states(watched.hear("beat")) == [ProcessState.HEADLESS]
+    assert states(watched.processes({})) == [ProcessState.LIVE]
+
+
+def test_a_process_ends_once(watched: Watched) -> None:
+    events = watched.processes({"alive": False, "ended_at": watched.now})
+    assert [type(event) for event in events] == [ProcessGone]
+    assert watched.processes({"alive": False, "ended_at": watched.now}) == []
+    assert watched.processes() == []
+    assert {frame.kind for frame in watched.steer()} == {"unwatch"}
+    assert watched.set == {}
+
+
+def test_one_that_ended_while_nobody_looked_is_gone(watched: Watched) -> None:
+    watched.hello()
+    assert [type(event) for event in watched.processes()] == [ProcessGone]
+
+
+def test_one_that_came_and_went_between_two_looks_is_told(watched: Watched) -> None:
+    events = watched.processes({}, {"pid": 8, "alive": False, "ended_at": watched.now})
+    assert [type(event) for event in events] == [ProcessSeen, ProcessGone]
+
+
+def test_a_reused_pid_is_another_process(watched: Watched) -> None:
+    events = watched.processes({"start": "b:2"})
+    assert [type(event) for event in events] == [ProcessGone, ProcessSeen]
+
+
+def test_a_parked_process_is_parked_again_after_it_was_busy(watched: Watched) -> None:
+    over = {**ROW, "status": "completed", "keep_alive": True, "completed_at": NOW}
+    watched.answer("tasks", [over])
+    assert watched.fleet.processes[KEY].state is ProcessState.PARKED
+    watched.processes({"channel": "waiting", "waiting_since": watched.now - 5})
+    assert watched.fleet.processes[KEY].state is ProcessState.BUSY
+    watched.processes({})
+    assert watched.fleet.processes[KEY].state is ProcessState.PARKED
+
+
+# -- answers
+
+
+def test_an_answer_is_the_whole_task_list_with_its_bad_rows_as_sentences(
+    watched: Watched,
+) -> None:
+    (event,) = watched.answer("tasks", [ROW, {"task": "no id"}])
+    assert isinstance(event, TasksSeen)
+    assert [row.task_id for row in event.rows] == ["t"]
+    assert event.malformed == ("a task row without a task id and an eval id",)
+    assert event.as_of == watched.now
+
+
+def test_the_first_sample_list_is_whole_and_the_next_are_deltas(watched: Watched) -> None:
+    (first,) = watched.samples((1, "running"), (2, "pending"))
+    (second,) = watched.samples((1, "completed"))
+    assert isinstance(first, SamplesSeen)
+    assert isinstance(second, SamplesSeen)
+    assert (first.whole, second.whole) == (True, False)
+    assert first.eval_id == "e"
+    statuses = {row.sample_id: row.status for row in watched.fleet.tasks[TASK].samples.values()}
+    assert statuses == {1: "completed", 2: "pending"}
+
+
+def test_counts_that_the_rows_can_not_have_are_read_whole_again(watched: Watched) -> None:
+    watched.samples((1, "running"), counts={"running": 1})
+    name = watched.name_of("s/")
+    watched.now += 20
+    watched.samples(counts={"running": 0, "cancelled": 1})
+    watched.steer()
+    again = watched.name_of("s/")
+    assert again != name
+    (event,) = watched.samples((1, "cancelled"), counts={"cancelled": 1})
+    assert isinstance(event, SamplesSeen)
+    assert event.whole
+    watched.now += 20
+    watched.steer()
+    assert watched.name_of("s/") == again
+
+
+def test_a_delta_that_was_cut_is_read_whole_again(watched: Watched) -> None:
+    watched.samples((1, "running"), counts={"running": 1})
+    name = watched.name_of("s/")
+    watched.now += 20
+    watched.steer()
+    assert watched.name_of("s/") == name
+    watched.samples((1, "running"), counts={"running": 1}, truncated=True)
+    watched.steer()
+    assert watched.name_of("s/") != name
+
+
+def test_a_list_is_not_read_whole_again_in_a_rush(watched: Watched) -> None:
+    for tenth in range(100):
+        watched.now = NOW + tenth / 10
+        watched.samples((1, "running"), counts={"running": 5})
+        watched.steer(TASK)
+    assert 1 <= int(watched.name_of("s/").rsplit("/", 1)[1]) <= 2
+
+
+def test_a_running_list_that_is_focused_adds_to_what_is_known(watched: Watched) -> None:
+    watched.steer(TASK)
+    watched.samples((1, "running"), (2, "pending"))
+    (event,) = watched.samples((1, "running"), sign="r/")
+    assert isinstance(event, SamplesSeen)
+    assert not event.whole
+    watched.steer()
+    with pytest.raises(ValueError, match="not enough"):
+        watched.name_of("r/")
+
+
+def test_a_new_attempt_is_looked_at_instead_of_the_old_one(watched: Watched) -> None:
+    watched.answer("tasks", [{**ROW, "eval_id": "e2", "attempts": 2}])
+    frames = watched.steer()
+    assert {frame.kind for frame in frames} == {"watch", "unwatch"}
+    assert watched.name_of("s/").startswith("s/t/e2/")
+    (event,) = watched.samples((1, "running"))
+    assert isinstance(event, SamplesSeen)
+    assert (event.eval_id, event.whole) == ("e2", True)
+
+
+def test_an_answer_to_a_look_that_was_ended_says_nothing(watched: Watched) -> None:
+    place = {"pid": 7, "start": "b:1", "name": "s/old", "status": 200}
+    assert watched.hear("answer", {"samples": []}, **place) == []
+
+
+def test_an_old_server_without_counts_is_counted(watched: Watched) -> None:
+    (event,) = watched.answer(
+        "s/", {"samples": [{"sample_id": 1, "epoch": 1, "status": "running"}], "as_of": 5}
+    )
+    assert isinstance(event, SamplesSeen)
+    assert event.counts.running == 1
+
+
+def test_a_running_score_is_told_and_none_is_no_failure(watched: Watched) -> None:
+    assert watched.trouble("p/", "http 404") == []
+    metrics = {"metrics": {"accuracy": 0.5, "stderr": 0.1}, "scorer": "includes"}
+    (event,) = watched.answer("p/", {"result": {"metrics": [metrics]}})
+    assert isinstance(event, ScoreSeen)
+    assert [(each.value, each.stderr) for each in event.metrics] == [(0.5, 0.1)]
+    assert watched.answer("p/", {"running": True, "result": None}) == []
+
+
+def test_a_read_that_fails_is_told_once_until_it_changes(watched: Watched) -> None:
+    (event,) = watched.trouble("tasks", "http 500")
+    assert isinstance(event, ReadFailed)
+    assert (event.what, event.reason) == ("tasks", "http 500")
+    assert watched.trouble("tasks", "http 500") == []
+    (event,) = watched.trouble("tasks", "too large")
+    (event,) = watched.answer("tasks", b"<html>")
+    assert isinstance(event, ReadFailed)
+    assert isinstance(watched.answer("tasks", [ROW])[0], TasksSeen)
+    assert len(watched.trouble("tasks", "http 500")) == 1
+
+
+def test_a_channel_that_is_not_there_is_the_processs_state_and_no_failed_read(
+    watched: Watched,
+) -> None:
+    assert watched.trouble("tasks", "refused") == []
+
+
+def test_looks_without_a_change_keep_rows_fresh(watched: Watched) -> None:
+    watched.samples((1, "running"), counts={"running": 1})
+    watched.now += 5
+    looks = [[7, "b:1", name, watched.now - 1, 0.01] for name in watched.set]
+    others = [[7, "b:1", "unknown", 1, 1], "no look", [1]]
+    others += [[7, "b:1", name, clock, 1] for name in watched.set for clock in (10**400, nan, "x")]
+    (event,) = watched.hear("beat", looks=[*others, *looks])
+    assert isinstance(event, LooksUnchanged)
+    task = watched.fleet.tasks[TASK]
+    assert (task.as_of, task.heard_at) == (watched.now - 1, watched.now)
+    assert task.samples_heard_at == watched.now
+
+
+# -- whatever comes
+
+
+HEADS = st.dictionaries(
+    st.sampled_from(["at", "pid", "start", "name", "status", "looks", "error", "took", "as_of"]),
+    st.none() | st.integers(-1, 300) | st.floats() | st.text(max_size=5) | st.booleans()
+    | st.sampled_from(["tasks", "b:1", 7, 200]) | st.lists(st.lists(st.integers() | st.text())),
+)  # fmt: skip
+KINDS = st.sampled_from(["hello", "processes", "answer", "beat", "trouble", "facts", "bye", "x"])
+BODIES = st.binary(max_size=20) | st.sampled_from(
+    [b"[]", b"{}", b"[7]", b'[{"pid":7,"start":"b:1","waiting_since":"x"}]', b'[{"task_id":7}]']
+)
+
+
+@settings(max_examples=100)
+@given(heads=st.lists(st.tuples(KINDS, HEADS, BODIES), max_size=6))
+def test_no_frame_breaks_the_observer(heads: list[tuple[str, dict[str, Any], bytes]]) -> None:
+    watched = Watched()
+    watched.hello()
+    watched.processes({})
+    watched.steer()
+    for kind, head, body in heads:
+        watched.hear(kind, body, **{"at": NOW, **head})
+        watched.steer()

@@ -1,0 +1,232 @@
+"""Which processes the probe finds, and what it says of them."""
+# pyright: standard
+# The shipped programs have no types.
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssh.shipped.common.inspect_commands import runs_evals
+from ssh.shipped.probe.discovery import VERBS
+from ssh.shipped.probe.redaction import redacted
+from tests.support.direct_probe import direct_probe
+from tests.support.fake_eval import fake_eval, says
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+
+
+def test_a_process_is_listed_and_its_end_is_told_once(tmp_path: Path) -> None:
+    with direct_probe(tmp_path) as probe:
+        with fake_eval(tmp_path, says([])) as fake:
+            row = probe.process(fake.pid)
+            assert (row["found"], row["alive"], row["run_id"]) == ("record", True, "run1")
+            assert row["channel"] == "new"
+            probe.send(
+                "watch", pid=fake.pid, start=row["start"], name="t", path="/tasks", every=0.2,
+                as_of=None,
+            )  # fmt: skip
+            probe.process(fake.pid, channel="ok")
+        ended = probe.process(fake.pid, alive=False)
+        assert ended["ended_at"] is not None
+        count = len(probe.of("processes"))
+        time.sleep(0.6)
+        assert len(probe.of("processes")) == count
+
+
+def test_records_that_are_not_right_are_passed_over(tmp_path: Path) -> None:
+    with fake_eval(tmp_path, says([])) as fake:
+        long = "1" + "0" * 5000
+        for number, text in enumerate(
+            [
+                "{", "[]", '"x"', "null", "{}", '{"pid": "1", "socket_path": "/x"}',
+                '{"pid": true, "socket_path": "/x"}', f'{{"pid": {long}, "socket_path": "/x"}}',
+                json.dumps({"pid": os.getpid(), "socket_path": "relative.sock"}),
+                json.dumps({"pid": os.getpid(), "socket_path": 3}),
+                "[" * 100_000, "x" * 100_000,
+            ]
+        ):  # fmt: skip
+            (fake.control / f"{number}.json").write_text(text)
+        (fake.control / "90.json").symlink_to("/etc/passwd")
+        (fake.control / "91.json").mkdir()
+        os.mkfifo(fake.control / "92.json")
+        with direct_probe(tmp_path) as probe:
+            probe.process(fake.pid)
+            assert len(probe.processes()) == 1
+
+
+def test_numbers_that_are_none_do_no_harm(tmp_path: Path) -> None:
+    with fake_eval(tmp_path, says([])) as fake:
+        fake.write_record(started_at=float("nan"), api_version=10**400, run_id=["x"])
+        with direct_probe(tmp_path) as probe:
+            row = probe.process(fake.pid)
+            assert row["api_version"] == 0
+            assert row["run_id"] is None
+
+
+@pytest.mark.parametrize("kind", ["outside", "link", "file"])
+def test_a_socket_that_is_not_safely_its_own_is_never_opened(kind: str, tmp_path: Path) -> None:
+    with fake_eval(tmp_path, says([])) as fake:
+        elsewhere = tmp_path / "elsewhere.sock"
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        with listener:
+            listener.bind(str(elsewhere))
+            listener.listen(1)
+            listener.setblocking(False)
+            fake.socket_path.unlink()
+            if kind == "outside":
+                fake.write_record(socket_path=str(elsewhere))
+            elif kind == "link":
+                fake.socket_path.symlink_to(elsewhere)
+            else:
+                fake.socket_path.write_text("")
+            with direct_probe(tmp_path) as probe:
+                row = probe.process(fake.pid)
+                number = probe.ask("get", pid=fake.pid, start=row["start"], path="/tasks")
+                assert probe.reply(number).head["error"] == "unsafe"
+            with pytest.raises(BlockingIOError):
+                listener.accept()
+
+
+@linux
+def test_a_reused_pid_is_not_taken_for_the_former_process(tmp_path: Path) -> None:
+    with fake_eval(tmp_path, says([])) as old, fake_eval(tmp_path, says([])) as fake:
+        old.write_record(started_at=time.time() - 1000)
+        old.close()
+        with direct_probe(tmp_path) as probe:
+            probe.process(fake.pid)
+            time.sleep(0.5)
+            assert [row["pid"] for row in probe.processes()] == [fake.pid]
+
+
+@linux
+def test_a_clock_that_was_set_does_not_hide_a_process_that_answers(tmp_path: Path) -> None:
+    with fake_eval(tmp_path, says([])) as fake:
+        record: dict[str, Any] = {"pid": os.getpid(), "run_id": "mine", "api_version": 8}
+        path = fake.control / f"{os.getpid()}.sock"
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        with listener:
+            listener.bind(str(path))
+            listener.listen(8)
+            record.update(socket_path=str(path), started_at=1.0)
+            (fake.control / f"{os.getpid()}.json").write_text(json.dumps(record))
+            with direct_probe(tmp_path) as probe:
+                probe.process(os.getpid(), run_id="mine")
+
+
+@linux
+def test_an_eval_without_a_record_is_found_by_its_command_line(tmp_path: Path) -> None:
+    data = tmp_path / "elsewhere"
+    env = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(data)}
+    words = ["python3", "/venv/bin/inspect", "eval", "t.py", "-M", "api_key=sk-0123456789abc"]
+    runner = tmp_path / "inspect"
+    runner.write_text("import time; time.sleep(300)")
+    child = subprocess.Popen(
+        [sys.executable, str(runner), *words[2:], "--ctl-server=false"], env=env, cwd=tmp_path
+    )
+    headless = subprocess.Popen([sys.executable, str(runner), "eval-set", "t.py"], env=env)
+    viewer = subprocess.Popen([sys.executable, str(runner), "view"], env=env)
+    try:
+        with direct_probe(data) as probe:
+            row = probe.process(child.pid)
+            assert row["found"] == "running"
+            assert row["channel"] == "off"
+            assert row["argv"][1:] == [
+                str(runner),
+                *words[2:5],
+                "api_key=***",
+                "--ctl-server=false",
+            ]
+            assert row["cwd"] == str(tmp_path)
+            assert row["python"] == sys.executable
+            assert probe.process(headless.pid)["channel"] in {"new", "none"}
+            assert viewer.pid not in [row["pid"] for row in probe.processes()]
+    finally:
+        for process in (child, headless, viewer):
+            process.kill()
+            process.wait()
+
+
+@linux
+def test_an_eval_of_another_data_folder_is_found_with_its_channel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, other = tmp_path / "home", tmp_path / "other"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    runner = tmp_path / "inspect"
+    runner.write_text("import time; time.sleep(300)")
+    child = subprocess.Popen(
+        [sys.executable, str(runner), "eval", "t.py"],
+        env={"HOME": str(home), "XDG_DATA_HOME": str(other)},
+    )
+    try:
+        with fake_eval(other, says([])) as fake:
+            fake.record_path.unlink()
+            fake.close()
+            fake.pid = child.pid
+            fake.listen()
+            fake.write_record()
+            with direct_probe() as probe:
+                row = probe.process(child.pid, run_id="run1")
+                assert row["data_dir"] == str(other)
+                number = probe.ask("get", pid=child.pid, start=row["start"], path="/tasks")
+                assert probe.reply(number).head["status"] == 200
+            with direct_probe(tmp_path / "chosen") as probe:
+                time.sleep(0.5)
+                assert child.pid not in [row["pid"] for row in probe.processes()]
+    finally:
+        child.kill()
+        child.wait()
+
+
+@pytest.mark.parametrize(
+    ("words", "runs"),
+    [
+        (["/venv/bin/python", "/venv/bin/inspect", "eval", "t.py"], True),
+        (["python3.12", "-u", "-X", "dev", "/b/inspect", "eval-set", "t.py"], True),
+        (["python", "-m", "inspect_ai", "eval-retry", "x.eval"], True),
+        (["python", "/b/flow", "run", "spec.py"], True),
+        (["/b/inspect", "eval", "t.py"], True),
+        (["python", "/b/inspect", "ctl", "task", "list"], False),
+        (["python", "/b/inspect", "log", "dump", "x.eval"], False),
+        (["python", "/b/inspect", "eval", "t.py", "--detach"], False),
+        (["python", "-c", "inspect eval"], False),
+        (["sh", "-c", "inspect eval t.py"], False),
+        (["sudo", "inspect", "eval", "t.py"], False),
+        (["vim", "inspect", "eval"], False),
+        ([], False),
+    ],
+)
+def test_which_command_lines_run_evals(words: list[str], runs: bool) -> None:
+    assert runs_evals(words, VERBS) is runs
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["-M", "base_url=http://x"], ["-M", "base_url=***"]),
+        (["-Mkey=v"], ["-Mkey=***"]),
+        (["--env=A=b", "--env", "A=b"], ["--env=A=***", "--env", "A=***"]),
+        (["--api-key", "hunter2"], ["--api-key", "***"]),
+        (["--api-key=hunter2"], ["--api-key=***"]),
+        (["--token-limit=500", "--max-tokens", "9"], ["--token-limit=500", "--max-tokens", "9"]),
+        (["-T", "password=x"], ["-T", "password=***"]),
+        (["sk-ant-0123456789abcdef"], ["***"]),
+        (["s3://key:secret@host/p"], ["s3://key:***@host/p"]),
+        (["eval", "t.py@task", "--model", "openai/gpt-4o"],) * 2,
+    ],
+)
+def test_secrets_of_a_command_line_are_blanked(words: list[str], shown: list[str]) -> None:
+    assert redacted(words) == shown
+
+
+def test_a_long_command_line_is_cut() -> None:
+    assert len(" ".join(redacted(["x" * 100] * 1000))) <= 8 * 1024 + 10

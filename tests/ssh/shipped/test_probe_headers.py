@@ -1,0 +1,37 @@
+"""Headers of logs are read one after another; who gives up first comes first."""
+# pyright: standard
+# The shipped programs have no types.
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from ssh.shipped.probe.log_headers import LogHeaders
+from ssh.shipped.probe.requests import Request
+from tests.support.waiting import wait_until
+
+
+class Answers:
+    """Stands in for the probe's requests: keeps which were answered."""
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+
+    def answer(self, request: Any, *told: object) -> None:
+        """Keep one."""
+        del told
+        self.ids.append(request.id)
+
+
+def test_a_header_that_somebody_waits_for_is_read_before_those_that_may_take_long(
+    tmp_path: Path,
+) -> None:
+    answers = Answers()
+    headers = LogHeaders(SimpleNamespace(requests=answers))
+    for number, deadline in enumerate((60, 60, 20), start=1):
+        head = {"id": number, "path": str(tmp_path / "no.eval"), "deadline": deadline}
+        headers.ask(Request(head, "GET"), sys.base_prefix + "/none/python")
+    headers.start()
+    wait_until(lambda: len(answers.ids) == 3, "all are answered")
+    assert answers.ids == [3, 1, 2]

@@ -1,0 +1,100 @@
+"""The programs as they are sent: all of their files and nothing else, on the oldest Python."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ssh.shipped_program import shipped_program
+from tests.support.direct_probe import direct_probe
+from tests.support.programs import program_file
+from tests.support.pythons import pythons
+from tests.support.tree import ROOT
+
+SHIPPED = ROOT / "ssh" / "shipped"
+PROGRAMS = sorted(path.parent.name for path in SHIPPED.glob("*/main.py"))
+OLDEST = next(iter(pythons().values()), sys.executable)
+
+
+def _is_import(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def _imported(path: Path, seen: dict[Path, None]) -> None:
+    """Add a file of ours to `seen`, those that it imports first."""
+    if path in seen:
+        return
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ssh.shipped."):
+            _imported(ROOT / f"{(node.module or '').replace('.', '/')}.py", seen)
+    seen[path] = None
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_is_its_files_and_nothing_else(name: str) -> None:
+    files: dict[Path, None] = {}
+    _imported(SHIPPED / name / "main.py", files)
+    expected = [
+        ast.unparse(node)
+        for path in files
+        for node in ast.parse(path.read_text()).body[1:]
+        if not _is_import(node)
+    ]
+    joined = ast.parse(shipped_program(name)).body[1:]
+    assert [ast.unparse(node) for node in joined if not _is_import(node)] == expected
+    own = set((SHIPPED / name).glob("*.py")) - {SHIPPED / name / "__init__.py"}
+    assert own <= set(files), "every file of the folder is sent"
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_begins_with_its_docstring_and_names_its_files(name: str) -> None:
+    text = shipped_program(name).decode()
+    assert text.startswith((SHIPPED / name / "__init__.py").read_text())
+    assert f"\n# -- {name}/main.py: " in text
+    assert text.endswith('if __name__ == "__main__":\n    main()\n')
+
+
+def test_the_same_bytes_come_each_time() -> None:
+    print_all = (
+        "import sys; from ssh.shipped_program import shipped_program\n"
+        f"for name in {PROGRAMS}: sys.stdout.buffer.write(shipped_program(name))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", print_all], cwd=ROOT, capture_output=True, check=True, timeout=30
+    )
+    assert ran.stdout == b"".join(shipped_program(name) for name in PROGRAMS)
+
+
+def test_a_program_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(FileNotFoundError):
+        shipped_program("dance")
+
+
+def test_the_probe_runs_on_the_oldest_python(tmp_path: Path) -> None:
+    with direct_probe(tmp_path, python=OLDEST) as probe:
+        assert json.loads(probe.first("facts").body)["cpus"]
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "answers"),
+    [("survey", {"verb": "survey", "given": {"runs": ["/nowhere"]}, "secrets": {}}, "machine")],
+)
+def test_a_job_runs_on_the_oldest_python(
+    name: str, asked: dict[str, object], answers: str, tmp_path: Path
+) -> None:
+    child = subprocess.Popen(
+        [OLDEST, "-I", str(program_file(name))], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert child.stdin is not None
+    assert child.stdout is not None
+    with child, child.stdin:
+        child.stdin.write(json.dumps(asked).encode() + b"\n")
+        child.stdin.flush()
+        answer = json.loads(child.stdout.read())  # until it exits
+    assert answers in answer
+    assert child.returncode == 0

@@ -1,0 +1,412 @@
+"""What a survey tells of this computer, over a real link, by a real Inspect and stand-in tools."""
+
+import fcntl
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai.log import list_eval_logs, read_eval_log
+
+from core.config.model import MachineConfig
+from core.errors import JobFailed
+from core.fleet import Fleet
+from core.ids import MachineName
+from core.launch.preflight import survey_request
+from core.launch.preflight.checks import CheckedPlan, CheckLevel
+from core.launch.preflight.machine_choice import check_machine, choose_machines, preflight
+from core.model.job import Job
+from core.model.machine import MachineFacts, ToolState
+from ssh import jobs
+from tests.support.evals import short_folder
+from tests.support.programs import program_file
+from tests.support.small_disk import small_disk_at
+from tests.support.specs import Home as AtHome
+from tests.support.specs import plan, plans, spec
+from tests.support.standins import DOCKER, NO_DAEMON, Login, running_from
+from tests.support.surveys import of, said
+from tests.support.waiting import wait_until
+
+HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.executable)
+
+
+@pytest.fixture
+def login() -> Iterator[Login]:
+    with short_folder() as folder:
+        yield Login(folder)
+
+
+async def told(login: Login, **given: Any) -> Mapping[str, Any]:
+    """What a survey that is asked for this alone answers."""
+    job = Job(program="survey", verb="survey", given=given, changes=False)
+    return await login.hands().work(HERE.name, job, deadline=50)
+
+
+async def looked(
+    login: Login, text: str, secrets: Sequence[str] = (), **how: Any
+) -> tuple[CheckedPlan, ...]:
+    """The preflight of each run of a spec."""
+    made = [[each] for each in plans(spec(text=text), machine=HERE)]
+    return await choose_machines(
+        login.hands(), made, {HERE.name: HERE}, Fleet, secrets=secrets, deadline=50, **how
+    )
+
+
+def troubles(checked: CheckedPlan) -> list[str]:
+    """What is not well, but for how busy this computer and its network are."""
+    return [each for each in said(checked.checks) if not BUSY.match(each)]
+
+
+BUSY = re.compile("warning (load|memory|network):")
+TASKS = {
+    "good": "@task\ndef good(a=1):\n    return Task()",
+    "syntax": "@task\ndef syntax(:\n    return Task()",
+    "raises": "raise RuntimeError('not today')\n@task\ndef raises():\n    return Task()",
+    "keyed": "import os\nos.environ['MINE']\n@task\ndef keyed():\n    return Task()",
+    "module": "import quite_absent.inner\n@task\ndef module():\n    return Task()",
+    "boxed": "@task\ndef boxed():\n    return Task(sandbox=('docker', 'compose.yaml'))",
+    "hangs": "import time\ntime.sleep(600)\n@task\ndef hangs():\n    return Task()",
+    "dies": "import os\nos.abort()\n@task\ndef dies():\n    return Task()",
+    "noisy": 'print(\'{"inspect": "9.9"}\' * 999)\n@task\ndef noisy():\n    return Task()',
+}
+
+
+def write_tasks(folder: Path) -> None:
+    for name, text in TASKS.items():
+        (folder / f"{name}.py").write_text(f"from inspect_ai import Task, task\n{text}\n")
+    (folder / "compose.yaml").write_text(
+        "services:\n  default:\n    mem_limit: 512m\n  other:\n    mem_limit: 1.5gb\n"
+    )
+    site = folder / "site-packages"  # where Inspect takes a module for one of a package
+    about = site / "own_evals-1.0.dist-info"
+    about.mkdir(parents=True)
+    (site / "own_evals.py").write_text(f"from inspect_ai import Task, task\n{TASKS['good']}\n")
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: own_evals\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[inspect_ai]\nown_evals = own_evals\n")
+
+
+async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_imported(
+    login: Login, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(survey_request, "TASK_TIMEOUT_S", 4.0)  # and three for each further task
+    folder = login.folder / "evals"
+    folder.mkdir()
+    write_tasks(folder)
+    login.tool("docker", DOCKER)
+    names = [*(f"{folder}/{name}.py@{name}" for name in TASKS), f"{folder}/good.py@god"]
+    names += [f"{folder}/gone.py@gone", "quite_absent/task", "own_evals/good", "own_evals/goo"]
+    text = (
+        f"task = {json.dumps(names)}\n"
+        + of("x").partition("\n")[2]
+        + 'args = { zzz = 1 }\nsecrets = ["MINE"]\nmax_sandboxes = 2\n'
+        + f'code = {{ directory = "{folder}/site-packages" }}\n'
+    )
+    checked = await looked(login, text, secrets=("MINE",))
+    found = {each.plan.request.task.rpartition("/")[2]: troubles(each) for each in checked}
+    where = str(folder)
+    first = {name: (lines[0] if lines else "").replace(where, "F") for name, lines in found.items()}
+    assert first["good.py@good"].startswith("warning task: F/good.py@good takes no argument zzz")
+    assert first["good.py@god"].startswith(
+        "stop task: there is no task F/good.py@god; there is good"
+    )
+    assert first["gone.py@gone"].startswith("stop task: there is no file F/gone.py")
+    assert (
+        "stop task: F/syntax.py@syntax can't be imported: SyntaxError" in first["syntax.py@syntax"]
+    )
+    assert "RuntimeError: not today (F/raises.py:2)" in first["raises.py@raises"]
+    assert first["keyed.py@keyed"].startswith(
+        "warning task: F/keyed.py@keyed can't be imported: Key"
+    )
+    assert first["hangs.py@hangs"].startswith(
+        "warning task: it is not known whether F/hangs.py@hangs can be imported: importing it was"
+    )
+    assert first["dies.py@dies"].startswith("stop task: F/dies.py@dies can't be imported: import")
+    assert "lacks quite-absent, which F/module.py@module needs" in first["module.py@module"]
+    assert "lacks quite-absent, which quite_absent/task needs" in first["task"]
+    assert first["good"].startswith("warning task: own_evals/good takes no argument zzz")
+    assert first["goo"].startswith(
+        "stop task: there is no task own_evals/goo; there is own_evals/g"
+    )
+    assert first["noisy.py@noisy"].startswith("warning task: F/noisy.py@noisy takes no argument")
+    boxed = next(each for each in checked if each.plan.request.task.endswith("boxed"))
+    [containers] = [each for each in boxed.checks if each.name == "containers"]
+    assert containers.said.startswith("2 x 2.0 GiB = 4.0 GiB of memory at once (its compose file")
+    # Nothing is left: no compiled file beside a task, and no process.
+    assert not list(folder.rglob("*.pyc"))
+    assert not list(folder.rglob("__pycache__"))
+    assert running_from(folder) == []
+
+
+async def test_a_task_that_hangs_and_an_interpreter_that_is_none_are_told(
+    login: Login, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(survey_request, "TASK_TIMEOUT_S", 2.0)
+    slow = login.tool(
+        "slow",
+        'echo \'{"python": "3.11.0"}\'; echo \'{"inspect": "0.3.285", "packages": {}}\'\n'
+        "echo '{\"imported\": true}'; echo '{\"options\": null}'; sleep 600",
+    )
+    base = of("/x/t.py@t")
+    for python, says in (
+        (str(slow), "warning task: it is not known whether /x/t.py@t can be imported: no answer"),
+        ("/nowhere/python3", "stop python: there is no /nowhere/python3; name one"),
+        (str(login.tool("broken", "echo no such library >&2; exit 127")),
+         "does not run: no such library"),
+        (str(login.tool("garbage", "head -c 3000000 /dev/zero")), "does not run"),
+    ):  # fmt: skip
+        [checked] = await looked(login, base + f'python = "{python}"\n')
+        lines = troubles(checked)
+        assert any(says in each for each in lines), (python, lines)
+    assert running_from(login.tools) == []
+
+
+UV = "#!/bin/sh\n[ $1 = --version ] && echo uv 0.9.9 && exit\n"
+
+
+async def test_uv_runs_inspect_as_far_as_its_cache_goes(login: Login) -> None:
+    there = login.home / ".evalroom" / "bin"
+    there.mkdir(parents=True)
+    uv = there / "uv"
+    uv.write_text(f"{UV}echo 'error: No solution found' >&2; exit 1\n")
+    uv.chmod(0o755)
+    text = of("evalroom/smoke") + 'inspect = "0.3.285"\n'
+    [checked] = await looked(login, text)
+    assert [each.said for each in checked.checks if each.name == "uv"] == [
+        "uv 0.9.9 is there",
+        "Inspect 0.3.285 or a package is not in uv's cache: it is fetched first",
+    ]
+    uv.write_text(UV + f'while [ "$1" != python ]; do shift; done; exec {login.quick_python()}\n')
+    [checked] = await looked(login, text)
+    assert troubles(checked) == []
+    assert "Inspect 0.3.285" in next(e.said for e in checked.checks if e.name == "Inspect")
+
+
+NVIDIA = """
+case "$1" in
+  --query-gpu=*) printf '0, GPU-aa, NVIDIA H100, 4, 81559, Disabled\\n1, GPU-bb, NVIDIA H100, 9, 81559, Disabled\\n';;
+  --query-compute-apps=*) echo 'GPU-aa, 4242';;
+esac
+"""  # noqa: E501 - as the tool gives it
+
+
+async def test_tools_that_answer_are_told_in_short(login: Login) -> None:
+    login.tool("docker", DOCKER)
+    login.tool("nvidia-smi", NVIDIA)
+    python = str(login.quick_python())
+    checks = {e.name: e for e in await check_machine(login.hands(), HERE, Fleet(), python=python)}
+    assert checks["GPUs"].said == "1 of 2 are free (NVIDIA H100)"
+    assert checks["Docker"].said == (
+        "Docker 27.1.1, Compose 2.29.1; 2 containers run that take 1.0 GiB"
+    )
+    assert checks["Inspect"].said.startswith("Inspect 0.3.")
+    assert all(each.level is not CheckLevel.STOP for each in checks.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "script", "state", "says"),
+    [
+        ("docker", "sleep 600", "stuck", "no answer"),
+        ("docker", "head -c 100000 /dev/urandom", "failed", ""),
+        ("docker", NO_DAEMON, "failed", "permission denied"),
+        ("docker", "echo '[1]'", "failed", "[1]"),
+        ("nvidia-smi", "sleep 600", "stuck", "no answer"),
+        ("nvidia-smi", "yes", "failed", "bytes of output"),
+        ("nvidia-smi", "echo NVIDIA-SMI has failed; exit 9", "failed", "NVIDIA-SMI has failed"),
+        ("nvidia-smi", "echo No devices were found; exit 6", "ok", ""),
+    ],
+)
+async def test_a_tool_that_hangs_fails_or_prints_garbage_is_a_fact(
+    login: Login, monkeypatch: pytest.MonkeyPatch, *, name: str, script: str, state: str, says: str
+) -> None:
+    quick = jobs.job_source(Job(program="survey", verb="survey")).replace(
+        b"TOOL_TIMEOUT_S = 8.0", b"TOOL_TIMEOUT_S = 1.0"
+    )
+
+    def source(job: Job) -> bytes:
+        assert job.program == "survey"
+        return quick
+
+    monkeypatch.setattr(jobs, "job_source", source)
+    login.tool(name, script)
+    answer = await told(login)
+    part = answer["docker" if name == "docker" else "gpus"]
+    assert part["state"] == state, part
+    assert says in part.get("error", "")
+    assert answer["machine"]["state"] == "ok"
+    assert running_from(login.tools) == []
+
+
+async def test_a_tool_that_hung_for_the_probe_is_not_started_again(login: Login) -> None:
+    mark = login.folder / "started"
+    login.tool("docker", f"touch {mark}; sleep 600")
+    known = replace(
+        MachineFacts(at=0.0), docker=replace(MachineFacts(at=0.0).docker, state=ToolState.STUCK)
+    )
+    job = survey_request.survey_job([], HERE, known, python="/nowhere/python3")
+    answer = await login.hands().work(HERE.name, job, deadline=50)
+    assert answer["docker"] == {"state": "stuck", "error": "it hung before"}
+    assert not mark.exists()
+
+
+async def test_a_log_folder_is_told_with_what_is_in_it(login: Login) -> None:
+    logs = login.folder / "logs"
+    (logs / "sub").mkdir(parents=True)
+    (logs / ".eval-set-id").write_text("abc123")
+    (logs / "sub" / "2026-01-01T00-00-00_t_x.eval").write_text("")
+    tasks = [{"name": "gpqa", "model": "openai/x", "task_id": "1"}, "no task"]
+    (logs / "eval-set.json").write_text(json.dumps({"eval_set_id": "abc123", "tasks": tasks}))
+    (login.folder / "file").write_text("")
+    answer = await told(login, logs=[str(logs), f"{login.folder}/file", f"{login.folder}/no/where"])
+    value = {path: each["value"] for path, each in answer["logs"]["value"].items()}
+    held = value[str(logs)]
+    assert (held["eval_set"], held["tasks"], held["logs"]) == (
+        "abc123", [["gpqa", "openai/x"]], 1,
+    )  # fmt: skip
+    assert not value[f"{login.folder}/file"]["is_folder"]
+    away = value[f"{login.folder}/no/where"]
+    assert (away["exists"], away["near"]) == (False, str(login.folder))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root takes a network away")
+async def test_that_there_is_no_network_at_all_is_a_fact(login: Login) -> None:
+    hands = login.hands()
+    job = Job(program="survey", verb="survey", given={"hosts": ["192.0.2.1:443"]}, changes=False)
+    hands.has_network = False
+    answer = await hands.work(HERE.name, job, deadline=50)
+    assert answer["machine"]["value"]["has_route"] is False
+    assert answer["hosts"]["value"]["192.0.2.1:443"]["state"] == "failed"
+
+
+async def test_a_full_disk_is_told(login: Login) -> None:
+    with small_disk_at(login.folder / "disk") as disk:
+        (disk / "full").write_bytes(b"x" * 480_000)
+        text = login.quick() + f'log_dir = "{disk}/logs"\n'
+        [checked] = await looked(login, text)
+    assert any(
+        each.startswith("stop disk: the disk of logs there is full: 0 MiB are free")
+        for each in said(checked.checks)
+    )
+
+
+@contextmanager
+def going(words: Sequence[str], folder: Path) -> Generator[int]:
+    """A program that runs within the block; its pid."""
+    child = subprocess.Popen(words, cwd=folder, start_new_session=True)
+    try:
+        yield child.pid
+    finally:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+async def test_an_eval_of_anybody_in_the_same_log_folder_is_found(login: Login) -> None:
+    """Its command line is what tells it, as that of a real one does."""
+    logs = login.folder / "logs"
+    (login.folder / "inspect").write_text("import time\ntime.sleep(600)\n")
+    words = [sys.executable, "inspect", "eval-set", "t.py", "--log-dir", "logs", "--json"]
+    with going(words, login.folder) as pid:
+        text = login.quick() + f'log_dir = "{logs}"\n'
+        [checked] = await looked(login, text)
+    [line] = troubles(checked)
+    assert f"the eval {pid} of " in line
+    assert f"logs into {logs} now; wait for its end" in line
+
+
+@pytest.mark.slow
+async def test_a_log_folder_of_a_real_eval_set_is_known_again(login: Login) -> None:
+    logs = login.folder / "logs"
+    asked = of("evalroom/smoke") + f'log_dir = "{logs}"\n'
+    login.home.mkdir()
+    started = AtHome(login.home).start(plan(spec(text=asked)))
+    assert started.returncode == 0, started.stderr
+    wait_until(lambda: '"success"' in header_status(logs), "its log is final", 60)
+    wait_until(lambda: not running_from(logs), "it is gone")
+    [same] = await looked(login, asked)
+    [line] = troubles(same)
+    assert line.startswith(
+        f"warning log folder: {logs} holds an eval-set of the same task and model"
+    )
+    [other] = await looked(login, asked.replace("evalroom/smoke", "evalroom/arithmetic"))
+    [line] = troubles(other)
+    said_so = "holds another eval-set of evalroom/smoke with mockllm/model (1 log); name another"
+    assert line.startswith(f"stop log folder: {logs} {said_so}")
+
+
+def header_status(logs: Path) -> str:
+    """The status of the one log of a folder, as Inspect says it."""
+    for log in list_eval_logs(str(logs)):
+        return f'"{read_eval_log(log, header_only=True).status}"'
+    return ""
+
+
+async def test_what_is_reserved_is_told_and_who_holds_it(login: Login) -> None:
+    login.tool("nvidia-smi", NVIDIA.replace("echo 'GPU-aa, 4242'", ":"))
+    locks = login.folder / "locks"
+    locks.mkdir()
+    about: dict[str, Any] = {"run": "20260101-x", "operator": "Ada", "pids": {}}
+    (locks / "GPU-aa.lock").write_text(json.dumps(about))
+    (locks / "GPU-bb.lock").write_text("")
+    (locks / "turn.lock").write_text("")
+    machine = replace(HERE, gpu_locks=str(locks))
+    text = login.quick() + "gpus = 2\n"
+    made = plan(spec(text=text), machine=machine)
+    with (locks / "GPU-aa.lock").open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        checks = await preflight(login.hands(), made, machine, Fleet(), secrets=(), deadline=50)
+    [line] = [each for each in said(checks) if not BUSY.match(each)]
+    assert "1 of 2 are free: GPU 0 is reserved by run 20260101-x of Ada; wait" in line
+    checks = await preflight(login.hands(), made, machine, Fleet(), secrets=(), deadline=50)
+    assert not [each for each in said(checks) if not BUSY.match(each)]
+
+
+async def test_what_lies_there_already_and_what_is_set_is_told_by_names(login: Login) -> None:
+    hub = login.home / "hf" / "hub"
+    (hub / "models--org--m" / "snapshots" / "1").mkdir(parents=True)
+    (hub / "datasets--org--d").mkdir()
+    login.env = {"HF_HOME": str(login.home / "hf"), "HF_HUB_OFFLINE": "1", "A_KEY": "sk-hidden"}
+    answer = await told(
+        login, models=["org/m", "org/no"], names=["A_KEY", "NO_KEY"], programs=["tmux", "nope"],
+        hosts=["localhost:1"],
+    )  # fmt: skip
+    caches = answer["caches"]["value"]
+    assert (caches["offline"], caches["datasets"]) == (["HF_HUB_OFFLINE"], 1)
+    assert caches["models"] == {"org/m": True, "org/no": False}
+    assert answer["variables"]["value"] == ["A_KEY"]
+    assert answer["programs"]["value"]["tmux"]["value"].startswith("tmux ")
+    assert answer["programs"]["value"]["nope"]["state"] == "absent"
+    assert answer["hosts"]["value"]["localhost:1"]["state"] == "failed"
+    assert "sk-hidden" not in json.dumps(answer)
+
+
+def test_a_survey_whose_link_is_cut_ends_with_all_that_it_started(login: Login) -> None:
+    import os
+
+    login.tool("docker", "sleep 600")
+    env = {**os.environ, "PATH": f"{login.tools}:{os.environ['PATH']}"}
+    child = subprocess.Popen(
+        [sys.executable, "-I", str(program_file("survey"))], stdin=subprocess.PIPE, env=env
+    )
+    assert child.stdin is not None
+    child.stdin.write(b'{"verb": "survey", "given": {}}\n')
+    child.stdin.flush()
+    wait_until(lambda: running_from(login.tools), "docker is asked")
+    began = time.monotonic()
+    child.stdin.close()
+    child.wait(10)
+    assert time.monotonic() - began < 5
+    wait_until(lambda: not running_from(login.tools), "nothing is left")
+
+
+async def test_what_is_no_question_is_refused_in_a_sentence(login: Login) -> None:
+    job = Job(program="survey", verb="dance", changes=False)
+    with pytest.raises(JobFailed, match="no verb dance"):
+        await login.hands().work(HERE.name, job, deadline=50)

@@ -1,0 +1,113 @@
+"""A connection without a machine: sends what a test gives it, keeps what it receives."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from core.errors import RequestFailed
+from core.events import LinkChanged
+from core.frames import Frame
+from core.ids import MachineName
+from core.model.job import Job
+from core.model.machine import LinkState
+from core.ports import Heard, Reply, SignIn
+
+Answer = Callable[[Frame], Reply | RequestFailed]
+
+
+class FakeConnection:
+    """Fulfils `core.ports.MachineConnection`.
+
+    Args:
+        machine: Whose it is.
+        heard: What it says as soon as it runs.
+        answer: What it answers to a request; by default it refuses all.
+    """
+
+    def __init__(self, machine: MachineName, *heard: Heard, answer: Answer | None = None) -> None:
+        self._machine = machine
+        self._heard = heard
+        self._answer = answer
+        self._hear: Callable[[Heard], None] | None = None
+        self.sent: list[Frame] = []
+        self.requests: list[Frame] = []
+        self.retried = 0
+        self.accepted: list[str] = []
+        self.signs_in: SignIn | None = None
+        self.at_once = 0
+        self.most_at_once = 0
+        self.jobs: list[Job] = []
+        self.do: Callable[[Job], Mapping[str, Any]] | None = None
+
+    @property
+    def machine(self) -> MachineName:
+        return self._machine
+
+    async def run(self, hear: Callable[[Heard], None]) -> None:
+        self._hear = hear
+        for each in self._heard:
+            hear(each)
+        await asyncio.Event().wait()
+
+    def say(self, *heard: Heard) -> None:
+        """Say something now."""
+        assert self._hear is not None
+        for each in heard:
+            self._hear(each)
+
+    def send(self, frame: Frame) -> bool:
+        self.sent.append(frame)
+        return True
+
+    async def request(self, frame: Frame, *, deadline: float) -> Reply:
+        assert deadline > 0
+        self.requests.append(frame)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            await asyncio.sleep(0)
+            answer = self._answer(frame) if self._answer is not None else RequestFailed("no answer")
+        finally:
+            self.at_once -= 1
+        if isinstance(answer, RequestFailed):
+            raise answer
+        return answer
+
+    async def work(self, job: Job, *, deadline: float) -> Mapping[str, Any]:
+        assert deadline > 0
+        self.jobs.append(job)
+        await asyncio.sleep(0)
+        if self.do is None:
+            raise RequestFailed("not sent: this connection does no jobs")
+        return self.do(job)
+
+    def retry_now(self) -> None:
+        self.retried += 1
+
+    def accept_key(self, fingerprint: str) -> None:
+        self.accepted.append(fingerprint)
+
+    async def sign_in(self) -> SignIn | None:
+        return self.signs_in
+
+
+def up(machine: MachineName, at: float = 0.0) -> LinkChanged:
+    """The link is up."""
+    return LinkChanged(at=at, machine=machine, state=LinkState.UP)
+
+
+def down(machine: MachineName, at: float = 0.0) -> LinkChanged:
+    """The link is down."""
+    return LinkChanged(at=at, machine=machine, state=LinkState.DOWN, reason="no route to host")
+
+
+def reply(body: Mapping[str, Any] | bytes = b"{}", *, status: int = 0) -> Reply:
+    """A good answer."""
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return Reply(at=0.0, took=0.01, status=status, error=None, body=raw)
+
+
+def header(status: str) -> Reply:
+    """The output of `inspect log dump --header-only`, as far as it is read."""
+    return reply({"status": status, "eval": {}, "results": None})

@@ -1,7 +1,0 @@
-"""`python -m tui`."""
-
-import sys
-
-from tui.main import main
-
-sys.exit(main())

@@ -1,0 +1,1 @@
+"""Controllers: what a key starts, from the selection to the service that does it."""

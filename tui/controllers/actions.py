@@ -1,0 +1,381 @@
+"""From a key over the menu to a preview; and the orders that are on their way.
+
+What is asked for and what is carried out runs beside the keys: the room never waits for it.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+
+from core.act.order_query import OrderQuery
+from core.act.plan import Plan
+from core.act.planner import PlanningProgress
+from core.act.service import ActionService
+from core.act.target_expansion import ActionPlace
+from core.act.undo import undo_requests
+from core.errors import EvalroomError
+from core.fleet import Fleet
+from core.ids import SampleKey, Target, process_of
+from core.model.action import Action, Verb
+from core.model.order import Order
+from core.ports import Room
+from core.signal import Signal
+from core.text import Shown, shown
+from core.views.actions.action_menu import (
+    REQUEUE_ERRORED,
+    MenuEntry,
+    buttons,
+    calls,
+    endings,
+    entries,
+    entry_of,
+    pause_or_resume,
+    production,
+    read_only,
+    subject,
+    targets_of,
+)
+from core.views.actions.outcome_lines import summary
+from core.views.actions.plan_progress import PlanProgress
+from core.views.cells import Span, said
+from tui.dialogs.choose import Command
+from tui.dialogs.plan_execution import MakePlan
+from tui.dialogs.preview import PreviewDialog
+from tui.services import Service
+from tui.ui import Ui
+
+_KEPT = 50
+"""Plans whose outcomes are kept until they are dismissed; the oldest go first."""
+_MOST_ASKED, _ASK_TIMEOUT_S = 20, 0.3
+"""Before the menu opens, query the API features of at most this many targets; wait at most this
+many seconds."""
+_CONFIG = Action(verb=Verb.CONFIG)
+
+
+class ActionController:
+    """Opens menus and previews of actions, and follows the orders that were confirmed.
+
+    Args:
+        ui: The app.
+        room: The fleet that is acted on.
+        acting: Plans actions and sends orders.
+
+    Attributes:
+        updated: Emitted when the state of a sent order changes, or its outcome is dismissed.
+    """
+
+    def __init__(self, ui: Ui, room: Room, acting: Service[ActionService]) -> None:
+        self._ui = ui
+        self._room = room
+        self._service = acting
+        self._carryings: list[PlanProgress] = []
+        self._preview: PreviewDialog | None = None
+        self.updated: Signal[None] = Signal()
+
+    @property
+    def _acting(self) -> ActionService | None:
+        return self._service.get()
+
+    @property
+    def _fleet(self) -> Fleet:
+        return self._room.fleet
+
+    @property
+    def orders(self) -> Sequence[Order]:
+        """The newest orders of the fleet."""
+        return self._fleet.orders
+
+    async def orders_kept(self, limit: int) -> Sequence[Order] | None:
+        """Read at most `limit` orders from the journal, newest first; None: there is no journal.
+
+        Raises:
+            StorageError: The journal can't be read.
+        """
+        acting = self._acting
+        return None if acting is None else await acting.select(OrderQuery(limit=limit))
+
+    async def run(self) -> None:
+        """Look after what is open, until cancelled."""
+        if self._acting is not None:
+            await self._acting.run()
+
+    # What the keys can do
+
+    def able(self, places: Sequence[ActionPlace]) -> Iterator[str]:
+        """Yield the names of the keys that can do something to a selection now."""
+        if self._acting is None:
+            return
+        if self._carryings:
+            yield "outcomes"
+        if undo_requests(self.orders, self._acting.instance.operator):
+            yield "undo"
+        if not places:
+            return
+        yield "actions"
+        if read_only(self._fleet, places) is not None:
+            return
+        verbs = {each.action.verb for each in buttons(self._fleet, places)}
+        if verbs & {Verb.PAUSE, Verb.RESUME}:
+            yield "pause"
+        for verb, name in (
+            (Verb.CANCEL, "cancel"),
+            (Verb.REQUEUE, "requeue"),
+            (Verb.CONFIG, "config"),
+        ):
+            if verb in verbs:
+                yield name
+
+    def word_of(self, name: str, places: Sequence[ActionPlace]) -> str | None:
+        """Return what a key does to a selection, where its own word would not say it."""
+        if name == "pause" and places:
+            return str(pause_or_resume(self._fleet, places).verb)
+        return None
+
+    def buttons(self, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
+        """Return what the action bar offers."""
+        return buttons(self._fleet, places) if self._acting is not None else ()
+
+    def _may(self, places: Sequence[ActionPlace]) -> bool:
+        """Whether something can be done to a selection at all; say why not."""
+        why = self._why_not(places)
+        if why is not None:
+            self._ui.say(why, "look")
+        return why is None
+
+    def _why_not(self, places: Sequence[ActionPlace]) -> str | None:
+        if self._acting is None:
+            return self._service.missing
+        if not places:
+            return "nothing is selected"
+        return read_only(self._fleet, places)
+
+    # The keys
+
+    async def menu(
+        self, places: Sequence[ActionPlace], every: Sequence[ActionPlace], what: str
+    ) -> None:
+        """Open the action menu of a selection; what an older Inspect lacks is said there.
+
+        Args:
+            places: What is selected.
+            every: Every row of that pane that is shown.
+            what: How these are called.
+        """
+        if not places or self._acting is None:
+            self._may(places)
+            return
+        from tui.dialogs.action_menu import ActionMenu  # noqa: PLC0415
+
+        targets = targets_of(self._fleet, places)[:_MOST_ASKED]
+        await self._acting.learn({process_of(each) for each in targets}, patience=_ASK_TIMEOUT_S)
+        wider = len(every) > len(places)
+        self._ui.open(
+            ActionMenu(
+                *self._offered(places),
+                note=read_only(self._fleet, places),
+                every=partial(self._offered, every) if wider else None,
+                every_word=shown(f"all {len(every)} {what} shown") if wider else None,
+            ),
+            self._chosen,
+        )
+
+    def _offered(self, places: Sequence[ActionPlace]) -> tuple[Shown, Sequence[MenuEntry]]:
+        marked = production(self._fleet, places)
+        title = shown(f"Actions on {subject(self._fleet, places)}{marked}")
+        return title, entries(self._fleet, places)
+
+    def _chosen(self, entry: MenuEntry | None) -> None:
+        if entry is not None:
+            self.take(entry)
+
+    def take(self, entry: MenuEntry) -> None:
+        """Do what an entry of the menu says: nothing is sent before its preview is confirmed."""
+        if entry.why_not is not None:
+            self._ui.say(f"{entry.word}: {entry.why_not}", "look")
+        elif not self._may(entry.places):
+            return
+        elif entry.action == _CONFIG:
+            self.config(entry.places)
+        elif entry.action.verb is Verb.CANCEL_CALL and entry.action.tool_call is None:
+            self._choose_call(entry)
+        else:
+            self.preview(entry.title, entry.action, entry.places)
+
+    def _choose_call(self, entry: MenuEntry) -> None:
+        found = calls(self._fleet, entry.places)
+        if len(found) == 1:
+            self.preview(found[0].title, found[0].action, found[0].places)
+        elif found:
+            self._choose(entry.places, found, "End a tool call of")
+        else:
+            self.preview(entry.title, entry.action, entry.places)
+
+    def _choose(self, places: Sequence[ActionPlace], found: Sequence[MenuEntry], what: str) -> None:
+        from tui.dialogs.action_menu import ActionMenu  # noqa: PLC0415
+
+        title = shown(f"{what} {subject(self._fleet, places)}{production(self._fleet, places)}")
+        self._ui.open(ActionMenu(title, found), self._chosen)
+
+    def pause(self, places: Sequence[ActionPlace]) -> None:
+        """Pause a selection or, where its own latch is set, resume it."""
+        if self._may(places):
+            self._take_action(pause_or_resume(self._fleet, places), places)
+
+    def pause_now(self, places: Sequence[ActionPlace]) -> None:
+        """Hold a selection at once."""
+        if self._may(places):
+            self._take_action(Action(verb=Verb.PAUSE, now=True), places)
+
+    def cancel(self, places: Sequence[ActionPlace]) -> None:
+        """Choose how a selection ends."""
+        if not self._may(places):
+            return
+        found = endings(self._fleet, places)
+        if found:
+            self._choose(places, found, "End")
+        else:
+            self._ui.say("a process is not cancelled: its tasks are, or interrupt it", "look")
+
+    def requeue(self, places: Sequence[ActionPlace]) -> None:
+        """Run errored samples again."""
+        if self._may(places):
+            self._take_action(REQUEUE_ERRORED.action, places)
+
+    def _take_action(self, action: Action, places: Sequence[ActionPlace]) -> None:
+        entry = entry_of(self._fleet, places, action)
+        if entry is not None:
+            self.take(entry)
+            return
+        kind = "sample" if isinstance(places[0], SampleKey) else "process"
+        self._ui.say(f"{action.verb} is no action on a {kind}", "look")
+
+    def config(self, places: Sequence[ActionPlace]) -> None:
+        """Open the knobs of a selection; of a sample those of its task."""
+        if not self._may(places):
+            return
+        from tui.dialogs.config import ConfigDialog  # noqa: PLC0415
+
+        tasks = dict[ActionPlace, None].fromkeys(
+            each.task if isinstance(each, SampleKey) else each for each in places
+        )
+        entry = entry_of(self._fleet, tuple(tasks), _CONFIG)
+        if entry is None or entry.why_not is not None:
+            self._ui.say(f"config: {entry.why_not if entry else 'nothing to set'}", "look")
+            return
+        self._ui.open(ConfigDialog(self._room, entry.places, preview=self.preview))
+
+    def undo(self) -> None:
+        """Take back the last plan that can be taken back."""
+        acting = self._acting
+        if acting is None:
+            self._may(())
+            return
+
+        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
+            del tell, hurry
+            return await acting.undo()
+
+        self.preview_plan("Take back the last plan", ask)
+
+    # Previews
+
+    def preview(
+        self, title: str, action: Action, places: Sequence[ActionPlace], *, reason: str = ""
+    ) -> None:
+        """Open the preview of an action; its plan is made while it is open."""
+        acting = self._acting
+        if acting is None:
+            self._may(places)
+            return
+
+        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
+            return await acting.plan(title, action, places, reason=reason, tell=tell, hurry=hurry)
+
+        self.preview_plan(title, ask)
+
+    def preview_plan(self, title: str, make_plan: MakePlan) -> None:
+        """Open the preview of the plan that `make_plan` returns; `g` calls it again."""
+        self._open(PreviewDialog(self, title, make_plan=make_plan))
+
+    def _open(self, preview: PreviewDialog) -> None:
+        self._preview = preview
+        self._ui.open(preview)
+
+    # Orders on their way
+
+    def carry_out(self, plan: Plan, *, words: str, yes: bool) -> PlanProgress:
+        """Carry out a plan that was confirmed, beside the keys."""
+        carrying = PlanProgress(plan)
+        carrying.updated.connect(self.updated.emit)
+        self._carryings = [carrying, *self._carryings][:_KEPT]
+        carrying.begin()
+        self._send(carrying, plan, words=words, yes=yes)
+        return carrying
+
+    def carry_on(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
+        """Carry out what had changed since its preview, and was confirmed again."""
+        carrying.go_on()
+        self._send(carrying, plan, words=words, yes=yes)
+
+    def _send(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
+        self._ui.background(self._carried_out(carrying, plan, words=words, yes=yes), "carrying out")
+
+    async def _carried_out(
+        self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool
+    ) -> None:
+        failed: Shown | None = Shown("carrying it out broke off: look before doing it again")
+        try:
+            assert self._acting is not None  # noqa: S101 - else there is no plan
+            await self._acting.carry_out(plan, words=words, yes=yes, tell=carrying.tell)
+            failed = None
+        except EvalroomError as error:
+            failed = shown(error.message, 300)
+        finally:
+            carrying.end(failed)
+
+    def next_after(self, carrying: PlanProgress | None) -> PlanProgress | None:
+        """Return the next one whose outcomes are not dismissed, round and round."""
+        if carrying not in self._carryings:
+            return self._carryings[0] if self._carryings else None
+        after = self._carryings[(self._carryings.index(carrying) + 1) % len(self._carryings)]
+        return None if after is carrying else after
+
+    def production(self, targets: Iterable[Target]) -> Shown:
+        """Return what a title says where targets are on production machines."""
+        return production(self._fleet, targets)
+
+    def put_away(self, carrying: PlanProgress) -> None:
+        """Dismiss the outcomes of a plan."""
+        if carrying in self._carryings and not carrying.is_running:
+            self._carryings.remove(carrying)
+            self.updated.emit(None)
+
+    def outcomes(self) -> None:
+        """Open what became of the newest plan that is not dismissed."""
+        if not self._carryings:
+            self._ui.say("nothing was ordered, or it is dismissed", "look")
+            return
+        newest = self._carryings[0]
+        self._open(PreviewDialog(self, newest.plan.title, carrying=newest))
+
+    def totals(self) -> tuple[Span, ...]:
+        """Return what stands in the header of orders that are not dismissed; empty for none."""
+        if not self._carryings:
+            return ()
+        became = [each for carrying in self._carryings for each in carrying.became(self.orders)]
+        return (said("orders "), *summary(became))
+
+    def renew(self) -> None:
+        """Draw the outcomes that changed since, where a preview shows them on top."""
+        if self._preview is not None and self._preview.is_active:
+            self._preview.renew()
+
+    def commands(self, places: Sequence[ActionPlace]) -> Iterator[Command]:
+        """Yield every action on a selection for the palette, also those that are unavailable."""
+        if self._acting is None or not places:
+            return
+        for entry in (*entries(self._fleet, places), *calls(self._fleet, places)):
+            title = f"{entry.title}: not now, {entry.why_not}" if entry.why_not else entry.title
+            yield Command(
+                name=entry.name, title=shown(title, 300), key="", run=partial(self.take, entry)
+            )

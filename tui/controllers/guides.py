@@ -1,0 +1,193 @@
+"""Guides on screen: begun from the palette, gone on with by a key, through the same previews."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from core.act.plan import Plan
+from core.act.planner import PlanningProgress
+from core.act.target_expansion import ActionPlace, live_processes, models_of
+from core.errors import EvalroomError
+from core.fleet import Fleet
+from core.guide.guide import Guide
+from core.guide.runner import GuideRunner
+from core.guide.step_actions import title_of
+from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
+from core.ports import Room
+from core.text import Shown, shown
+from core.views.actions.action_menu import read_only
+from tui.dialogs.choose import Choice, Choose, Command
+from tui.dialogs.plan_execution import MakePlan
+from tui.navigation import GUIDES
+from tui.ui import Ui
+
+_MOST_COMMAND_CHARS = 16_000
+
+
+class GuideController:
+    """Begins guides and goes on with them, each step through its preview.
+
+    Args:
+        ui: The app.
+        room: The fleet that guides are on.
+        guiding: Runs the guides.
+        preview: Opens the preview of a step's plan: title, what makes the plan.
+
+    Attributes:
+        guiding: Runs the guides.
+        newest: The id of the guide that was begun last; the list moves its cursor there once.
+    """
+
+    def __init__(
+        self, ui: Ui, room: Room, guiding: GuideRunner, *, preview: Callable[[str, MakePlan], None]
+    ) -> None:
+        self._ui = ui
+        self._room = room
+        self._preview = preview
+        self.guiding = guiding
+        self.newest: str | None = None
+        ui.background(guiding.run(), "guides")
+
+    def commands(self, places: Sequence[ActionPlace]) -> Iterator[Command]:
+        """Yield the guides that can be begun, on the selection where they need one."""
+        fleet = self._room.fleet
+        if all(machine.read_only for machine in fleet.machines.values()):
+            return
+        if places and read_only(fleet, places) is not None:
+            places = ()
+        keys, tasks = processes_of(fleet, places), tasks_of(places)
+        if keys and places:
+            what = f"{keys[0].machine}:{keys[0].pid}"
+            yield self._offer(
+                "guide-park",
+                f"Park safely {what}: pause, wait, flush, interrupt; with what resumes it",
+                lambda: self._begin(lambda: self.guiding.park(keys[0])),
+            )
+        if tasks:
+            yield self._offer(
+                "guide-finish",
+                "Finish this task early: drain, then score, then cancel, each on your key",
+                lambda: self._begin(lambda: self.guiding.finish(tasks[0])),
+            )
+        for name, how, now in (
+            ("guide-incident", "Pause", False),
+            ("guide-incident-now", "Hold", True),
+        ):
+            yield self._offer(
+                name,
+                f"Provider incident: {how.lower()} a model everywhere, resume exactly that later",
+                partial(self._incident, places, now=now),
+            )
+        yield self._offer(
+            "guide-cleanup",
+            "Clean up: asks for each parked process that was launched here",
+            lambda: self._begin(self.guiding.cleanup),
+        )
+        yield self._offer(
+            "guide-cleanup-others",
+            "Clean up: asks for each parked process, also of somebody else's",
+            lambda: self._begin(lambda: self.guiding.cleanup(others=True)),
+        )
+
+    def _offer(self, name: str, title: str, run: Callable[[], object]) -> Command:
+        return Command(name=shown(name), title=shown(title, 200), key="", run=run)
+
+    # Beginning
+
+    def _begin(self, begin: Callable[[], Coroutine[Any, Any, Guide]]) -> None:
+        async def work() -> None:
+            guide = await begin()
+            self.newest = guide.id
+            self._ui.go(GUIDES)
+
+        self._work(work)
+
+    def _incident(self, places: Sequence[ActionPlace], *, now: bool) -> None:
+        fleet = self._room.fleet
+        chosen = processes_of(fleet, places) if places else ()
+        models = models_of(fleet, chosen or live_processes(fleet))
+        tasks = [fleet.tasks[key].row.model for key in tasks_of(places) if key in fleet.tasks]
+        named = tuple(dict.fromkeys((*tasks, *models)))
+        if not named:
+            self._ui.say("no model runs there", "look")
+            return
+        title = Shown("Pause which model, everywhere? Its preview comes first")
+        choices = [Choice(model, shown(model)) for model in named]
+
+        def picked(model: str | None) -> None:
+            if model is not None:
+                self._begin(lambda: self.guiding.incident(model, now=now))
+
+        self._ui.open(Choose(title, choices), picked)
+
+    # Going on
+
+    def go_on(self, guide: str) -> None:
+        """Take a guide up that was left; preview the step that waits."""
+        known = self.guiding.guide(guide)
+        if known is None:
+            self._work(lambda: self._take_up(guide))
+            return
+        step = known.step
+        if step is None or not known.waits:
+            said = "it is over" if step is None else step.sentence or step.title
+            self._ui.say(f"nothing waits for you: {said}", "look")
+            return
+
+        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
+            return await self.guiding.plan(guide, tell=tell, hurry=hurry)
+
+        self._preview(title_of(known, step), ask)
+
+    async def _take_up(self, guide: str) -> None:
+        await self.guiding.take_up(guide)
+        self._ui.say("taken up: nothing is sent before you go on")
+
+    def skip(self, guide: str) -> None:
+        """Leave out the step that waits."""
+        self._work(lambda: self.guiding.skip(guide))
+
+    def stop(self, guide: str) -> None:
+        """Leave a guide for good."""
+        self._work(lambda: self.guiding.stop(guide))
+
+    def copy(self, guide: Guide) -> None:
+        """Send the command that resumes to the clipboard."""
+        if guide.command:
+            self._ui.copy(shown(guide.command, _MOST_COMMAND_CHARS), "command that resumes it")
+        else:
+            self._ui.say("no command that resumes is known here", "look")
+
+    def _work(self, work: Callable[[], Awaitable[object]]) -> None:
+        async def told() -> None:
+            try:
+                await work()
+            except EvalroomError as error:
+                advice = f"; {error.advice}" if error.advice else ""
+                self._ui.say(f"{error.message}{advice}", "look")
+
+        self._ui.background(told(), "guide")
+
+
+def processes_of(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[ProcessKey, ...]:
+    """Return the live processes that a selection means."""
+    live = live_processes(fleet)
+    found: dict[ProcessKey, None] = {}
+    for place in places:
+        match place:
+            case ProcessKey():
+                found[place] = None
+            case TaskKey() | ModelKey():
+                found[place.process] = None
+            case SampleKey():
+                found[place.task.process] = None
+            case _:
+                found |= dict.fromkeys(key for key in live if key.machine == place)
+    return tuple(key for key in found if key in live)
+
+
+def tasks_of(places: Sequence[ActionPlace]) -> tuple[TaskKey, ...]:
+    """Return the tasks that a selection means."""
+    tasks = (each.task if isinstance(each, SampleKey) else each for each in places)
+    return tuple(dict.fromkeys(each for each in tasks if isinstance(each, TaskKey)))

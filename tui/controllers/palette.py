@@ -1,0 +1,105 @@
+"""What the command palette offers: every key's action, themes, and each place of the fleet."""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from functools import partial
+
+from core.fleet import Fleet
+from core.ports import Room
+from core.text import Shown, shown
+from tui.dialogs.choose import Command, Palette
+from tui.keys.labels import labels
+from tui.keys.table import KEYS, Where
+from tui.navigation import Place
+from tui.ui import Ui
+
+_MOVEMENT: frozenset[Where] = frozenset({"list"})
+_SELF = frozenset({"command", "help"})
+_MOST_PLACES = 5_000
+
+
+class PaletteController:
+    """Opens the palette, and runs what is chosen in it.
+
+    Args:
+        ui: The app.
+        room: The fleet whose places are offered.
+        keys_of: Returns the keys of a name of `tui.keys.table`, as they are mapped now.
+        run_action: Runs the action of a key where the operator is.
+        use_theme: Uses the theme of this name: `dark`, `light` or `16`.
+    """
+
+    def __init__(
+        self,
+        ui: Ui,
+        room: Room,
+        *,
+        keys_of: Callable[[str], str],
+        run_action: Callable[[str], Awaitable[None]],
+        use_theme: Callable[[str], None],
+    ) -> None:
+        self._ui = ui
+        self._room = room
+        self._keys_of = keys_of
+        self._run_action = run_action
+        self._use_theme = use_theme
+        self._palette: Palette | None = None
+
+    def open(self, able: Iterable[str], offered: Iterable[Command]) -> None:
+        """Open the palette; once it is open, do nothing.
+
+        Args:
+            able: The names of the keys that can do something now.
+            offered: What else can be done: actions on the selection, guides, launches.
+        """
+        if self._palette is not None and self._palette.is_active:
+            return
+        self._palette = Palette(self.commands(frozenset(able), tuple(offered)))
+
+        def chosen(command: Command | None) -> None:
+            if command is not None:
+                self._ui.later(command.run)
+
+        self._ui.open(self._palette, chosen)
+
+    def commands(self, able: frozenset[str], offered: tuple[Command, ...]) -> tuple[Command, ...]:
+        """Return the commands that can do something now, then every place by its name."""
+        known = {each.name for each in offered}
+        actions = (each for each in self._actions(able) if each.name not in known)
+        return (*actions, *offered, *self._themes(), *self._places(self._room.fleet))
+
+    def _actions(self, able: frozenset[str]) -> Iterator[Command]:
+        for key in KEYS:
+            if key.where in _MOVEMENT or (key.in_bar and key.name not in able | _SELF):
+                continue
+            if key.name != "command":
+                yield Command(
+                    name=key.word.replace(" ", "-"),
+                    title=Shown(key.help.rstrip(".")),
+                    key=labels(self._keys_of(key.name)),
+                    run=partial(self._run_action, key.action),
+                )
+
+    def _themes(self) -> Iterator[Command]:
+        for name in ("dark", "light", "16"):
+            colours = "16 colours" if name == "16" else f"the {name} theme"
+            yield Command(
+                name=f"theme-{name}",
+                title=Shown(f"Use {colours}"),
+                key="",
+                run=partial(self._use_theme, name),
+            )
+
+    def _places(self, fleet: Fleet) -> Iterator[Command]:
+        for name, machine in fleet.machines.items():
+            yield self._place(name, shown(name), shown(machine.address))
+        for process in fleet.processes:
+            where = f"{process.machine}:{process.pid}"
+            yield self._place(process, shown(where), Shown("process"))
+        for count, (key, task) in enumerate(fleet.tasks.items()):
+            if count == _MOST_PLACES:
+                return
+            label = shown(f"{key.machine}:{task.row.task or key.task_id}")
+            yield self._place(key, label, shown(f"{task.row.model}  {key.task_id[:8]}"))
+
+    def _place(self, place: Place, name: Shown, title: Shown) -> Command:
+        return Command(name=name, title=title, key="", run=partial(self._ui.go, place))

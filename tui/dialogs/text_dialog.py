@@ -1,0 +1,170 @@
+"""A dialog of lines that fits itself to what it says: a head, a part that scrolls, a foot."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input
+
+from core.text import Shown
+from core.views.cells import TextLine
+from tui.app_access import app_of
+from tui.dialogs.dialog import Dialog, Words, key_line
+from tui.panes.lines import folded
+from tui.panes.scrolling_lines import Scrolled
+
+_FRAME = 4
+"""Lines of the box beside its text: its edges, and a blank one at either end."""
+_SIDES = 6
+"""Columns of the same."""
+_LEAST = 3
+WIDEST = 104
+
+
+class SheetDialog(Dialog[None]):
+    """A box whose text is drawn anew whenever something comes in."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", show=False),
+        Binding("down,j", "scroll(1)", show=False),
+        Binding("up,k", "scroll(-1)", show=False),
+        Binding("pagedown,ctrl+d", "page(1)", show=False),
+        Binding("pageup,ctrl+u", "page(-1)", show=False),
+    ]
+    AUTO_FOCUS = ""
+
+    def __init__(self) -> None:
+        super().__init__(Shown(""), (), ())
+        self._early = None
+        self._box = Vertical(classes="box sheet")
+        self._head, self._body, self._foot = Words(()), Scrolled(), Words(())
+        self._key_line = Words(())
+        self._typed: tuple[Input, ...] = ()
+        self.inner_width = WIDEST - _SIDES
+        """Columns for text when last drawn."""
+
+    # For the dialogs that derive
+
+    def title_text(self) -> Shown:
+        """Return what stands in the frame."""
+        raise NotImplementedError
+
+    def head(self) -> Iterable[TextLine]:
+        """Return the lines above what scrolls."""
+        raise NotImplementedError
+
+    def body(self) -> Iterable[TextLine]:
+        """Return the lines that scroll."""
+        raise NotImplementedError
+
+    def foot(self) -> Iterable[TextLine]:
+        """Return the lines below."""
+        raise NotImplementedError
+
+    def keys(self) -> Iterable[tuple[str, str]]:
+        """Return the keys that do something now: key, word."""
+        raise NotImplementedError
+
+    def action_leave(self) -> None:
+        """Close it."""
+        self.dismiss(None)
+
+    # What all have
+
+    @staticmethod
+    def line(name: str, placeholder: str) -> Input:
+        """Return a line to type in, not yet shown."""
+        made = Input(id=name, placeholder=placeholder, select_on_focus=False)
+        made.cursor_blink = False
+        made.display = False
+        return made
+
+    def is_typing(self, line: Input) -> bool:
+        """Whether the keys go to that line. Its own `has_focus` comes true only later."""
+        return self.focused is line
+
+    def composed(self, *lines: Input) -> ComposeResult:
+        """Lay out the box."""
+        self._typed = lines
+        with self._box:
+            yield self._head
+            yield self._body
+            yield self._foot
+            yield from lines
+            yield self._key_line
+
+    def on_screen_resume(self) -> None:
+        """Keys that were typed while it opened are dropped: see `holds`."""
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Fit the new size."""
+        del event
+        self.call_after_refresh(self.draw)
+
+    def draw(self, *, from_top: bool = False) -> None:
+        """Draw what stands now, and take the room that it needs."""
+        if not self.is_mounted:
+            return
+        size = app_of(self).size
+        width = min(WIDEST, max(size.width - 2, _SIDES + 1))
+        inner = max(width - _SIDES, 1)
+        self.inner_width = inner
+        head = list(self.head())
+        body, foot = list(self.body()), list(self.foot())
+        if foot:
+            foot = [(), *foot]
+        keys: list[TextLine] = [(), key_line(self.keys())]
+        lines = sum(2 for each in self._typed if each.display)
+        fixed = sum(len(folded(line, inner)) for line in (*head, *foot, *keys)) + lines
+        self._head.show(head)
+        self._foot.show(foot)
+        self._key_line.show(keys)
+        room = max(size.height - _FRAME - fixed, _LEAST)
+        self._box.styles.width = width
+        for each, height in (
+            (self._head, _height(head, inner)),
+            (self._foot, _height(foot, inner)),
+            (self._key_line, _height(keys, inner)),
+        ):
+            each.styles.height = height
+            each.display = height > 0
+        self._body.styles.height = min(max(_folds(body, inner), 1), room)
+        self._body.show(body, from_top=from_top)
+        self._box.border_title = Content(self.title_text())
+        # What is in view is known once the new heights hold.
+        self.call_after_refresh(self._say_where)
+
+    @on(Scrolled.Resized)
+    def _say_where(self) -> None:
+        if not self.is_mounted:
+            return
+        seen = self._body.in_view
+        where = "" if seen is None else f"{seen[0]}-{seen[1]} of {seen[2]} · j k PgDn"
+        self._box.border_subtitle = Content(where)
+
+    def keep_in_view(self, line: int) -> None:
+        """Scroll as little as brings a line of the middle into view; lines there are not folded."""
+        self._body.reach(line)
+        self._say_where()
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll the middle."""
+        self._body.scroll(lines)
+        self._say_where()
+
+    def action_page(self, pages: int) -> None:
+        """Scroll by pages."""
+        self._body.scroll(pages * self._body.page)
+        self._say_where()
+
+
+def _height(lines: Iterable[TextLine], width: int) -> int:
+    return sum(len(folded(line, width)) for line in lines)
+
+
+def _folds(lines: Iterable[TextLine], width: int) -> int:
+    return sum(len(folded(line, width, 2)) for line in lines)

@@ -1,0 +1,100 @@
+"""Places of the room, and the way that the operator took through them."""
+
+from dataclasses import dataclass
+
+from core.fleet import Fleet
+from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
+
+
+@dataclass(frozen=True, slots=True)
+class JournalOfOrders:
+    """The place of the journal of orders."""
+
+
+JOURNAL = JournalOfOrders()
+
+
+@dataclass(frozen=True, slots=True)
+class ListOfGuides:
+    """The place of the guides."""
+
+
+GUIDES = ListOfGuides()
+
+
+@dataclass(frozen=True, slots=True)
+class ListOfRuns:
+    """The place of the runs."""
+
+
+RUNS = ListOfRuns()
+
+Subject = MachineName | ProcessKey | TaskKey | SampleKey
+"""A thing of the fleet that has a screen."""
+
+Place = Subject | JournalOfOrders | ListOfGuides | ListOfRuns | None
+"""What a screen is about; None is the room itself."""
+
+_LONGEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The places visited, as in a browser.
+
+    Attributes:
+        places: In the order visited.
+        at: Index of the one on screen.
+    """
+
+    places: tuple[Place, ...] = (None,)
+    at: int = 0
+
+    @property
+    def place(self) -> Place:
+        """The place on screen."""
+        return self.places[self.at]
+
+    def to(self, place: Place) -> "Way":
+        """Return the way with one more place; what lay ahead is forgotten."""
+        if place == self.place:
+            return self
+        places = (*self.places[: self.at + 1], place)[-_LONGEST:]
+        return Way(places, len(places) - 1)
+
+    def older(self) -> "Way":
+        """Return the way one place back."""
+        return Way(self.places, max(self.at - 1, 0))
+
+    def newer(self) -> "Way":
+        """Return the way one place forward."""
+        return Way(self.places, min(self.at + 1, len(self.places) - 1))
+
+
+def is_there(fleet: Fleet, place: Place) -> bool:
+    """Return whether the fleet knows a place."""
+    match place:
+        case None | JournalOfOrders() | ListOfGuides() | ListOfRuns():
+            return True
+        case SampleKey():
+            task = fleet.tasks.get(place.task)
+            return task is not None and (place.sample_id, place.epoch) in task.samples
+        case TaskKey():
+            return place in fleet.tasks
+        case ProcessKey():
+            return place in fleet.processes
+        case _:
+            return place in fleet.machines
+
+
+def machine_of(place: Place) -> MachineName | None:
+    """Return the machine of a place; None for the main screen and for the lists."""
+    match place:
+        case SampleKey():
+            return place.task.machine
+        case ProcessKey() | TaskKey():
+            return place.machine
+        case JournalOfOrders() | ListOfGuides() | ListOfRuns():
+            return None
+        case _:
+            return place

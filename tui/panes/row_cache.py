@@ -1,0 +1,149 @@
+"""The lines of a table's rows, painted again only where a row reads differently.
+
+Most of what a refresh brings is the same as before. A sheet keeps what it painted by the row's
+key, compares the cells, and measures and paints the changed rows alone.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.segment import Segment
+from rich.style import Style
+
+from core.views.cells import Cell, Column, Row, Tone
+from tui.panes.columns import Placed, natural_widths, place
+from tui.panes.painted import Line
+from tui.panes.row_painter import paint_cell, paint_row
+
+_KEPT = 400
+"""Painted rows that are kept; more are forgotten when they are off screen."""
+
+_KEPT_CELLS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a row stands in its table now: its ground, and the sign in its margin."""
+
+    ground: str | None
+    margin: str
+    margin_tone: str
+
+
+@dataclass(slots=True)
+class _Painted:
+    cells: tuple[Cell, ...]
+    tone: Tone
+    setting: Setting
+    line: Line
+
+
+@dataclass(slots=True)
+class Sheet:
+    """Column widths, places and painted lines of one table.
+
+    Attributes:
+        widths: What each column would like, cells; it only grows.
+        places: Where the columns are now.
+    """
+
+    style_of: Callable[[str, str | None], Style]
+    widths: dict[str, int] = field(default_factory=dict[str, int])
+    places: tuple[Placed, ...] = ()
+    _columns: tuple[Column, ...] = ()
+    _width: int = 0
+    _rows: dict[Hashable, _Painted] = field(default_factory=dict[Hashable, _Painted])
+    _painted_cells: dict[Hashable, Sequence[Segment]] = field(
+        default_factory=dict[Hashable, Sequence[Segment]]
+    )
+
+    def forget(self) -> None:
+        """Start anew: another table, or another look."""
+        self.widths = {}
+        self.forget_lines()
+
+    def forget_lines(self) -> None:
+        """Paint every row again: the colours changed."""
+        self._rows = {}
+        self._painted_cells = {}
+        self._columns = ()
+
+    def measure(self, columns: tuple[Column, ...], rows: Iterable[Row[Any]]) -> None:
+        """Make room for what these rows say."""
+        self.widths = natural_widths(columns, rows, self.widths)
+
+    def lines(
+        self,
+        columns: tuple[Column, ...],
+        rows: Sequence[tuple[Row[Any], Setting]],
+        width: int,
+    ) -> list[Line]:
+        """Return the rows as lines of `width` cells, the margin's one cell included."""
+        if columns != self._columns or width != self._width:
+            self._columns, self._width, self._rows = columns, width, {}
+            self.measure(columns, (row for row, _ in rows))
+            self.places = place(columns, self.widths, width - 1)
+        cells = [self._cells(row) for row, _ in rows]
+        if self._grows(rows, cells):
+            self.places = place(columns, self.widths, width - 1)
+            self._rows = {}
+            cells = [self._cells(row) for row, _ in rows]
+        if len(self._rows) > _KEPT:
+            self._rows = {}
+        return [
+            self._line(row, setting, read) for (row, setting), read in zip(rows, cells, strict=True)
+        ]
+
+    def _cells(self, row: Row[Any]) -> tuple[Cell, ...]:
+        return tuple(row.cells.get(placed.column.name, ()) for placed in self.places)
+
+    def _grows(
+        self, rows: Sequence[tuple[Row[Any], Setting]], cells: Sequence[tuple[Cell, ...]]
+    ) -> bool:
+        changed = [
+            row
+            for (row, _), read in zip(rows, cells, strict=True)
+            if (before := self._rows.get(row.key)) is None or before.cells != read
+        ]
+        if not changed:
+            return False
+        widths = natural_widths([placed.column for placed in self.places], changed, self.widths)
+        grown = {name: size for name, size in widths.items() if size > self.widths.get(name, 0)}
+        self.widths.update(grown)
+        return bool(grown)
+
+    def _line(self, row: Row[Any], setting: Setting, cells: tuple[Cell, ...]) -> Line:
+        kept = self._rows.get(row.key)
+        if (
+            kept is not None
+            and kept.setting == setting
+            and kept.tone == row.tone
+            and kept.cells == cells
+        ):
+            return kept.line
+
+        def style_of(tone: str) -> Style:
+            return self.style_of(tone, setting.ground)
+
+        margin = Segment(setting.margin, style_of(setting.margin_tone))
+        painted = [
+            self._cell(cell, placed, row.tone, setting.ground)
+            for cell, placed in zip(cells, self.places, strict=True)
+        ]
+        width = self._width - 1
+        line = (margin, *paint_row(painted, self.places, width, style_of("plain")))
+        self._rows[row.key] = _Painted(cells, row.tone, setting, line)
+        return line
+
+    def _cell(
+        self, cell: Cell, placed: Placed, tone: Tone, ground: str | None
+    ) -> Sequence[Segment]:
+        key = (cell, placed.width, placed.column.align, tone, ground)
+        kept = self._painted_cells.get(key)
+        if kept is None:
+            if len(self._painted_cells) > _KEPT_CELLS:
+                self._painted_cells = {}
+            kept = paint_cell(cell, placed, tone, lambda name: self.style_of(name, ground))
+            self._painted_cells[key] = kept
+        return kept

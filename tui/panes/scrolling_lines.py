@@ -1,0 +1,80 @@
+"""Lines in a dialog that scroll where there is no room for all of them."""
+
+from collections.abc import Iterable
+
+from textual.geometry import Size
+from textual.message import Message
+
+from core.views.cells import TextLine
+from tui.panes.lines import folded
+from tui.panes.painted import Line, Painted, fitted
+
+_INDENT = 2
+"""Cells that the folded part of a line is moved in."""
+
+
+class Scrolled(Painted):
+    """Folded lines of which a part is in view; the dialog's keys scroll them."""
+
+    class Resized(Message):
+        """It has another size: what is in view is something else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._text: tuple[TextLine, ...] = ()
+        self.top = 0
+        """Index of the first line in view."""
+
+    def show(self, lines: Iterable[TextLine], *, from_top: bool = False) -> None:
+        """Draw other lines; the view stays where it is, or goes to the top."""
+        self._text = tuple(lines)
+        if from_top:
+            self.top = 0
+        self.scroll(0)
+
+    def height_at(self, width: int) -> int:
+        """Return how many lines everything takes at this width."""
+        return len(self._folded(width))
+
+    def scroll(self, lines: int) -> None:
+        """Move the view."""
+        most = self.height_at(self.content_size.width) - self.content_size.height
+        self.top = max(0, min(self.top + lines, most))
+        self.redraw()
+
+    def reach(self, line: int) -> None:
+        """Move the view as little as brings a line into it."""
+        height = self.content_size.height
+        if line < self.top:
+            self.scroll(line - self.top)
+        elif line >= self.top + height:
+            self.scroll(line - self.top - height + 1)
+
+    @property
+    def page(self) -> int:
+        """Lines of a page."""
+        return max(self.content_size.height - 1, 1)
+
+    @property
+    def in_view(self) -> tuple[int, int, int] | None:
+        """The first and last line in view and how many there are; None: all are in view."""
+        of, height = self.height_at(self.content_size.width), self.content_size.height
+        if of <= height:
+            return None
+        return self.top + 1, min(self.top + height, of), of
+
+    def on_resize(self) -> None:
+        """Keep within the text at the new size."""
+        super().on_resize()
+        self.scroll(0)
+        self.post_message(self.Resized())
+
+    def paint(self, size: Size) -> list[Line]:
+        """Return the lines in view."""
+        return [
+            tuple(fitted(self.segments(line), size.width, self.base_style))
+            for line in self._folded(size.width)[self.top : self.top + size.height]
+        ]
+
+    def _folded(self, width: int) -> list[TextLine]:
+        return [part for line in self._text for part in folded(line, max(width, 1), _INDENT)]

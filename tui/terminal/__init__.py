@@ -1,0 +1,1 @@
+"""Life in a terminal: signals, hang-ups, output, keys."""

@@ -1,0 +1,274 @@
+"""An app that survives its terminal: signals, hang-ups, crashes, stalls, odd colours.
+
+The terminal is always given back as it was. A crash is told in a short panel, with its report in
+a private file, and never with the values of local variables.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from rich.console import Console
+from rich.segment import Segment, Segments
+from textual.filter import LineFilter, Monochrome, NoColor
+
+from core.config.model import ScreenConfig
+from core.text import Shown, shown
+from tui.terminal.key_queue import KeyQueueApp
+from tui.terminal.output_filters import Ascii, Harmless, to_ascii
+from tui.terminal.terminal import (
+    GRACE,
+    KEEP_TITLE,
+    LEAVING_SIGNALS,
+    RESTORE_TITLE,
+    RoomDriver,
+    clipboard_sequences,
+    end_after,
+    report_of,
+    sentence_of,
+    title_sequence,
+)
+from tui.theme import terminal_of
+
+if TYPE_CHECKING:
+    from tui.terminal.foreground import Ended
+
+_OF_KEYS = (signal.SIGINT, signal.SIGQUIT)
+"""What the terminal's own keys send to all who run in its foreground."""
+
+
+_FLOOD_TOLD = 5.0
+"""Seconds in which a flood of keys is told once."""
+
+
+class TerminalApp(KeyQueueApp, inherit_bindings=False):
+    """The part of the room that deals with the terminal."""
+
+    def __init__(
+        self,
+        config: ScreenConfig,
+        *,
+        keep_crash: Callable[[str], str | None] | None,
+        environ: Mapping[str, str] | None,
+    ) -> None:
+        self.config = config
+        self._environ = os.environ if environ is None else environ
+        self.terminal = terminal_of(self._environ, wants_ascii=config.ascii)
+        super().__init__(driver_class=RoomDriver)
+        self.animation_level = "none"
+        if self.terminal.depth in {"16", "none"}:
+            # A console that takes its terminal for a dumb one has a size of its own, and
+            # Textual never comes to rest between the two.
+            self.console = _plain_console(self.console)
+        self._keep_crash = keep_crash
+        self._title_told = Shown("")
+        self._is_leaving = False
+        self._was_flooded = False
+        self._lending = asyncio.Lock()
+
+    def save_view(self) -> None:
+        """Keep what is to be found again; called before every end."""
+
+    # Start and end
+
+    async def run_in_terminal(self) -> int:
+        """Run until it ends, and return the exit status.
+
+        Signals are answered from before the terminal is taken until it is given back: in
+        between, one that kills would leave it as no shell can use it.
+        """
+        loop = asyncio.get_running_loop()
+        for number in LEAVING_SIGNALS:
+            loop.add_signal_handler(number, self.leave, 128 + int(number))
+        try:
+            await self.run_async(mouse=self.config.mouse)
+        finally:
+            for number in LEAVING_SIGNALS:
+                loop.remove_signal_handler(number)
+        return self.return_code or 0
+
+    def take_terminal(self) -> None:
+        """Keep the terminal's title, and hear of what nobody awaited."""
+        asyncio.get_running_loop().set_exception_handler(self._unheard)
+        self.write(KEEP_TITLE)
+
+    def give_terminal(self) -> None:
+        """Give the title back."""
+        self.write(RESTORE_TITLE)
+
+    def leave(self, status: int = 0) -> None:
+        """Save and exit, within two seconds whatever hangs."""
+        if self._is_leaving:
+            return
+        self._is_leaving = True
+        self.save_view()
+        if not self.is_headless:
+            end_after(GRACE, status)
+        self.exit(return_code=status)
+
+    async def run_in_foreground(self, words: Sequence[str], line: Shown) -> "Ended | None":
+        """Lend the terminal to a program, and draw the whole screen anew once it ended.
+
+        Args:
+            words: The program and its arguments.
+            line: Said first: what runs and why.
+
+        Returns:
+            None: there is no terminal to lend.
+        """
+        from tui.terminal.foreground import run_program  # noqa: PLC0415 - the first frame does without
+
+        driver = self._driver
+        if driver is None or not driver.can_suspend:
+            return None
+        loop = asyncio.get_running_loop()
+        given_up = asyncio.Event()
+        if self.terminal.is_ascii:
+            line = Shown(to_ascii(line))
+        async with self._lending:
+            with self.suspend():
+                for number in _OF_KEYS:
+                    loop.add_signal_handler(number, given_up.set)
+                try:
+                    ended = await run_program(words, line, given_up)
+                finally:
+                    for number in _OF_KEYS:
+                        loop.add_signal_handler(number, self.leave, 128 + int(number))
+            self._title_told = Shown("")
+            self.action_redraw()
+        return ended
+
+    def look_at_terminal(self) -> bool:
+        """Look whether the terminal is there; leave when it is gone, redraw what it missed."""
+        driver = self._driver
+        if not isinstance(driver, RoomDriver):
+            return True
+        if not driver.look():
+            self.leave(129)
+            return False
+        if driver.has_dropped and driver.is_drained:
+            driver.has_dropped = False
+            self.action_redraw()
+        return True
+
+    # Crashes and failures
+
+    def _handle_exception(self, error: Exception) -> None:
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()  # pyright: ignore[reportUnknownMemberType]
+        self._fatal_error()
+
+    def _fatal_error(self) -> None:
+        """End with a short panel in place of a traceback with values in it."""
+        error = self._exception
+        if error is not None:
+            path = self.keep_report(error)
+            lines = [f"evalroom ended: {sentence_of(error)}"]
+            if path:
+                lines.append(f"what happened is in {shown(path, 400)}")
+            lines.append("evals go on; start evalroom again. If the terminal looks odd: reset")
+            self._exit_renderables.append(Segments([Segment("\n".join(lines) + "\n")]))
+        self.save_view()
+        self._close_messages_no_wait()
+
+    def keep_report(self, error: BaseException) -> str | None:
+        """Keep a report of an error, without values; return its path, None if it is not kept."""
+        if self._keep_crash is None:
+            return None
+        try:
+            return self._keep_crash(report_of(error))
+        except OSError:
+            return None
+
+    def _unheard(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        del loop
+        error = context.get("exception")
+        if isinstance(error, BaseException):
+            self.keep_report(error)
+            self.say(f"something failed: {sentence_of(error)}", "look")
+
+    # What is written
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return what every line goes through before it is written."""
+        # What NO_COLOR means is decided here: to Textual it means shades of grey.
+        filters = [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
+        if self.terminal.depth == "none":
+            filters.append(_NO_COLOUR)
+        filters.append(_HARMLESS)
+        if self.terminal.is_ascii:
+            filters.append(_ASCII)
+        return filters
+
+    def write(self, sequence: str) -> None:
+        """Write a sequence of our own to the terminal."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)
+
+    def say_title(self, words: Shown) -> None:
+        """Set the terminal's title, where it changed."""
+        if words != self._title_told:
+            self._title_told = words
+            self.write(title_sequence(Shown(to_ascii(words)) if self.terminal.is_ascii else words))
+
+    def say(self, sentence: str, tone: str = "plain") -> None:
+        """Show a sentence for a while, at the edge of the screen."""
+        severity = {"look": "warning", "hand": "error"}.get(tone, "information")
+        self.notify(shown(sentence, 400), markup=False, severity=cast("Any", severity))
+
+    def flooded(self) -> None:
+        """Say that keys were dropped."""
+        if not self._was_flooded:
+            self._was_flooded = True
+            self.set_timer(_FLOOD_TOLD, self._flood_over)
+            self.say("too many keys at once: those that waited were dropped", "look")
+
+    def _flood_over(self) -> None:
+        self._was_flooded = False
+
+    def action_mouse(self) -> None:
+        """Turn the mouse on or off."""
+        driver = self._driver
+        if isinstance(driver, RoomDriver):
+            driver.use_mouse(not driver.has_mouse)
+            on = "the mouse is on; Shift or Option selects text"
+            self.say(on if driver.has_mouse else "the mouse is off; the terminal selects text")
+
+    def action_redraw(self) -> None:
+        """Draw the whole screen anew."""
+        self.write("\x1b[2J")
+        self.refresh(repaint=True, layout=True)
+        self.screen.refresh(repaint=True, layout=True)
+        for widget in self.screen.walk_children():
+            cast("Any", widget).refresh()
+
+    def copy(self, text: Shown, what: str) -> None:
+        """Ask the terminal to take a text into its clipboard. It never says whether it did."""
+        limit = self.config.clipboard_limit
+        sequences = clipboard_sequences(text, self._environ, limit)
+        if sequences is None:
+            self.say(f"the {what} is too long for the clipboard ({len(text)} characters)", "look")
+            return
+        for sequence in sequences:
+            self.write(sequence)
+        self.say(f"{what} sent to the terminal: {text}")
+
+
+def _plain_console(console: Console) -> Console:
+    return Console(
+        file=console.file,
+        color_system="standard",
+        force_terminal=True,
+        legacy_windows=False,
+        safe_box=False,
+        highlight=False,
+        emoji=False,
+        _environ={"TERM": "xterm"},
+    )
+
+
+_HARMLESS, _ASCII, _NO_COLOUR = Harmless(), Ascii(), NoColor()
