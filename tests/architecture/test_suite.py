@@ -117,7 +117,8 @@ def _has_elements(collection: ast.expr) -> bool:
         case ast.Name(id=name):
             return name.isupper()
         case ast.Call(args=[first, *_]):
-            return _name(collection) in {"range", "enumerate"} and not isinstance(first, ast.Call)
+            counted = {"enumerate", "range", "walk"}  # a tree has at least its root
+            return _name(collection) in counted and not isinstance(first, ast.Call)
         case _:
             return False
 
