@@ -15,6 +15,7 @@ from tests.support.sshd import Sshd, running
 from tests.support.terminal import Terminal
 from tests.support.tmux import Tmux, in_tmux
 from tests.support.tree import ROOT
+from tests.support.waiting import wait_until
 
 ASKED = "Enter passphrase for key"
 
@@ -47,7 +48,7 @@ class Desk:
     def master(self, command: str) -> bool:
         """Whether the ControlMaster takes a command (`check`, `exit`)."""
         words = [self.ssh[0], "-O", command, *self.ssh[1:]]
-        done = subprocess.run(words, capture_output=True, check=False, timeout=10)
+        done = subprocess.run(words, capture_output=True, check=False, timeout=40)
         return done.returncode == 0
 
 
@@ -92,11 +93,16 @@ def test_the_passphrase_is_typed_to_ssh_and_the_link_goes_over_its_master(desk: 
         assert "To sign in to far, evalroom runs this here" in asked
         tmux.resize(140, 36)
         tmux.keys("open sesame", "Enter")
-        screen = tmux.until(lambda screen: "Findings" in screen and "● far" in screen)
-        assert {len(line) for line in screen.splitlines() if line.startswith("┌")} == {140}
+        screen = tmux.until(
+            lambda screen: (
+                "Findings" in screen
+                and "● far" in screen
+                and {len(line) for line in screen.splitlines() if line.startswith("┌")} == {140}
+            )
+        )
         assert ASKED not in screen
         assert "sesame" not in screen
-        assert tmux.title().startswith("evalroom")
+        wait_until(lambda: tmux.title().startswith("evalroom"), "its title", seen=tmux.title)
         assert desk.master("check")
         tmux.keys("?")
         tmux.until("Esc closes")
@@ -111,8 +117,9 @@ def test_a_wrong_passphrase_can_be_read_about_and_comes_back_with_a_sentence(des
         tmux.keys("wrong", "Enter")
         assert "Permission denied" in tmux.until("Enter goes back to the room")
         tmux.keys("q", "Enter")  # for ssh, or for nobody: never for the room
-        screen = tmux.until("ssh did not sign in to far")
-        assert "needs you" in screen
+        screen = tmux.until(
+            lambda screen: "ssh did not sign in to far" in screen and "needs you" in screen
+        )
         assert "Leave the room" not in screen
         assert not desk.master("check")
         tmux.keys("r")
