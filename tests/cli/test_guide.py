@@ -25,12 +25,12 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
     assert tried.status == 0, tried
     assert "eval-set --detach" in tried.out
     assert "nothing new starts" in tried.out
-    assert "no guide was begun" in home.run("guide", "list").out
+    assert "no guide has been started" in home.run("guide", "list").out
     assert not one.task()["process_paused"]
 
     refused = home.run("guide", "park", target)
     assert refused.status == 4, refused
-    assert "add --yes" in refused.out
+    assert "Add --yes" in refused.out
     assert not one.task()["process_paused"]
     [left] = home.run("guide", "list", "--json").json["guides"]
     assert (left["kind"], left["steps"][1]["state"]) == ("park", "waiting")

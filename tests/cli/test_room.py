@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.desk.replay import write_recording
 from tests.support.commands import EVALROOM, Home
 from tests.support.fleets import link, named, process_seen, task_row, tasks_seen
+from tests.support.recordings import write_recording
 from tests.support.terminal import Terminal
 from tests.support.waiting import wait_until
 

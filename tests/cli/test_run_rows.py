@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cli.commands.runs import output
+from cli.commands.runs import print_output
 from cli.render.runs import run_json, run_lines, why_lines
 from core.errors import UsageWrong
 from core.launch.ports import OutputChunk
@@ -60,10 +60,10 @@ async def test_a_screen_is_printed_once_and_never_followed(
 ) -> None:
     known = run(5, RunState.SUCCESS, screen=("tmux", "capture-pane"), output_file="")
     told: Any = Told(known, b"the last screen\n")
-    assert await output(told, told, known.id, follow=False, timeout=1) == 0
+    assert await print_output(told, told, known.id, follow=False, timeout=1) == 0
     assert capsys.readouterr().out == "the last screen\n"
     with pytest.raises(UsageWrong) as refused:
-        await output(told, told, known.id, follow=True, timeout=1)
+        await print_output(told, told, known.id, follow=True, timeout=1)
     assert f"evalroom attach {known.id}" in refused.value.advice
 
 
@@ -72,6 +72,6 @@ async def test_what_printed_nothing_says_so_beside_the_answer(
 ) -> None:
     known = run(6, RunState.ERROR, logs=())
     told: Any = Told(known)
-    assert await output(told, told, known.id, follow=False, timeout=1) == 0
+    assert await print_output(told, told, known.id, follow=False, timeout=1) == 0
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", f"evalroom: {known.id} printed nothing\n")

@@ -1,0 +1,11 @@
+"""The clock of this computer."""
+
+import time
+
+
+class WallClock:
+    """`core.ports.Clock`."""
+
+    def now(self) -> float:
+        """Return the time, Unix seconds."""
+        return time.time()
