@@ -180,7 +180,7 @@ async def test_who_unsubscribed_sees_no_more() -> None:
         end()
         count = len(shown)
         connection.say(told(process_seen()))
-        await until(lambda: others[-1].processes)  # who stays has seen it by now
+        await until(lambda: others[-1].fleet.processes)  # who stays has seen it by now
         assert len(shown) == count
 
 
