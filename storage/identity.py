@@ -81,10 +81,10 @@ def start_of(pid: int, proc: Path = _PROC) -> str | None:
 
 
 def _start_by_ps(pid: int) -> str | None:
-    said = _output(["ps", "-o", "stat=,lstart=", "-p", str(pid)], _PS_TIMEOUT_S)
-    if said is None:
+    output = _output(["ps", "-o", "stat=,lstart=", "-p", str(pid)], _PS_TIMEOUT_S)
+    if output is None:
         return "" if _is_there(pid) else None
-    state, _, start = said.strip().partition(" ")
+    state, _, start = output.strip().partition(" ")
     return None if not state or state.startswith("Z") else start.strip()
 
 
