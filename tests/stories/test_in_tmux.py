@@ -12,7 +12,7 @@ from tests.support.evals import Eval, Evals, short_folder
 from tests.support.tmux import Tmux, in_tmux
 from tests.support.tree import ROOT
 
-EVALROOM = (sys.executable, "-m", "tui")
+EVALROOM = (sys.executable, "-m", "cli.main")
 
 
 def _config(folder: Path, data_dir: Path) -> Path:
