@@ -55,7 +55,7 @@ def test_without_a_terminal_it_runs_to_its_end_and_reports_the_scores(
     assert "match/accuracy ." in sums
     assert archive.split()[1:3] == ["success", "6/6"]
     assert "includes/accuracy ." in archive
-    assert any("run again" in line for line in lines)
+    assert any("retried" in line for line in lines)
     assert nothing_is_left(place)
     assert not list(home.folder.rglob("history*"))
 
@@ -92,7 +92,7 @@ def test_an_eval_that_is_killed_is_no_success(home: Home, place: Path) -> None:
     [pid] = processes_in(place)
     os.kill(pid, signal.SIGKILL)
     assert child.wait(80) == 1
-    assert b"did not end as a success (evalroom/sums lost" in child.stderr.read()
+    assert b"did not succeed (evalroom/sums lost" in child.stderr.read()
     assert nothing_is_left(place)
     child.stdout.close()
     child.stderr.close()

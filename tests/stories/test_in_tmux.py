@@ -110,7 +110,7 @@ def test_the_embedded_default_opens_the_room_and_cleans_up() -> None:
             demos = list(folder.glob("evalroom-demo-*"))
             assert demos, "the demo keeps its files in a folder of its own"
             tmux.keys("q")
-            tmux.until("The demo's eval-set ends with the room")
+            tmux.until("Leaving ends the demo's eval-set")
             _leave(tmux)
             tmux.until_gone(60)
         assert list(folder.glob("evalroom-demo-*")) == []
