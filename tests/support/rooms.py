@@ -52,6 +52,7 @@ from tests.support.fleets import (
 from tui.app import RoomApp
 from tui.dialogs.guarded_dialog import SeenFirst
 from tui.services import RoomServices, Service
+from tui.terminal.textual_internals import lines_of
 
 EU, US = MachineName("a100-eu"), MachineName("a100-us")
 COLOURS = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
@@ -200,8 +201,7 @@ def app_on(room: Room, *, services: RoomServices | None = None, **more: Any) -> 
 
 def screen_lines(app: App[Any]) -> list[str]:
     """Return what is on screen, line by line, as text."""
-    strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
-    return [strip.text for strip in strips]
+    return [strip.text for strip in lines_of(app.screen)]
 
 
 def screen_text(app: App[Any]) -> str:
