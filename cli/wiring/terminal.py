@@ -20,7 +20,7 @@ def need_a_terminal() -> None:
     if not has_terminal():
         raise UsageWrong(
             "the room needs a terminal for input and output",
-            "without one, use: evalroom status, watch, samples, sample or machines (with --json too)",
+            "use evalroom status, watch, samples, sample or machines without one, also with --json",
         )
 
 
