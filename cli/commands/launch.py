@@ -120,7 +120,7 @@ async def launch_now(
     )
     tell = None if command.as_json else _StateNotes()
     try:
-        runs = await launches.launch(checked, tell=tell)
+        runs = await launches.launch(checked, on_change=tell)
         if command.wait:
             runs = await _ended(desk, launches, runs, tell)
     except asyncio.CancelledError:

@@ -154,7 +154,7 @@ def _print(piece: OutputChunk) -> None:
 
 async def _looked(desk: DeskReader, launches: DeskLaunchService, timeout: float) -> None:
     await desk.first_look(timeout)
-    await launches.look_once()
+    await launches.poll_once()
 
 
 def run_named(known: Mapping[str, Run], name: str) -> Run:

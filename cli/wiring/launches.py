@@ -94,7 +94,7 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "DeskLaun
         registry=RunRegistry(history.run_book, instance=instance, post=desk.post, now=desk.now),
         machines=config.machines,
         choose=choose_all,
-        bring=bring_it,
+        provision=bring_it,
         open_secrets=secrets.open,
         operator=instance.operator,
         read_only=config.read_only,

@@ -147,7 +147,7 @@ async def launching(
             ),
             machines=config.machines,
             choose=choose,
-            bring=bring,
+            provision=bring,
             open_secrets=open_secrets,
             operator="Ada",
         )

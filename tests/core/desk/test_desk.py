@@ -19,6 +19,7 @@ from core.ids import MachineName, TaskKey
 from core.model.machine import LinkState
 from core.model.task import ProgressPoint, TaskState
 from core.ports import EventStore, FleetUpdate, Heard, Room, SignIn
+from tests.support.clocks import SetClock
 from tests.support.connections import FakeConnection, down, header, reply, up
 from tests.support.fleets import (
     H1,
@@ -36,11 +37,6 @@ from tests.support.fleets import (
 )
 
 KEY = task_key()
-
-
-class _Clock:
-    def now(self) -> float:
-        return NOW
 
 
 class _Observer:
@@ -101,7 +97,7 @@ def desk_of(*connections: FakeConnection, **more: Any) -> Desk:
         connections=connections,
         named=[named(connection.machine) for connection in connections],
         watch=WatchConfig(),
-        clock=_Clock(),
+        clock=SetClock(NOW),
         **more,
     )
 

@@ -77,6 +77,9 @@ async def test_a_recording_plays_in_its_own_time_as_often_as_fast() -> None:
         def now(self) -> float:
             return loop.time()
 
+        def monotonic(self) -> float:
+            return loop.time()
+
     desk = ReplayDesk(iter(STORY), clock=Clock(), speed=200)
     began = loop.time()
     await desk.run()

@@ -98,11 +98,11 @@ async def test_a_run_of_an_evalroom_that_ended_is_kept_from_starting_before_it_i
         await here.watched.desk.first_look(20)
         [checked] = here.checked(spec("", "machine=here"))
         run = new_run(checked.plan, at=here.place.now(), operator="Ada", launch="x")
-        here.launches.registry.held.add(run.id)
+        here.launches.registry.starting.add(run.id)
         await here.launches.registry.add([run])
         await launcher_client.create_folder(here.place, checked.plan, b"{}")
-        here.launches.registry.held.discard(run.id)  # it ended between the two
+        here.launches.registry.starting.discard(run.id)  # it ended between the two
         run = await here.comes_to(run.id, RunState.ERROR)
-        assert "its evalroom ended before it was started" in run.said
+        assert "evalroom ended before it started this run" in run.said
         assert (await launcher_client.start_run(here.place, checked.plan, {}))[0] == 75
         assert not alive(run.id)
