@@ -139,7 +139,7 @@ async def finish(
 
 
 def _say_left(desk: DeskReader, acting: ActionService) -> None:
-    """Say which orders an evalroom left that ended before it knew what became of them."""
+    """Say which orders of an instance that ended still have no known outcome."""
     for order in desk.fleet.orders:
         if order.is_open and acting.answers_for(order) and order.instance != acting.instance:
             print_note(

@@ -49,7 +49,7 @@ class Demo:
 
     @property
     def pid(self) -> int:
-        """Of the process that runs it."""
+        """The pid of its process."""
         return self._process.pid
 
     @property

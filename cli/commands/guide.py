@@ -124,7 +124,7 @@ def _processes(fleet: Fleet, targets: Sequence[str]) -> Sequence[ProcessKey]:
 
 
 def processes_at(fleet: Fleet, place: ActionPlace) -> Sequence[ProcessKey]:
-    """Return the processes that a place means."""
+    """Return the processes of a target."""
     match place:
         case ProcessKey():
             return (place,)
