@@ -1,14 +1,12 @@
 """How evalroom ends: by an error, a signal, a broken pipe, a crash. Always in one sentence."""
 
-import asyncio
 import contextlib
 import os
-import signal
 import sys
-from collections.abc import Coroutine, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from cli.parser.arguments import wants_json
+from cli.parser.command_line import wants_json
+from cli.version import version
 from core.errors import EvalroomError, NobodyReached, NotConfirmed, UsageWrong
 from core.text import shown
 
@@ -21,17 +19,6 @@ _NOT_CONFIRMED = 4
 
 class Crash(EvalroomError):
     """Something that nobody expected."""
-
-
-def version() -> str:
-    """Return evalroom's version."""
-    from importlib.metadata import PackageNotFoundError  # noqa: PLC0415 - 20 ms
-    from importlib.metadata import version as version_of  # noqa: PLC0415
-
-    try:
-        return version_of("evalroom")
-    except PackageNotFoundError:
-        return "unknown (not installed)"
 
 
 def ended_by(error: BaseException, argv: Sequence[str]) -> int:
@@ -81,30 +68,6 @@ def _silence() -> None:
     """Let the interpreter's last flush go nowhere: the reader of our output is gone."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def run_loop(work: Coroutine[Any, Any, int]) -> int:
-    """Run `work`; SIGTERM and SIGHUP end it as Ctrl-C does: it cleans up."""
-
-    async def guarded() -> int:
-        loop = asyncio.get_running_loop()
-        whole = asyncio.ensure_future(work)
-        got: list[int] = []
-
-        def leave(number: int) -> None:
-            got.append(number)
-            whole.cancel()
-
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            loop.add_signal_handler(number, leave, number)
-        try:
-            return await whole
-        except asyncio.CancelledError:
-            if not got:
-                raise
-            return 128 + got[0]
-
-    return asyncio.run(guarded())
 
 
 def keep_crash(report: str) -> str | None:

@@ -12,6 +12,7 @@ from textual.worker import Worker, WorkerState
 
 from core.config.model import ScreenConfig
 from core.fleet import Fleet
+from core.ports import FleetUpdate
 from core.text import Shown, shown
 from core.views.changes import only_older
 from core.views.header.totals import title
@@ -183,8 +184,8 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             front.say_totals()
             front.say_keys()
 
-    def _heard(self, fleet: Fleet) -> None:
-        del fleet
+    def _heard(self, update: FleetUpdate) -> None:
+        del update
         self.post_message(self.RoomChanged())
 
     def on_room_app_room_changed(self) -> None:

@@ -1,20 +1,25 @@
 """`evalroom attach ID`: a run's own display, in this terminal; without one, its command."""
 
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Never
 
-from cli.commands.desk_queries import Looker
-from cli.commands.runs import known_run
+from cli.commands.desk_protocols import DeskReader
+from cli.commands.runs import known_run, launches_running
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.runs import AttachCommand
 from cli.render.plain import print_json, print_lines
+from cli.wiring.config import config_of
+from cli.wiring.terminal import has_terminal
 from core.config.model import MachineConfig
 from core.errors import UsageWrong
 from core.launch.run.attach_command import terminal_command
 from core.launch.run.service import DeskLaunchService
 from core.quoting import plain_word
 from core.text import shown
+from storage.paths import paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +34,34 @@ class Display:
     words: tuple[str, ...]
 
 
+def attach(command: AttachCommand, options: GlobalOptions) -> int:
+    """Run `evalroom attach`; return the exit status.
+
+    Raises:
+        UsageWrong: The run is unknown, or has no display of its own.
+    """
+    config = config_of(options)
+    found: list[Display] = []
+
+    async def find() -> int:
+        async with launches_running(config, options) as (desk, launches):
+            display = await display_of(
+                desk,
+                launches,
+                command.name,
+                machines=config.machines,
+                known_hosts=(str(paths().known_hosts),),
+                timeout=command.timeout,
+            )
+        found.append(display)
+        return 0
+
+    status = run_loop(find())
+    return show(found[0], as_json=command.as_json) if found else status
+
+
 async def display_of(
-    desk: Looker,
+    desk: DeskReader,
     launches: DeskLaunchService,
     name: str,
     *,
@@ -63,7 +94,7 @@ def show(display: Display, *, as_json: bool) -> int:
     if as_json:
         print_json({"run_id": display.run, "words": list(display.words)})
         return 0
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not has_terminal():
         line = " ".join(plain_word(word) for word in display.words)
         print_lines([shown(line, len(line))])
         return 0

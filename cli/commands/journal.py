@@ -1,11 +1,12 @@
 """`evalroom journal`: the orders that were given, from the disk alone. No link is made."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from enum import StrEnum
-from pathlib import Path
 from typing import TypeVar
 
+from cli.parser.command import GlobalOptions
+from cli.parser.journal import JournalCommand
 from cli.render.plain import print_json, print_lines
 from core import format as fmt
 from core.act.order_query import OrderQuery, order_object
@@ -16,55 +17,33 @@ from core.model.order import Order, OrderState
 from core.text import shown
 from core.views.pages.order_page import moment
 from core.views.tables.orders import action_words
-
-Read = Callable[[Path, OrderQuery], Sequence[Order]]
-"""Returns orders of the database at a path, newest first; none where there is no database."""
+from storage.orders import read_orders
+from storage.paths import paths
 
 _LONG = 1_000
 KindT = TypeVar("KindT", bound=StrEnum)
 
 
-def journal(
-    path: Path,
-    read: Read,
-    *,
-    since: float | None,
-    machine: str | None,
-    action: str | None,
-    state: str | None,
-    limit: int,
-    text: str | None,
-    as_json: bool,
-) -> int:
-    """Print orders, newest first; return the exit status.
-
-    Args:
-        path: The database.
-        read: Reads it.
-        since: Unix seconds.
-        machine: To which it went; as all below: None, whatever it is.
-        action: Its verb.
-        state: Its state.
-        text: A filter as on screen.
-        limit: How many at most.
-        as_json: Whether to print JSON.
+def journal(command: JournalCommand, options: GlobalOptions) -> int:
+    """Run `evalroom journal`: print orders, newest first; return the exit status.
 
     Raises:
         UsageWrong: There is no such action or state.
         StorageError: The database can't be read.
     """
-    everything = OrderQuery(limit=limit)
+    del options
+    everything = OrderQuery(limit=command.limit)
     wanted = OrderQuery(
-        since=since,
-        machine=None if machine is None else MachineName(machine),
-        verb=None if action is None else _one_of(Verb, action, "action"),
-        state=None if state is None else _one_of(OrderState, state, "state"),
-        text=text or "",
-        limit=limit,
+        since=command.since,
+        machine=None if command.machine is None else MachineName(command.machine),
+        verb=None if command.action is None else _one_of(Verb, command.action, "action"),
+        state=None if command.state is None else _one_of(OrderState, command.state, "state"),
+        text=command.text or "",
+        limit=command.limit,
     )
     now = time.time()
-    orders = read(path, wanted)
-    if as_json:
+    orders = read_orders(paths().database, wanted)
+    if command.as_json:
         print_json({"as_of": now, "orders": [order_object(order) for order in orders]})
     elif orders:
         print_lines([line for order in orders for line in (*order_lines(order), "")][:-1])

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from cli.commands.desk_queries import Looker
+from cli.commands.desk_protocols import DeskReader
 from cli.render.fleet_json import Json
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
@@ -36,7 +36,7 @@ _CONTENT = frozenset(
 _MAYBE_CONTENT = frozenset(("error", "error_retries"))
 
 
-async def find(desk: Looker, target: str, timeout: float) -> Task:
+async def find(desk: DeskReader, target: str, timeout: float) -> Task:
     """Look once at everything, then return the task that `target` names.
 
     Raises:
@@ -49,7 +49,7 @@ async def find(desk: Looker, target: str, timeout: float) -> Task:
     return desk.fleet.tasks[find_task(desk.fleet, target)]
 
 
-async def samples_of(desk: Looker, task: Task, *, status: str | None, all_rows: bool) -> Json:
+async def samples_of(desk: DeskReader, task: Task, *, status: str | None, all_rows: bool) -> Json:
     """Return a task's samples envelope, and its machine and age.
 
     Raises:
@@ -68,7 +68,7 @@ async def samples_of(desk: Looker, task: Task, *, status: str | None, all_rows: 
 
 
 async def sample_of(
-    desk: Looker, task: Task, sample_id: str, epoch: int | None, *, part: str, content: bool
+    desk: DeskReader, task: Task, sample_id: str, epoch: int | None, *, part: str, content: bool
 ) -> Json:
     """Return one sample's detail, events, messages or store, as Inspect's own CLI shapes it.
 
@@ -102,7 +102,9 @@ async def sample_of(
     return {**named, **(answer if content else withheld(answer)), "machine": task.key.machine}
 
 
-async def _events(desk: Looker, task: Task, sample_id: str, epoch: int, *, content: bool) -> Json:
+async def _events(
+    desk: DeskReader, task: Task, sample_id: str, epoch: int, *, content: bool
+) -> Json:
     events: list[Any] = []
     answer: Json = {}
     since: str | None = None
@@ -127,7 +129,7 @@ def _rows(answer: Json, name: str) -> list[Json]:
     return [cast("Json", row) for row in cast("list[object]", rows) if isinstance(row, dict)]
 
 
-async def _read(desk: Looker, task: Task, path: str, what: str, feature: Feature) -> Json:
+async def _read(desk: DeskReader, task: Task, path: str, what: str, feature: Feature) -> Json:
     reply = await desk.read(task.key.process, path)
     process = desk.fleet.processes.get(task.key.process)
     try:

@@ -6,9 +6,11 @@ import importlib
 from typing import TYPE_CHECKING
 
 from cli.exit_status import keep_crash
-from cli.parser.arguments import Words
+from cli.parser.command import GlobalOptions
+from cli.parser.room import RoomCommand
 from cli.wiring.config import config_of
-from cli.wiring.desk import desk_of, history_of
+from cli.wiring.desk import desk_of
+from cli.wiring.history import history_of
 from cli.wiring.terminal import need_a_terminal, trust_the_terminal
 from core.config.model import Config
 from storage.paths import paths
@@ -17,18 +19,19 @@ if TYPE_CHECKING:
     from tui.app import RoomApp
 
 
-def room(words: Words) -> int:
+def room(command: RoomCommand, options: GlobalOptions) -> int:
     """Run `evalroom`; return the exit status.
 
     Raises:
         UsageWrong: There is no terminal.
     """
+    del command
     need_a_terminal()
     gc.disable()  # nothing is garbage before the first frame: `_collect_again`
-    return asyncio.run(_room(config_of(words), words))
+    return asyncio.run(_room(config_of(options), options))
 
 
-async def _room(config: Config, words: Words) -> int:
+async def _room(config: Config, options: GlobalOptions) -> int:
     """Open the room."""
     apps: list[RoomApp] = []
 
@@ -39,7 +42,7 @@ async def _room(config: Config, words: Words) -> int:
 
     places = paths()
     async with history_of(config, places) as history:
-        with desk_of(config, words, keeping=history.keeping, ask=ask) as desk:
+        with desk_of(config, options.record, keeping=history.keeping, ask=ask) as desk:
             if all(machine.link == "command" for machine in config.machines):
                 desk.begin()
                 await _load_screens()
@@ -51,7 +54,7 @@ async def _room(config: Config, words: Words) -> int:
                 screen=config.screen,
                 keys=config.keys,
                 keep_crash=keep_crash,
-                leaving=words.leaving or screens.LEAVING,
+                leaving=options.leaving or screens.LEAVING,
                 notice="nothing is kept" if history.keeping is None else "",
                 greeting=history.said,
             )

@@ -4,9 +4,15 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from cli.commands.desk_queries import Looker
+from cli.commands.desk_protocols import DeskReader
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.machines import MachinesCommand
+from cli.parser.observation import StatusCommand
 from cli.render.fleet_json import machine_row, status_answer
 from cli.render.plain import print_json, print_lines, table_lines, terminal_room
+from cli.wiring.config import config_of
+from cli.wiring.desk import desk_running
 from core import format as fmt
 from core.fleet import Fleet
 from core.model.machine import InspectFound, Machine, ToolState
@@ -16,18 +22,41 @@ from core.views.tables.machines import machines_table
 from core.views.tables.processes import processes_table
 from core.views.tables.tasks import tasks_table
 
-_FACTS_BRIEF = 0.5
-_FACTS_LONG = 10.0
-_GLANCE = 0.02
+_FACTS_BRIEF_S = 0.5
+_FACTS_LONG_S = 10.0
+_POLL_EVERY_S = 0.02
 
 NOBODY_REACHED = 3
 """The exit status when no machine could be reached."""
 
 
-async def status(desk: Looker, *, timeout: float, as_json: bool) -> int:
-    """Look once, print, and return the exit status: 3 when no machine could be reached."""
+def status(command: StatusCommand, options: GlobalOptions) -> int:
+    """Run `evalroom status`; return the exit status."""
+
+    async def work() -> int:
+        async with desk_running(config_of(options), options) as desk:
+            return await print_status(desk, timeout=command.timeout, as_json=command.as_json)
+
+    return run_loop(work())
+
+
+def machines(command: MachinesCommand, options: GlobalOptions) -> int:
+    """Run `evalroom machines`; return the exit status."""
+
+    async def work() -> int:
+        async with desk_running(config_of(options), options) as desk:
+            return await print_machines(desk, timeout=command.timeout, as_json=command.as_json)
+
+    return run_loop(work())
+
+
+async def print_status(desk: DeskReader, *, timeout: float, as_json: bool) -> int:
+    """Print the fleet after one read of everything; return the exit status.
+
+    3 when no machine could be reached.
+    """
     await desk.first_look(timeout)
-    await _until(desk, _has_facts, min(timeout, _FACTS_BRIEF))
+    await _until(desk, _has_facts, min(timeout, _FACTS_BRIEF_S))
     fleet, now = desk.fleet, desk.now()
     if as_json:
         print_json(status_answer(fleet, now))
@@ -36,10 +65,10 @@ async def status(desk: Looker, *, timeout: float, as_json: bool) -> int:
     return _exit_status(fleet)
 
 
-async def machines(desk: Looker, *, timeout: float, as_json: bool) -> int:
-    """Look once at the machines and print what they are and what is wrong with them."""
+async def print_machines(desk: DeskReader, *, timeout: float, as_json: bool) -> int:
+    """Print each machine's facts and faults after one read; return the exit status."""
     await desk.first_look(timeout)
-    await _until(desk, _has_tools, min(timeout, _FACTS_LONG))
+    await _until(desk, _has_tools, min(timeout, _FACTS_LONG_S))
     fleet, now = desk.fleet, desk.now()
     if as_json:
         rows = [machine_row(each, now) for each in fleet.machines.values()]
@@ -61,15 +90,15 @@ def _has_tools(machine: Machine) -> bool:
     return machine.facts is not None and machine.facts.inspect.state is not ToolState.UNKNOWN
 
 
-async def _until(desk: Looker, told: Callable[[Machine], bool], seconds: float) -> None:
+async def _until(desk: DeskReader, told: Callable[[Machine], bool], seconds: float) -> None:
     """Wait until the machines that answer have told that, or the seconds have passed."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             while any(each.is_reached and not told(each) for each in _all(desk)):  # noqa: ASYNC110
-                await asyncio.sleep(_GLANCE)
+                await asyncio.sleep(_POLL_EVERY_S)
 
 
-def _all(desk: Looker) -> list[Machine]:
+def _all(desk: DeskReader) -> list[Machine]:
     return list(desk.fleet.machines.values())
 
 

@@ -112,8 +112,8 @@ def run_lines(run: Run) -> Iterator[str]:
 
 def why_lines(run: Run) -> Iterator[str]:
     """Yield where it stands why a run failed; the text itself is withheld, as all of its log."""
-    for log in run.logs if run.state is RunState.FAILED else ():
+    for log in run.logs if run.state is RunState.ERROR else ():
         if log.status != "success":
             yield f"    {'its why':<9} {shown(why_command(run, log), 20_000)}"
-    if run.state is RunState.FAILED and not run.logs and run.started_at is not None:
+    if run.state is RunState.ERROR and not run.logs and run.started_at is not None:
         yield f"    what it printed: evalroom output {run.id}"

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from cli.wiring.desk import acting_of, guiding_of
+from cli.wiring.actions import acting_of, guiding_of
 from storage.secrets import Secrets
 from storage.view_state import ViewState
 from tui.services import AttachSettings, RoomServices, Service
 
 if TYPE_CHECKING:
-    from cli.wiring.desk import History
+    from cli.wiring.history import History
     from cli.wiring.launches import DeskSessions
     from core.config.model import Config
     from core.desk.desk import Desk

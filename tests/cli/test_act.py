@@ -183,7 +183,7 @@ def test_an_action_on_the_wrong_kind_of_thing_says_what_to_name(home: Home, one:
     del one
     ran = home.run("act", "cancel-call", "turns", "--dry-run")
     assert (ran.status, ran.out) == (2, "")
-    assert "no action on a task" in ran.err
+    assert "doesn't apply to a task" in ran.err
     assert "TASK#ID/EPOCH" in ran.err
     ran = home.run("act", "drain", "here:", "--dry-run")
     assert ran.status == 2

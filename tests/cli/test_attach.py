@@ -32,7 +32,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
 def test_a_display_is_shown_here_and_told_where_there_is_no_terminal(here: Home) -> None:
     ran = here.run("launch", "s.toml", "--set", "engine=tmux", "--yes", "--wait", "--json",
                    timeout=90)  # fmt: skip
-    assert ran.json["state"] == "done"
+    assert ran.json["state"] == "success"
     run = ran.json["run_id"]
     told = here.run("attach", run, "--json").json
     assert told == {

@@ -25,7 +25,7 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
     assert tried.status == 0, tried
     assert "eval-set --detach" in tried.out
     assert "no new samples start" in tried.out
-    assert "no guide was begun" in home.run("guide", "list").out
+    assert "no guide has been started" in home.run("guide", "list").out
     assert not one.task()["process_paused"]
 
     refused = home.run("guide", "park", target)

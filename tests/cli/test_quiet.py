@@ -11,7 +11,7 @@ from tests.support.terminal import Terminal
 
 NOISY = """
 import asyncio, logging, sys, threading, warnings
-from tui import main as program
+from cli import main as program
 
 def noise():
     for name in ("asyncssh", "asyncio", "aiosqlite", ""):

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from cli.commands.samples import sample, samples
+from cli.commands.samples import print_sample, print_samples
+from cli.parser.observation import SampleCommand, SamplesCommand
 from core.errors import NotThere, RequestFailed, TooLarge, Unsupported
 from core.events import ContentRevealed
 from core.fleet import Fleet
@@ -42,11 +43,10 @@ class Refusing:
 async def ask(desk: Any, part: str) -> None:
     asked: dict[str, Any] = {"task": "t1", "timeout": 1.0, "as_json": True}
     if part == "samples":
-        await samples(desk, **asked, status=None, all_rows=False)
+        await print_samples(desk, SamplesCommand(**asked, status=None, all_rows=False))
     else:
-        await sample(
-            desk, **asked, sample_id="s", epoch=1, part=part, content=False, keep=no_journal
-        )
+        command = SampleCommand(**asked, sample_id="s", epoch=1, part=part, content=False)
+        await print_sample(desk, command, keep=no_journal)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.desk.replay import write_recording
 from tests.support.commands import EVALROOM, Home
 from tests.support.evals import wait_until
 from tests.support.fleets import link, named, process_seen, task_row, tasks_seen
+from tests.support.recordings import write_recording
 from tests.support.terminal import Terminal
 
 

@@ -59,7 +59,7 @@ async def test_a_launch_whose_link_is_cut_goes_on_and_runs_once(
             [run] = await here.launches.launch(here.checked(spec("", "machine=gpu")))
             run = await here.over(run, 90)
             assert cut
-            assert run.state is RunState.DONE, run.said
+            assert run.state is RunState.SUCCESS, run.said
             there = own_sshd.home(SUPER) / ".evalroom" / "runs"
             assert [each.name for each in there.iterdir()] == [run.id]
             assert len(list(there.rglob("*.eval"))) == 1
@@ -93,11 +93,11 @@ def test_a_run_of_a_killed_evalroom_is_found_by_its_id(moment: str) -> None:
             said = runs / run / "launch.err"
             is_barred = said.exists() and "given up" in said.read_text()
             if (runs / run / "started").is_dir() and not is_barred:
-                assert (told["state"], len(logs)) == ("done", 1), told
+                assert (told["state"], len(logs)) == ("success", 1), told
                 assert told["scores"][0]["value"] == pytest.approx(0.7)
             else:
-                assert (told["state"], logs) == ("failed", [])
-                assert "its evalroom ended before it was started" in told["said"]
+                assert (told["state"], logs) == ("error", [])
+                assert "evalroom ended before it started this run" in told["said"]
             assert not alive(run)
         finally:
             end_all([run])
@@ -122,4 +122,4 @@ def _run_in(database: Path) -> str | None:
 
 def _over(home: Home, run: str) -> Any:
     told = home.run("run", run, "--json").json
-    return told if told["state"] in {"done", "failed", "lost"} else None
+    return told if told["state"] in {"success", "error", "lost"} else None

@@ -99,7 +99,7 @@ async def acting_on(
             _tap(connection, wire)
         kept = Book() if book is None else book
         keeps = kept if journal is None else journal
-        acting = ActionService(desk, instance=instance, book=keeps, runs=runs, post=desk.post)
+        acting = ActionService(desk, instance=instance, store=keeps, runs=runs, post=desk.post)
         running = asyncio.create_task(acting.run())
         try:
             yield Acted(watched, acting, kept, wire)

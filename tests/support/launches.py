@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli.wiring.launches import plan_on, surroundings_of
+from cli.wiring.launches import plan_context, plan_on
 from core.config.model import Config, MachineConfig
 from core.desk.desk import Desk
 from core.ids import MachineName, ProcessKey
@@ -89,7 +89,7 @@ class Launched:
 
     def _plan(self, launch: RunRequest) -> RunPlan:
         machine = next(e for e in self.config.machines if e.name == launch.candidates[0])
-        return plan_on(launch, machine, surroundings_of(self.config))
+        return plan_on(launch, machine, plan_context())
 
     async def over(self, run: Run, seconds: float = 50.0) -> Run:
         """Wait until a run is over."""
@@ -147,7 +147,7 @@ async def launching(
             ),
             machines=config.machines,
             choose=choose,
-            bring=bring,
+            provision=bring,
             open_secrets=open_secrets,
             operator="Ada",
         )

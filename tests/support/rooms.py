@@ -28,7 +28,9 @@ from core.model.finding import Finding
 from core.model.machine import LinkState
 from core.model.sample import Activity, Sample, SampleCounts, ToolCall
 from core.model.task import ProgressPoint
-from core.ports import Reply, Room, Show, SignIn
+from core.ports import FleetUpdate, Reply, Room, Show, SignIn
+from core.signal import Signal
+from core.views.changes import only_older
 from tests.support.clocks import LOOKING
 from tests.support.fleets import (
     H1,
@@ -50,6 +52,7 @@ from tests.support.fleets import (
 from tui.app import RoomApp
 from tui.dialogs.guarded_dialog import SeenFirst
 from tui.services import RoomServices, Service
+from tui.terminal.textual_internals import lines_of
 
 EU, US = MachineName("a100-eu"), MachineName("a100-us")
 COLOURS = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
@@ -67,7 +70,8 @@ class FakeRoom:
 
     def __init__(self, fleet: Fleet | None = None) -> None:
         self._fleet = fleet if fleet is not None else Fleet()
-        self._shows: list[Show] = []
+        self._updates = Signal[FleetUpdate]()
+        self._update = FleetUpdate(self._fleet, 0)
         self.at = NOW
         self.asked: list[tuple[str, Any]] = []
         self.answers: dict[str, tuple[int, bytes]] = {}
@@ -100,12 +104,13 @@ class FakeRoom:
     def become(self, fleet: Fleet) -> None:
         """Show this fleet."""
         self._fleet = fleet
-        for show in self._shows:
-            show(fleet)
+        before = self._update
+        is_same = only_older(before.fleet, fleet)
+        self._update = FleetUpdate(fleet, before.revision + (not is_same))
+        self._updates.emit(self._update)
 
     def subscribe(self, show: Show) -> Callable[[], None]:
-        self._shows.append(show)
-        return lambda: self._shows.remove(show)
+        return self._updates.connect(show)
 
     def focus(self, task: TaskKey | None) -> None:
         if self.asked[-1:] != [("focus", task)]:
@@ -196,8 +201,7 @@ def app_on(room: Room, *, services: RoomServices | None = None, **more: Any) -> 
 
 def screen_lines(app: App[Any]) -> list[str]:
     """Return what is on screen, line by line, as text."""
-    strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
-    return [strip.text for strip in strips]
+    return [strip.text for strip in lines_of(app.screen)]
 
 
 def screen_text(app: App[Any]) -> str:

@@ -78,12 +78,12 @@ class ConfigDialog(SheetDialog):
         self._at = 0
         self._state = Shown("reading ...")
         self._said = Shown("")
-        self._value = self.line("value", "")
+        self._value_line = self.line("value", "")
         self._reason = self.line("reason", "why; it stands in the eval's log too")
 
     def compose(self) -> ComposeResult:
         """Lay out the sheet with its two lines to type in."""
-        yield from self.composed(self._value, self._reason)
+        yield from self.composed(self._value_line, self._reason)
 
     def on_mount(self) -> None:
         """Read."""
@@ -199,7 +199,7 @@ class ConfigDialog(SheetDialog):
 
     def keys(self) -> Iterator[tuple[str, str]]:
         """Return the keys that do something now."""
-        if self.is_typing(self._value) or self.is_typing(self._reason):
+        if self.is_typing(self._value_line) or self.is_typing(self._reason):
             yield from [("Enter", "take it"), ("Esc", "leave it")]
             return
         if self._knobs:
@@ -212,7 +212,7 @@ class ConfigDialog(SheetDialog):
 
     def action_move(self, by: int) -> None:
         """To another knob."""
-        if self.is_typing(self._value) or self.is_typing(self._reason):
+        if self.is_typing(self._value_line) or self.is_typing(self._reason):
             return
         self._at = max(0, min(self._at + by, len(self._knobs) - 1))
         self._said = Shown("")
@@ -230,10 +230,10 @@ class ConfigDialog(SheetDialog):
             return
         self._said = Shown("")
         wanted = self._wanted.get(self._at, knob.now)
-        self._value.value = "" if wanted is None else str(wanted)
-        self._value.cursor_position = len(self._value.value)
-        self._value.placeholder = knob.allowed
-        self._open(self._value)
+        self._value_line.value = "" if wanted is None else str(wanted)
+        self._value_line.cursor_position = len(self._value_line.value)
+        self._value_line.placeholder = knob.allowed
+        self._open(self._value_line)
 
     def action_reason(self) -> None:
         """Type why."""
@@ -262,7 +262,7 @@ class ConfigDialog(SheetDialog):
             self._wanted.pop(self._at, None)
         else:
             self._wanted[self._at] = value
-        self._close(self._value)
+        self._close(self._value_line)
 
     @on(Input.Submitted, "#reason")
     def _reason_typed(self) -> None:
@@ -275,7 +275,7 @@ class ConfigDialog(SheetDialog):
 
     def action_preview(self) -> None:
         """Go on to the preview of what is edited."""
-        if self.is_typing(self._value) or self.is_typing(self._reason):
+        if self.is_typing(self._value_line) or self.is_typing(self._reason):
             return
         if not self._wanted:
             self._said = Shown("nothing is edited yet: Enter edits the knob under the cursor")
@@ -289,7 +289,9 @@ class ConfigDialog(SheetDialog):
 
     def action_leave(self) -> None:
         """Leave the line that is typed in, else the dialog."""
-        line = next((each for each in (self._value, self._reason) if self.is_typing(each)), None)
+        line = next(
+            (each for each in (self._value_line, self._reason) if self.is_typing(each)), None
+        )
         if line is None:
             self.dismiss(None)
         else:

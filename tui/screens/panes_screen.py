@@ -26,6 +26,7 @@ from tui.panes.too_small import TooSmall
 from tui.screens.action_screen import ActionScreen
 from tui.screens.ports import RoomUi
 from tui.terminal.changed_cells import CellsCompositor
+from tui.terminal.textual_internals import use_compositor
 
 if TYPE_CHECKING:
     from core.act.target_expansion import ActionPlace
@@ -50,7 +51,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
 
     def __init__(self, ui: RoomUi, place: Place) -> None:
         super().__init__(ui)
-        self._compositor = CellsCompositor()
+        use_compositor(self, CellsCompositor())
         self.place = place
         self.panes: tuple[Pane, ...] = self.make_panes()
         self.current = 0

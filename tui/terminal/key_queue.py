@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from textual import events
-from textual.app import App
 from textual.message_pump import MessagePump
+
+from tui.terminal.textual_internals import OpenApp
 
 PATIENCE = 0.5
 """Seconds that a key may take until the next one is looked at all the same."""
@@ -29,7 +30,7 @@ class KeyHolder:
         raise NotImplementedError
 
 
-class KeyQueueApp(App[None], inherit_bindings=False):
+class KeyQueueApp(OpenApp, inherit_bindings=False):
     """An app that takes typed keys in their order, each to its end."""
 
     def __init__(self, **options: Any) -> None:

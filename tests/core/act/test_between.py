@@ -90,7 +90,7 @@ async def test_an_order_into_a_stopped_eval_is_unknown_and_found_out_later(
     busy_eval: Eval, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is applied when the eval goes on: no second one is sent."""
-    monkeypatch.setattr(core.act.executor, "SOON", 1.0)
+    monkeypatch.setattr(core.act.executor, "ORDER_TIMEOUT_S", 1.0)
     async with acting_on_eval(busy_eval) as acted:
         task = await acted.task(busy_eval)
         plan = await acted.plan(_PAUSE, task)
@@ -135,7 +135,7 @@ async def test_what_a_dead_evalroom_left_is_taken_up_said_and_resolved(busy_eval
         await second.task(busy_eval)
         second.book.orders = [never, applied]
         desk = second.watched.desk
-        acting = ActionService(desk, instance=other, book=second.book, post=desk.post)
+        acting = ActionService(desk, instance=other, store=second.book, post=desk.post)
         running = asyncio.create_task(acting.run())
         try:
             await eventually(

@@ -108,7 +108,7 @@ async def test_where_sigint_is_ignored_the_husk_may_be_ended_once_nothing_can_be
     evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Quiesced and flushed before the interrupt: its finished samples are all in the log."""
-    monkeypatch.setattr("core.act.planner.HUSK_AFTER", 3.0)
+    monkeypatch.setattr("core.act.planner.LEFTOVER_AFTER_S", 3.0)
     one = ignoring_sigint(evals)
     async with acting_on_eval(one) as acted:
         process = await acted.process(one)

@@ -1,4 +1,4 @@
-"""What the headless commands ask of the desk, and how its answers are read."""
+"""What the headless commands need of a desk."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -6,11 +6,12 @@ from typing import Protocol
 from core.events import Event
 from core.fleet import Fleet
 from core.ids import ProcessKey
+from core.model.job import Worker
 from core.ports import Reply
 
 
-class Looker(Protocol):
-    """A desk that runs."""
+class DeskReader(Protocol):
+    """A desk that runs, for reading."""
 
     @property
     def fleet(self) -> Fleet:
@@ -22,7 +23,7 @@ class Looker(Protocol):
         ...
 
     async def first_look(self, timeout: float) -> bool:
-        """Wait until every machine has answered, failed, or the seconds have passed."""
+        """Wait until every machine has answered or failed, at most `timeout` seconds."""
         ...
 
     async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
@@ -30,5 +31,9 @@ class Looker(Protocol):
         ...
 
     def listen(self, hear: Callable[[Event], None]) -> Callable[[], None]:
-        """Tell `hear` every event from now on; return what ends it."""
+        """Call `hear` with every event from now on; return what ends it."""
         ...
+
+
+class DeskWorker(DeskReader, Worker, Protocol):
+    """A desk that runs, for reading and for jobs on machines."""
