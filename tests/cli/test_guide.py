@@ -46,7 +46,7 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
     ended = home.run("guide", "resume", left["id"], "--confirm", str(one.pid))
     assert ended.status == 0, ended
     assert "the process is gone; 1 log: 1 cancelled" in ended.out
-    assert one.popen.wait(10) == 0
+    assert one.popen.wait(40) == 0
     again = home.run("guide", "resume", left["id"], "--yes")
     assert (again.status, "has ended" in again.err) == (2, True)
 
