@@ -1,14 +1,12 @@
-"""How evalroom ends: by an error, a signal, a broken pipe, a crash. Always in one sentence."""
+"""The exit status of an error, an interrupt, a broken pipe or a crash, and its message."""
 
-import asyncio
 import contextlib
 import os
-import signal
 import sys
-from collections.abc import Coroutine, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from cli.parser.arguments import wants_json
+from cli.parser.command_line import wants_json
+from cli.version import version
 from core.errors import EvalroomError, NobodyReached, NotConfirmed, UsageWrong
 from core.text import shown
 
@@ -20,22 +18,11 @@ _NOT_CONFIRMED = 4
 
 
 class Crash(EvalroomError):
-    """Something that nobody expected."""
-
-
-def version() -> str:
-    """Return evalroom's version."""
-    from importlib.metadata import PackageNotFoundError  # noqa: PLC0415 - 20 ms
-    from importlib.metadata import version as version_of  # noqa: PLC0415
-
-    try:
-        return version_of("evalroom")
-    except PackageNotFoundError:
-        return "unknown (not installed)"
+    """An error that evalroom does not know: a bug."""
 
 
 def ended_by(error: BaseException, argv: Sequence[str]) -> int:
-    """Say in one sentence what ended the program; return the exit status."""
+    """Print what ended the program, as text or JSON; return the exit status."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     if isinstance(error, KeyboardInterrupt):
@@ -73,42 +60,20 @@ def _crashed(error: Exception) -> EvalroomError:
     from storage.crash import crash_report  # noqa: PLC0415 - needed now alone
 
     file = keep_crash(crash_report(error))
-    where = f"what happened is in {shown(file)}" if file else "no crash file could be written"
+    where = (
+        f"see the crash report: {shown(file)}" if file else "the crash report could not be written"
+    )
     return Crash(f"evalroom crashed: {shown(type(error).__name__)}: {shown(str(error))}", where)
 
 
 def _silence() -> None:
-    """Let the interpreter's last flush go nowhere: the reader of our output is gone."""
+    """Send the interpreter's last flush to the null device: nobody reads our output any more."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def run_loop(work: Coroutine[Any, Any, int]) -> int:
-    """Run `work`; SIGTERM and SIGHUP end it as Ctrl-C does: it cleans up."""
-
-    async def guarded() -> int:
-        loop = asyncio.get_running_loop()
-        whole = asyncio.ensure_future(work)
-        got: list[int] = []
-
-        def leave(number: int) -> None:
-            got.append(number)
-            whole.cancel()
-
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            loop.add_signal_handler(number, leave, number)
-        try:
-            return await whole
-        except asyncio.CancelledError:
-            if not got:
-                raise
-            return 128 + got[0]
-
-    return asyncio.run(guarded())
-
-
 def keep_crash(report: str) -> str | None:
-    """Write a crash file; return its path, None where that fails."""
+    """Write a crash report; return its path, None if that failed."""
     from storage.crash import write_crash  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
 

@@ -1,30 +1,30 @@
 """Every error of evalroom, on one page.
 
-EvalroomError                 what happened, where, what to do next
-├── ConfigWrong               the config file, with its line
-├── SpecWrong                 a launch spec, with its field (and line)
-│   └── OnErrorMissing        what happens on an error is asked for, never assumed
-├── SecretMissing             a secret that is needed is not kept here
-├── UsageWrong                a command's words are off (exit 2)
-│   ├── NothingToDo           an action finds nothing that it is for (exit 0: it is so already)
-│   └── TargetUnclear         a TARGET that fits none, or several
-├── NotConfirmed               an action that asks for a yes, or for words (exit 4)
+EvalroomError                 every error has a message (what happened, where) and an advice
+├── ConfigWrong               a wrong line of the config file
+├── SpecWrong                 a wrong field of a launch spec
+│   └── OnErrorMissing        the spec does not say what happens when a sample fails
+├── SecretMissing             a secret that a launch needs is not stored
+├── UsageWrong                wrong arguments of a command (exit 2)
+│   ├── NothingToDo           an action has nothing to act on (exit 0: it is so already)
+│   └── TargetUnclear         a TARGET that fits nothing, or several things
+├── NotConfirmed              an action needs a yes or typed words (exit 4)
 ├── NobodyReached             no machine answered, so nothing is known (exit 3)
 ├── MachineError              about one machine
-│   ├── LinkLost              it was up and broke, or never came up: may be retried
+│   ├── LinkLost              the connection broke, or could not be made: it is retried
 │   ├── NeedsTrust            an unknown host key: the operator decides
 │   ├── NeedsYou              authentication: the operator acts
-│   ├── LinkRefused           a changed host key, no usable shell, no python: not retried
-│   └── ProbeBroken           what came from the probe is no frame
-├── BrokenFrame               bytes that are no frame
-├── RequestFailed             one request that the probe or the eval did not answer well
+│   ├── LinkRefused           a changed host key, no usable shell, no Python: not retried
+│   └── ProbeBroken           the probe did not start, or sent something that is not a frame
+├── BrokenFrame               bytes that are not a frame
+├── RequestFailed             the probe or the eval did not answer one request well
 │   ├── NotThere              the process, task or sample is gone
-│   ├── TooLarge              an answer over 32 MiB: narrow it
-│   ├── TooBusy               more requests than may be out at once
-│   ├── Unsupported           that Inspect has no such route
-│   └── JobFailed             a job of a launch that a machine can't do, in its own words
-├── AnswerMalformed           an answer that is no envelope: an error on that row only
-└── StorageError              the disk, the database
+│   ├── TooLarge              an answer over 32 MiB: narrow the request
+│   ├── TooBusy               too many requests are open
+│   ├── Unsupported           this Inspect does not have the route
+│   └── JobFailed             a machine can't do a job of a launch; the message is its own
+├── AnswerMalformed           an answer, or one row of it, that has not the expected form
+└── StorageError              the disk or the database failed
 """
 
 from typing import cast
@@ -67,11 +67,11 @@ def first_error(error: BaseException) -> BaseException:
 
 
 class EvalroomError(Exception):
-    """Something that an operator can act on.
+    """An error that an operator can act on.
 
     Attributes:
         message: What happened and where, one sentence, harmless to show.
-        advice: What to do next, one sentence; empty where there is nothing to do.
+        advice: What to do next, one sentence; empty if there is nothing to do.
     """
 
     def __init__(self, message: str, advice: str = "") -> None:
@@ -92,11 +92,11 @@ class EvalroomError(Exception):
 
 
 class ConfigWrong(EvalroomError):
-    """A key or value of the config is wrong: on which line, and what is allowed."""
+    """A key or value of the config is wrong. The message names the line and the allowed values."""
 
 
 class SpecWrong(EvalroomError):
-    """A field of a launch spec is wrong: which, its value, and what is allowed."""
+    """A field of a launch spec is wrong. The message names it, its value, and what is allowed."""
 
 
 class OnErrorMissing(SpecWrong):
@@ -104,31 +104,31 @@ class OnErrorMissing(SpecWrong):
 
 
 class SecretMissing(EvalroomError):
-    """No value is kept for a secret.
+    """No value is stored for one or more secrets.
 
     Attributes:
-        names: Which.
+        names: The names of these secrets.
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:
         listed = ", ".join(shown(name) for name in names)
         super().__init__(
-            f"no secret is kept here as {listed}",
-            f"enter it: evalroom secrets set {shown(names[0])}" if names else "",
+            f"no value is stored for the secret {listed}",
+            f"store it: evalroom secrets set {shown(names[0])}" if names else "",
         )
         self.names = names
 
 
 class UsageWrong(EvalroomError):
-    """The words of a command are off (exit status 2)."""
+    """The arguments of a command are wrong (exit status 2)."""
 
 
 class NothingToDo(UsageWrong):
-    """What an action is for is not there now: no errored sample to requeue."""
+    """An action has nothing to act on, for example no errored sample to requeue."""
 
 
 class TargetUnclear(UsageWrong):
-    """A TARGET fits nothing, or several things (the message lists them)."""
+    """A TARGET fits nothing, or several things; the message lists them."""
 
 
 class NobodyReached(EvalroomError):
@@ -136,14 +136,14 @@ class NobodyReached(EvalroomError):
 
 
 class NotConfirmed(EvalroomError):
-    """An action asks for more than was given; nothing was sent (exit status 4)."""
+    """An action was not confirmed as it requires; nothing was sent (exit status 4)."""
 
 
 class MachineError(EvalroomError):
-    """Something about one machine.
+    """An error about one machine.
 
     Attributes:
-        machine: Which.
+        machine: The name of the machine.
     """
 
     def __init__(self, machine: MachineName, message: str, advice: str = "") -> None:
@@ -152,15 +152,15 @@ class MachineError(EvalroomError):
 
 
 class LinkLost(MachineError):
-    """The connection broke or could not be made; it is tried again."""
+    """The connection broke or could not be made; evalroom retries it."""
 
 
 class NeedsTrust(MachineError):
     """The host key is unknown.
 
     Attributes:
-        fingerprint: Of the key in that very handshake, `SHA256:...`.
-        known_hosts_line: What is written when the operator accepts it.
+        fingerprint: The fingerprint of the key in this handshake, `SHA256:...`.
+        known_hosts_line: The line that is written if the operator accepts the key.
     """
 
     def __init__(self, machine: MachineName, fingerprint: str, known_hosts_line: str) -> None:
@@ -174,26 +174,26 @@ class NeedsTrust(MachineError):
 
 
 class NeedsYou(MachineError):
-    """Authentication did not succeed by itself; it is never retried by itself."""
+    """Authentication needs the operator; evalroom does not retry it by itself."""
 
 
 class LinkRefused(MachineError):
-    """The machine can't be used as it is; it is tried again only when asked."""
+    """The machine can't be used as it is; evalroom retries only when asked."""
 
 
 class ProbeBroken(MachineError):
-    """The probe did not start, or sent what is no frame."""
+    """The probe did not start, or sent something that is not a frame."""
 
 
 class BrokenFrame(EvalroomError):
-    """Bytes that are no frame; the session ends."""
+    """Bytes that are not a frame; the session ends."""
 
 
 class RequestFailed(EvalroomError):
-    """One request was not answered well.
+    """One request failed.
 
     Attributes:
-        status: The HTTP status, None where there was none.
+        status: The HTTP status; None if no HTTP answer came.
     """
 
     def __init__(self, message: str, advice: str = "", *, status: int | None = None) -> None:
@@ -202,7 +202,7 @@ class RequestFailed(EvalroomError):
 
 
 class NotThere(RequestFailed):
-    """The process, task or sample is gone (404 with an error of Inspect's own)."""
+    """The process, task or sample is gone (404 with Inspect's own error)."""
 
 
 class TooLarge(RequestFailed):
@@ -210,14 +210,14 @@ class TooLarge(RequestFailed):
 
 
 class TooBusy(RequestFailed):
-    """Too many requests are out already."""
+    """Too many requests are open already."""
 
 
 class Unsupported(RequestFailed):
-    """This Inspect has no such route: it is older than the feature.
+    """This Inspect does not have the route: it is older than the feature.
 
     Attributes:
-        since: The first Inspect that has it; None where nobody knows.
+        since: The first version of Inspect that has it; None: unknown.
     """
 
     def __init__(
@@ -233,11 +233,11 @@ class Unsupported(RequestFailed):
 
 
 class JobFailed(RequestFailed):
-    """A machine can't do a job of a launch, and says why; nothing is unknown."""
+    """A machine can't do a job of a launch and says why. The job was not done."""
 
 
 class AnswerMalformed(EvalroomError):
-    """An answer, or one row of it, is not what it should be."""
+    """An answer, or one row of it, does not have the expected form."""
 
 
 class StorageError(EvalroomError):

@@ -1,7 +1,7 @@
-"""Events as lines of JSON. Every event has one case here, found by its class's name.
+"""Events as lines of JSON: for recordings and for the journal.
 
-The standard library writes the JSON, since it keeps what hosts send and stricter encoders
-refuse: not-a-number, infinities and lone surrogates.
+The standard library writes the JSON, because hosts send NaN, infinities and lone surrogates,
+which stricter encoders refuse.
 """
 
 import json
@@ -14,26 +14,26 @@ import msgspec
 from core.events import Event
 
 VERSION = 1
-"""Of the lines; another version is refused."""
+"""Version of the lines; lines of another version are refused."""
 
 EVENTS: Mapping[str, type[Event]] = MappingProxyType(
     {each.__name__: each for each in cast("tuple[type[Event], ...]", get_args(Event))}
 )
-"""Every kind of event by its name in a recording."""
+"""Every class of event by its name in a line."""
 
 
 def line_of(event: Event) -> str:
-    """Return an event as one line, with its line end."""
+    """Return an event as one line, with the line end."""
     fields = msgspec.to_builtins(event, enc_hook=plain_mapping)
     line = {"v": VERSION, "event": type(event).__name__, **fields}
     return json.dumps(line, separators=(",", ":")) + "\n"
 
 
 def event_of(line: str) -> Event:
-    """Return the event that a line holds.
+    """Return the event of a line.
 
     Raises:
-        ValueError: It is no JSON, of another version, of an unknown kind, or not complete.
+        ValueError: The line is not JSON, of another version, of an unknown kind, or incomplete.
     """
     try:
         fields: Any = json.loads(line)
@@ -54,10 +54,10 @@ def event_of(line: str) -> Event:
 
 
 def plain_mapping(value: object) -> object:
-    """Return a frozen mapping as a dict, for `msgspec.to_builtins`, which knows none.
+    """Return a mapping as a dict: the `enc_hook` of `msgspec.to_builtins` for frozen mappings.
 
     Raises:
-        TypeError: It is something else that JSON has not.
+        TypeError: It is not a mapping.
     """
     if isinstance(value, Mapping):
         return dict(cast("Mapping[object, object]", value))

@@ -1,7 +1,7 @@
-"""Events: facts, past tense, frozen. The only thing that changes the fleet.
+"""Events: frozen facts in the past tense. Only an event changes the fleet.
 
-Every event has `at`, Unix seconds at the desk. Exactly one codec case (core.desk.replay) and one
-fold case exist for each; a test holds that.
+Every event has `at`, Unix seconds on the desk's clock. Each has one case in the codec
+(`core.event_codec`) and one in the fold; a test checks that.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class MachineNamed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkChanged:
-    """A link came to a state. Fields as in `core.model.machine.LinkStatus`."""
+    """The state of a link changed. Fields as in `core.model.machine.LinkStatus`."""
 
     at: float
     machine: MachineName
@@ -43,7 +43,7 @@ class LinkChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkHeard:
-    """Something came over a link (at most once a second)."""
+    """Data came over a link (at most one event per second)."""
 
     at: float
     machine: MachineName
@@ -51,7 +51,7 @@ class LinkHeard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeAnswered:
-    """A probe started and said hello."""
+    """A probe started and sent its hello."""
 
     at: float
     machine: MachineName
@@ -69,9 +69,9 @@ class MachineRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessSeen:
-    """A process is there, in this state; also sent when its state changes.
+    """A process was seen for the first time, or its state or one of its fields changed.
 
-    `run_id` ... `python`, `run` and `variables` as in `core.model.process.Process`.
+    The fields are those of `core.model.process.Process`.
     """
 
     at: float
@@ -92,7 +92,7 @@ class ProcessSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessGone:
-    """A process ended. Whether its tasks succeeded is for their logs to say."""
+    """A process ended. Its logs, not this event, say whether its tasks succeeded."""
 
     at: float
     process: ProcessKey
@@ -100,11 +100,11 @@ class ProcessGone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TasksSeen:
-    """The whole task list of a process.
+    """The whole task list of a process was read.
 
     Attributes:
-        as_of: The host's clock just before the read, Unix seconds.
-        malformed: Rows that could not be read, as sentences.
+        as_of: Time just before the read, Unix seconds on the host's clock.
+        rows: All its task rows.
     """
 
     at: float
@@ -116,13 +116,16 @@ class TasksSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplesSeen:
-    """Sample rows of a task, all of them or those that changed.
+    """Sample rows of a task were read: all of them, or only those that changed.
 
     Attributes:
-        eval_id: The attempt they belong to; rows of another attempt are dropped.
-        as_of: The envelope's own, Unix seconds on the eval's clock.
-        whole: True: rows are all there are (up to the cap); False: a delta.
-        truncated: The cap dropped rows.
+        eval_id: The attempt that they belong to; the fold drops rows of another attempt.
+        as_of: Time of the answer, Unix seconds on the eval's clock.
+        counts: Samples of the whole task by status.
+        rows: The listed samples.
+        whole: Whether `rows` are all rows up to the server's cap; False: only changed rows.
+        truncated: Whether the server's cap left rows out.
+        malformed: A sentence for each row that could not be read.
     """
 
     at: float
@@ -138,11 +141,11 @@ class SamplesSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LooksUnchanged:
-    """Reads that answered the same as before: what they show is fresh.
+    """Reads gave the same answers as before, so the rows that are shown are fresh.
 
     Attributes:
-        tasks: (process, the host's clock before the read).
-        samples: (task, the host's clock before the read).
+        tasks: (process, time just before the read, Unix seconds on the host's clock).
+        samples: (task, time just before the read, Unix seconds on the host's clock).
     """
 
     at: float
@@ -153,11 +156,11 @@ class LooksUnchanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadFailed:
-    """A read of a process gave no usable answer; what was known stays and ages.
+    """A read of a process failed; the rows that are known stay and grow older.
 
     Attributes:
-        what: Which read (`tasks`, `samples of ...`).
-        reason: Why, one sentence.
+        what: The read (`tasks`, `samples of ...`).
+        reason: Why it failed, one sentence.
     """
 
     at: float
@@ -168,7 +171,7 @@ class ReadFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRead:
-    """A log's header was read by that machine's own Inspect."""
+    """The machine's own Inspect read the header of a log."""
 
     at: float
     task: TaskKey
@@ -177,7 +180,7 @@ class LogRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogUnreadable:
-    """A log's header could not be read; the task stays finishing, or is lost."""
+    """The header of a log could not be read; the task stays finishing, or becomes lost."""
 
     at: float
     task: TaskKey
@@ -186,7 +189,7 @@ class LogUnreadable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreSeen:
-    """The process reports a running score of a task."""
+    """A process reported a running score of a task."""
 
     at: float
     task: TaskKey
@@ -195,7 +198,7 @@ class ScoreSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dismissed:
-    """The operator dismissed a gone process."""
+    """The operator removed a gone process from the screen."""
 
     at: float
     process: ProcessKey
@@ -203,11 +206,11 @@ class Dismissed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentRevealed:
-    """The operator asked for what the evaluated agent wrote in a sample. Never what it was.
+    """The operator opened the agent's text of a sample. The text itself is not in the event.
 
     Attributes:
-        eval_id: Of the attempt.
-        operator: Who; the journal adds it, elsewhere it is empty.
+        eval_id: The attempt of the sample.
+        operator: The operator's name; empty except in the journal, which adds it.
     """
 
     at: float
@@ -218,10 +221,10 @@ class ContentRevealed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimePassed:
-    """A minute went by: what ended long ago leaves the fleet.
+    """A minute went by; processes that ended long ago leave the fleet.
 
     Attributes:
-        keep_gone: Seconds that a gone process stays.
+        keep_gone: Seconds that a gone process stays in the fleet.
     """
 
     at: float
@@ -230,10 +233,10 @@ class TimePassed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurfaceRead:
-    """What a process's Inspect can show and do was read, from its own list of routes.
+    """The features of a process were read from its own list of routes.
 
     Attributes:
-        can: Names of `core.ctl.features.Feature`.
+        can: The features (`core.ctl.features.Feature`).
     """
 
     at: float
@@ -243,7 +246,7 @@ class SurfaceRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderGiven:
-    """An order is in the journal and about to leave; or a dead evalroom's was taken up."""
+    """An order is in the journal and will be sent, or was taken over from a dead instance."""
 
     at: float
     order: Order
@@ -251,11 +254,11 @@ class OrderGiven:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderEnded:
-    """What became of an order is known, or that nobody knows yet.
+    """An order has an outcome, which may be that nobody knows yet.
 
     Attributes:
-        order: Its id.
-        message: One sentence; harmless.
+        order: The id of the order.
+        message: The outcome in one sentence; harmless.
     """
 
     at: float
@@ -266,7 +269,7 @@ class OrderEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunChanged:
-    """A run was made, seen, or stands otherwise than before."""
+    """A run was made, was seen for the first time, or changed."""
 
     at: float
     run: Run

@@ -1,4 +1,4 @@
-"""The fleet: all that is known now. Only `core.fold.fold.fold` makes the next one."""
+"""The fleet: all that is known now. Only `core.fold.fold.fold` makes a new one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,16 +15,16 @@ from core.model.task import Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """Everything known.
+    """All machines, processes, tasks, findings, orders and runs that are known.
 
     Attributes:
-        at: The newest event's time, Unix seconds at the desk.
+        at: Time of the newest event, Unix seconds at the desk.
         machines: In the config's order.
-        processes, tasks: In the order first seen.
+        processes, tasks: In the order in which they were first seen.
         findings: Newest first, bounded.
-        orders: Newest first, bounded: what was sent lately, from here or by another evalroom
-            that ended before it knew what became of it.
-        runs: By their ids, in the order first seen, bounded.
+        orders: Newest first, bounded: orders of this instance, and open ones taken over from an
+            instance that ended.
+        runs: By id, in the order in which they were first seen, bounded.
     """
 
     at: float = 0.0
@@ -44,3 +44,12 @@ class Fleet:
         """Return whether a machine is known and its link is up."""
         machine = self.machines.get(name)
         return machine is not None and machine.link.is_up
+
+    def process_of_run(self, run: Run) -> Process | None:
+        """Return the newest process of a run; None: the fleet has none."""
+        found = (
+            process
+            for process in self.processes.values()
+            if process.run == run.id and process.key.machine == run.machine
+        )
+        return max(found, key=lambda each: (each.ended_at is None, each.since), default=None)

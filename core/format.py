@@ -1,6 +1,6 @@
-"""Numbers and times as short harmless text whose width hardly changes.
+"""Numbers and times as short harmless text of nearly constant width.
 
-Every function takes what a host may have sent: not-a-number, infinite, negative, absurd.
+Every function accepts any number that a host may send: NaN, infinite, negative, absurdly large.
 """
 
 import time
@@ -15,7 +15,7 @@ _DAY = 86_400
 
 
 def sane(value: float | None) -> float | None:
-    """Return a number that can be computed with; None for what is unknown or no number."""
+    """Return a number that is safe to compute with; None if it is unknown or NaN."""
     if value is None or value != value:  # noqa: PLR0124 - only not-a-number differs from itself
         return None
     return max(-_CAP, min(_CAP, value))
@@ -29,7 +29,7 @@ def count(value: float) -> Shown:
     sign = "-" if number < 0 else ""
     number = abs(number)
     for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        # What rounds up to the next unit is written in it: 999,960 is 1.0M and not 1000k.
+        # A number that rounds up to the next unit is written in it: 999,960 is 1.0M, not 1000k.
         if number >= size * 0.99995:
             scaled = number / size
             digits = 1 if scaled < 9.95 else 0  # noqa: PLR2004
@@ -53,7 +53,7 @@ def size(value: float) -> Shown:
 
 
 def duration(seconds: float) -> Shown:
-    """Return how long something takes: `0:42`, `4:12`, `1h04`, `2d03h`."""
+    """Return a duration: `0:42`, `4:12`, `1h04`, `2d03h`."""
     number = sane(seconds)
     if number is None:
         return Shown("·")
@@ -68,7 +68,7 @@ def duration(seconds: float) -> Shown:
 
 
 def age(seconds: float) -> Shown:
-    """Return how old something is, in one unit: `1s`, `14s`, `2m`, `3h`, `5d`."""
+    """Return an age in one unit: `1s`, `14s`, `2m`, `3h`, `5d`."""
     number = sane(seconds)
     if number is None:
         return Shown("·")
@@ -80,7 +80,7 @@ def age(seconds: float) -> Shown:
 
 
 def span_of_time(low: float, high: float) -> Shown:
-    """Return a range: `9-14m`, `50m-2h`; one value where both round to the same."""
+    """Return a range of seconds: `9-14m`, `50m-2h`; one value if both round to the same."""
     first, last = age(_rounded(low)), age(_rounded(max(low, high)))
     if first == last:
         return first
@@ -98,7 +98,7 @@ def _rounded(seconds: float) -> float:
 
 
 def percent(fraction: float) -> Shown:
-    """Return a fraction as a whole percent; only what is all is 100%."""
+    """Return a fraction as a whole percentage; 100% only if the fraction is 1 or more."""
     number = sane(fraction)
     if number is None:
         return Shown("·")
@@ -128,7 +128,7 @@ def _decimal(number: float) -> str:
 
 
 def clock(at: float, *, seconds: bool = False) -> Shown:
-    """Return a moment as the operator's own wall clock: `12:41`."""
+    """Return Unix seconds as the operator's local time: `12:41`."""
     number = sane(at)
     if number is None:
         return Shown("·")
@@ -142,7 +142,7 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 
 
 def duration_in_words(seconds: float) -> str:
-    """Return how long, in words that read in a sentence: `45s`, `4m 12s`, `3h 04m`, `2d 3h`."""
+    """Return a duration for use in a sentence: `45s`, `4m 12s`, `3h 04m`, `2d 3h`."""
     whole = int(max(0.0, min(1e9, seconds)))
     if whole < _MINUTE:
         return f"{whole}s"
@@ -154,5 +154,5 @@ def duration_in_words(seconds: float) -> str:
 
 
 def times_in_words(count: int) -> str:
-    """Return how often: `once`, `twice`, `3 times`."""
+    """Return a number of times: `once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(count, f"{count} times")

@@ -1,10 +1,10 @@
-"""Identifiers of machines, processes, tasks, samples and models."""
+"""Keys of machines, processes, tasks and samples: the values that identify them."""
 
 from dataclasses import dataclass
 from typing import NewType
 
 MachineName = NewType("MachineName", str)
-"""A machine's name from the config. The config checks it, so it is safe to show."""
+"""A machine's name from the config, which checks it; harmless to show."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -12,9 +12,9 @@ class ProcessKey:
     """One running Inspect process.
 
     Attributes:
-        machine: The machine it runs on.
+        machine: The machine that it runs on.
         pid: Its process id on that machine.
-        start: Opaque text that distinguishes a reused pid (boot and start time, from the probe).
+        start: Opaque text of the probe (boot and start time) that tells a reused pid apart.
     """
 
     machine: MachineName
@@ -24,7 +24,12 @@ class ProcessKey:
 
 @dataclass(frozen=True, slots=True, order=True)
 class TaskKey:
-    """One task of a process. A task id alone is not unique across processes."""
+    """One task of a process. A task id alone is not unique across processes.
+
+    Attributes:
+        process: The process that runs it.
+        task_id: Inspect's id of the task.
+    """
 
     process: ProcessKey
     task_id: str
@@ -41,8 +46,8 @@ class SampleKey:
 
     Attributes:
         task: The task that it belongs to.
-        sample_id: Inspect's id: automatic ids are integers, and `1` is not `"1"`.
-        epoch: Counts from 1.
+        sample_id: Inspect's id of the sample. Automatic ids are integers; `1` is not `"1"`.
+        epoch: Counted from 1.
     """
 
     task: TaskKey
@@ -52,11 +57,11 @@ class SampleKey:
 
 @dataclass(frozen=True, slots=True, order=True)
 class ModelKey:
-    """One model in one process; a model can be paused there.
+    """One model within one process: the target of a pause of a model.
 
     Attributes:
-        process: The process that uses it.
-        model: Its exact name in the task rows.
+        process: The process that uses the model.
+        model: The exact name of the model, as the task rows have it.
     """
 
     process: ProcessKey
@@ -68,7 +73,7 @@ Target = ProcessKey | TaskKey | SampleKey | ModelKey
 
 
 def process_of(target: Target) -> ProcessKey:
-    """Return the process to which an order for `target` is sent."""
+    """Return the process that an order to `target` goes to."""
     match target:
         case ProcessKey():
             return target
@@ -80,10 +85,11 @@ def process_of(target: Target) -> ProcessKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """A target as flat fields, for the journal, recordings and JSON.
+    """A target as flat fields: for the journal, for recordings and for JSON.
 
     Attributes:
-        task_id, sample_id, epoch, model: None where the target has none.
+        process: The process of the target.
+        task_id, sample_id, epoch, model: None if the target does not have it.
     """
 
     process: ProcessKey

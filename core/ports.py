@@ -144,15 +144,33 @@ class EventStore(Protocol):
         ...
 
 
-Show = Callable[[Fleet], None]
-"""Draw this fleet; called at most ten times a second, the newest replacing the rest."""
+@dataclass(frozen=True, slots=True)
+class FleetUpdate:
+    """One state of the fleet, as a room publishes it.
+
+    Attributes:
+        fleet: All that is known.
+        revision: Grows with each update that changes more than ages. Between two updates with
+            the same revision only times of reads differ: rows need not be drawn again.
+    """
+
+    fleet: Fleet
+    revision: int
+
+
+Show = Callable[[FleetUpdate], object]
+"""Takes each update of the fleet; called at most ten times a second, with the newest only."""
 
 
 class Clock(Protocol):
     """Time at the desk."""
 
     def now(self) -> float:
-        """Unix seconds."""
+        """Return Unix seconds."""
+        ...
+
+    def monotonic(self) -> float:
+        """Return seconds of a clock that is never set: for durations."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""TARGET: how a command names a task, `machine:task-id-prefix` or any unambiguous part."""
+"""Finds the task that a command's TARGET names: `machine:task-id` or an unambiguous part."""
 
 from collections.abc import Callable
 
@@ -14,14 +14,14 @@ _LISTED = 10
 def find_task(fleet: Fleet, target: str) -> TaskKey:
     """Return the one task that `target` names.
 
-    Before a `:` stands a machine's name or its beginning. The rest is a task id, its beginning,
-    a task's name, its last part (after `/`), its beginning, any part of it, or a part of its
-    model. The first of these rules that fits any task decides; so an exact name is never
-    unclear because another one contains it.
+    Before the `:` comes the name of a machine or its beginning. The rest is, in this order: a
+    task id, its beginning, a task name or its last part (after `/`), the beginning of that last
+    part, any part of the name, or a part of the model's name. The first rule that fits any task
+    decides. So an exact name is not ambiguous when another name contains it.
 
     Args:
         fleet: All that is known.
-        target: As typed.
+        target: The TARGET as typed.
 
     Raises:
         TargetUnclear: It fits nothing, or several tasks; the message lists them.
@@ -36,14 +36,14 @@ def find_task(fleet: Fleet, target: str) -> TaskKey:
     if found:
         raise TargetUnclear(
             f"{shown(target)} fits {len(found)} tasks: {_list(found)}",
-            "say more of it: machine:task-id",
+            "name one of them in full: machine:task-id",
         )
     if not fleet.tasks:
         raise TargetUnclear(
-            f"no task fits {shown(target)}: none is known", "look at: evalroom status"
+            f"no task fits {shown(target)}: no task is known", "list them with: evalroom status"
         )
     raise TargetUnclear(
-        f"no task fits {shown(target)}; there are {_list(list(fleet.tasks.values()))}",
+        f"no task fits {shown(target)}; the tasks are {_list(list(fleet.tasks.values()))}",
         "name one of them: machine:task-id",
     )
 

@@ -1,41 +1,41 @@
-"""Text from a host is made harmless here, and only here.
+"""Makes text from a host harmless; nothing else does.
 
-Any `str` counts as untrusted. What may be drawn is a `Shown`: made by `shown`, or by one of
-the formatting functions of `core.views`. A type checker then finds every raw text on its way
-to the screen.
+Any `str` counts as untrusted. Only a `Shown` may be drawn. `shown` makes one, and so do the
+functions of `core.format` and `core.views`. So the type checker finds raw text on its way to the
+screen.
 """
 
 import unicodedata
 from typing import NewType
 
 Shown = NewType("Shown", str)
-"""Text without a control, bidi or invisible character, cut to a sane length."""
+"""Text without control, bidirectional or invisible characters, cut to a sane length."""
 
 Untrusted = str
-"""A text as a host sent it; the name marks what still has to go through `shown`."""
+"""Text as a host sent it; it must go through `shown` before it is drawn."""
 
 NAME_LIMIT = 200
-"""Longest name that is shown, characters."""
+"""Characters of the longest name that is shown."""
 CONTENT_LIMIT = 4_000
-"""Longest content that is shown, characters."""
+"""Characters of the longest content that is shown."""
 _MAX_MARKS = 4
 
 
 def shown(text: object, limit: int = NAME_LIMIT) -> Shown:
-    """Return `text` as one line that no terminal acts on.
+    """Return `text` as one line that is safe to write to a terminal.
 
-    Controls become their pictures (`␛`), invisible and bidirectional characters their code
-    point in brackets (`⟦202E⟧`); at most four combining marks stand in a row.
+    Control characters become their pictures (`␛`). Invisible and bidirectional characters become
+    their code point in brackets (`⟦202E⟧`). At most four combining marks in a row are kept.
 
     Args:
-        text: Anything; what is no text is converted first.
-        limit: Characters kept; what is cut is counted (`… +9.9M`).
+        text: Any value; it is converted with `str`.
+        limit: Characters to keep; the number of characters cut is appended (`… +9.9M`).
     """
     return Shown(_harmless(text, limit, lines=False))
 
 
 def shown_lines(text: object, limit: int = CONTENT_LIMIT) -> Shown:
-    """Return `text` harmless with its line ends and tabs (as spaces) kept."""
+    """Return `text` as `shown` does, but keep its line ends; a tab becomes four spaces."""
     return Shown(_harmless(text, limit, lines=True))
 
 

@@ -18,6 +18,7 @@ from core.model.job import Job
 from core.text import shown
 from ssh.handshake import ErrorTail, start_python
 from ssh.links.link import Link, Program
+from ssh.shipped_program import shipped_program
 
 MAX_JOBS_PER_LINK = 2
 """Most jobs at once on one link: sshd limits channels (MaxSessions), and the probe uses one."""
@@ -28,6 +29,8 @@ JOB_MARKER = "evalroom-job"
 
 def job_source(job: Job) -> bytes:
     """Return the source of a job's program, as it is sent to the machine."""
+    if job.program in {"survey", "launcher"}:
+        return shipped_program(job.program)
     return resources.files("ssh").joinpath("shipped", f"{job.program}.py").read_bytes()
 
 

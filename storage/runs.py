@@ -1,10 +1,9 @@
-"""Runs on disk: written before the first byte of them is sent, and whenever they change."""
+"""Runs in the database: added before anything is sent to a machine, saved at every change."""
 
 import asyncio
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, cast
 
 import msgspec
@@ -15,14 +14,13 @@ from core.model.run import Run
 from storage.database import Database
 from storage.event_columns import column_text
 from storage.identity import IsAlive, is_alive
-from storage.readonly import query_readonly
 
-_LISTED = (
+_RECENT = (
     "SELECT body FROM run WHERE body IS NOT NULL"
     " ORDER BY ended_at IS NULL DESC, at DESC, rowid DESC LIMIT ?"
 )
-_LEARNT = ("commit", "started_at", "pid", "start", "output_file", "screen", "attach", "logs")
-"""What an evalroom finds out of a run, and nobody unlearns."""
+_KEPT_FIELDS = ("commit", "started_at", "pid", "start", "output_file", "screen", "attach", "logs")
+"""Fields that are never cleared once set."""
 _OPEN = "SELECT id, desk FROM run WHERE body IS NOT NULL AND ended_at IS NULL"
 
 
@@ -30,8 +28,8 @@ class SqliteRunStore:
     """`core.launch.run.run_store.RunStore` over the database.
 
     Args:
-        database: An open one, or one that opens at its first use.
-        alive: Whether an evalroom runs, seen from another; None: unknown.
+        database: Open, or opened at its first use.
+        alive: Tells whether another instance of evalroom still runs; None: unknown.
     """
 
     def __init__(self, database: Database, *, alive: IsAlive = is_alive) -> None:
@@ -39,10 +37,10 @@ class SqliteRunStore:
         self._alive = alive
 
     async def add(self, runs: Sequence[Run], instance: Instance) -> None:
-        """Write new runs; returns when they are on disk.
+        """Add new runs, all or none; return once they are on disk.
 
         Raises:
-            StorageError: None of them is.
+            StorageError: No run was added.
         """
         desk = json.dumps(msgspec.to_builtins(instance))
         rows = [
@@ -58,13 +56,13 @@ class SqliteRunStore:
         )
 
     async def save(self, run: Run) -> None:
-        """Write how a run stands now.
+        """Save a run's present state.
 
-        Of two evalrooms that watch it, one may know less: what is over stays over, and what
-        the other found out stays known.
+        Several instances of evalroom may save the same run. A run that is over stays over,
+        and no instance clears a field of `_KEPT_FIELDS` that another one has set.
 
         Raises:
-            StorageError: It is not on disk.
+            StorageError: The run was not saved.
         """
         ended = (run.ended_at or run.at) if run.is_over else None
         body = _body(run)
@@ -83,18 +81,18 @@ class SqliteRunStore:
         await self._database.write(merged)
 
     async def recent(self, limit: int) -> Sequence[Run]:
-        """Return all that are not over and the newest of the others, up to `limit`.
+        """Return up to `limit` runs: those that are not over, then the newest of the others.
 
         Raises:
-            StorageError: They can't be read.
+            StorageError: The database can't be read.
         """
-        return tuple(_understood(await self._database.read(_LISTED, (limit,))))
+        return tuple(_understood(await self._database.read(_RECENT, (limit,))))
 
     async def abandoned(self, instance: Instance) -> frozenset[str]:
-        """Return the runs that are not over and that no other living evalroom starts.
+        """Return the open runs that no other living instance of evalroom is starting.
 
         Raises:
-            StorageError: They can't be read.
+            StorageError: The database can't be read.
         """
         rows = await self._database.read(_OPEN)
         return await asyncio.to_thread(self._abandoned, rows, instance)
@@ -120,7 +118,7 @@ def _body(run: Run) -> str:
 
 
 def _with_known(body: str, known: str | None) -> str:
-    """Return a run's body with what another evalroom wrote where this one knows nothing."""
+    """Return a run's body; where it lacks one of `_KEPT_FIELDS`, with the stored value."""
     try:
         before: object = json.loads(known or "null")
     except (ValueError, RecursionError):
@@ -129,7 +127,9 @@ def _with_known(body: str, known: str | None) -> str:
         return body
     now: dict[str, Any] = json.loads(body)
     found = cast("dict[str, Any]", before)
-    now.update({name: found[name] for name in _LEARNT if not now.get(name) and found.get(name)})
+    now.update(
+        {name: found[name] for name in _KEPT_FIELDS if not now.get(name) and found.get(name)}
+    )
     return json.dumps(now, separators=(",", ":"))
 
 
@@ -141,26 +141,10 @@ def _instance(text: str | None) -> Instance | None:
 
 
 def _understood(rows: Sequence[sqlite3.Row]) -> Iterator[Run]:
-    """Yield the runs of these rows; those that a later evalroom wrote are left out."""
+    """Yield the runs of these rows; leave out those that only a newer evalroom understands."""
     kind: Any = Run
     for row in rows:
         try:
             yield msgspec.convert(json.loads(row["body"]), kind)
         except (msgspec.ValidationError, ValueError, RecursionError):
             continue
-
-
-def read_runs(path: Path, limit: int) -> tuple[Run, ...]:
-    """Return runs of a database without changing anything in it, those not over first.
-
-    Raises:
-        StorageError: It can't be read, or is none of ours; it is left as it is.
-    """
-
-    def listed(connection: sqlite3.Connection) -> tuple[Run, ...]:
-        columns = {row["name"] for row in connection.execute("PRAGMA table_info(run)")}
-        if "body" not in columns:
-            return ()
-        return tuple(_understood(connection.execute(_LISTED, (limit,)).fetchall()))
-
-    return query_readonly(path, "run", listed, ())

@@ -2,63 +2,60 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeVar, cast
 
 from textual.message import Message
+from textual.screen import Screen
 from textual.timer import Timer
 from textual.worker import Worker, WorkerState
 
 from core.config.model import ScreenConfig
 from core.fleet import Fleet
-from core.ports import Room
-from core.text import Shown
+from core.ports import FleetUpdate
+from core.text import Shown, shown
 from core.views.changes import only_older
 from core.views.header.totals import title
-from tui.controllers.places import Acts
+from tui.controllers.lazy import Controllers
 from tui.dialogs.ask import AskSecret, Leave
+from tui.draw_pace import DrawPace
 from tui.keys.bindings import bindings
-from tui.keys.labels import labels
 from tui.keys.table import BY_NAME, remapped
-from tui.launching_app import LaunchingApp
-from tui.navigation import JOURNAL, Place, Way, is_there
-from tui.screens.base import PanesScreen
+from tui.navigation import GUIDES, JOURNAL, RUNS, Place, Way, is_there
+from tui.screens.panes_screen import PanesScreen
 from tui.screens.room import RoomScreen
-from tui.screens.screen_for import screen_for
+from tui.screens.screen_factory import screen_for
+from tui.services import RoomServices
 from tui.terminal.terminal import sentence_of
+from tui.terminal.terminal_app import TerminalApp
 from tui.theme import SIXTEEN, THEMES, theme_for
 from tui.view_state import Remembered, remembered_of
 
-if TYPE_CHECKING:
-    from core.act.service import ActionService
-
-_EASE = 20.0
-"""A drawing that took long is followed by a pause of this many times its length..."""
-_LONGEST_EASE = 2.0
-"""... and of no more than this, seconds."""
-_IDLE_EASE, _LONGEST_IDLE = 300.0, 10.0
-"""The same for drawing ages alone, while nothing happens: under 1% of a core. What the
-compositor then spends on the cells is as much again, and is not in that length."""
 LEAVING = "Nothing is stopped: evals go on, and the room opens where you left it."
-"""What leaving the room means."""
-_SAVE_AFTER = 2.0
-"""Seconds after a change of the view until it is saved."""
+"""What leaving the app means."""
+_SAVE_AFTER_S = 2.0
+"""Time from a change of the view until it is saved."""
+_RUNS_AFTER_S = 1.0
+"""Time from the first frame until runs are followed: live rows come first."""
+T = TypeVar("T")
 
 
-class ViewStore(Protocol):
-    """Where the last view is kept."""
+class RoomApp(TerminalApp, inherit_bindings=False):
+    """The control room on screen.
 
-    def load(self) -> Mapping[str, Any]:
-        """Return the last view; empty where there is none."""
-        ...
+    Controllers other than that of the places are loaded when they are first used: the first
+    frame does without them.
 
-    def save(self, view: Mapping[str, Any]) -> bool:
-        """Keep a view; return whether it is kept."""
-        ...
-
-
-class RoomApp(LaunchingApp, inherit_bindings=False):
-    """The control room on screen."""
+    Args:
+        services: What it shows and uses.
+        screen: The config's `[screen]` table.
+        keys: Remapped keys: a key's name to its new key.
+        keep_crash: Writes a crash report (without values) and returns its path.
+        environ: Describes the terminal; None: the process's own environment.
+        leaving: What leaving means, a sentence for the dialog that asks.
+        notice: Stands first in the header: what is wrong with this evalroom; empty for nothing.
+        greeting: Shown at the start for a few seconds; empty for nothing.
+    """
 
     CSS_PATH = "room.tcss"
     TITLE = "evalroom"
@@ -74,49 +71,34 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
 
     def __init__(
         self,
-        room: Room,
+        services: RoomServices,
         *,
         screen: ScreenConfig | None = None,
         keys: Mapping[str, str] | None = None,
-        store: ViewStore | None = None,
         keep_crash: Callable[[str], str | None] | None = None,
         environ: Mapping[str, str] | None = None,
         leaving: str = LEAVING,
-        acting: "ActionService | Callable[[], ActionService] | None" = None,
+        notice: str = "",
+        greeting: str = "",
     ) -> None:
-        """Make the app; nothing is read or drawn yet.
-
-        Args:
-            room: What it shows. The app runs it.
-            screen: The config's `[screen]` table.
-            keys: Remapped keys: a key's name to its new key.
-            store: Where the last view is kept; None: nowhere.
-            keep_crash: Writes a crash report (no values in it) and returns its path.
-            leaving: What leaving means, in a sentence; it stands in the dialog that asks.
-            acting: The operator's hands, or what makes them once the first frame is drawn. The
-                app runs them beside the room; None: nothing can be changed from here.
-            environ: What says what the terminal can show; None: the process's own.
-        """
-        super().__init__(
-            screen or ScreenConfig(), keep_crash=keep_crash, environ=environ, acting=acting
-        )
-        self.room = room
-        self.acts = Acts(self)
-        self._store = store
+        super().__init__(screen or ScreenConfig(), keep_crash=keep_crash, environ=environ)
+        self.services = services
+        self.room = services.room
+        self.controllers = Controllers(self, services, orders_changed=self._show_orders)
+        self._pace = DrawPace()
         self._leaving = leaving
+        self._greeting = greeting
         known, self._unknown_keys = remapped(keys or {})
         self._remapped = known
         self.set_keymap(known)
-        self.notice = Shown("")
-        """Stands first in the header: what went wrong here, on this side."""
+        self.notice = shown(notice)
         self._way = Way()
-        self._remembered = remembered_of(store.load() if store is not None else {})
+        self._remembered = remembered_of({} if services.views is None else services.views.load())
         self._wanted_place: Place = self._remembered.place
         self._asking = asyncio.Lock()
         self._room_screen: RoomScreen | None = None
         self._saving: Timer | None = None
         self._drawing: Timer | None = None
-        self._drawn_until = self._aged_until = 0.0
         self._drawn: Fleet | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
         for theme in THEMES:
@@ -133,7 +115,7 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
 
     def get_default_screen(self) -> RoomScreen:
         """Return the main screen."""
-        self._room_screen = RoomScreen()
+        self._room_screen = RoomScreen(self)
         for pane, arrangement in self._remembered.arrangements.items():
             self._room_screen.restore(pane, arrangement)
         self._room_screen.current = self._remembered.pane - 1
@@ -148,12 +130,22 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
         if self._unknown_keys:
             names = ", ".join(self._unknown_keys)
             self.say(f"[keys] of the config names no key: {names}", "look")
-        self.call_after_refresh(self._run_room)
+        if self._greeting:
+            self.say(self._greeting, "look")
+        self.call_after_refresh(self._run_services)
 
-    def _run_room(self) -> None:
+    def _run_services(self) -> None:
         self.say_title(title(self.room.fleet))
-        self.run_worker(self.room.run(), name="the room", exit_on_error=False, exclusive=False)
-        self.run_levers()
+        self.background(self.room.run(), "the room")
+        if self.controllers.can_act:
+            self.background(self.controllers.actions.run(), "acting")
+        if self.services.runs.exists:
+            self.set_timer(_RUNS_AFTER_S, self._run_runs)
+
+    def _run_runs(self) -> None:
+        runs = self.services.runs.get()
+        if runs is not None:
+            self.background(runs.run(), "the runs")
 
     def on_unmount(self) -> None:
         """Save the view and give the title back."""
@@ -170,17 +162,37 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
                 self.notice = Shown("the desk stopped")
             self.say(f"{worker.name} failed: {sentence_of(worker.error)}", "hand")
 
+    # What controllers and dialogs ask for (tui.ui.Ui)
+
+    def open(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
+        """Put a dialog or a screen on top; see `Ui.open`."""
+        self.push_screen(screen, then)
+
+    def background(self, work: Coroutine[Any, Any, object], name: str) -> None:
+        """Run something beside the keys; an error of it is shown with this name."""
+        self.run_worker(work, name=name, exit_on_error=False)
+
+    def later(self, call: Callable[[], object]) -> None:
+        """Call something after the messages that wait now."""
+        self.call_later(call)
+
     # Drawing
 
-    def _heard(self, fleet: Fleet) -> None:
-        del fleet
+    def _show_orders(self) -> None:
+        front = self.front
+        if front is not None:
+            front.say_totals()
+            front.say_keys()
+
+    def _heard(self, update: FleetUpdate) -> None:
+        del update
         self.post_message(self.RoomChanged())
 
     def on_room_app_room_changed(self) -> None:
         """Draw the new fleet, and leave the machine some room between two drawings."""
         if self._only_older():
             return  # ages are drawn with the clock
-        wait = self._drawn_until - time.monotonic()
+        wait = self._pace.wait
         if wait <= 0:
             self._draw()
         elif self._drawing is None:
@@ -196,10 +208,9 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
         front = self.front
         if front is not None:
             front.renew()
-        self.renew_orders()
+        self.controllers.renew_orders()
         self.say_title(title(fleet))
-        ended = time.monotonic()
-        self._drawn_until = ended + min((ended - began) * _EASE, _LONGEST_EASE)
+        self._pace.drew(began)
 
     def _only_older(self) -> bool:
         drawn = self._drawn
@@ -222,13 +233,12 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
             front.tell_time()
             self.on_room_app_room_changed()
             return
-        began = time.monotonic()
-        if began < self._aged_until:
+        if not self._pace.may_age:
             front.tell_time()
             return
+        began = time.monotonic()
         front.tick()
-        ended = time.monotonic()
-        self._aged_until = ended + min((ended - began) * _IDLE_EASE, _LONGEST_IDLE)
+        self._pace.aged(began)
 
     # The way through the places
 
@@ -260,6 +270,18 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
         """Open the journal of orders."""
         self.go(JOURNAL)
 
+    def action_guides(self) -> None:
+        """Open the guides."""
+        self.go(GUIDES)
+
+    def action_runs(self) -> None:
+        """Open the list of runs."""
+        self.go(RUNS)
+
+    def action_launch(self) -> None:
+        """Begin a launch."""
+        self.controllers.launches.begin()
+
     def _show_place(self) -> None:
         front = self.front
         place = self._way.place
@@ -268,9 +290,9 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
         if place is None:
             self.pop_screen()
         elif front.place is None:
-            self.push_screen(screen_for(place))
+            self.push_screen(screen_for(self, place))
         else:
-            self.switch_screen(screen_for(place))  # pyright: ignore[reportUnknownMemberType]
+            self.switch_screen(screen_for(self, place))  # pyright: ignore[reportUnknownMemberType]
         self.remember()
 
     def _go_where_wanted(self, fleet: Fleet) -> None:
@@ -282,14 +304,14 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
 
     def remember(self) -> None:
         """Save the view a little later."""
-        if self._store is not None and self._saving is None and not self._is_leaving:
-            self._saving = self.set_timer(_SAVE_AFTER, self.save_view)
+        if self.services.views is not None and self._saving is None and not self._is_leaving:
+            self._saving = self.set_timer(_SAVE_AFTER_S, self.save_view)
 
     def save_view(self) -> None:
         """Keep the view."""
         self._saving = None
         room = self._room_screen
-        if self._store is None or room is None:
+        if self.services.views is None or room is None:
             return
         view = Remembered(
             place=self._way.place if self._wanted_place is None else self._wanted_place,
@@ -298,7 +320,7 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
             theme=None if self.theme == self._best_theme() else self.theme,
             arrangements=room.arrangements(),
         )
-        self._store.save(view.to_json())
+        self.services.views.save(view.to_json())
 
     def _best_theme(self) -> str:
         return theme_for(self.terminal, self.config.theme).name
@@ -326,31 +348,17 @@ class RoomApp(LaunchingApp, inherit_bindings=False):
 
         front = self.front
         if front is not None:
-            self.push_screen(KeysHelp(list(self._live_keys(front))))
-
-    def _live_keys(self, front: PanesScreen) -> Iterable[tuple[str, str]]:
-        names = {active.binding.id for active in front.active_bindings.values()}
-        for name, key in BY_NAME.items():
-            if name == "pane_1":
-                yield f"1-{len(front.panes)}", "To a pane by its digit."
-            elif name in names and not name.startswith("pane_"):
-                yield labels(self.keys_of(name)), key.help
+            self.push_screen(KeysHelp(list(front.live_keys())))
 
     def action_command(self) -> None:
         """Open the command palette."""
-        from tui.controllers.palette import commands_of  # noqa: PLC0415
-        from tui.dialogs.choose import Command, Palette  # noqa: PLC0415
-
         front = self.front
-        if front is None or isinstance(self.screen, Palette):
+        if front is None:
             return
-        commands = commands_of(self, self.room.fleet, frozenset(front.able()))
-
-        def run(command: Command | None) -> None:
-            if command is not None:
-                command.run()
-
-        self.push_screen(Palette(commands), run)
+        palette = self.controllers.palette(
+            keys_of=self.keys_of, run_action=self.run_here, use_theme=self.use_theme
+        )
+        palette.open(front.able(), self.controllers.commands(front.targets()))
 
     async def run_here(self, action: str) -> None:
         """Run an action on the pane, the screen or the app that has it."""

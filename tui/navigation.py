@@ -85,3 +85,16 @@ def is_there(fleet: Fleet, place: Place) -> bool:
             return place in fleet.processes
         case _:
             return place in fleet.machines
+
+
+def machine_of(place: Place) -> MachineName | None:
+    """Return the machine of a place; None for the main screen and for the lists."""
+    match place:
+        case SampleKey():
+            return place.task.machine
+        case ProcessKey() | TaskKey():
+            return place.machine
+        case JournalOfOrders() | ListOfGuides() | ListOfRuns():
+            return None
+        case _:
+            return place

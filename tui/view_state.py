@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
+from tui.arrangement import Arrangement, arrangement_of
 from tui.navigation import GUIDES, JOURNAL, RUNS, JournalOfOrders, ListOfGuides, ListOfRuns, Place
-from tui.panes.arrangement import Arrangement, arrangement_of
 
 _LISTS: Mapping[str, Place] = {"journal": JOURNAL, "guides": GUIDES, "runs": RUNS}
 

@@ -5,20 +5,38 @@ from pathlib import Path
 
 import msgspec
 
+from cli.parser.command import GlobalOptions
+from cli.parser.config import ConfigCommand
 from cli.render.plain import print_error, print_json, print_lines
+from cli.wiring.config import config_of, config_path
 from core.config.file import check_config, default_config, text_of
 from core.config.model import Config
 from core.errors import ConfigWrong
 from core.format import plural
 from core.text import shown
+from storage.config_text import config_text
+from storage.paths import paths
+from tui.keys.table import KEYS_BY_NAME
+
+
+def config(command: ConfigCommand, options: GlobalOptions) -> int:
+    """Run `evalroom config`; return the exit status."""
+    path = config_path(options)
+    if command.what == "check":
+        return check(path, actions=KEYS_BY_NAME, as_json=command.as_json)
+    if command.what == "show":
+        holds = config_of(options)
+        return show(holds, config_text(holds), as_json=command.as_json)
+    place = path or paths().config_file
+    return where(place, is_there=place.exists(), as_json=command.as_json)
 
 
 def check(path: Path | None, *, actions: Mapping[str, str], as_json: bool) -> int:
-    """Tell all that is wrong with a config; return the exit status.
+    """Print all that is wrong with a config; return the exit status.
 
     Args:
-        path: The file; None: there is none, and that is fine.
-        actions: What `[keys]` may name, with the keys that each has without it.
+        path: The file; None: there is no config, which is fine.
+        actions: The actions that `[keys]` may name, each with its usual keys.
         as_json: Whether to print JSON.
 
     Raises:
@@ -37,16 +55,17 @@ def check(path: Path | None, *, actions: Mapping[str, str], as_json: bool) -> in
         for each in wrong:
             print_error(each, as_json=False)
     else:
-        where = shown(str(path)) if path else "no config: this computer is the only machine"
-        print_lines([f"{where}: fine, {plural(len(config.machines), 'machine')}"])
+        fine = f"valid, {plural(len(config.machines), 'machine')}"
+        nothing = "no config file: this computer is the only machine"
+        print_lines([f"{shown(str(path))}: {fine}" if path else nothing])
     return 1 if wrong else 0
 
 
 def show(config: Config, text: str, *, as_json: bool) -> int:
-    """Print the config that holds, defaults and all.
+    """Print the config with all its defaults; return the exit status.
 
     Args:
-        config: What holds.
+        config: As it was read.
         text: The same as TOML.
         as_json: Whether to print JSON.
     """
@@ -58,7 +77,7 @@ def show(config: Config, text: str, *, as_json: bool) -> int:
 
 
 def where(path: Path, *, is_there: bool, as_json: bool) -> int:
-    """Print where the config is, or would be."""
+    """Print the path of the config, also where no file is; return the exit status."""
     if as_json:
         print_json({"path": str(path), "exists": is_there})
     else:

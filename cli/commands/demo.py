@@ -5,12 +5,13 @@ import time
 
 from cli.commands.demo_eval import TASKS, Demo, DemoFailed, demo_running
 from cli.commands.demo_room import demo_in_the_room
-from cli.commands.desk_queries import Looker
-from cli.exit_status import run_loop
-from cli.parser.arguments import Words
+from cli.commands.desk_protocols import DeskReader
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.room import DemoCommand
 from cli.render.events import EventLines, score_words
 from cli.render.plain import aligned, print_lines
-from cli.wiring.desk import desk_of, running
+from cli.wiring.desk import desk_running
 from cli.wiring.terminal import has_terminal
 from core import format as fmt
 from core.config.model import Config
@@ -20,45 +21,50 @@ from core.text import shown
 from storage.config_text import config_text
 from storage.paths import paths
 
-_SETTLE = 60.0
+_SETTLE_S = 60.0
 
 
-def demo(words: Words) -> int:
-    """Run the demo: in the room, or headless where there is no terminal."""
-    if words.given["headless"] or not has_terminal():
-        return run_loop(_demo_headless(words))
-    options = ["--read-only"] if words.read_only else []
-    if words.record is not None:
-        options += ["--record", str(words.record.absolute())]
+def demo(command: DemoCommand, options: GlobalOptions) -> int:
+    """Run `evalroom demo`, in the room or headless without a terminal; return the exit status.
+
+    Raises:
+        StorageError: The eval-set can't be started.
+        DemoFailed: Headless: a task did not succeed.
+    """
+    if command.headless or not has_terminal():
+        return run_loop(_headless(command, options))
+    more = ["--read-only"] if options.read_only else []
+    if options.record is not None:
+        more += ["--record", str(options.record.absolute())]
     return demo_in_the_room(
-        words.given["seconds"],
-        config_text=lambda began: config_text(_demo_config(began, words)),
-        options=options,
+        command.seconds,
+        config_text=lambda started: config_text(_config(started, options)),
+        options=more,
         crashes=paths().crashes,
     )
 
 
-async def _demo_headless(words: Words) -> int:
-    async with demo_running(words.given["seconds"]) as began:
-        with desk_of(_demo_config(began, words), words) as desk:
-            async with running(desk):
-                return await watch_to_the_end(desk, began)
+async def _headless(command: DemoCommand, options: GlobalOptions) -> int:
+    async with (
+        demo_running(command.seconds) as started,
+        desk_running(_config(started, options), options) as desk,
+    ):
+        return await watch_to_the_end(desk, started)
 
 
-def _demo_config(began: Demo, words: Words) -> Config:
-    return Config(machines=(began.machine(),), read_only=words.read_only)
+def _config(started: Demo, options: GlobalOptions) -> Config:
+    return Config(machines=(started.machine(),), read_only=options.read_only)
 
 
-async def watch_to_the_end(desk: Looker, demo: Demo) -> int:
-    """Watch the demo through the desk, print what happens, then a report; return 0.
+async def watch_to_the_end(desk: DeskReader, demo: Demo) -> int:
+    """Print events and then a report of the demo, as the desk sees it; return 0.
 
     Raises:
-        DemoFailed: A task did not end as a success.
+        DemoFailed: A task did not succeed.
     """
     began = time.monotonic()
-    print_lines(
-        [f"a small eval-set runs on this computer (pid {demo.pid}), about {demo.seconds:.0f} s"]
-    )
+    about = f"pid {demo.pid}, about {demo.seconds:.0f} s"
+    print_lines([f"running a small eval-set on this computer ({about})"])
     sentences = EventLines(only_trouble=True)
     stop = desk.listen(lambda event: print_lines(sentences.of(event)))
     try:
@@ -72,19 +78,19 @@ async def watch_to_the_end(desk: Looker, demo: Demo) -> int:
     if not ended or bad or len(tasks) < len(TASKS):
         states = ", ".join(f"{shown(each.row.task)} {each.state}" for each in bad)
         raise DemoFailed(
-            f"the eval-set did not end as a success ({states or 'its tasks were not seen'})",
+            f"the eval-set did not succeed ({states or 'its tasks never appeared'})",
             demo.said(),
         )
     return 0
 
 
-async def _ended(desk: Looker, demo: Demo) -> bool:
-    """Wait until it is over and every log was read; False when it takes far too long."""
+async def _ended(desk: DeskReader, demo: Demo) -> bool:
+    """Wait until it has ended and every log was read; return False if that takes far too long."""
     try:
-        async with asyncio.timeout(3 * demo.seconds + _SETTLE):
+        async with asyncio.timeout(3 * demo.seconds + _SETTLE_S):
             while demo.exit_status is None:  # noqa: ASYNC110 - a child's end has no event of ours
                 await asyncio.sleep(0.2)
-        async with asyncio.timeout(_SETTLE):
+        async with asyncio.timeout(_SETTLE_S):
             while not _is_settled(desk.fleet, demo.pid):  # noqa: ASYNC110 - as above
                 await asyncio.sleep(0.2)
     except TimeoutError:
@@ -103,14 +109,14 @@ def tasks_of(fleet: Fleet, pid: int) -> list[Task]:
 
 
 def report(fleet: Fleet, demo: Demo, took: float) -> list[str]:
-    """Return what was seen as lines: each task, how its log says it ended, its scores.
+    """Return a report as lines: each task with its status and scores, as its log has them.
 
     Args:
         fleet: All that is known.
-        demo: Whose tasks to report.
-        took: Seconds that they were watched.
+        demo: The demo whose tasks are reported.
+        took: How long they were watched, seconds.
     """
-    rows = [["task", "ended as", "scored", "errored", "run again", "tokens", "score"]]
+    rows = [["task", "ended as", "scored", "errored", "retried", "tokens", "score"]]
     for task in tasks_of(fleet, demo.pid):
         again = sum(each.retries or 0 for each in task.samples.values())
         header = task.header

@@ -1,18 +1,22 @@
 """`evalroom guide ...`: a checklist without the room, with the same previews and orders."""
 
 import asyncio
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
-from cli.commands.desk_queries import Looker
+from cli.commands.desk_protocols import DeskReader
 from cli.commands.status import NOBODY_REACHED
+from cli.confirm import confirm
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.guide import GuideCommand, GuideListCommand
 from cli.render.fleet_json import Json, plain_json
 from cli.render.plain import print_json, print_lines
 from cli.render.plans import act_answer, outcome_lines, plan_lines
+from cli.wiring.actions import acting_of, guiding_of
+from cli.wiring.config import config_of
+from cli.wiring.desk import desk_of, running
+from cli.wiring.history import history_of
 from core.act.executor import OrderReport
-from core.act.plan import Plan
 from core.act.target_expansion import ActionPlace, live_processes
 from core.act.target_grammar import TargetSpec, places_of
 from core.errors import NotConfirmed, TargetUnclear, UsageWrong
@@ -24,109 +28,103 @@ from core.model.action import Action, Verb
 from core.model.order import OrderState
 from core.text import shown
 from core.views.tables.guides import plain_lines, state_of
+from storage.guides import read_guides
+from storage.paths import paths
 
 FAILED, REFUSED = 1, 4
 _ONE_A_TIME = frozenset({GuideKind.INCIDENT, GuideKind.FINISH})
-"""Kinds of which each step is asked for by a command of its own."""
+"""Kinds of guides of which one command takes one step only."""
 _RECENT = 200
-LISTED = 50
-"""Guides that `guide list` prints."""
+_LISTED = 50
+"""The most guides that `guide list` prints."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuideAsked:
-    """What a command line asks for.
+def guide(command: GuideCommand, options: GlobalOptions) -> int:
+    """Run `evalroom guide`; return the exit status."""
 
-    Attributes:
-        what: `park`, `incident`, `finish`, `cleanup` or `resume`.
-        targets: As typed; for `resume` the id of a guide.
-        confirm: Words that steps may ask for.
-    """
+    async def work() -> int:
+        config = config_of(options)
+        async with history_of(config, paths()) as history:
+            with desk_of(config, options.record, keeping=history.keeping) as desk:
+                acting = acting_of(desk, history)
+                guiding = guiding_of(desk, acting, history, dry_run=command.dry_run)
+                async with running(desk, acting, guiding):
+                    return await follow(desk, guiding, command)
 
-    what: str
-    targets: Sequence[str] = ()
-    model: str | None = None
-    now: bool = False
-    others: bool = False
-    skip: bool = False
-    stop: bool = False
-    dry_run: bool = False
-    yes: bool = False
-    confirm: Sequence[str] = ()
-    timeout: float = 15.0
-    as_json: bool = False
+    return run_loop(work())
 
 
-def guide_asked(given: Mapping[str, Any], *, as_json: bool) -> GuideAsked:
-    """Return what the words mean.
-
-    Raises:
-        UsageWrong: An option is none of that guide's.
-    """
-    goes_with = {"model": "incident", "now": "incident", "others": "cleanup"}
-    goes_with |= {"skip": "resume", "stop": "resume"}
-    for option, what in goes_with.items():
-        if given[option] and given["what"] != what:
-            raise UsageWrong(f"--{option} goes with: evalroom guide {what}")
-    rest = {name: value for name, value in given.items() if name not in {"wait", "confirm"}}
-    confirm = tuple(given["confirm"])
-    return GuideAsked(**rest, confirm=confirm, timeout=given["wait"], as_json=as_json)
+def guide_list(command: GuideListCommand, options: GlobalOptions) -> int:
+    """Run `evalroom guide list`: print guides, open ones first; return the exit status."""
+    del options
+    guides = read_guides(paths().database, _LISTED)
+    if command.as_json:
+        print_json({"guides": [guide_answer(each) for each in guides]})
+        return 0
+    if not guides:
+        print_lines(["no guide has been started yet; see: evalroom guide --help"])
+    for each in guides:
+        print_lines([*plain_lines(each), ""])
+    return 0
 
 
-async def guide(desk: Looker, guiding: GuideRunner, asked: GuideAsked) -> int:
-    """Begin guides, or go on with one, as far as is confirmed; return the exit status.
+async def follow(desk: DeskReader, guiding: GuideRunner, command: GuideCommand) -> int:
+    """Start guides, or continue one, as far as it is confirmed; return the exit status.
 
-    0: done, or waiting for what it was begun for; 1: something failed; 3: nothing reachable;
-    4: refused, or not confirmed: it stays open, and `guide resume` goes on.
+    0: done, or it waits for what it was started for; 1: something failed; 3: nothing reachable;
+    4: refused, or not confirmed: the guide stays open, and `guide resume` continues it.
 
     Raises:
-        UsageWrong: The words are off.
+        UsageWrong: The targets are wrong.
     """
-    await desk.first_look(asked.timeout)
+    await desk.first_look(command.timeout)
     if not any(each.is_reached for each in desk.fleet.machines.values()):
         reasons = [f"{shown(m.name)}: {m.link.state}" for m in desk.fleet.machines.values()]
-        if asked.as_json:
+        if command.as_json:
             print_json({"guides": [], "why": reasons})
         else:
             print_lines(["no machine could be reached", *reasons])
         return NOBODY_REACHED
-    runs = [_Run(guiding, each, asked) for each in await _guides(desk.fleet, guiding, asked)]
+    walks = [_Walk(guiding, each, command) for each in await _guides(desk.fleet, guiding, command)]
     status = 0
-    for run in runs:
-        status = max(status, await run.to_its_end())
-    if asked.as_json:
-        print_json({"dry_run": asked.dry_run, "guides": [run.answer() for run in runs]})
+    for walk in walks:
+        status = max(status, await walk.to_its_end())
+    if command.as_json:
+        print_json({"dry_run": command.dry_run, "guides": [walk.answer() for walk in walks]})
     return status
 
 
-async def _guides(fleet: Fleet, guiding: GuideRunner, asked: GuideAsked) -> Sequence[Guide]:
-    match asked.what:
+async def _guides(fleet: Fleet, guiding: GuideRunner, command: GuideCommand) -> Sequence[Guide]:
+    match command.what:
         case "park":
-            keys = _processes(fleet, asked.targets)
+            keys = _processes(fleet, command.targets)
             return [await guiding.park(key) for key in keys]
         case "incident":
-            if not asked.model:
-                raise UsageWrong("which model? --model M", "exact names stand in: evalroom status")
-            among = _processes(fleet, asked.targets) if asked.targets else None
-            return [await guiding.incident(asked.model, among, now=asked.now)]
+            if not command.model:
+                raise UsageWrong(
+                    "`guide incident` needs a model",
+                    "add --model M; evalroom status prints the exact names",
+                )
+            among = _processes(fleet, command.targets) if command.targets else None
+            return [await guiding.incident(command.model, among, now=command.now)]
         case "finish":
-            tasks = places_of(TargetSpec(targets=asked.targets), Action(verb=Verb.DRAIN), fleet)
+            tasks = places_of(TargetSpec(targets=command.targets), Action(verb=Verb.DRAIN), fleet)
             return [await guiding.finish(key) for key in tasks if isinstance(key, TaskKey)]
         case "cleanup":
-            among = _processes(fleet, asked.targets) if asked.targets else None
-            return [await guiding.cleanup(among, others=asked.others)]
+            among = _processes(fleet, command.targets) if command.targets else None
+            return [await guiding.cleanup(among, others=command.others)]
         case _:
-            return [await _taken_up(guiding, asked)]
+            return [await _taken_up(guiding, command)]
 
 
 def _processes(fleet: Fleet, targets: Sequence[str]) -> Sequence[ProcessKey]:
-    """Return the processes that words aim at: their own, a task's, or a machine's."""
+    """Return the processes that targets name: themselves, by a task, or by a machine."""
     places = places_of(TargetSpec(targets=targets), Action(verb=Verb.PAUSE), fleet)
     return list(dict.fromkeys(key for place in places for key in processes_at(fleet, place)))
 
 
 def processes_at(fleet: Fleet, place: ActionPlace) -> Sequence[ProcessKey]:
-    """Return the processes that a place means."""
+    """Return the processes of a target."""
     match place:
         case ProcessKey():
             return (place,)
@@ -138,35 +136,35 @@ def processes_at(fleet: Fleet, place: ActionPlace) -> Sequence[ProcessKey]:
             return live_processes(fleet, place)
 
 
-async def _taken_up(guiding: GuideRunner, asked: GuideAsked) -> Guide:
-    if len(asked.targets) != 1:
-        raise UsageWrong("guide resume takes one ID", "see: evalroom guide list")
-    typed = asked.targets[0]
+async def _taken_up(guiding: GuideRunner, command: GuideCommand) -> Guide:
+    if len(command.targets) != 1:
+        raise UsageWrong("`guide resume` takes one ID", "see: evalroom guide list")
+    typed = command.targets[0]
     found = [each for each in await guiding.recent(_RECENT) if each.id.startswith(typed)]
     if len(found) != 1:
-        what = "no guide" if not found else "several guides"
-        raise TargetUnclear(f"{what} {shown(typed, 40)}", "see: evalroom guide list")
-    if asked.dry_run:
+        what = "the IDs of several guides begin" if found else "no guide's ID begins"
+        raise TargetUnclear(f"{what} with {shown(typed, 40)}", "see: evalroom guide list")
+    if command.dry_run:
         return found[0]
     taken = await guiding.take_up(found[0].id)
-    if asked.stop:
+    if command.stop:
         return await guiding.stop(taken.id)
-    return await guiding.skip(taken.id) if asked.skip else taken
+    return await guiding.skip(taken.id) if command.skip else taken
 
 
-class _Run:
-    """One guide, gone on with as far as is confirmed."""
+class _Walk:
+    """One guide, followed as far as it is confirmed."""
 
-    def __init__(self, guiding: GuideRunner, guide: Guide, asked: GuideAsked) -> None:
+    def __init__(self, guiding: GuideRunner, guide: Guide, command: GuideCommand) -> None:
         self._guiding = guiding
         self._guide = guide
-        self._asked = asked
+        self._command = command
         self._said: dict[int, str] = {}
         self._plans: list[Json] = []
         self._why = ""
 
     async def to_its_end(self) -> int:
-        if self._asked.dry_run:
+        if self._command.dry_run:
             return await self._dry_run()
         changed = asyncio.Event()
         end = self._guiding.listen(lambda _: changed.set())
@@ -178,14 +176,14 @@ class _Run:
 
     async def _dry_run(self) -> int:
         self._print(plain_lines(self._guide))
-        if self._asked.what != "resume" and self._guide.waits:
+        if self._command.what != "resume" and self._guide.waits:
             plan = await self._guiding.plan(self._guide.id)
             self._plans.append(act_answer(plan, None, dry_run=True, content=False))
             self._print(["", *plan_lines(plan, content=False)])
         return 0
 
     async def _through(self, changed: asyncio.Event) -> int:
-        went = self._asked.skip
+        went = self._command.skip
         while self._guide.is_open:
             if not self._guide.waits:
                 await changed.wait()
@@ -198,10 +196,14 @@ class _Run:
             if status is not None:
                 return status
             went = True
-        return REFUSED if was_stopped(self._guide) and not self._asked.stop else 0
+        return REFUSED if was_stopped(self._guide) and not self._command.stop else 0
 
     async def _step(self) -> int | None:
-        """Preview and carry out the step that waits; return the status where it ends there."""
+        """Preview and carry out the step that waits.
+
+        Returns:
+            The exit status if the command ends here, else None.
+        """
         at = self._guide.current
         plan = await self._guiding.plan(self._guide.id)
         self._print(["", *plan_lines(plan, content=False)])
@@ -213,12 +215,18 @@ class _Run:
             self._later(why)
             return REFUSED
         try:
-            words = self._consent(plan)
+            await confirm(
+                self._command.consent,
+                question=plan.title,
+                words=plan.words,
+                otherwise="this step was not sent",
+                may_ask=not self._command.as_json,
+            )
         except NotConfirmed as error:
             self._plans.append(act_answer(plan, None, dry_run=True, content=False))
-            self._later(f"{error.message}. {error.advice}".rstrip(". "))
+            self._later(error.sentence)
             return REFUSED
-        told = await self._guiding.carry_out(self._guide.id, plan, words=words, yes=True)
+        told = await self._guiding.carry_out(self._guide.id, plan, words=plan.words, yes=True)
         self._plans.append(act_answer(plan, told, dry_run=False, content=False))
         self._print(["", *outcome_lines(told), ""])
         self._renew()
@@ -227,32 +235,12 @@ class _Run:
             return FAILED if _failed(told) else REFUSED
         return None
 
-    def _consent(self, plan: Plan) -> str:
-        """Return the words that were given.
-
-        Raises:
-            NotConfirmed: Not enough was.
-        """
-        if plan.words and plan.words in self._asked.confirm:
-            return plan.words
-        if not plan.words and self._asked.yes:
-            return ""
-        how = f"--confirm {shown(repr(plan.words), 120)}" if plan.words else "--yes"
-        if self._asked.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise NotConfirmed("this step is not confirmed, and was not sent", f"add {how}")
-        answer = input(f"type {plan.words} to confirm: " if plan.words else "go on? [y/N] ")
-        if plan.words:
-            if answer.strip() == plan.words:
-                return plan.words
-        elif answer.strip().lower() in {"y", "yes"}:
-            return ""
-        raise NotConfirmed("this step is not confirmed, and was not sent")
-
     def _later(self, why: str) -> int:
-        """Say how it goes on from here."""
+        """Print why the guide stays open and how to continue it."""
         self._why = why
         said = [why] if why else []
-        self._print(["", *said, f"it stays open; to go on: evalroom guide resume {self._guide.id}"])
+        go_on = f"this guide stays open; continue it with: evalroom guide resume {self._guide.id}"
+        self._print(["", *said, go_on])
         return 0
 
     def _renew(self) -> None:
@@ -264,7 +252,7 @@ class _Run:
         self._said = {at: str(step.state) for at, step in enumerate(self._guide.steps)}
 
     def _say_steps(self) -> None:
-        """Print the steps that came to another state."""
+        """Print the steps whose state changed."""
         lines = plain_lines(self._guide)[1:]
         for at, step in enumerate(self._guide.steps):
             if self._said.get(at) != step.state:
@@ -272,11 +260,11 @@ class _Run:
                 self._print([lines[at]])
 
     def _print(self, lines: Sequence[str]) -> None:
-        if not self._asked.as_json:
+        if not self._command.as_json:
             print_lines(lines)
 
     def answer(self) -> Json:
-        """Return it for JSON, with the plans that were made on the way."""
+        """Return the guide for JSON, with the plans that were made."""
         extra: Json = {"plans": self._plans}
         if self._why:
             extra["why"] = self._why
@@ -314,15 +302,3 @@ def guide_answer(guide: Guide) -> Json:
     ]
     answer["targets"] = [plain_json(each) for each in guide.targets]
     return answer
-
-
-def guide_list(guides: Sequence[Guide], *, as_json: bool) -> int:
-    """Print guides, open ones first; return the exit status."""
-    if as_json:
-        print_json({"guides": [guide_answer(each) for each in guides]})
-        return 0
-    if not guides:
-        print_lines(["no guide was begun yet: evalroom guide --help"])
-    for each in guides:
-        print_lines([*plain_lines(each), ""])
-    return 0

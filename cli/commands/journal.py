@@ -1,11 +1,12 @@
-"""`evalroom journal`: the orders that were given, from the disk alone. No link is made."""
+"""`evalroom journal`: past orders, read from the local database; no machine is reached."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from enum import StrEnum
-from pathlib import Path
 from typing import TypeVar
 
+from cli.parser.command import GlobalOptions
+from cli.parser.journal import JournalCommand
 from cli.render.plain import print_json, print_lines
 from core import format as fmt
 from core.act.order_query import OrderQuery, order_object
@@ -16,70 +17,48 @@ from core.model.order import Order, OrderState
 from core.text import shown
 from core.views.pages.order_page import moment
 from core.views.tables.orders import action_words
-
-Read = Callable[[Path, OrderQuery], Sequence[Order]]
-"""Returns orders of the database at a path, newest first; none where there is no database."""
+from storage.orders import read_orders
+from storage.paths import paths
 
 _LONG = 1_000
 KindT = TypeVar("KindT", bound=StrEnum)
 
 
-def journal(
-    path: Path,
-    read: Read,
-    *,
-    since: float | None,
-    machine: str | None,
-    action: str | None,
-    state: str | None,
-    limit: int,
-    text: str | None,
-    as_json: bool,
-) -> int:
-    """Print orders, newest first; return the exit status.
-
-    Args:
-        path: The database.
-        read: Reads it.
-        since: Unix seconds.
-        machine: To which it went; as all below: None, whatever it is.
-        action: Its verb.
-        state: Its state.
-        text: A filter as on screen.
-        limit: How many at most.
-        as_json: Whether to print JSON.
+def journal(command: JournalCommand, options: GlobalOptions) -> int:
+    """Run `evalroom journal`: print orders, newest first; return the exit status.
 
     Raises:
         UsageWrong: There is no such action or state.
         StorageError: The database can't be read.
     """
-    everything = OrderQuery(limit=limit)
+    del options
+    everything = OrderQuery(limit=command.limit)
     wanted = OrderQuery(
-        since=since,
-        machine=None if machine is None else MachineName(machine),
-        verb=None if action is None else _one_of(Verb, action, "action"),
-        state=None if state is None else _one_of(OrderState, state, "state"),
-        text=text or "",
-        limit=limit,
+        since=command.since,
+        machine=None if command.machine is None else MachineName(command.machine),
+        verb=None if command.action is None else _one_of(Verb, command.action, "action"),
+        state=None if command.state is None else _one_of(OrderState, command.state, "state"),
+        text=command.text or "",
+        limit=command.limit,
     )
     now = time.time()
-    orders = read(path, wanted)
-    if as_json:
+    orders = read_orders(paths().database, wanted)
+    if command.as_json:
         print_json({"as_of": now, "orders": [order_object(order) for order in orders]})
     elif orders:
         print_lines([line for order in orders for line in (*order_lines(order), "")][:-1])
     else:
-        print_lines(["no order was given yet" if wanted == everything else "no such order"])
+        print_lines(["there are no orders yet" if wanted == everything else "no order matches"])
     return 0
 
 
 def order_lines(order: Order) -> Iterator[str]:
-    """Yield what is told of an order: when, what, to what; below it who, why, and the rest."""
+    """Yield an order as lines: when, what and on what, then who, why and the outcome."""
     process, desk = order.address.process, order.instance
     name = shown(order.name) or f"{process.machine}:{process.pid}"
     yield f"{moment(order.at)}  {order.state}: {shown(action_words(order.action), _LONG)} of {name}"
     of = f"pid {process.pid} on {shown(process.machine)}"
-    whose = "launched here" if order.is_ours else "launched by somebody else"
+    whose = "launched here" if order.is_ours else "launched by someone else"
     yield _fact("who", f"{shown(desk.operator)}, from {shown(desk.host)} pid {desk.pid}")
     yield _fact("target", f"{of}{_within(order)}, {whose}")
     for label, text in (
@@ -115,4 +94,6 @@ def _one_of(kind: type[KindT], word: str, what: str) -> KindT:
         return kind(word)
     except ValueError:
         known = ", ".join(kind)
-        raise UsageWrong(f"{shown(word)} is no {what}", f"it is one of {known}") from None
+        raise UsageWrong(
+            f"there is no {what} called {shown(word)}", f"use one of: {known}"
+        ) from None

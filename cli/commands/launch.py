@@ -1,182 +1,182 @@
-"""`evalroom launch FILE --dry-run`: a spec to its plans, printed."""
+"""`evalroom launch FILE`: checked, shown, confirmed, started, and waited for with `--wait`."""
 
-import os
+import asyncio
 import sys
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TextIO
+from collections.abc import Sequence
 
-from cli.render.plain import print_json, print_lines
+from cli.commands.desk_protocols import DeskReader
+from cli.confirm import confirm
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.launch import LaunchCommand
+from cli.render.checks import checked_plan_json, checked_plan_lines
+from cli.render.plain import print_json, print_lines, print_note
+from cli.render.run_plans import run_plan_json, run_plan_lines
+from cli.render.runs import run_json, run_line, why_lines
+from cli.wiring.config import config_of
+from cli.wiring.desk import desk_of, running
+from cli.wiring.history import history_of
+from cli.wiring.launches import launches_of, plan_context, plan_on
 from core.config.model import Config, MachineConfig
-from core.launch.plan.eval_set_args import on_error_words
-from core.launch.plan.matrix import RunRequest, expand
-from core.launch.plan.run_plan import FILE_MODE, RunPlan, make_plan, run_id
+from core.errors import NotConfirmed
+from core.events import Event, RunChanged
+from core.format import plural
+from core.launch.plan.confirmation import words_to_launch
+from core.launch.plan.matrix import expand
+from core.launch.run.service import DeskLaunchService
+from core.launch.spec.spec import Spec
 from core.launch.spec.spec_reader import read_spec
-from core.launch.spec.spec_writer import spec_table
-from core.quoting import plain_word
-from core.text import shown, shown_lines
-from core.views.tables.runs import log_place
+from core.model.run import Run, RunState
+from core.text import shown
+from storage.paths import paths
 
-_SCRIPT_LIMIT = 200_000
-_WHICH = ", reserved when it starts: CUDA_VISIBLE_DEVICES says which"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What a plan needs to know from here.
-
-    Attributes:
-        built_in: The files of the built-in tasks, by name.
-        inspect_version: The Inspect that uv gets where a spec names none.
-        own_python: The interpreter of this evalroom.
-    """
-
-    config: Config
-    built_in: Mapping[str, bytes]
-    inspect_version: str
-    own_python: str
+FAILED, NOT_CONFIRMED = 1, 4
+_NAMED = 5
+"""How many runs a sentence names."""
 
 
-def show_plans(
-    file: str,
-    around: Surroundings,
-    *,
-    sets: Sequence[str],
-    as_json: bool,
-    stdin: TextIO | None = None,
-) -> int:
-    """Print the plans of a spec; return the exit status. Nothing is touched.
+def launch(command: LaunchCommand, options: GlobalOptions) -> int:
+    """Run `evalroom launch`; return the exit status.
 
     Raises:
-        SpecWrong: The spec is wrong.
+        SpecWrong: The spec is wrong, or can't be launched with this config.
+        NotConfirmed: A check failed, nobody agreed, or evalroom is read-only.
     """
-    spec = read_spec(file, stdin=sys.stdin if stdin is None else stdin, sets=sets)
-    plans = plans_of(expand(spec, around.config.machines), around)
-    if as_json:
-        print_json({"plans": [plan_json(each) for each in plans]})
-    else:
-        print_lines([line for each in plans for line in (*plan_lines(each), "")][:-1])
-    return 0
-
-
-def plans_of(launches: Sequence[RunRequest], around: Surroundings) -> tuple[RunPlan, ...]:
-    """Return a plan for each launch: on its first candidate, where one is chosen later."""
-    machines = {each.name: each for each in around.config.machines}
-    return tuple(_plan(each, machines[each.candidates[0]], around) for each in launches)
-
-
-def _plan(launch: RunRequest, machine: MachineConfig, around: Surroundings) -> RunPlan:
-    return make_plan(
-        launch,
-        machine,
-        run=run_id(time.time(), os.urandom(8)),
-        built_in=around.built_in,
-        inspect_version=around.inspect_version,
-        own_python=around.own_python,
+    config = config_of(options)
+    return (
+        _dry_run(config, command) if command.dry_run else run_loop(_run(config, command, options))
     )
 
 
-def plan_lines(plan: RunPlan) -> list[str]:
-    """Return a plan as lines for people."""
-    spec, request = plan.spec, plan.request
-    choice = spec.on_error if isinstance(spec.on_error, str) else "tolerate"
-    which = f" ({request.index} of {request.of})" if request.of > 1 else ""
-    rows = [
-        ("task", shown(request.task)),
-        ("model", shown(request.model)),
-        ("machine", _machine(plan)),
-        ("on error", f"{choice} ({' '.join(on_error_words(spec))}): {plan.means}"),
-        ("at worst", plan.worst.says),
-        ("python", shown(plan.python) if plan.python else "uv gets Inspect, and what it needs"),
-        ("engine", spec.engine),
-        *([("attach", _attach(plan))] if plan.attach else []),
-        ("gpus", f"{spec.gpus}{_WHICH if spec.gpus else ''}"),
-        *([("code", _code(plan))] if spec.code else []),
-        ("folder", plan.directory),
-        ("logs", shown(log_place(plan.directory, plan.log_dir), 400)),
-        *(("variable", f"{shown(k)}={shown(v)}") for k, v in plan.variables.items()),
-        *(("secret", f"{shown(k)}{_named(k, v)}") for k, v in plan.secrets.items()),
-        *([("", _secrets_from(plan))] if plan.secrets else []),
-        *(("warning", shown(each, 400)) for each in plan.warnings),
-        *(
-            ("file", f"{shown(path)}  {len(content)} bytes, {FILE_MODE:04o}")
-            for path, content in plan.files.items()
-        ),
-        ("command", shown(plan.command_line, _SCRIPT_LIMIT)),
-        ("script", ""),
+def _dry_run(config: Config, command: LaunchCommand) -> int:
+    """Print the plans of a spec; return the exit status. Nothing is changed.
+
+    A run that may go on several machines is planned on the first of them.
+    """
+    spec = read_spec(command.file, stdin=sys.stdin, sets=command.sets)
+    machines = {each.name: each for each in config.machines}
+    context = plan_context()
+    plans = [
+        plan_on(each, machines[each.candidates[0]], context)
+        for each in expand(spec, config.machines)
     ]
-    return [
-        f"run {plan.run}{which}",
-        *(f"  {title:<9}{text}".rstrip() for title, text in rows),
-        *(f"    {line}" for line in shown_lines(plan.script, _SCRIPT_LIMIT).splitlines()),
-    ]
+    if command.as_json:
+        print_json({"plans": [run_plan_json(each) for each in plans]})
+    else:
+        print_lines([line for each in plans for line in (*run_plan_lines(each), "")][:-1])
+    return 0
 
 
-def _machine(plan: RunPlan) -> str:
-    others = len(plan.request.candidates) - 1
-    asked = shown(plan.request.asked)
-    return f"{asked}: one of {others + 1}, shown for {plan.machine}" if others else plan.machine
+async def _run(config: Config, command: LaunchCommand, options: GlobalOptions) -> int:
+    spec = read_spec(command.file, stdin=sys.stdin, sets=command.sets)
+    wanted = {name for each in expand(spec, config.machines) for name in each.candidates}
+    if config.read_only:
+        raise NotConfirmed(
+            "evalroom is read-only: nothing was launched", "preview it with --dry-run"
+        )
+    near = config.of_machines(wanted)
+    async with history_of(config, paths()) as history:
+        with desk_of(near, options.record, keeping=history.keeping) as desk:
+            launches = launches_of(desk, near, history)
+            async with running(desk, launches=launches):
+                return await launch_now(desk, launches, spec, command, near.machines)
 
 
-def _attach(plan: RunPlan) -> str:
-    return shown(" ".join(plain_word(word) for word in plan.attach))
+async def launch_now(
+    desk: DeskReader,
+    launches: DeskLaunchService,
+    spec: Spec,
+    command: LaunchCommand,
+    machines: Sequence[MachineConfig],
+) -> int:
+    """Check, confirm and launch; return the exit status.
+
+    0: started, and with `--wait` every log says success; 1: a run failed; 4: not confirmed.
+
+    Raises:
+        SpecWrong: The spec can't be launched with this config.
+        NotConfirmed: A check failed, or nobody agreed.
+    """
+    await desk.first_look(command.timeout)
+    checked = await launches.check(spec)
+    if not command.as_json:
+        print_lines([line for each in checked for line in (*checked_plan_lines(each), "")][:-1])
+    if any(each.stops for each in checked):
+        refused = NotConfirmed(
+            "a check failed: nothing was launched", "fix what the checks marked STOP say"
+        )
+        if not command.as_json:
+            raise refused
+        error = {"kind": refused.kind, "message": refused.message, "advice": refused.advice}
+        print_json({"error": error, "plans": [checked_plan_json(each) for each in checked]})
+        return NOT_CONFIRMED
+    production = {each.name for each in machines if each.production}
+    await confirm(
+        command.consent,
+        question=f"launch {plural(len(checked), 'run')}",
+        words=words_to_launch([each.plan.machine for each in checked], production),
+        otherwise="nothing was launched",
+        may_ask=not command.as_json,
+    )
+    tell = None if command.as_json else _StateNotes()
+    try:
+        runs = await launches.launch(checked, on_change=tell)
+        if command.wait:
+            runs = await _ended(desk, launches, runs, tell)
+    except asyncio.CancelledError:
+        names = ", ".join(each.plan.run for each in checked[:_NAMED])
+        more = f" and {len(checked) - _NAMED} more" if len(checked) > _NAMED else ""
+        print_note(f"runs that have started go on: {names}{more}. See: evalroom runs")
+        raise
+    if command.as_json:
+        print_json(_answer(runs))
+    else:
+        print_lines([line for run in runs for line in (run_line(run), *why_lines(run))])
+    return _status(runs, wait=command.wait)
 
 
-def _code(plan: RunPlan) -> str:
-    code = plan.spec.code
-    if code is None:
-        return ""
-    if code.repository is None:
-        return shown(code.directory)
-    token = f", opened by the secret {code.token}" if code.token else ""
-    return f"{shown(code.repository)} at {shown(code.ref or 'its default branch')}{token}"
+class _StateNotes:
+    """Prints the state of runs, each change once."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, str] = {}
+
+    def __call__(self, run: Run) -> None:
+        more = f": {shown(run.said, 300)}" if run.said else ""
+        if self._said.get(run.id) != f"{run.state}{more}":
+            self._said[run.id] = f"{run.state}{more}"
+            print_note(f"{run.id} is {run.state}{more}")
 
 
-def _named(variable: str, secret: str) -> str:
-    return "" if variable == secret else f" (the secret {shown(secret)})"
+async def _ended(
+    desk: DeskReader, launches: DeskLaunchService, runs: Sequence[Run], say: _StateNotes | None
+) -> tuple[Run, ...]:
+    """Wait until every run has ended; return them as they are then."""
+    ids = [run.id for run in runs]
+    heard = asyncio.Event()
+
+    def hear(event: Event) -> None:
+        if isinstance(event, RunChanged) and event.run.id in ids:
+            heard.set()
+            if say is not None:
+                say(event.run)
+
+    end = desk.listen(hear)
+    try:
+        while not all(launches.registry.runs[each].is_over for each in ids):
+            await heard.wait()
+            heard.clear()
+    finally:
+        end()
+    return tuple(launches.registry.runs[each] for each in ids)
 
 
-def _secrets_from(plan: RunPlan) -> str:
-    if plan.secrets_from == "-":
-        return "read by the script on its standard input; in no argument and no file"
-    return f"read from {plan.secrets_from}, which the script removes first"
+def _answer(runs: Sequence[Run]) -> dict[str, object]:
+    if len(runs) == 1:
+        return run_json(runs[0])
+    return {"launch": runs[0].launch, "runs": [run_json(run) for run in runs]}
 
 
-def plan_json(plan: RunPlan) -> dict[str, Any]:
-    """Return a plan in JSON's types: all of it, and no secret's value."""
-    return {
-        "run_id": plan.run,
-        "index": plan.request.index,
-        "of": plan.request.of,
-        "task": plan.request.task,
-        "model": plan.request.model,
-        "machine": plan.machine,
-        "asked": plan.request.asked,
-        "candidates": list(plan.request.candidates),
-        "spec": spec_table(plan.spec),
-        "engine": plan.spec.engine,
-        "python": plan.python,
-        "gpus": plan.spec.gpus,
-        "directory": plan.directory,
-        "log_dir": plan.log_dir,
-        "on_error": {"flags": list(on_error_words(plan.spec)), "means": plan.means},
-        "worst_case": {
-            "attempts": plan.worst.attempts,
-            "samples": plan.worst.samples,
-            "says": plan.worst.says,
-        },
-        "environment": dict(plan.variables),
-        "secrets": dict(plan.secrets),
-        "secrets_from": plan.secrets_from,
-        "attach": list(plan.attach),
-        "starts_with": plan.starts_with,
-        "command": list(plan.command),
-        "command_line": plan.command_line,
-        "script": plan.script,
-        "files": [
-            {"path": path, "mode": f"{FILE_MODE:04o}", "text": content.decode()}
-            for path, content in plan.files.items()
-        ],
-        "warnings": list(plan.warnings),
-    }
+def _status(runs: Sequence[Run], *, wait: bool) -> int:
+    fine = (run.state is RunState.SUCCESS if wait else not run.has_failed for run in runs)
+    return 0 if all(fine) else FAILED

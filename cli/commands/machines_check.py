@@ -1,49 +1,99 @@
 """`evalroom machines check NAME [SPEC]`: whether runs can be launched on a machine."""
 
+import sys
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from dataclasses import replace
 
-from cli.commands.desk_queries import Looker
+from cli.commands.desk_protocols import DeskWorker
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.machines import CheckCommand
 from cli.render.checks import check_rows, checks_json
 from cli.render.plain import print_json, print_lines
+from cli.wiring.config import config_of
+from cli.wiring.desk import desk_running
+from cli.wiring.launches import plan_context, plan_on
 from core.config.model import Config, MachineConfig
 from core.errors import UsageWrong
-from core.launch.plan.run_plan import RunPlan
+from core.launch.plan.matrix import expand
+from core.launch.plan.run_plan import RunPlan, machine_python
 from core.launch.preflight.checks import Check, CheckLevel
 from core.launch.preflight.machine_choice import check_machine, choose_machines
-from core.model.job import Worker
+from core.launch.spec.spec_reader import read_spec
 from core.text import shown
+from storage.paths import paths
+from storage.secrets import Secrets
 
 STOPPED = 1
 NOT_REACHED = 3
 
 
-class Desk(Looker, Worker, Protocol):
-    """A desk that runs."""
+def check(command: CheckCommand, options: GlobalOptions) -> int:
+    """Run `evalroom machines check`; return the exit status.
+
+    Raises:
+        UsageWrong: There is no such machine.
+        SpecWrong: The spec is wrong, or can't be launched there.
+    """
+
+    async def work() -> int:
+        config = config_of(options)
+        machine = machine_named(command.name, config)
+        plans = plans_on(machine, command.spec, config) if command.spec is not None else ()
+        names = await Secrets(paths().secrets).names() if plans else ()
+        async with desk_running(config.of_machines([machine.name]), options) as desk:
+            await desk.first_look(command.timeout)
+            if not plans:
+                python = machine_python(machine, sys.executable)
+                return await check_any(desk, machine, python=python, as_json=command.as_json)
+            return await check_launches(
+                desk, machine, plans, secrets=names, as_json=command.as_json
+            )
+
+    return run_loop(work())
+
+
+def plans_on(
+    machine: MachineConfig, file: str, config: Config, *, sets: Sequence[str] = ()
+) -> tuple[RunPlan, ...]:
+    """Return the plans of a spec's runs, all on one machine.
+
+    Args:
+        machine: Where they would run, whatever the spec says.
+        file: The spec; `-` is standard input.
+        config: Names the machines.
+        sets: `KEY=VALUE` each, in place of the file's.
+
+    Raises:
+        SpecWrong: The spec is wrong, or can't be launched there.
+    """
+    spec = replace(read_spec(file, stdin=sys.stdin, sets=sets), machine=(machine.name,))
+    context = plan_context()
+    return tuple(plan_on(each, machine, context) for each in expand(spec, config.machines))
 
 
 def machine_named(name: str, config: Config) -> MachineConfig:
     """Return a machine of the config.
 
     Raises:
-        UsageWrong: There is none of that name.
+        UsageWrong: No machine has that name.
     """
     for each in config.machines:
         if each.name == name:
             return each
     known = ", ".join(each.name for each in config.machines)
-    raise UsageWrong(f"there is no machine {shown(name)}", f"there are: {known}")
+    raise UsageWrong(f"no machine is called {shown(name)}", f"the config names: {known}")
 
 
 async def check_any(
-    desk: Desk, machine: MachineConfig, *, python: str | None, as_json: bool
+    desk: DeskWorker, machine: MachineConfig, *, python: str | None, as_json: bool
 ) -> int:
-    """Print what matters to any run there; return the exit status.
+    """Print the checks that matter to any run on a machine; return the exit status.
 
     Args:
-        desk: Has the machine looked at.
-        machine: Where.
-        python: The interpreter with Inspect that runs there get; None: uv gets it.
+        desk: A desk with that machine.
+        machine: The machine to check.
+        python: The interpreter with Inspect for runs there; None: uv installs Inspect.
         as_json: Whether to print JSON.
     """
     checks = await check_machine(desk, machine, desk.fleet, python=python)
@@ -55,7 +105,7 @@ async def check_any(
 
 
 async def check_launches(
-    desk: Desk,
+    desk: DeskWorker,
     machine: MachineConfig,
     plans: Sequence[RunPlan],
     *,
@@ -65,10 +115,10 @@ async def check_launches(
     """Print the preflight of these runs; return the exit status.
 
     Args:
-        desk: Has the machine looked at.
-        machine: Where.
+        desk: A desk with that machine.
+        machine: The machine to check.
         plans: One for each run, on this machine.
-        secrets: The names of the secrets that are known here.
+        secrets: The names of the secrets that are stored here.
         as_json: Whether to print JSON.
     """
     checked = await choose_machines(
@@ -92,15 +142,15 @@ async def check_launches(
     else:
         lines: list[str] = []
         for each in checked:
-            launch = each.plan.request
-            lines.append(f"{shown(launch.task)} with {shown(launch.model)} on {machine.name}")
-            lines += [f"  mind  spec: {shown(said, 600)}" for said in each.plan.warnings]
+            request = each.plan.request
+            lines.append(f"{shown(request.task)} with {shown(request.model)} on {machine.name}")
+            lines += [f"  warn  spec: {shown(said, 600)}" for said in each.plan.warnings]
             lines += [f"  {line}" for line in check_rows(each.checks)]
         print_lines(lines)
     return _status(desk, machine, [check for each in checked for check in each.checks])
 
 
-def _status(desk: Desk, machine: MachineConfig, checks: Sequence[Check]) -> int:
+def _status(desk: DeskWorker, machine: MachineConfig, checks: Sequence[Check]) -> int:
     if not desk.fleet.machines[machine.name].is_reached:
         return NOT_REACHED
     return STOPPED if any(each.level is CheckLevel.STOP for each in checks) else 0

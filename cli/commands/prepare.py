@@ -1,116 +1,138 @@
-"""`evalroom machines prepare NAME SPEC`: what a spec needs is fetched while there is a network."""
+"""`evalroom machines prepare NAME SPEC`: download what a spec needs, ahead of its launch."""
 
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from cli.commands.desk_queries import Looker
-from cli.commands.questions import answered
+from cli.commands.desk_protocols import DeskWorker
+from cli.commands.machines_check import machine_named, plans_on
 from cli.commands.status import NOBODY_REACHED
+from cli.confirm import confirm
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.machines import PrepareCommand
 from cli.render.plain import aligned, print_json, print_lines, print_note
+from cli.wiring.config import config_of
+from cli.wiring.desk import desk_running
 from core.errors import NotConfirmed
 from core.format import plural
 from core.ids import MachineName
 from core.launch.plan.run_plan import RunPlan
 from core.launch.provision.fetch_client import FindLocalUv
-from core.launch.provision.preparation import PreparedItem, PrepareItem, Preparer, prepare_items
-from core.model.job import Worker
+from core.launch.provision.preparation import (
+    ItemKind,
+    PreparedItem,
+    PrepareItem,
+    Preparer,
+    prepare_items,
+)
 from core.text import shown
+from ssh.local_uv import local_uv
+from storage.paths import paths
+from storage.secrets import Secrets
 
 FAILED = 1
 
 
-class Place(Looker, Worker, Protocol):
-    """A desk that runs, and has jobs done."""
+def prepare(command: PrepareCommand, options: GlobalOptions) -> int:
+    """Run `evalroom machines prepare`; return the exit status.
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a command line asks for, beside the machine and the spec.
-
-    Attributes:
-        timeout: Seconds to wait for the machine.
+    Raises:
+        UsageWrong: There is no such machine.
+        SpecWrong: The spec is wrong, or can't be launched there.
+        NotConfirmed: Nobody agreed, or evalroom is read-only.
     """
 
-    dry_run: bool = False
-    yes: bool = False
-    as_json: bool = False
-    timeout: float = 15.0
+    async def work() -> int:
+        config = config_of(options)
+        machine = machine_named(command.name, config)
+        plans = plans_on(machine, command.spec, config, sets=command.sets)
+        if config.read_only and not command.dry_run:
+            raise NotConfirmed(
+                "evalroom is read-only: nothing was downloaded", "preview it with --dry-run"
+            )
+        names = tuple(dict.fromkeys(_secrets(plans[0])))
+        secrets = await Secrets(paths().secrets).open(() if command.dry_run else names)
+        async with desk_running(config.of_machines([machine.name]), options) as desk:
+            return await fetch(desk, machine.name, plans, command, secrets=secrets, uv=local_uv)
+
+    return run_loop(work())
 
 
-async def prepare(
-    desk: Place,
+def _secrets(plan: RunPlan) -> Iterator[str]:
+    """Yield the names of the secrets that are needed: to make a task's data, and for its code."""
+    if any(item.what is ItemKind.DATA for item in prepare_items([plan])):
+        yield from plan.secrets.values()
+    if plan.spec.code is not None and plan.spec.code.token is not None:
+        yield plan.spec.code.token
+
+
+async def fetch(
+    desk: DeskWorker,
     machine: MachineName,
     plans: Sequence[RunPlan],
-    asked: Asked,
+    command: PrepareCommand,
     *,
     secrets: Mapping[str, str],
     uv: FindLocalUv,
 ) -> int:
-    """Preview, confirm and fetch; return the exit status.
+    """Preview, confirm and download; return the exit status.
 
-    0: all is there, or nothing is to be fetched; 1: something failed; 3: it can't be reached.
+    0: everything is there, or nothing is needed; 1: something failed; 3: it can't be reached.
 
     Args:
-        desk: Over that machine.
-        machine: Which.
-        plans: What would be launched there.
-        asked: How.
-        secrets: Values by their names, as far as they are needed.
+        desk: A desk with that machine.
+        machine: The machine to prepare.
+        plans: The runs that would be launched there.
+        command: The options.
+        secrets: The values that are needed, by name.
         uv: Finds evalroom's own uv.
 
     Raises:
-        NotConfirmed: Nobody said yes.
+        NotConfirmed: Nobody agreed.
     """
     wanted = prepare_items(plans)
-    if not asked.as_json:
+    if not command.as_json:
         print_lines(preview_lines(machine, wanted))
-    if asked.dry_run or not wanted:
-        if asked.as_json:
-            print_json({**_answer(machine, wanted), "dry_run": asked.dry_run})
+    if command.dry_run or not wanted:
+        if command.as_json:
+            print_json({**_answer(machine, wanted), "dry_run": command.dry_run})
         return 0
-    await desk.first_look(asked.timeout)
+    await desk.first_look(command.timeout)
     there = desk.fleet.machines[machine]
     if not there.is_reached:
         why = f"{there.link.state}: {there.link.reason or 'no answer'}"
-        if asked.as_json:
+        if command.as_json:
             print_json({**_answer(machine, wanted), "why": shown(why, 400)})
         else:
             print_lines([f"{shown(machine)} can't be reached: {shown(why, 400)}"])
         return NOBODY_REACHED
-    await _consent(asked)
+    await confirm(
+        command.consent,
+        question=f"download this to {shown(machine)}",
+        otherwise="nothing was downloaded",
+        may_ask=not command.as_json,
+    )
     preparing = Preparer(
         worker=desk,
         secrets=secrets,
         uv=uv,
-        say=(lambda _: None) if asked.as_json else print_note,
-        tell=(lambda _: None) if asked.as_json else _print_one,
+        say=(lambda _: None) if command.as_json else print_note,
+        tell=(lambda _: None) if command.as_json else _print_one,
     )
     done = await preparing.run(plans)
-    if asked.as_json:
+    if command.as_json:
         print_json({"machine": machine, "items": [_row(each.item, each) for each in done]})
     bad = [each for each in done if each.state in {"failed", "skipped"}]
     return FAILED if bad else 0
 
 
 def preview_lines(machine: MachineName, wanted: Sequence[PrepareItem]) -> list[str]:
-    """Return what is going to be fetched, as lines."""
+    """Return what will be downloaded, as lines."""
     if not wanted:
-        return [f"nothing is to be fetched to {shown(machine)}: what the spec needs is given"]
+        return [f"nothing to download to {shown(machine)}: the spec needs nothing from the network"]
     rows = [(each.what, each.name, f"to {each.where}", each.how) for each in wanted]
-    head = f"to be fetched to {shown(machine)}: {plural(len(wanted), 'thing')}"
+    head = f"to download to {shown(machine)}: {plural(len(wanted), 'item')}"
     return [head, *(f"  {line}" for line in aligned(rows))]
-
-
-async def _consent(asked: Asked) -> None:
-    if asked.yes:
-        return
-    if asked.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise NotConfirmed("not confirmed: nothing is fetched", "add --yes")
-    answer = (await answered("fetch this? [y/N] ") or "").strip().lower()
-    if answer not in {"y", "yes"}:
-        raise NotConfirmed("not confirmed: nothing is fetched")
 
 
 def _print_one(told: PreparedItem) -> None:

@@ -4,36 +4,38 @@ import asyncio
 import itertools
 
 from cli.exit_status import keep_crash
-from cli.parser.arguments import Words
+from cli.parser.command import GlobalOptions
+from cli.parser.room import ReplayCommand
+from cli.wiring.clock import WallClock
 from cli.wiring.config import config_of
-from cli.wiring.desk import WallClock
+from cli.wiring.room import replay_services
 from cli.wiring.terminal import need_a_terminal, trust_the_terminal
 from core.desk.replay import ReplayDesk, read_recording
 from tui.app import RoomApp
 
 
-def replay(words: Words) -> int:
+def replay(command: ReplayCommand, options: GlobalOptions) -> int:
     """Run `evalroom replay`; return the exit status.
 
     Raises:
         UsageWrong: There is no terminal.
     """
     need_a_terminal()
-    return asyncio.run(_replay(words))
+    return asyncio.run(_replay(command, options))
 
 
-async def _replay(words: Words) -> int:
+async def _replay(command: ReplayCommand, options: GlobalOptions) -> int:
     """Play a recording in the room."""
     trust_the_terminal()
-    config = config_of(words)
-    events = read_recording(words.given["file"])
-    first = list(itertools.islice(events, 1))  # what can't be read is told before the room opens
-    desk = ReplayDesk(itertools.chain(first, events), clock=WallClock(), speed=words.given["speed"])
+    config = config_of(options)
+    events = read_recording(command.file)
+    first = list(itertools.islice(events, 1))  # a wrong file is an error before the room opens
+    desk = ReplayDesk(itertools.chain(first, events), clock=WallClock(), speed=command.speed)
     app = RoomApp(
-        desk,
+        replay_services(desk),
         screen=config.screen,
         keys=config.keys,
         keep_crash=keep_crash,
-        leaving="The recording stays as it is; the room of every day is as you left it.",
+        leaving="Leaving does not change the recording.",
     )
     return await app.run_in_terminal()

@@ -6,31 +6,32 @@ import importlib
 from typing import TYPE_CHECKING
 
 from cli.exit_status import keep_crash
-from cli.parser.arguments import Words
+from cli.parser.command import GlobalOptions
+from cli.parser.room import RoomCommand
 from cli.wiring.config import config_of
-from cli.wiring.desk import acting_of, desk_of, history_of
+from cli.wiring.desk import desk_of
+from cli.wiring.history import history_of
 from cli.wiring.terminal import need_a_terminal, trust_the_terminal
 from core.config.model import Config
-from core.text import shown
 from storage.paths import paths
-from storage.view_state import ViewState
 
 if TYPE_CHECKING:
     from tui.app import RoomApp
 
 
-def room(words: Words) -> int:
+def room(command: RoomCommand, options: GlobalOptions) -> int:
     """Run `evalroom`; return the exit status.
 
     Raises:
         UsageWrong: There is no terminal.
     """
+    del command
     need_a_terminal()
-    gc.disable()  # nothing is garbage before the first frame: `_collect_again`
-    return asyncio.run(_room(config_of(words), words))
+    gc.disable()  # until the first frame, see `_collect_again`
+    return asyncio.run(_room(config_of(options), options))
 
 
-async def _room(config: Config, words: Words) -> int:
+async def _room(config: Config, options: GlobalOptions) -> int:
     """Open the room."""
     apps: list[RoomApp] = []
 
@@ -41,43 +42,38 @@ async def _room(config: Config, words: Words) -> int:
 
     places = paths()
     async with history_of(config, places) as history:
-        with desk_of(config, words, keeping=history.keeping, ask=ask) as desk:
+        with desk_of(config, options.record, keeping=history.keeping, ask=ask) as desk:
             if all(machine.link == "command" for machine in config.machines):
                 desk.begin()
                 await _load_screens()
-            from cli.wiring.room import fit  # noqa: PLC0415
+            from cli.wiring.room import room_services  # noqa: PLC0415
             from tui import app as screens  # noqa: PLC0415
 
             app = screens.RoomApp(
-                desk,
+                room_services(desk, config, history, places),
                 screen=config.screen,
                 keys=config.keys,
-                store=ViewState(places.view_state),
                 keep_crash=keep_crash,
-                leaving=words.leaving or screens.LEAVING,
-                acting=lambda: acting_of(desk, history),
+                leaving=options.leaving or screens.LEAVING,
+                notice="nothing is stored" if history.keeping is None else "",
+                greeting=history.said,
             )
-            fit(app, desk, config, history, places)
             apps.append(app)
-            if history.keeping is None:
-                app.notice = shown("nothing is kept")  # for as long as the room is open
-            if history.said:
-                app.call_later(app.say, history.said, "look")
             app.call_later(_collect_again, app)
             return await app.run_in_terminal()
 
 
 _STEPS = (
     *("rich.console", "textual.css.styles", "textual.app", "textual.widgets"),
-    *("core.views.tables.tasks", "tui.screens.base", "tui.app"),
+    *("core.views.tables.tasks", "tui.screens.panes_screen", "tui.app"),
 )
 _TURNS = 5
 
 
 async def _load_screens() -> None:
-    """Load the screens in steps; between two, probes that start on the other cores go on.
+    """Import the screens in steps, so that starting probes can run in between.
 
-    Not in a thread: the two would hold each other up at every step.
+    Not in a thread: both would wait for the interpreter lock.
     """
     for name in _STEPS:
         for _ in range(_TURNS):
@@ -85,17 +81,17 @@ async def _load_screens() -> None:
         importlib.import_module(name)
 
 
-_GARBAGE = (10_000, 20, 50)
-"""When garbage is looked for, see `gc.set_threshold`. What hosts tell is in no circles and goes
-by itself; looking through twenty thousand samples for some held every key up for 0.2 s."""
+_GC_THRESHOLD = (10_000, 20, 50)
+"""For `gc.set_threshold`. Decoded data has no reference cycles, so refcounting frees it; a full
+collection over 20,000 samples delayed keys by 0.2 s."""
 
 
 def _collect_again(app: "RoomApp") -> None:
-    """Look for garbage again, among what is made from the first frame on."""
+    """Turn the garbage collector on again after the first frame, for newer objects only."""
 
     def drawn() -> None:
         gc.freeze()
-        gc.set_threshold(*_GARBAGE)
+        gc.set_threshold(*_GC_THRESHOLD)
         gc.enable()
 
     app.call_after_refresh(drawn)

@@ -1,55 +1,109 @@
-"""`evalroom runs`, `evalroom run ID`, `evalroom output ID`: launches, and what became of them."""
+"""`evalroom runs`, `evalroom run ID`, `evalroom output ID`: launched runs and their output."""
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 
-from cli.commands.desk_queries import Looker
+from cli.commands.desk_protocols import DeskReader
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.runs import OutputCommand, RunCommand, RunsCommand
 from cli.render.plain import print_json, print_lines, print_note
 from cli.render.runs import run_json, run_line, run_lines
+from cli.wiring.config import config_of
+from cli.wiring.desk import desk_running
+from cli.wiring.history import history_of
+from cli.wiring.launches import launches_of
+from core.config.model import Config
+from core.desk.desk import Desk
 from core.errors import UsageWrong
 from core.launch.ports import OutputChunk
 from core.launch.run.service import DeskLaunchService
 from core.model.run import Run
 from core.text import shown, shown_lines
+from storage.paths import paths
 
-_FOLLOW_EVERY = 1.0
+_FOLLOW_EVERY_S = 1.0
 
 
-async def runs(desk: Looker, launches: DeskLaunchService, *, timeout: float, as_json: bool) -> int:
-    """Print every run that is known, the newest first; return the exit status."""
+def runs(command: RunsCommand, options: GlobalOptions) -> int:
+    """Run `evalroom runs`; return the exit status."""
+
+    async def work() -> int:
+        async with launches_running(config_of(options), options) as (desk, launches):
+            return await print_runs(
+                desk, launches, timeout=command.timeout, as_json=command.as_json
+            )
+
+    return run_loop(work())
+
+
+def run(command: RunCommand, options: GlobalOptions) -> int:
+    """Run `evalroom run`; return the exit status."""
+
+    async def work() -> int:
+        async with launches_running(config_of(options), options) as (desk, launches):
+            return await print_run(desk, launches, command)
+
+    return run_loop(work())
+
+
+def output(command: OutputCommand, options: GlobalOptions) -> int:
+    """Run `evalroom output`; return the exit status."""
+
+    async def work() -> int:
+        async with launches_running(config_of(options), options) as (desk, launches):
+            return await print_output(
+                desk, launches, command.name, follow=command.follow, timeout=command.timeout
+            )
+
+    return run_loop(work())
+
+
+@asynccontextmanager
+async def launches_running(
+    config: Config, options: GlobalOptions
+) -> AsyncGenerator[tuple[Desk, DeskLaunchService], None]:
+    """Run a desk within the block; yield it with its launch service."""
+    async with history_of(config, paths()) as history, desk_running(config, options) as desk:
+        yield desk, launches_of(desk, config, history)
+
+
+async def print_runs(
+    desk: DeskReader, launches: DeskLaunchService, *, timeout: float, as_json: bool
+) -> int:
+    """Print every known run, newest first; return the exit status."""
     await _looked(desk, launches, timeout)
     known = sorted(launches.registry.runs.values(), key=lambda run: run.at, reverse=True)
     if as_json:
         print_json({"as_of": desk.now(), "runs": [run_json(run) for run in known]})
     else:
-        print_lines([run_line(run) for run in known] or ["nothing was launched yet"])
+        print_lines([run_line(run) for run in known] or ["nothing has been launched yet"])
     return 0
 
 
-async def run(
-    desk: Looker, launches: DeskLaunchService, name: str, *, timeout: float, as_json: bool
-) -> int:
-    """Print all that is known of a run; return the exit status.
+async def print_run(desk: DeskReader, launches: DeskLaunchService, command: RunCommand) -> int:
+    """Print all that is known about a run; return the exit status.
 
     Raises:
-        UsageWrong: There is none, or several.
+        UsageWrong: The name fits no run, or several.
     """
-    found = await known_run(desk, launches, name, timeout)
-    if as_json:
+    found = await known_run(desk, launches, command.name, command.timeout)
+    if command.as_json:
         print_json(run_json(found))
     else:
         print_lines(list(run_lines(found)))
     return 0
 
 
-async def output(
-    desk: Looker, launches: DeskLaunchService, name: str, *, follow: bool, timeout: float
+async def print_output(
+    desk: DeskReader, launches: DeskLaunchService, name: str, *, follow: bool, timeout: float
 ) -> int:
-    """Print the end of what a run printed, or all that it prints until it is over.
+    """Print the end of a run's output, or with `follow` all of it until the run has ended.
 
     Raises:
-        UsageWrong: There is none, or several, or it prints on a screen, which has no end.
+        UsageWrong: The name fits no run, or several; or `follow` of a run with a screen.
         RequestFailed: It can't be read.
     """
     found = await known_run(desk, launches, name, timeout)
@@ -61,49 +115,53 @@ async def output(
         print_note(f"{found.id} printed nothing")
     while follow:
         now = launches.registry.runs[found.id]
-        _refuse_a_screen(now)  # one that was being prepared may have one since
+        _refuse_a_screen(now)  # a run that was still being prepared may have one by now
         piece = await launches.output(now, start=piece.end)
         _print(piece)
         if not piece.data:
             if now.is_over:
                 break
-            await asyncio.sleep(_FOLLOW_EVERY)
+            await asyncio.sleep(_FOLLOW_EVERY_S)
     return 0
 
 
 def _refuse_a_screen(run: Run) -> None:
     if run.has_screen:
-        advice = f"evalroom attach {run.id}; without --follow it is printed as it stands now"
-        raise UsageWrong("what stands on a screen can't be followed", advice)
+        raise UsageWrong(
+            f"run {run.id} has a screen, which can't be followed",
+            f"use evalroom attach {run.id}, or leave out --follow to print the screen as it is now",
+        )
 
 
-async def known_run(desk: Looker, launches: DeskLaunchService, name: str, timeout: float) -> Run:
-    """Look around once, and return the run of this name.
+async def known_run(
+    desk: DeskReader, launches: DeskLaunchService, name: str, timeout: float
+) -> Run:
+    """Read the machines once and return the run of this name.
 
     Raises:
-        UsageWrong: There is none, or several.
+        UsageWrong: The name fits no run, or several.
     """
     await _looked(desk, launches, timeout)
     return run_named(launches.registry.runs, name)
 
 
 def _print(piece: OutputChunk) -> None:
-    """Print what a host printed, made harmless."""
+    """Print text from a host, made harmless for the terminal."""
     text = shown_lines(piece.data.decode("utf-8", "replace"), len(piece.data) + 1)
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
-async def _looked(desk: Looker, launches: DeskLaunchService, timeout: float) -> None:
+async def _looked(desk: DeskReader, launches: DeskLaunchService, timeout: float) -> None:
     await desk.first_look(timeout)
-    await launches.look_once()
+    await launches.poll_once()
 
 
 def run_named(known: Mapping[str, Run], name: str) -> Run:
-    """Return the run of this id, or of the only one that has this in it.
+    """Return the run with this id, or the only run whose id contains `name`.
 
     Raises:
-        UsageWrong: There is none, or several.
+        UsageWrong: The name fits no run, or several.
     """
     if name in known:
         return known[name]
@@ -112,5 +170,7 @@ def run_named(known: Mapping[str, Run], name: str) -> Run:
         return found[0]
     if found:
         listed = ", ".join(run.id for run in found[:5])
-        raise UsageWrong(f"{shown(name, 60)} fits {len(found)} runs: {listed}", "say more of it")
-    raise UsageWrong(f"there is no run {shown(name, 60)}", "see: evalroom runs")
+        raise UsageWrong(
+            f"{shown(name, 60)} matches {len(found)} runs: {listed}", "type more of the ID"
+        )
+    raise UsageWrong(f"no run matches {shown(name, 60)}", "see: evalroom runs")

@@ -4,10 +4,15 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
-from cli.commands.desk_queries import Looker
+from cli.commands.desk_protocols import DeskReader
 from cli.commands.process_reads import find, sample_of, samples_of
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.observation import SampleCommand, SamplesCommand
 from cli.render.fleet_json import Json
 from cli.render.plain import aligned, print_json, print_lines
+from cli.wiring.config import config_of
+from cli.wiring.desk import desk_running
 from core import format as fmt
 from core.ctl.decode import as_number
 from core.events import ContentRevealed
@@ -19,17 +24,42 @@ _ONE_LINE = 100
 Keep = Callable[[ContentRevealed], Awaitable[None]]
 
 
-async def samples(
-    desk: Looker, *, task: str, status: str | None, all_rows: bool, timeout: float, as_json: bool
-) -> int:
-    """Print the samples of a task.
+def samples(command: SamplesCommand, options: GlobalOptions) -> int:
+    """Run `evalroom samples`; return the exit status."""
+
+    async def work() -> int:
+        async with desk_running(config_of(options), options) as desk:
+            return await print_samples(desk, command)
+
+    return run_loop(work())
+
+
+def sample(command: SampleCommand, options: GlobalOptions) -> int:
+    """Run `evalroom sample`; return the exit status."""
+
+    async def work() -> int:
+        config = config_of(options)
+
+        async def keep(event: ContentRevealed) -> None:
+            from cli.wiring.history import keep_at_once  # noqa: PLC0415 - for --content alone
+
+            await keep_at_once(config, event)
+
+        async with desk_running(config, options) as desk:
+            return await print_sample(desk, command, keep=keep)
+
+    return run_loop(work())
+
+
+async def print_samples(desk: DeskReader, command: SamplesCommand) -> int:
+    """Print the samples of a task; return the exit status.
 
     Raises:
         TargetUnclear, RequestFailed, AnswerMalformed: There is no good answer.
     """
-    found = await find(desk, task, timeout)
-    answer = await samples_of(desk, found, status=status, all_rows=all_rows)
-    if as_json:
+    found = await find(desk, command.task, command.timeout)
+    answer = await samples_of(desk, found, status=command.status, all_rows=command.all_rows)
+    if command.as_json:
         print_json(answer)
         return 0
     title = f"{found.key.machine}:{shown(found.row.task_id)} {shown(found.row.task)}"
@@ -38,7 +68,7 @@ async def samples(
     said = " · ".join(f"{_flat_line(value)} {shown(name)}" for name, value in pairs if value)
     lines = [f"{title}  {said}", "", *sample_table(answer["samples"], _as_of(answer))]
     if answer.get("truncated"):
-        lines += ["", "more samples are not listed: --all shows them"]
+        lines += ["", "this is not the whole list; add --all to print all samples"]
     print_lines(lines)
     return 0
 
@@ -113,34 +143,33 @@ def _number(value: object, form: Callable[[float], str]) -> str:
     return "·" if known is None else form(known)
 
 
-async def sample(
-    desk: Looker,
-    *,
-    task: str,
-    sample_id: str,
-    epoch: int | None,
-    part: str,
-    content: bool,
-    timeout: float,
-    as_json: bool,
-    keep: Keep,
-) -> int:
-    """Print one sample: its detail, events, messages or store.
+async def print_sample(desk: DeskReader, command: SampleCommand, *, keep: Keep) -> int:
+    """Print one sample: its detail, events, messages or store; return the exit status.
 
-    That content is asked for is put into the journal (`keep`) before it is.
+    Args:
+        desk: Reads it.
+        command: Which sample, and which part of it.
+        keep: Records in the history that content is shown, before it is read.
 
     Raises:
         TargetUnclear, RequestFailed, AnswerMalformed: There is no good answer.
     """
-    found = await find(desk, task, timeout)
-    if content:
-        key = SampleKey(found.key, sample_id, epoch or 1)
+    found = await find(desk, command.task, command.timeout)
+    if command.content:
+        key = SampleKey(found.key, command.sample_id, command.epoch or 1)
         await keep(ContentRevealed(at=desk.now(), sample=key, eval_id=found.row.eval_id))
-    answer = await sample_of(desk, found, sample_id, epoch, part=part, content=content)
-    if as_json:
+    answer = await sample_of(
+        desk,
+        found,
+        command.sample_id,
+        command.epoch,
+        part=command.part,
+        content=command.content,
+    )
+    if command.as_json:
         print_json(answer)
     else:
-        print_lines(_PARTS[part](answer))
+        print_lines(_PARTS[command.part](answer))
     return 0
 
 
@@ -150,13 +179,13 @@ def _detail(answer: Json) -> list[str]:
 
 
 def _clock(answer: Json) -> float | None:
-    """Return the eval's own clock when it told of a sample that runs; None where it does not."""
+    """Return the eval's own time when it described a running sample; None if it did not."""
     started, took = as_number(answer.get("started_at")), as_number(answer.get("total_time"))
     return None if started is None or took is None else started + took
 
 
 def _told(name: str, value: object, as_of: float | None) -> str:
-    """Return a field of a sample for people: moments, durations and what it does are worded."""
+    """Return a field of a sample for people: times, durations and activity in words."""
     if name == "activity":
         return _doing(value, as_of)
     if name == "scores":
@@ -223,7 +252,7 @@ def _store(answer: Json) -> list[str]:
 
 
 def _with_content(table: list[str], rows: list[Json], names: tuple[str, ...]) -> list[str]:
-    """Put what the agent wrote under each row, indented; only what was asked for is there."""
+    """Put the text that the model wrote under its row, indented."""
     lines = table[:1]
     for line, row in zip(table[1:], rows, strict=True):
         lines.append(line)

@@ -1,104 +1,60 @@
-"""`evalroom secrets set|list|delete`: values come in by standard input, and never go out."""
+"""`evalroom secrets set | list | delete`: values are read, and never printed."""
 
 import getpass
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from cli.commands.questions import answered
+from cli.confirm import confirm
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.secrets import SecretsCommand
 from cli.render.plain import aligned, print_json, print_lines
 from core.errors import NotConfirmed, SecretMissing, UsageWrong
 from core.launch.secret_store import MAX_VALUE_BYTES, KeptIn, SecretStore, check_name
 from core.text import shown
-
-_WHATS = ("set", "list", "delete")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a command line asks for.
-
-    Attributes:
-        what: `set`, `list` or `delete`.
-        name: Of which; empty for `list`.
-        value: What is set.
-        yes: Whether nothing is asked before it is deleted.
-    """
-
-    what: str
-    name: str = ""
-    value: str = field(default="", repr=False)
-    yes: bool = False
-    as_json: bool = False
+from storage.paths import paths
+from storage.secrets import Secrets
 
 
-def secrets_asked(
-    what: str, names: Sequence[str], *, argument: str | None, yes: bool, as_json: bool
-) -> Asked:
-    """Return what is asked for; a value is read now, while Ctrl+C still is one.
+def secrets(command: SecretsCommand, options: GlobalOptions) -> int:
+    """Run `evalroom secrets`; return the exit status.
 
-    Args:
-        what: As in `Asked`; other words are refused.
-        names: One, but for `list`.
-        argument: A value that was given as an argument, where it must not be.
-        yes: As in `Asked`.
-        as_json: As in `Asked`.
+    A value is read before the event loop starts: Ctrl+C then still interrupts.
 
     Raises:
-        UsageWrong: A name too many or too few, or what is no name or value.
-        NotConfirmed: No value was given.
+        UsageWrong: The name or the value can't be one.
+        NotConfirmed: No value was given, or nobody agreed to the deletion.
+        SecretMissing: No secret has that name.
+        StorageError: The secrets can't be read or written.
     """
-    if what not in _WHATS:
-        raise UsageWrong("secrets takes set, list or delete", "see evalroom secrets --help")
-    if what == "list" and argument is None:
-        if names:
-            raise UsageWrong("list takes no NAME", "evalroom secrets list")
-        return Asked(what=what, as_json=as_json)
-    if len(names) > 1 or argument is not None:
-        raise UsageWrong(
-            "a secret's value is never an argument: others could read it in the list of processes",
-            f"evalroom secrets {what} NAME; a value is asked for, or read from standard input",
-        )
-    if not names:
-        raise UsageWrong(f"{what} needs a NAME", f"evalroom secrets {what} NAME")
-    check_name(names[0])
-    value = _value(names[0]) if what == "set" else ""
-    return Asked(what=what, name=names[0], value=value, yes=yes, as_json=as_json)
+    del options
+    if command.what != "list":
+        check_name(command.name)
+    value = _value(command.name) if command.what == "set" else ""
+    file = paths().secrets
+    return run_loop(_secrets(Secrets(file), file, command, value))
 
 
-async def secrets(store: SecretStore, file: Path, asked: Asked) -> int:
-    """Do what is asked for; return the exit status.
-
-    Args:
-        store: Keeps them.
-        file: Where they are without a keyring.
-        asked: What.
-
-    Raises:
-        UsageWrong: The value can't be one.
-        NotConfirmed: Nobody said that it may be deleted.
-        SecretMissing: There is none of that name.
-        StorageError: They can't be read or kept.
-    """
-    match asked.what:
+async def _secrets(store: SecretStore, file: Path, command: SecretsCommand, value: str) -> int:
+    match command.what:
         case "list":
-            _list(await store.names(), file, as_json=asked.as_json)
+            _list(await store.names(), file, as_json=command.as_json)
         case "set":
-            where = await store.set(asked.name, asked.value)
-            if asked.as_json:
-                print_json({"name": asked.name, "kept_in": where})
+            where = await store.set(command.name, value)
+            if command.as_json:
+                print_json({"name": command.name, "kept_in": where})
             else:
-                print_lines([f"{asked.name} is kept in {_place(where, file)}"])
-        case _:
-            await _delete(store, asked)
+                print_lines([f"{command.name} is stored in {_place(where, file)}"])
+        case "delete":
+            await _delete(store, command)
     return 0
 
 
 def _value(name: str) -> str:
-    """Return the value that is typed without an echo, or all of standard input."""
+    """Return the value: typed without an echo, or all of standard input."""
     if not sys.stdin.isatty():
         return read_value(name, sys.stdin.buffer)
     with warnings.catch_warnings():
@@ -106,24 +62,25 @@ def _value(name: str) -> str:
         try:
             return getpass.getpass(f"value of {name}: ")
         except getpass.GetPassWarning:
-            said = "this terminal would show the value"
-            raise UsageWrong(said, "give it on standard input") from None
+            raise UsageWrong(
+                "this terminal can't hide what you type", "pass the value on standard input"
+            ) from None
         except EOFError:
-            raise NotConfirmed("no value was given: nothing is kept") from None
+            raise NotConfirmed("no value was given: nothing was stored") from None
 
 
 def read_value(name: str, source: BinaryIO) -> str:
-    """Return the value that a file or pipe holds, without the line end that a program adds.
+    """Return the value in a file or pipe, without the line end that programs add.
 
     Raises:
-        UsageWrong: It is no text, or too long; it is not told further.
+        UsageWrong: It is not text. The message does not repeat it.
     """
     raw = source.read(MAX_VALUE_BYTES + 3)
     raw = raw.removesuffix(b"\n").removesuffix(b"\r") if raw.endswith(b"\n") else raw
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        raise UsageWrong(f"the value of {shown(name)} is no UTF-8 text") from None
+        raise UsageWrong(f"the value of {shown(name)} is not UTF-8 text") from None
 
 
 def _place(where: KeptIn, file: Path) -> str:
@@ -137,20 +94,20 @@ def _list(names: Mapping[str, KeptIn], file: Path, *, as_json: bool) -> None:
     elif names:
         print_lines(aligned([(shown(name), _place(at, file)) for name, at in names.items()]))
     else:
-        print_lines(["no secret is kept; evalroom secrets set NAME enters one"])
+        print_lines(["no secrets are stored; add one with: evalroom secrets set NAME"])
 
 
-async def _delete(store: SecretStore, asked: Asked) -> None:
-    if asked.name not in await store.names():
-        raise SecretMissing((asked.name,))
-    if not asked.yes:
-        if asked.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise NotConfirmed(f"not confirmed: {asked.name} is not deleted", "add --yes")
-        answer = await answered(f"delete the secret {asked.name}? [y/N] ") or ""
-        if answer.strip().lower() not in {"y", "yes"}:
-            raise NotConfirmed(f"not confirmed: {asked.name} is not deleted")
-    await store.delete(asked.name)
-    if asked.as_json:
-        print_json({"name": asked.name, "deleted": True})
+async def _delete(store: SecretStore, command: SecretsCommand) -> None:
+    if command.name not in await store.names():
+        raise SecretMissing((command.name,))
+    await confirm(
+        command.consent,
+        question=f"delete the secret {command.name}",
+        otherwise=f"{command.name} was not deleted",
+        may_ask=not command.as_json,
+    )
+    await store.delete(command.name)
+    if command.as_json:
+        print_json({"name": command.name, "deleted": True})
     else:
-        print_lines([f"{asked.name} is deleted"])
+        print_lines([f"{command.name} was deleted"])

@@ -1,62 +1,80 @@
-"""`evalroom sessions`: the terminals that launches left on machines; one is ended after a yes."""
+"""`evalroom sessions`: the tmux sessions of runs; `end NAME` ends one."""
 
-import sys
-
-from cli.commands.desk_queries import Looker
-from cli.commands.questions import answered
+from cli.commands.desk_protocols import DeskWorker
+from cli.confirm import confirm
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.runs import EndSessionCommand, SessionsCommand
 from cli.render.plain import print_json, print_lines
-from core.errors import NotConfirmed, UsageWrong
+from cli.wiring.config import config_of
+from cli.wiring.desk import desk_running
+from core.errors import UsageWrong
 from core.launch.engines.tmux_sessions import end_effect
-from core.launch.run import sessions as of
-from core.launch.run.sessions import MachineSession
-from core.model.job import Worker
+from core.launch.run.sessions import MachineSession, list_sessions
+from core.launch.run.sessions import end_session as end_on_machine
 from core.text import shown
 from core.views.pages.order_page import moment
 
 
-async def sessions(desk: Looker, worker: Worker, *, timeout: float, as_json: bool) -> int:
+def sessions(command: SessionsCommand, options: GlobalOptions) -> int:
+    """Run `evalroom sessions`; return the exit status."""
+
+    async def work() -> int:
+        async with desk_running(config_of(options), options) as desk:
+            return await print_sessions(desk, timeout=command.timeout, as_json=command.as_json)
+
+    return run_loop(work())
+
+
+def end_session(command: EndSessionCommand, options: GlobalOptions) -> int:
+    """Run `evalroom sessions end`; return the exit status."""
+
+    async def work() -> int:
+        async with desk_running(config_of(options), options) as desk:
+            return await end_one(desk, command)
+
+    return run_loop(work())
+
+
+async def print_sessions(desk: DeskWorker, *, timeout: float, as_json: bool) -> int:
     """Print the sessions on every machine; return the exit status."""
-    found = await _found(desk, worker, timeout)
+    found = await _found(desk, timeout)
     if as_json:
         print_json({"sessions": [_json(each) for each in found]})
     else:
-        print_lines([_line(each) for each in found] or ["there is no session"])
+        print_lines([_line(each) for each in found] or ["there are no sessions"])
     return 0
 
 
-async def end_session(
-    desk: Looker, worker: Worker, name: str, *, yes: bool, confirm: str, timeout: float
-) -> int:
-    """End a session, once it is confirmed: of an eval that still runs, by its name.
+async def end_one(desk: DeskWorker, command: EndSessionCommand) -> int:
+    """End a session once that is confirmed: by its name while its eval runs, else by a yes.
 
     Raises:
-        UsageWrong: There is none, or several.
-        NotConfirmed: Nobody said so.
+        UsageWrong: No session has that name, or several have.
+        NotConfirmed: Nobody agreed.
     """
-    found = [each for each in await _found(desk, worker, timeout) if each.session.name == name]
+    name = command.name
+    found = [each for each in await _found(desk, command.timeout) if each.session.name == name]
     if len(found) != 1:
-        several = f"{len(found)} sessions" if found else "no session"
-        raise UsageWrong(f"there is {several} {shown(name, 60)}", "see: evalroom sessions")
+        several = f"{len(found)} sessions are" if found else "no session is"
+        raise UsageWrong(f"{several} called {shown(name, 60)}", "see: evalroom sessions")
     [one] = found
-    print_lines([_line(one), f"  ends it: {end_effect(one.session)}"])
-    is_lost = not one.session.has_ended
-    if not ((is_lost and confirm == name) or (not is_lost and yes)):
-        how = f"add --confirm {shown(repr(name), 80)}" if is_lost else "add --yes"
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise NotConfirmed("not confirmed: nothing is ended", how)
-        question = f"type {shown(name, 80)} to end it: " if is_lost else "end it? [y/N] "
-        answer = (await answered(question) or "").strip()
-        if answer != name if is_lost else answer.lower() not in {"y", "yes"}:
-            raise NotConfirmed("not confirmed: nothing is ended")
-    await of.end_session(worker, one)
-    print_lines([f"{shown(name, 80)} is ended"])
+    print_lines([_line(one), f"  to end it means: {end_effect(one.session)}"])
+    await confirm(
+        command.consent,
+        question=f"end {shown(name, 80)}",
+        words="" if one.session.has_ended else name,
+        otherwise="the session was not ended",
+    )
+    await end_on_machine(desk, one)
+    print_lines([f"{shown(name, 80)} was ended"])
     return 0
 
 
-async def _found(desk: Looker, worker: Worker, timeout: float) -> tuple[MachineSession, ...]:
+async def _found(desk: DeskWorker, timeout: float) -> tuple[MachineSession, ...]:
     await desk.first_look(timeout)
     up = [m.name for m in desk.fleet.machines.values() if m.link.is_up]
-    return await of.list_sessions(worker, up)
+    return await list_sessions(desk, up)
 
 
 def _json(found: MachineSession) -> dict[str, object]:

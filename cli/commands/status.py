@@ -1,12 +1,18 @@
-"""`evalroom status` and `evalroom machines`: one look at everything."""
+"""`evalroom status` and `evalroom machines`: everything, read once and printed."""
 
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from cli.commands.desk_queries import Looker
+from cli.commands.desk_protocols import DeskReader
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.machines import MachinesCommand
+from cli.parser.observation import StatusCommand
 from cli.render.fleet_json import machine_row, status_answer
 from cli.render.plain import print_json, print_lines, table_lines, terminal_room
+from cli.wiring.config import config_of
+from cli.wiring.desk import desk_running
 from core import format as fmt
 from core.fleet import Fleet
 from core.model.machine import InspectFound, Machine, ToolState
@@ -16,18 +22,41 @@ from core.views.tables.machines import machines_table
 from core.views.tables.processes import processes_table
 from core.views.tables.tasks import tasks_table
 
-_FACTS_BRIEF = 0.5
-_FACTS_LONG = 10.0
-_GLANCE = 0.02
+_FACTS_BRIEF_S = 0.5
+_FACTS_LONG_S = 10.0
+_POLL_EVERY_S = 0.02
 
 NOBODY_REACHED = 3
 """The exit status when no machine could be reached."""
 
 
-async def status(desk: Looker, *, timeout: float, as_json: bool) -> int:
-    """Look once, print, and return the exit status: 3 when no machine could be reached."""
+def status(command: StatusCommand, options: GlobalOptions) -> int:
+    """Run `evalroom status`; return the exit status."""
+
+    async def work() -> int:
+        async with desk_running(config_of(options), options) as desk:
+            return await print_status(desk, timeout=command.timeout, as_json=command.as_json)
+
+    return run_loop(work())
+
+
+def machines(command: MachinesCommand, options: GlobalOptions) -> int:
+    """Run `evalroom machines`; return the exit status."""
+
+    async def work() -> int:
+        async with desk_running(config_of(options), options) as desk:
+            return await print_machines(desk, timeout=command.timeout, as_json=command.as_json)
+
+    return run_loop(work())
+
+
+async def print_status(desk: DeskReader, *, timeout: float, as_json: bool) -> int:
+    """Print the fleet after one read of everything; return the exit status.
+
+    3 when no machine could be reached.
+    """
     await desk.first_look(timeout)
-    await _until(desk, _has_facts, min(timeout, _FACTS_BRIEF))
+    await _until(desk, _has_facts, min(timeout, _FACTS_BRIEF_S))
     fleet, now = desk.fleet, desk.now()
     if as_json:
         print_json(status_answer(fleet, now))
@@ -36,10 +65,10 @@ async def status(desk: Looker, *, timeout: float, as_json: bool) -> int:
     return _exit_status(fleet)
 
 
-async def machines(desk: Looker, *, timeout: float, as_json: bool) -> int:
-    """Look once at the machines and print what they are and what is wrong with them."""
+async def print_machines(desk: DeskReader, *, timeout: float, as_json: bool) -> int:
+    """Print each machine's facts and faults after one read; return the exit status."""
     await desk.first_look(timeout)
-    await _until(desk, _has_tools, min(timeout, _FACTS_LONG))
+    await _until(desk, _has_tools, min(timeout, _FACTS_LONG_S))
     fleet, now = desk.fleet, desk.now()
     if as_json:
         rows = [machine_row(each, now) for each in fleet.machines.values()]
@@ -57,19 +86,19 @@ def _has_facts(machine: Machine) -> bool:
 
 
 def _has_tools(machine: Machine) -> bool:
-    """Whether a machine's facts came, and which Inspect it has: that takes longest to tell."""
+    """Whether a machine's facts came, with its Inspect: finding that takes longest."""
     return machine.facts is not None and machine.facts.inspect.state is not ToolState.UNKNOWN
 
 
-async def _until(desk: Looker, told: Callable[[Machine], bool], seconds: float) -> None:
-    """Wait until the machines that answer have told that, or the seconds have passed."""
+async def _until(desk: DeskReader, told: Callable[[Machine], bool], seconds: float) -> None:
+    """Wait until `told` holds for all reached machines, at most `seconds`."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             while any(each.is_reached and not told(each) for each in _all(desk)):  # noqa: ASYNC110
-                await asyncio.sleep(_GLANCE)
+                await asyncio.sleep(_POLL_EVERY_S)
 
 
-def _all(desk: Looker) -> list[Machine]:
+def _all(desk: DeskReader) -> list[Machine]:
     return list(desk.fleet.machines.values())
 
 
@@ -78,7 +107,7 @@ def _exit_status(fleet: Fleet) -> int:
 
 
 def status_lines(fleet: Fleet, now: float, room: int | None) -> list[str]:
-    """Return the fleet as lines for a terminal `room` cells wide; None: a pipe."""
+    """Return the fleet as lines `room` cells wide; None: as wide as they get, for a pipe."""
     totals = " · ".join("".join(span.text for span in group) for group in header_totals(fleet, now))
     lines = [totals, "", *table_lines(machines_table(fleet, now), room)]
     troubled = [
@@ -94,7 +123,7 @@ def status_lines(fleet: Fleet, now: float, room: int | None) -> list[str]:
 
 
 def machine_lines(machine: Machine) -> list[str]:
-    """Return one machine as lines: a label and a value each."""
+    """Return one machine as lines, each a label and a value."""
     link = machine.link
     facts, probe = machine.facts, machine.probe
     pairs: list[tuple[str, object]] = [
@@ -133,11 +162,11 @@ def _inspect(found: InspectFound, machine: Machine) -> str:
         return found.version or "unknown"
     why = found.error or str(found.state)
     if found.state is ToolState.ABSENT:
-        return f"{why}; runs bring it, unless `python` of {machine.name} is set"
+        return f"{why}; launches install it unless the config sets `python` of {machine.name}"
     return why
 
 
 def _clock(offset: float) -> str:
     if abs(offset) < 1:
-        return "as here"
+        return "in sync with this computer"
     return f"{fmt.duration(abs(offset))} {'ahead of' if offset > 0 else 'behind'} this computer"

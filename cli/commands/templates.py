@@ -1,27 +1,30 @@
 """`evalroom templates [NAME]`."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
+from cli.parser.command import GlobalOptions
+from cli.parser.launch import TemplatesCommand
 from cli.render.plain import print_json, print_lines
 from core.launch.spec.templates import Template, template_named, templates
 from core.text import shown_lines
+from storage.paths import paths
 
 _LIMIT = 1 << 20
 
 
-def show_templates(folder: Path, name: str | None, *, as_json: bool) -> int:
-    """List the specs to begin with, or print one as TOML; return the exit status.
+def show_templates(command: TemplatesCommand, options: GlobalOptions) -> int:
+    """Run `evalroom templates`: list the specs to start from, or print one as TOML.
 
-    Args:
-        folder: The operator's own.
-        name: Which is printed; None: they are listed.
-        as_json: Whether to print JSON.
+    Returns:
+        The exit status.
 
     Raises:
-        SpecWrong: There is none of that name.
+        SpecWrong: No template has that name.
     """
+    del options
+    name, as_json = command.name, command.as_json
+    folder = paths().config_file.parent / "templates"
     known = templates(folder)
     if name is not None:
         one = template_named(name, known)
@@ -42,7 +45,7 @@ def show_templates(folder: Path, name: str | None, *, as_json: bool) -> int:
         [
             *(f"{each.name:<{width}}  {each.title}{_own(each)}" for each in known),
             "",
-            "evalroom templates NAME > my.toml; fill in what is blank; evalroom launch my.toml",
+            "evalroom templates NAME > my.toml; fill in the blanks; evalroom launch my.toml",
         ]
     )
     return 0

@@ -1,22 +1,37 @@
-"""`evalroom watch`: what happens, a line each, until interrupted."""
+"""`evalroom watch`: events, one a line, until interrupted."""
 
 import asyncio
 from contextlib import suppress
 
-from cli.commands.desk_queries import Looker
+from cli.commands.desk_protocols import DeskReader
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.observation import WatchCommand
 from cli.render.events import EventLines, event_row
 from cli.render.plain import print_json_line, print_lines
+from cli.wiring.config import config_of
+from cli.wiring.desk import desk_running
 from core.events import Event
 
 
-async def watch(desk: Looker, *, seconds: float | None, as_json: bool) -> int:
+def watch(command: WatchCommand, options: GlobalOptions) -> int:
+    """Run `evalroom watch`; return the exit status."""
+
+    async def work() -> int:
+        async with desk_running(config_of(options), options) as desk:
+            return await print_events(desk, seconds=command.seconds, as_json=command.as_json)
+
+    return run_loop(work())
+
+
+async def print_events(desk: DeskReader, *, seconds: float | None, as_json: bool) -> int:
     """Print events as they come.
 
     Args:
         desk: A desk that runs.
         seconds: End after these; None: only when interrupted.
-        as_json: One JSON object a line, every event but the pulse; else one sentence for
-            what is news.
+        as_json: Whether each line is a JSON object, for every event but regular signs of life;
+            otherwise a sentence for each change.
     """
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()

@@ -1,1 +1,1 @@
-"""The words of the command line, one file a family of commands."""
+"""The command line: one file for each family of commands, each command a frozen dataclass."""

@@ -1,9 +1,17 @@
 """The words of the commands that change something: `act`, `config-set`, `undo`."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
 
-from core.model.action import CLEARABLE, OFFERS
+from cli.parser.command import Command, Consent, command_of
+from cli.parser.options import add_consent, add_dry_run, add_json, add_timeout
+from core.act.target_grammar import TargetSpec, action_named
+from core.errors import UsageWrong
+from core.model.action import CLEARABLE, OFFERS, Action, Change, Verb
+from core.text import shown
 
 KNOBS = {
     "max_samples": 1, "max_tasks": 1, "max_sandboxes": 1, "max_subprocesses": 1,
@@ -11,81 +19,234 @@ KNOBS = {
     "message_limit": 0, "timeout": 0, "attempt_timeout": 0, "stream_idle_timeout": 0,
     "max_retries": 0,
 }  # fmt: skip
-"""Every knob by the name that `inspect ctl config` has for it, and its least value."""
+"""Every setting by the name that `inspect ctl config` has for it, and its least value."""
+
+_MOST_DIGITS = 12
+_KNOB = "knob_"
+"""Before a setting's name in the namespace: one is called timeout, as is an option of ours."""
+_NAMES = ", ".join(dict.fromkeys(offer.name for offer in OFFERS if offer.name != "config"))
+_TARGETS = """\
+TARGET is one of:
+  machine:task-id                a task, also by any part that matches only one
+  TASK#ID or TASK#ID/EPOCH       a sample
+  machine:PID                    a process
+  machine:                       all processes of a machine
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActingCommand(Command):
+    """What all commands of this family take.
+
+    Attributes:
+        consent: Given in advance.
+        reason: Kept in the journal; empty where none was given.
+        content: Whether free text from dry runs is printed.
+        timeout: Seconds to wait for machines.
+    """
+
+    dry_run: bool
+    consent: Consent
+    reason: str
+    content: bool
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActCommand(ActingCommand):
+    """`evalroom act ACTION TARGET...` and `evalroom config-set TARGET...`."""
+
+    run_by: ClassVar[str] = "cli.commands.act:act"
+    action: Action
+    aim: TargetSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoCommand(ActingCommand):
+    """`evalroom undo`."""
+
+    run_by: ClassVar[str] = "cli.commands.act:undo"
 
 
 def option_of(knob: str) -> str:
-    """Return a knob's option, as `inspect ctl config` spells it."""
+    """Return the option of a setting, as `inspect ctl config` spells it."""
     return f"--{knob.replace('_', '-')}"
 
 
-def add_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    """Add the commands that change something.
+def add_act(parser: argparse.ArgumentParser) -> None:
+    """Add the words of `act`."""
+    parser.epilog = _TARGETS
+    add_json(parser)
+    parser.add_argument("action", metavar="ACTION", help=f"one of: {_NAMES}")
+    _add_targets(parser)
+    parser.add_argument(
+        "--model", metavar="M", help="pause, resume: only this model of the processes"
+    )
+    parser.add_argument(
+        "--errored", action="store_true", help="requeue: all errored samples of the tasks"
+    )
+    parser.add_argument("--now", action="store_true", help="pause: hold samples in flight too")
+    parser.add_argument(
+        "--manner",
+        choices=("score", "error", "cancel"),
+        help="cancel: what happens to running samples",
+    )
+    parser.add_argument(
+        "--completed-only", action="store_true", help="score: only samples that have finished"
+    )
+    parser.add_argument(
+        "--call", dest="tool_call", metavar="ID", help="cancel-call: the tool call to cancel"
+    )
+    _add_common(parser)
+    parser.set_defaults(make=_act)
 
-    Args:
-        command: Adds one, by its name and what it does.
-    """
-    names = ", ".join(dict.fromkeys(offer.name for offer in OFFERS if offer.name != "config"))
-    acting = command("act", "preview an action on targets, then carry it out")
-    acting.epilog = (
-        "TARGET: a task (machine:task-id or any part that fits one), TASK#SAMPLE[/EPOCH],"
-        " a process (machine:PID), or machine: for all of its processes."
-    )
-    acting.add_argument("action", metavar="ACTION", help=names)
-    _targets(acting)
-    acting.add_argument("--model", metavar="M", help="act on this model of the processes")
-    acting.add_argument("--errored", action="store_true", help="requeue: the errored samples")
-    acting.add_argument("--now", action="store_true", help="pause: hold samples in flight too")
-    acting.add_argument(
-        "--manner", choices=("score", "error", "cancel"), help="cancel: what becomes of samples"
-    )
-    acting.add_argument(
-        "--completed-only", action="store_true", help="score: finished samples alone"
-    )
-    acting.add_argument("--call", dest="tool_call", metavar="ID", help="cancel-call: which")
-    _confirming(acting)
 
-    config = command("config-set", "change knobs of running evals, named as in inspect ctl config")
-    _targets(config)
+def add_config_set(parser: argparse.ArgumentParser) -> None:
+    """Add the words of `config-set`."""
+    parser.epilog = _TARGETS
+    add_json(parser)
+    _add_targets(parser)
     for knob, least in KNOBS.items():
-        clears = ", or clear" if knob in CLEARABLE else ""
-        config.add_argument(
-            option_of(knob), dest=knob, metavar="N", help=f"a whole number from {least}{clears}"
+        clears = ", or `clear`" if knob in CLEARABLE else ""
+        parser.add_argument(
+            option_of(knob),
+            dest=f"{_KNOB}{knob}",
+            metavar="N",
+            help=f"a whole number from {least}{clears}",
         )
-    config.add_argument("--model", dest="only_model", metavar="M", help="with --max-connections")
-    config.add_argument(
-        "--key", nargs=2, action="append", metavar=("NAME", "LIMIT"), help="a named limit"
-    )
-    _confirming(config, wait="--wait")  # Inspect has a knob that is called timeout
-
-    _confirming(command("undo", "take back the last action that can be taken back"))
-
-
-def _targets(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("targets", metavar="TARGET", nargs="*")
     parser.add_argument(
-        "--all", dest="everything", action="store_true", help="on all that it works on"
-    )
-    parser.add_argument("--on", metavar="MACHINE", help="only on this machine")
-
-
-def _confirming(parser: argparse.ArgumentParser, wait: str = "--timeout") -> None:
-    parser.add_argument(
-        wait,
-        dest="wait",
-        type=float,
-        default=15.0,
-        metavar="SECONDS",
-        help="wait this long for machines (15)",
-    )
-    parser.add_argument("--dry-run", action="store_true", help="only the preview")
-    parser.add_argument(
-        "--yes", action="store_true", help="confirm; also what somebody else launched"
+        "--model",
+        dest="only_model",
+        metavar="M",
+        help="with --max-connections: only for this model",
     )
     parser.add_argument(
-        "--confirm", metavar="TEXT", help="the words that a destructive action asks for"
+        "--key",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "LIMIT"),
+        help="set the concurrency limit NAME; repeatable",
     )
-    parser.add_argument("--reason", metavar="TEXT", help="why; kept in the journal")
+    _add_common(parser, timeout="--wait")  # Inspect has a setting that is called timeout
+    parser.set_defaults(make=_config_set)
+
+
+def add_undo(parser: argparse.ArgumentParser) -> None:
+    """Add the words of `undo`."""
+    add_json(parser)
+    _add_common(parser)
+    parser.set_defaults(make=partial(command_of, UndoCommand))
+
+
+def _add_targets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("targets", metavar="TARGET", nargs="*", help="what to act on (see below)")
     parser.add_argument(
-        "--content", action="store_true", help="also free text of dry runs: it may lie"
+        "--all",
+        dest="everything",
+        action="store_true",
+        help="act on everything that this applies to",
     )
+    parser.add_argument("--on", metavar="MACHINE", help="act only on this machine")
+
+
+def _add_common(parser: argparse.ArgumentParser, timeout: str = "--timeout") -> None:
+    add_timeout(parser, timeout)
+    add_dry_run(parser, "print the preview and send nothing")
+    add_consent(
+        parser,
+        yes="confirm in advance, also for runs that someone else launched",
+        confirm="the confirmation text of a destructive action; --yes is not enough for it",
+    )
+    parser.add_argument("--reason", default="", metavar="TEXT", help="your reason, for the journal")
+    parser.add_argument(
+        "--content", action="store_true", help="include free text from the dry run (untrusted)"
+    )
+
+
+def _aim(
+    given: argparse.Namespace, *, model: str | None = None, errored: bool = False
+) -> TargetSpec:
+    return TargetSpec(
+        targets=tuple(given.targets),
+        model=model,
+        everything=given.everything,
+        on=given.on,
+        errored=errored,
+    )
+
+
+def _act(given: argparse.Namespace) -> ActCommand:
+    aim = _aim(given, model=given.model, errored=given.errored)
+    return command_of(ActCommand, given, action=_action(given), aim=aim)
+
+
+def _action(given: argparse.Namespace) -> Action:
+    """Return the action of a name and its options.
+
+    Raises:
+        UsageWrong: There is no such action, or an option belongs to another one.
+    """
+    action = action_named(given.action)
+    for is_given, option, verb in (
+        (given.now, "--now", Verb.PAUSE),
+        (given.manner is not None, "--manner", Verb.CANCEL),
+        (given.completed_only, "--completed-only", Verb.SCORE),
+        (given.tool_call is not None, "--call", Verb.CANCEL_CALL),
+    ):
+        if is_given and action.verb is not verb:
+            raise UsageWrong(f"{option} goes with {verb}, not with {shown(given.action, 40)}")
+    if action.verb is Verb.CONFIG:
+        raise UsageWrong(
+            "`act config` does not exist", "use: evalroom config-set TARGET --max-samples N ..."
+        )
+    return replace(
+        action,
+        now=given.now or action.now,
+        manner=given.manner or action.manner,
+        completed_only=given.completed_only or action.completed_only,
+        tool_call=given.tool_call,
+    )
+
+
+def _config_set(given: argparse.Namespace) -> ActCommand:
+    changes = tuple(_changes(given))
+    if not changes:
+        raise UsageWrong("nothing to set", "see: evalroom config-set --help")
+    action = Action(verb=Verb.CONFIG, changes=changes)
+    return command_of(ActCommand, given, action=action, aim=_aim(given))
+
+
+def _changes(given: argparse.Namespace) -> Iterator[Change]:
+    """Yield what the options of `config-set` change.
+
+    Raises:
+        UsageWrong: A setting does not take such a value.
+    """
+    only = given.only_model or ""
+    if only and given.knob_max_connections is None:
+        raise UsageWrong("--model goes with --max-connections")
+    for knob in KNOBS:
+        text: str | None = getattr(given, f"{_KNOB}{knob}")
+        if text is not None:
+            yield Change(
+                knob, _setting(knob, text), model=only if knob == "max_connections" else ""
+            )
+    for name, limit in given.key:
+        yield Change("key", _whole(limit, f"--key {shown(name, 40)}", 1), key=name)
+
+
+def _setting(knob: str, text: str) -> int | None:
+    if text == "clear":
+        if knob in CLEARABLE:
+            return None
+        raise UsageWrong(f"{option_of(knob)} can't be cleared", "give it a whole number from 1")
+    return _whole(text, option_of(knob), KNOBS[knob], clears=knob in CLEARABLE)
+
+
+def _whole(text: str, option: str, least: int, *, clears: bool = False) -> int:
+    is_whole = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    if is_whole and int(text) >= least:
+        return int(text)
+    allowed = f"a whole number from {least}{', or `clear`' if clears else ''}"
+    raise UsageWrong(f"{option} can't be {shown(text, 40)}", f"give it {allowed}")

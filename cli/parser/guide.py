@@ -1,47 +1,108 @@
-"""The words of `evalroom guide`."""
+"""The words of `guide`."""
 
 import argparse
-from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cli.parser.command import Command, Consent, command_of
+from cli.parser.options import add_consent, add_dry_run, add_json, add_timeout
+from core.errors import UsageWrong
 
 WHATS = ("park", "incident", "finish", "cleanup", "list", "resume")
 
+_GOES_WITH = {
+    "model": "incident",
+    "now": "incident",
+    "others": "cleanup",
+    "skip": "resume",
+    "stop": "resume",
+}
+"""Options of one kind of guide only."""
+_EPILOG = """\
+guide park TARGET...                    pause, wait for samples in flight, flush the log,
+                                        interrupt; prints the command that resumes the eval
+guide incident --model M [TARGET...]    pause a model everywhere; `guide resume ID` resumes it
+guide finish TASK                       drain a task; each `guide resume ID` takes one more step
+guide cleanup [TARGET...]               decide about each parked process
+guide list                              print the guides and their steps
+guide resume ID                         continue a guide
+"""
 
-def add_guide(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    """Add the command.
 
-    Args:
-        command: Adds one, by its name and what it does.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuideCommand(Command):
+    """`evalroom guide park | incident | finish | cleanup | resume`.
+
+    Attributes:
+        what: Which of them.
+        targets: As typed; for `resume` the id of a guide.
+        model: The exact name of a model, for `incident`.
+        now: Whether samples in flight stop too, for `incident`.
+        others: Whether processes that someone else launched are included, for `cleanup`.
+        skip: Whether the step that waits is left out, for `resume`.
+        stop: Whether the guide is ended for good, for `resume`.
+        timeout: Seconds to wait for machines.
     """
-    guide = command("guide", "checklists: park safely, provider incident, finish early, clean up")
-    guide.epilog = (
-        "park TARGET...: pause, wait, flush, interrupt; shows what resumes it."
-        " incident --model M [TARGET...]: pause a model everywhere; `resume ID` brings it back."
-        " finish TASK: drain; each `resume ID` goes one step further."
-        " cleanup [TARGET...]: asks for each parked process. list. resume ID: goes on."
+
+    run_by: ClassVar[str] = "cli.commands.guide:guide"
+    what: str
+    targets: tuple[str, ...] = ()
+    model: str | None = None
+    now: bool = False
+    others: bool = False
+    skip: bool = False
+    stop: bool = False
+    dry_run: bool = False
+    consent: Consent = Consent()
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuideListCommand(Command):
+    """`evalroom guide list`."""
+
+    run_by: ClassVar[str] = "cli.commands.guide:guide_list"
+
+
+def add_guide(parser: argparse.ArgumentParser) -> None:
+    """Add the words of `guide`."""
+    parser.epilog = _EPILOG
+    add_json(parser)
+    parser.add_argument("what", metavar="WHAT", choices=WHATS, help="the checklist (see below)")
+    parser.add_argument(
+        "targets",
+        metavar="TARGET",
+        nargs="*",
+        help="a task, a process (machine:PID) or all processes of a machine (machine:)",
     )
-    guide.add_argument("what", metavar="WHAT", choices=WHATS, help=", ".join(WHATS))
-    guide.add_argument("targets", metavar="TARGET", nargs="*")
-    guide.add_argument("--model", metavar="M", help="incident: which model, by its exact name")
-    guide.add_argument("--now", action="store_true", help="incident: hold what is in flight too")
-    guide.add_argument(
-        "--others", action="store_true", help="cleanup: also what was not launched here"
+    parser.add_argument("--model", metavar="M", help="incident: the model, by its exact name")
+    parser.add_argument("--now", action="store_true", help="incident: hold samples in flight too")
+    parser.add_argument(
+        "--others",
+        action="store_true",
+        help="cleanup: include processes that someone else launched",
     )
-    guide.add_argument("--skip", action="store_true", help="resume: leave out the step that waits")
-    guide.add_argument("--stop", action="store_true", help="resume: leave the guide for good")
-    guide.add_argument(
-        "--timeout",
-        dest="wait",
-        type=float,
-        default=15.0,
-        metavar="SECONDS",
-        help="wait this long for machines (15)",
+    parser.add_argument("--skip", action="store_true", help="resume: skip the waiting step")
+    parser.add_argument("--stop", action="store_true", help="resume: end the guide for good")
+    add_timeout(parser)
+    add_dry_run(parser, "preview the first step and send nothing")
+    add_consent(
+        parser,
+        yes="confirm every step that needs only a yes",
+        confirm="the confirmation text of a step that needs one; repeatable",
     )
-    guide.add_argument("--dry-run", action="store_true", help="only the first step's preview")
-    guide.add_argument("--yes", action="store_true", help="confirm each step that takes no words")
-    guide.add_argument(
-        "--confirm",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="words that a step asks for; may be given several times",
-    )
+    parser.set_defaults(make=_guide)
+
+
+def _guide(given: argparse.Namespace) -> Command:
+    """Return the command.
+
+    Raises:
+        UsageWrong: An option belongs to another kind of guide.
+    """
+    for option, what in _GOES_WITH.items():
+        if getattr(given, option) and given.what != what:
+            raise UsageWrong(f"--{option} goes with: evalroom guide {what}")
+    if given.what == "list":
+        return command_of(GuideListCommand, given)
+    return command_of(GuideCommand, given)

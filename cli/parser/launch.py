@@ -1,60 +1,68 @@
-"""The words of `evalroom launch` and `evalroom templates`."""
+"""The words of `launch` and `templates`."""
 
 import argparse
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from cli.parser.command import Command, Consent, command_of
+from cli.parser.options import add_consent, add_dry_run, add_json, add_sets, add_timeout
 
 
-def add_launch(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    """Add the commands.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchCommand(Command):
+    """`evalroom launch FILE`.
 
-    Args:
-        command: Adds one, by its name and what it does.
+    Attributes:
+        file: The spec; `-` is standard input.
+        sets: `KEY=VALUE` each, in place of the file's.
+        wait: Whether it ends only when the runs have ended.
+        timeout: Seconds to wait for machines.
     """
-    launch = command("launch", "start what a spec says, TOML or JSON; its plan is shown first")
-    launch.epilog = "evalroom templates lists specs to begin with."
-    launch.add_argument("file", metavar="FILE", help="the spec; - reads standard input")
-    launch.add_argument("--dry-run", action="store_true", help="only the plan; nothing is touched")
-    launch.add_argument(
-        "--set",
-        dest="sets",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="above the file's: limit=5, args.samples=20, on_error=stop; any number of times",
+
+    run_by: ClassVar[str] = "cli.commands.launch:launch"
+    file: str
+    sets: tuple[str, ...] = ()
+    dry_run: bool = False
+    consent: Consent = Consent()
+    wait: bool = False
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplatesCommand(Command):
+    """`evalroom templates [NAME]`; without a name they are listed."""
+
+    run_by: ClassVar[str] = "cli.commands.templates:show_templates"
+    name: str | None
+
+
+def add_launch(parser: argparse.ArgumentParser) -> None:
+    """Add the words of `launch`."""
+    parser.epilog = "`evalroom templates` lists specs to start from."
+    add_json(parser)
+    parser.add_argument("file", metavar="FILE", help="the spec; - reads standard input")
+    add_dry_run(parser, "print the plan with every file, and change nothing")
+    add_sets(
+        parser,
+        "override a value from the file: limit=5, args.samples=20, on_error=stop; repeatable",
     )
-    launch.add_argument("--yes", action="store_true", help="launch without asking")
-    launch.add_argument(
-        "--confirm", default="", metavar="TEXT", help="the words that a production machine asks for"
+    add_consent(
+        parser,
+        yes="launch without asking",
+        confirm="the confirmation text for production machines; --yes is not enough for them",
     )
-    launch.add_argument(
-        "--wait", action="store_true", help="end when the runs are over, with what their logs say"
+    parser.add_argument(
+        "--wait",
+        action="store_true",
+        help="wait until the runs have ended, and print their results",
     )
-    launch.add_argument(
-        "--timeout", type=float, default=15.0, metavar="SECONDS", help="to wait for machines (15)"
-    )
-    for name, says in (
-        ("runs", "every launch, and what became of it"),
-        ("run", "all that is known of a launch"),
-        ("output", "the end of what a launch printed"),
-        ("attach", "a launch's own display, in this terminal"),
-    ):
-        parser = command(name, says)
-        if name != "runs":
-            parser.add_argument("name", metavar="ID", help="of the run; a part that fits one")
-        if name == "output":
-            parser.add_argument("--follow", action="store_true", help="until the run is over")
-        parser.add_argument(
-            "--timeout", type=float, default=15.0, metavar="SECONDS", help="for machines (15)"
-        )
-    sessions = command("sessions", "the terminals that launches left; with end NAME, end one")
-    sessions.add_argument("what", choices=("list", "end"), nargs="?", default="list")
-    sessions.add_argument("name", metavar="NAME", nargs="?", default="")
-    sessions.add_argument("--yes", action="store_true", help="end one whose eval has ended")
-    sessions.add_argument(
-        "--confirm", default="", metavar="NAME", help="end one whose eval still runs"
-    )
-    sessions.add_argument(
-        "--timeout", type=float, default=15.0, metavar="SECONDS", help="for machines (15)"
-    )
-    templates = command("templates", "specs to begin with; with a name, that one as TOML")
-    templates.add_argument("name", metavar="NAME", nargs="?")
+    add_timeout(parser)
+    parser.set_defaults(make=partial(command_of, LaunchCommand))
+
+
+def add_templates(parser: argparse.ArgumentParser) -> None:
+    """Add the words of `templates`."""
+    add_json(parser)
+    parser.add_argument("name", metavar="NAME", nargs="?", help="print this template as TOML")
+    parser.set_defaults(make=partial(command_of, TemplatesCommand))

@@ -1,4 +1,4 @@
-"""Moments as an operator writes them: `2h` ago, or a date."""
+"""Times as an operator writes them: `2h` for two hours ago, or a date."""
 
 import re
 import time
@@ -9,7 +9,7 @@ _LONGEST = 9
 
 
 def moment(text: str, now: float | None = None) -> float:
-    """Return the moment that `text` names, Unix seconds.
+    """Return the time that `text` names, Unix seconds.
 
     Args:
         text: How long ago (`90s`, `5m`, `2h`, `3d`, `1w`), or a day or a time of this
@@ -17,7 +17,7 @@ def moment(text: str, now: float | None = None) -> float:
         now: Unix seconds; None: this computer's clock.
 
     Raises:
-        ValueError: It names none.
+        ValueError: It does not name one.
     """
     ago = re.fullmatch(r"([0-9]+)([smhdw])", text.strip())
     if ago is not None and len(ago[1]) <= _LONGEST:
@@ -25,4 +25,4 @@ def moment(text: str, now: float | None = None) -> float:
     try:
         return datetime.fromisoformat(text.strip()).timestamp()
     except (ValueError, OverflowError, OSError) as error:
-        raise ValueError(f"{text!r} is no moment") from error
+        raise ValueError(f"{text!r} is not a time") from error

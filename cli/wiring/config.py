@@ -3,31 +3,33 @@
 from dataclasses import replace
 from pathlib import Path
 
-from cli.parser.arguments import Words
+from cli.parser.command import GlobalOptions
 from core.config.file import default_config, read_config
 from core.config.model import Config
+from storage.paths import paths, refuse_if_others_write
+from tui.keys.table import KEYS_BY_NAME
 
 
-def config_of(words: Words) -> Config:
-    """Return the config that holds for a command."""
-    from storage.paths import refuse_if_others_write  # noqa: PLC0415
-    from tui.keys.table import KEYS_BY_NAME  # noqa: PLC0415
+def config_of(options: GlobalOptions) -> Config:
+    """Return the config that a command runs with.
 
-    path = config_path(words)
+    Raises:
+        ConfigWrong: The file can't be read, or a key or value is wrong.
+        StorageError: Other users may write to the file.
+    """
+    path = config_path(options)
     if path is None:
         config = default_config()
     else:
         if path.exists():
             refuse_if_others_write(path)
         config = read_config(path, actions=KEYS_BY_NAME)
-    return replace(config, read_only=config.read_only or words.read_only)
+    return replace(config, read_only=config.read_only or options.read_only)
 
 
-def config_path(words: Words) -> Path | None:
-    """Return the config to read; None: there is none in the usual place."""
-    from storage.paths import paths  # noqa: PLC0415
-
+def config_path(options: GlobalOptions) -> Path | None:
+    """Return the path of the config; None: no file was named, and the usual place has none."""
     usual = paths().config_file
-    if words.config is not None:
-        return words.config.expanduser()
+    if options.config is not None:
+        return options.config.expanduser()
     return usual if usual.exists() else None

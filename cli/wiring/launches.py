@@ -1,17 +1,17 @@
-"""The launches of a room or a command, made from the config: what they check, bring and keep."""
+"""The launch service of the room or a command, made from the config."""
 
 import os
 import sys
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
-
-from cli.commands.launch import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cli.wiring.desk import History
+    from cli.wiring.history import History
     from core.config.model import Config, MachineConfig
     from core.desk.desk import Desk
     from core.launch.plan.matrix import RunRequest
@@ -23,8 +23,23 @@ if TYPE_CHECKING:
     from core.launch.run.sessions import MachineSession
 
 
-def surroundings_of(config: "Config") -> Surroundings:
-    """Return what plans need to know from here."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanContext:
+    """What the plan of a run takes from this computer.
+
+    Attributes:
+        built_in: The files of the built-in tasks, by name.
+        inspect_version: The Inspect that uv installs where a spec names none.
+        own_python: The interpreter of this evalroom.
+    """
+
+    built_in: Mapping[str, bytes]
+    inspect_version: str
+    own_python: str
+
+
+def plan_context() -> PlanContext:
+    """Return what plans take from this computer."""
     from core.launch.spec.inspect_facts import inspect_version as known_version  # noqa: PLC0415
     from ssh.run_files import run_files  # noqa: PLC0415
 
@@ -32,8 +47,7 @@ def surroundings_of(config: "Config") -> Surroundings:
         inspect_version = version("inspect-ai")
     except PackageNotFoundError:
         inspect_version = known_version()
-    return Surroundings(
-        config=config,
+    return PlanContext(
         built_in=run_files(),
         inspect_version=inspect_version,
         own_python=sys.executable,
@@ -41,14 +55,14 @@ def surroundings_of(config: "Config") -> Surroundings:
 
 
 def launches_of(desk: "Desk", config: "Config", history: "History") -> "DeskLaunchService":
-    """Return the launches over a desk; they do nothing until they run or are asked."""
+    """Return the launch service over a desk; it does nothing until it runs or is asked."""
     from core.launch.run.run_registry import RunRegistry  # noqa: PLC0415
     from core.launch.run.service import DeskLaunchService  # noqa: PLC0415
     from storage.identity import this_instance  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
     from storage.secrets import Secrets  # noqa: PLC0415
 
-    around = surroundings_of(config)
+    context = plan_context()
     secrets = Secrets(paths().secrets)
     instance = this_instance()
 
@@ -59,7 +73,8 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "DeskLaun
 
         machines = {each.name: each for each in config.machines}
         plans = [
-            [plan_on(each, machines[name], around) for name in each.candidates] for each in launches
+            [plan_on(each, machines[name], context) for name in each.candidates]
+            for each in launches
         ]
         names = await secrets.names()
         return await choose_machines(
@@ -79,14 +94,14 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "DeskLaun
         registry=RunRegistry(history.run_book, instance=instance, post=desk.post, now=desk.now),
         machines=config.machines,
         choose=choose_all,
-        bring=bring_it,
+        provision=bring_it,
         open_secrets=secrets.open,
         operator=instance.operator,
         read_only=config.read_only,
     )
 
 
-def plan_on(launch: "RunRequest", machine: "MachineConfig", around: Surroundings) -> "RunPlan":
+def plan_on(launch: "RunRequest", machine: "MachineConfig", context: PlanContext) -> "RunPlan":
     """Return the plan of a launch on one machine, with a fresh id."""
     from core.launch.plan.run_plan import make_plan, run_id  # noqa: PLC0415
 
@@ -94,14 +109,14 @@ def plan_on(launch: "RunRequest", machine: "MachineConfig", around: Surroundings
         launch,
         machine,
         run=run_id(time.time(), os.urandom(8)),
-        built_in=around.built_in,
-        inspect_version=around.inspect_version,
-        own_python=around.own_python,
+        built_in=context.built_in,
+        inspect_version=context.inspect_version,
+        own_python=context.own_python,
     )
 
 
 class DeskSessions:
-    """`tui.controllers.sessions.Sessions` over the machines of a desk that are reached."""
+    """`tui.controllers.sessions.Sessions` for the machines of a desk that are connected."""
 
     def __init__(self, desk: "Desk") -> None:
         self._desk = desk

@@ -1,57 +1,75 @@
-"""What a room over a live desk is fitted with beside the desk: guides, launches, terminals."""
+"""The services of the app, made over a live desk or a recording."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cli.wiring.desk import guiding_of
+from cli.wiring.actions import acting_of, guiding_of
 from storage.secrets import Secrets
 from storage.view_state import ViewState
+from tui.services import AttachSettings, RoomServices, Service
 
 if TYPE_CHECKING:
-    from cli.wiring.desk import History
+    from cli.wiring.history import History
     from cli.wiring.launches import DeskSessions
     from core.config.model import Config
     from core.desk.desk import Desk
-    from core.launch.run.service import DeskLaunchService
+    from core.guide.runner import GuideRunner
+    from core.launch.ports import LaunchService
+    from core.ports import Room
     from storage.paths import Paths
-    from tui.app import RoomApp
-    from tui.controllers.attach import Attaching
 
 
-def fit(
-    app: "RoomApp", desk: "Desk", config: "Config", history: "History", places: "Paths"
-) -> None:
-    """Let the room use guides, launches and terminals; each is made when it is first used."""
+def room_services(
+    desk: "Desk", config: "Config", history: "History", places: "Paths"
+) -> RoomServices:
+    """Return the services over a live desk; each is made when it is first used."""
+    acting = Service(lambda: acting_of(desk, history))
 
-    def make_launching() -> "DeskLaunchService":
+    def make_guiding() -> "GuideRunner":
+        made = acting.get()
+        assert made is not None  # noqa: S101 - the line above says how it is made
+        return guiding_of(desk, made, history)
+
+    def make_launching() -> "LaunchService":
         from cli.wiring.launches import launches_of  # noqa: PLC0415 - the first frame does without
 
         return launches_of(desk, config, history)
-
-    app.make_guiding = lambda acting: guiding_of(desk, acting, history)
-    app.make_launching = make_launching
-    app.launch_store = ViewState(places.launch_drafts)
-    app.templates = places.config_file.parent / "templates"
-    if config.read_only:
-        app.why_no_launch = "nothing is launched: evalroom is read-only"
-    elif history.run_book is None:
-        app.why_no_launch = "nothing is launched: runs can't be kept here"
 
     def make_sessions() -> "DeskSessions":
         from cli.wiring.launches import DeskSessions  # noqa: PLC0415
 
         return DeskSessions(desk)
 
-    app.make_sessions = make_sessions
-    app.secret_store = Secrets(places.secrets)
-
-    def make_attaching() -> "Attaching":
-        from tui.controllers.attach import Attaching  # noqa: PLC0415
-
-        return Attaching(
-            app,
-            config.machines,
+    runs: Service[LaunchService] = Service(make_launching)
+    launching = runs
+    if config.read_only:
+        launching = Service(missing="nothing is launched: evalroom is read-only")
+    elif history.run_book is None:
+        launching = Service(missing="nothing is launched: runs can't be kept here")
+    return RoomServices(
+        room=desk,
+        acting=acting,
+        guiding=Service(make_guiding),
+        runs=runs,
+        launching=launching,
+        sessions=Service(make_sessions),
+        attach=AttachSettings(
+            machines=config.machines,
             way=config.screen.attach,
             known_hosts=(str(places.known_hosts),),
-        )
+        ),
+        secrets=Secrets(places.secrets),
+        templates=places.config_file.parent / "templates",
+        views=ViewState(places.view_state),
+        drafts=ViewState(places.launch_drafts),
+    )
 
-    app.make_attaching = make_attaching
+
+def replay_services(room: "Room") -> RoomServices:
+    """Return the services over a recording: nothing can be changed or launched."""
+    launching: Service[Any] = Service(missing="a recording plays: nothing can be launched")
+    return RoomServices(
+        room=room,
+        acting=Service(missing="a recording plays: nothing can be changed"),
+        runs=launching,
+        launching=launching,
+    )

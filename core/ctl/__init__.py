@@ -1,1 +1,1 @@
-"""Inspect's control channel without I/O: routes, envelopes, equivalent commands."""
+"""Inspect's control channel without I/O: its routes, its answers, its equivalent commands."""

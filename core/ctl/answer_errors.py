@@ -1,4 +1,4 @@
-"""Is an answer a good one? If not, which of our errors it is."""
+"""Checks an answer of the control channel and raises the error that fits a bad one."""
 
 from typing import cast
 
@@ -26,20 +26,20 @@ _COMMAND = 400
 def good_body(
     reply: Reply, what: str, feature: Feature | None = None, python: str | None = None
 ) -> bytes:
-    """Return the body of an answer that is good.
+    """Return the body of a successful answer.
 
     Args:
-        reply: Of a GET.
-        what: What was asked for, for the error's sentence; harmless to show.
-        feature: What that needs of an Inspect; None: what none has yet.
-        python: The interpreter that runs the eval, where known.
+        reply: The answer to a GET.
+        what: The thing that was asked for; begins the error's sentence, harmless to show.
+        feature: The feature that the route belongs to; None: no Inspect is known to have it.
+        python: The interpreter that runs the eval; None: unknown.
 
     Raises:
         NotThere: Inspect knows no such process, task or sample, or it has not started.
-        Unsupported: That Inspect has no such route.
+        Unsupported: This Inspect does not have the route.
         TooLarge: The answer is over 32 MiB.
-        TooBusy: Too many connections to that process are open.
-        RequestFailed: Any other answer than a good one.
+        TooBusy: The process has too many open connections.
+        RequestFailed: Any other failure.
     """
     if reply.status == _OK and reply.error is None:
         return reply.body
@@ -51,8 +51,8 @@ def good_body(
             raise NotThere(f"{what}: {said or 'not found'}", status=_NOT_FOUND)
         case 503:
             raise TooBusy(
-                f"{what}: that eval has too many connections open",
-                "it is asked again by itself; end other pollers of this eval",
+                f"{what}: the eval has too many connections open",
+                "evalroom retries by itself; stop other programs that poll this eval",
                 status=_UNAVAILABLE,
             )
         case _ if reply.error is not None and "too large" in reply.error:
@@ -62,11 +62,11 @@ def good_body(
 
 
 def advice_for(error: EvalroomError, python: str | None) -> str:
-    """Return an error's advice; where that is an upgrade, for the interpreter that needs it.
+    """Return an error's advice; an upgrade command names the interpreter that needs it.
 
     Args:
-        error: Of a read of a process.
-        python: The interpreter that runs that process, where known.
+        error: An error of a read of a process.
+        python: The interpreter that runs that process; None: unknown.
     """
     if isinstance(error, Unsupported) and error.since is not None:
         return _upgrade(error.since, python)
@@ -76,7 +76,7 @@ def advice_for(error: EvalroomError, python: str | None) -> str:
 def _unsupported(what: str, feature: Feature | None, python: str | None) -> Unsupported:
     first = None if feature is None else since(feature)
     return Unsupported(
-        f"{what}: that Inspect is too old to tell",
+        f"{what}: this Inspect is too old for it",
         "upgrade inspect-ai in the environment that the eval runs in"
         if first is None
         else _upgrade(first, python),
@@ -87,12 +87,12 @@ def _unsupported(what: str, feature: Feature | None, python: str | None) -> Unsu
 
 def _upgrade(first: str, python: str | None) -> str:
     command = shown(upgrade_command(python, first), _COMMAND)
-    which = "" if python else ", with the python that the eval runs in"
-    return f"it takes Inspect {first} or newer: {command}{which}"
+    which = "" if python else ", with the python that runs the eval"
+    return f"upgrade to Inspect {first} or newer: {command}{which}"
 
 
 def _said(reply: Reply) -> Shown | str:
-    """Return what the answer says went wrong, in one harmless line."""
+    """Return the answer's own reason, in one harmless line; empty if it gives none."""
     found = _reason(reply.body) if reply.body else ""
     if found:
         return shown(found, _SAID)

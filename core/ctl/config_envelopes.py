@@ -1,4 +1,4 @@
-"""Config views and model throughput, decoded."""
+"""Decoders of the config of a task or process, and of the throughput of models."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -33,7 +33,7 @@ def config_view(body: bytes) -> ConfigView:
     """Decode `GET /tasks/K/config` or `GET /config`.
 
     Raises:
-        AnswerMalformed: It is no object.
+        AnswerMalformed: It is not an object.
     """
     row = parse_object(body)
     buffer = row.get("buffer")
@@ -105,14 +105,14 @@ def _buffer(row: JsonObject) -> BufferView:
 
 
 def throughput(body: bytes) -> Throughput:
-    """Decode `GET /models/throughput`; its times are ISO texts.
+    """Decode `GET /models/throughput`, whose times are ISO texts.
 
     Raises:
         AnswerMalformed: It has no list of models.
     """
     row = parse_object(body)
     if not isinstance(row.get("models"), list):
-        raise AnswerMalformed("a throughput without models")
+        raise AnswerMalformed("a throughput answer without models")
     models = tuple(
         _model(name, model)
         for model in objects(row, "models")

@@ -1,8 +1,8 @@
-"""Reading JSON of another program: nothing is taken for granted, nothing is guessed.
+"""Decoding of JSON that another program wrote: types are checked, values are not guessed.
 
-A field of the wrong type counts as unknown (None). Only a document that is no JSON, or a row
-without what identifies it, is an error, and it is an error of that row alone. What Python's
-own JSON writes and strict readers refuse (not-a-number, lone surrogates) is read too.
+A field of the wrong type counts as unknown (None). A document that is not JSON, or a row without
+its id, is an error, and only of that row. Python's `json` writes NaN and lone surrogates, which
+strict parsers refuse; they are accepted here.
 """
 
 import json
@@ -25,9 +25,9 @@ _NOTHING: JsonObject = {}
 _BROKEN = (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError)
 _DIGITS = 40
 MAX_NESTING = 100
-"""Most levels of lists and objects in a document: what is read can then be written again."""
+"""Levels of lists and objects in a document. Within it, a decoded document can be encoded again."""
 MAX_BRACKETS = 1_000_000
-"""Most brackets in one that has many: 75,000 samples, as many as an answer holds, have fewer."""
+"""Brackets in one document. 75,000 samples, the most that an answer holds, have fewer."""
 _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _AS_SQUARE = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKET = bytes(byte for byte in range(256) if byte not in b"[]{}")
@@ -35,10 +35,10 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def parse(body: bytes | msgspec.Raw) -> object:
-    """Return what the JSON `body` says.
+    """Return the decoded JSON of `body`.
 
     Raises:
-        AnswerMalformed: It is no JSON, or nested too deep.
+        AnswerMalformed: It is not JSON, or nested too deep.
     """
     raw = bytes(body)
     _refuse_nesting(raw)
@@ -53,14 +53,14 @@ def _refuse_nesting(body: bytes) -> None:
         return
     brackets = _TEXTS.sub(b"", body).translate(_AS_SQUARE, _NO_BRACKET)
     if len(brackets) > MAX_BRACKETS:
-        raise AnswerMalformed(f"an answer of more than {MAX_BRACKETS // 2:,} lists and objects")
+        raise AnswerMalformed(f"an answer with more than {MAX_BRACKETS // 2:,} lists and objects")
     for _ in range(MAX_NESTING):
-        fewer = brackets.replace(b"[]", b"")  # one level of every branch
+        fewer = brackets.replace(b"[]", b"")  # removes the innermost level of every branch
         if len(fewer) == len(brackets):
             return
         brackets = fewer
     if brackets:
-        raise AnswerMalformed(f"an answer nested more than {MAX_NESTING} levels")
+        raise AnswerMalformed(f"an answer nested more than {MAX_NESTING} levels deep")
 
 
 def _parse_leniently(body: bytes) -> object:
@@ -70,16 +70,16 @@ def _parse_leniently(body: bytes) -> object:
         )
         return value if _SURROGATE.search(body) is None else _without_surrogates(value)
     except (RecursionError, ValueError) as error:
-        raise AnswerMalformed(f"an answer that is no JSON: {_short(error)}") from error
+        raise AnswerMalformed(f"an answer that is not JSON: {_short(error)}") from error
 
 
 def _whole_number(digits: str) -> int | None:
-    # What has more digits than any count is no count; converting it would cost without bound.
+    # No count has so many digits, and converting them takes time without bound.
     return int(digits) if len(digits) <= _DIGITS else None
 
 
 def _without_surrogates(value: object) -> object:
-    """Return `value` with lone halves of surrogate pairs replaced: no file takes them."""
+    """Return `value` with lone surrogates replaced: they can't be written to a file."""
     match value:
         case str():
             if value.isascii():
@@ -104,7 +104,7 @@ def parse_object(body: bytes | msgspec.Raw) -> JsonObject:
     """
     value = parse(body)
     if not isinstance(value, dict):
-        raise AnswerMalformed(f"an answer that is no object but {type(value).__name__}")
+        raise AnswerMalformed(f"an answer that is not an object but {type(value).__name__}")
     return cast("JsonObject", value)
 
 
@@ -112,15 +112,15 @@ def raw_rows(body: bytes | msgspec.Raw) -> list[bytes]:
     """Return the JSON of each item of the list in `body`, undecoded.
 
     Raises:
-        AnswerMalformed: It is no list.
+        AnswerMalformed: It is not a list.
     """
     try:
         return [bytes(raw) for raw in _RAW_LIST.decode(body)]
     except _BROKEN:
-        # One row spoils the whole list for a strict reader: cut it at its commas.
+        # The strict parser refuses the whole list because of one row: cut it at its commas.
         cut = split_items(bytes(body))
     if cut is None:
-        raise AnswerMalformed("an answer that is no list")
+        raise AnswerMalformed("an answer that is not a list")
     return cut
 
 
@@ -128,30 +128,30 @@ def raw_fields(body: bytes) -> Mapping[str, bytes]:
     """Return the JSON of each field of the object in `body`, undecoded.
 
     Raises:
-        AnswerMalformed: It is no object.
+        AnswerMalformed: It is not an object.
     """
     try:
         return {name: bytes(raw) for name, raw in _RAW_FIELDS.decode(body).items()}
     except _BROKEN:
         cut = split_fields(body)
     if cut is None:
-        raise AnswerMalformed("an answer that is no object")
+        raise AnswerMalformed("an answer that is not an object")
     return cut
 
 
 def text(row: JsonObject, name: str) -> str | None:
-    """Return a text field, None where it is missing or no text."""
+    """Return a text field; None if it is missing or not text."""
     value = row.get(name)
     return value if isinstance(value, str) else None
 
 
 def number(row: JsonObject, name: str) -> float | None:
-    """Return a finite number as float, None where it is missing or none."""
+    """Return a number field as float; None if it is missing or not a finite number."""
     return as_number(row.get(name))
 
 
 def as_number(value: object) -> float | None:
-    """Return a finite number as float, None where it is none."""
+    """Return a number as float; None if it is not a finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -162,7 +162,7 @@ def as_number(value: object) -> float | None:
 
 
 def count(row: JsonObject, name: str) -> int | None:
-    """Return a whole number, None where it is missing or none (or beyond 64 bits)."""
+    """Return a whole number; None if it is missing, not a whole number, or beyond 64 bits."""
     value = row.get(name)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -172,29 +172,29 @@ def count(row: JsonObject, name: str) -> int | None:
 
 
 def flag(row: JsonObject, name: str) -> bool | None:
-    """Return a boolean, None where it is missing or none."""
+    """Return a boolean field; None if it is missing or not a boolean."""
     value = row.get(name)
     return value if isinstance(value, bool) else None
 
 
 def texts(row: JsonObject, name: str) -> tuple[str, ...]:
-    """Return a list of texts; what is no text in it is left out."""
+    """Return the texts of a list field; other items are left out."""
     return tuple(item for item in items(row, name) if isinstance(item, str))
 
 
 def items(row: JsonObject, name: str) -> Sequence[object]:
-    """Return a list, empty where it is missing or none."""
+    """Return a list field; empty if it is missing or not a list."""
     value = row.get(name)
     return cast("list[object]", value) if isinstance(value, list) else ()
 
 
 def objects(row: JsonObject, name: str) -> tuple[JsonObject, ...]:
-    """Return a list of objects; what is no object in it is left out."""
+    """Return the objects of a list field; other items are left out."""
     return tuple(cast("JsonObject", item) for item in items(row, name) if isinstance(item, dict))
 
 
 def inner(row: JsonObject, name: str) -> JsonObject:
-    """Return an object field, empty where it is missing or none."""
+    """Return an object field; empty if it is missing or not an object."""
     value = row.get(name)
     return cast("JsonObject", value) if isinstance(value, dict) else _NOTHING
 

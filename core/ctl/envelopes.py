@@ -1,7 +1,7 @@
-"""Envelopes of the control channel, decoded: task rows, sample rows, scoring passes.
+"""Decoders of the answers that evalroom polls: task rows, sample rows, running scores.
 
-Shapes are those of Inspect 0.3.246 to 0.3.285 (GET /tasks, GET /evals/E/samples, GET
-/tasks/K/score). A row that is not what it should be becomes a sentence, and nothing else.
+The shapes are those of Inspect 0.3.246 to 0.3.285 (GET /tasks, GET /evals/E/samples, GET
+/tasks/K/score). A malformed row becomes one sentence; the other rows are decoded.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from core.model.task import Metric, TaskCounts, TaskRow
 
 @dataclass(frozen=True, slots=True)
 class TaskRows:
-    """The whole task list of a process, and what could not be read of it."""
+    """The whole task list of a process, and one sentence for each row that could not be read."""
 
     rows: tuple[TaskRow, ...]
     malformed: tuple[str, ...] = ()
@@ -37,11 +37,13 @@ class TaskRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleRows:
-    """A samples envelope.
+    """The answer to a read of samples.
 
     Attributes:
-        as_of: Unix seconds on the eval's own clock; 0 where an old server has none.
-        counts: Of the whole task; None where an old server has none.
+        as_of: Unix seconds on the eval's own clock; 0 if an old server does not send it.
+        counts: Samples of the whole task by status; None if an old server does not send them.
+        rows: The listed samples.
+        truncated: Whether the server's cap left rows out.
         malformed: A sentence for each row that could not be read.
     """
 
@@ -56,7 +58,7 @@ def task_rows(body: bytes) -> TaskRows:
     """Decode `GET /tasks`.
 
     Raises:
-        AnswerMalformed: It is no list.
+        AnswerMalformed: It is not a list.
     """
     rows: list[TaskRow] = []
     malformed: list[str] = []
@@ -72,12 +74,12 @@ def task_row(raw: bytes) -> TaskRow:
     """Decode one task row.
 
     Raises:
-        AnswerMalformed: It is no object, or has no task id and eval id.
+        AnswerMalformed: It is not an object, or has no task id or eval id.
     """
     row = parse_object(raw)
     task_id, eval_id = text(row, "task_id"), text(row, "eval_id")
     if task_id is None or eval_id is None:
-        raise AnswerMalformed("a task row without a task id and an eval id")
+        raise AnswerMalformed("a task row without a task id or an eval id")
     samples = inner(row, "samples")
     return TaskRow(
         task_id=task_id,
@@ -120,7 +122,7 @@ def task_row(raw: bytes) -> TaskRow:
 
 
 def _latches(row: JsonObject, name: str) -> tuple[str, ...]:
-    # Before 0.3.252 `paused` was a plain boolean of the task's own latch.
+    # Before 0.3.252, `paused` was a boolean: the task's own latch.
     return ("task",) if row.get(name) is True else texts(row, name)
 
 
@@ -128,12 +130,12 @@ def sample_rows(body: bytes) -> SampleRows:
     """Decode `GET /evals/E/samples`.
 
     Raises:
-        AnswerMalformed: It is no such envelope.
+        AnswerMalformed: It is not an object with `samples`.
     """
     fields = raw_fields(body)
     listed = fields.get("samples")
     if listed is None:
-        raise AnswerMalformed("a samples envelope without samples")
+        raise AnswerMalformed("a samples answer without samples")
     rows: list[Sample] = []
     malformed: list[str] = []
     for raw in raw_rows(listed):
@@ -174,14 +176,14 @@ def sample_row(raw: bytes) -> Sample:
     """Decode one sample row.
 
     Raises:
-        AnswerMalformed: It is no object, or lacks its id, epoch or status.
+        AnswerMalformed: It is not an object, or has no id, epoch or status.
     """
     row = parse_object(raw)
     sample_id, epoch, status = row.get("sample_id"), count(row, "epoch"), text(row, "status")
     if isinstance(sample_id, bool) or not isinstance(sample_id, str | int):
         raise AnswerMalformed("a sample row without a sample id")
     if epoch is None or status is None:
-        raise AnswerMalformed("a sample row without an epoch and a status")
+        raise AnswerMalformed("a sample row without an epoch or a status")
     scores = row.get("scores")
     return Sample(
         sample_id=sample_id,
@@ -212,7 +214,7 @@ _CONTENT = ("error", "limit_reason")
 
 
 def _without_content(row: JsonObject, raw: bytes) -> bytes:
-    """Return the row without the free text that servers before API 6 send unasked."""
+    """Return the row without free text; servers before API version 6 send it unasked."""
     if all(row.get(name) is None for name in _CONTENT):
         return raw
     return msgspec.json.encode({**row, **{name: None for name in _CONTENT if name in row}})
@@ -243,10 +245,10 @@ def _activity(row: JsonObject) -> Activity | None:
 
 
 def score_metrics(body: bytes) -> tuple[Metric, ...]:
-    """Return the metrics of a scoring pass (`GET /tasks/K/score`), empty while it has none.
+    """Return the metrics of a scoring pass (`GET /tasks/K/score`); empty while it has none.
 
     Raises:
-        AnswerMalformed: It is no object.
+        AnswerMalformed: It is not an object.
     """
     result = inner(parse_object(body), "result")
     return tuple(
@@ -257,7 +259,7 @@ def score_metrics(body: bytes) -> tuple[Metric, ...]:
 
 
 def metrics_of(scorer: str, values: JsonObject) -> tuple[Metric, ...]:
-    """Return a scorer's metrics; its `stderr` is the error bar of the one before all others."""
+    """Return a scorer's metrics; its `stderr` is the error bar of the first one."""
     numbers = {
         name: found for name, value in values.items() if (found := as_number(value)) is not None
     }

@@ -1,8 +1,8 @@
-"""Following a sample's events by cursor: what to read next, and what a page adds. Pure.
+"""Reads a sample's events page by page: which page to read next, and what a page adds. Pure.
 
-A cursor never serves an event twice, and one that was still pending when it was served stays so
-for ever. Pages that held a pending event are therefore read again until it is settled. A retry
-of the sample starts its events afresh; the server then starts over by itself.
+A cursor never serves an event twice, so an event that was pending when it was served would stay
+pending. Pages that held a pending event are therefore read again until it has ended. A retry of
+the sample starts its events from the beginning; the server then starts over by itself.
 """
 
 import base64
@@ -16,32 +16,32 @@ from core.ctl.decode import count, text
 from core.model.sample_detail import EventPage, SampleEvent
 
 MAX_EVENTS = 5_000
-"""Newest events that are kept of one sample."""
+"""Events that are kept of one sample; the newest."""
 MAX_EVENT_BYTES = 32 * 1024 * 1024
-"""Most bytes of their JSON together; an honest host needs a fifth of it."""
+"""Bytes of JSON that are kept of one sample. 5,000 usual events take a fifth of it."""
 MAX_UNSETTLED_PAGES = 200
-"""Most pages that are remembered as unsettled; the oldest go first."""
+"""Pages with pending events that are remembered; the oldest are dropped first."""
 REREAD_PAGES = 8
-"""Pages with pending events that are read again at a time; the oldest come first."""
+"""Pages with pending events that are read again in one round; the oldest first."""
 
 Cursor = str | None
-"""Where a page starts; None is the beginning."""
+"""Where a page starts; None: at the first event."""
 _NO_EVENTS: Mapping[str, SampleEvent] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventFollower:
-    """What is known of a sample's events so far.
+    """The events of a sample that were read so far, and where to read on.
 
     Attributes:
-        found: By uuid (or place, where an event has none), oldest first.
-        since: Where the next new events start.
-        unsettled: Where the pages start that held a pending event.
-        over: The sample is over: what is pending from now on stays so.
-        dropped: Events that were known and are no longer kept.
-        restarts: How often the events started afresh (the sample was run again).
-        done: The sample is over, and all its events are here and settled.
-        malformed: Sentences for events of the last page that could not be read.
+        found: Events by uuid (by place if an event has none), oldest first.
+        since: The cursor of the next new events.
+        unsettled: Cursors of pages that held a pending event.
+        dropped: Number of events that were read and are no longer kept.
+        restarts: How often the events started over, because the sample was run again.
+        over: Whether the sample is over: an event that is pending now stays pending.
+        done: Whether the sample is over and all its events were read.
+        malformed: A sentence for each event of the last page that could not be read.
     """
 
     found: Mapping[str, SampleEvent] = field(default_factory=lambda: _NO_EVENTS)
@@ -61,7 +61,7 @@ class EventFollower:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What a cursor says: of which try of the sample, and how many events lie before it."""
+    """A decoded cursor: the try of the sample, and the number of events before it."""
 
     nonce: str
     offset: int
@@ -86,16 +86,20 @@ def _place(cursor: Cursor) -> _Place | None:
 
 
 def next_reads(following: EventFollower) -> tuple[Cursor, ...]:
-    """Return the cursors to read from now: unsettled pages, then what is new."""
+    """Return the cursors to read now: pages with pending events, then the next new one."""
     if following.done:
         return ()
     return (*following.unsettled[:REREAD_PAGES], following.since)
 
 
 def take_page(following: EventFollower, start: Cursor, page: EventPage) -> EventFollower:
-    """Return what is known after `page`, which was read from `start`.
+    """Return the follower with the events of `page` in it.
 
-    `start` is one of `next_reads`; a page that was asked for before a restart is harmless.
+    Args:
+        following: The events so far.
+        start: The cursor that `page` was read from, one of `next_reads`. It may be older than a
+            restart of the sample.
+        page: The page.
     """
     before, after = _place(start), _place(page.next)
     if _starts_over(following, before, after):
@@ -105,7 +109,7 @@ def take_page(following: EventFollower, start: Cursor, page: EventPage) -> Event
     fresh = _fresh(following, page, before, is_newest=is_newest)
     merged = {**following.found, **fresh}
     kept = _newest(merged)
-    # A page whose events are no longer kept has nothing left to settle.
+    # A page whose events are no longer kept need not be read again.
     pending = not following.over and any(each.pending for each in fresh.values())
     unsettled = [
         each
@@ -135,16 +139,17 @@ def _starts_over(following: EventFollower, before: _Place | None, after: _Place 
         return False
     if after.nonce != known.nonce:
         return True
-    # The same try, but the server did not know the cursor: it began at the beginning.
+    # The same try, but the server did not know the cursor and started from the first event.
     return before is not None and after.offset < before.offset
 
 
 def _fresh(
     following: EventFollower, page: EventPage, before: _Place | None, *, is_newest: bool
 ) -> dict[str, SampleEvent]:
-    """Return what the page tells: of events that are known, and of new ones after them.
+    """Return the page's known events and the new ones after them.
 
-    An unknown event before a known one, or in a page without new ones, was known and dropped.
+    An unknown event that comes before a known one, or in a page that was read again, was read
+    before and dropped.
     """
     known = following.found
     base = before.offset if before is not None else len(known) + following.dropped
@@ -160,7 +165,7 @@ def _fresh(
 
 
 def _newest(events: Mapping[str, SampleEvent]) -> dict[str, SampleEvent]:
-    """Return the newest events, as many as are kept."""
+    """Return the newest events within `MAX_EVENTS` and `MAX_EVENT_BYTES`."""
     kept = dict(list(events.items())[-MAX_EVENTS:]) if len(events) > MAX_EVENTS else dict(events)
     size = sum(len(event.raw) for event in kept.values())
     for name in list(kept):
@@ -171,7 +176,7 @@ def _newest(events: Mapping[str, SampleEvent]) -> dict[str, SampleEvent]:
 
 
 def _covers(before: _Place | None, after: _Place | None, other: _Place | None) -> bool:
-    """Whether a page from `before` to `after` holds what starts at `other`."""
+    """Whether the page from `before` to `after` includes the start of the page at `other`."""
     if before is None or after is None or other is None:
         return False
     return before.offset <= other.offset < after.offset

@@ -1,7 +1,7 @@
-"""Which Inspect brings what: the surface of a process, and what an upgrade would add.
+"""Features of Inspect: the version that brought each, and which of them a process has.
 
-The API version changes only when a client must change its ways; new routes come without. So
-what a process can do is read from its own list of routes (`/openapi.json`).
+The API version changes only when a client must be changed; new routes come without a new one.
+So the features of a process are read from its own list of routes (`/openapi.json`).
 """
 
 import shlex
@@ -21,17 +21,17 @@ Feature = Literal[
     "cancel tool call", "requeue sample", "score task", "score sample",
     "change task config", "change process config",
 ]  # fmt: skip
-"""Something that an Inspect can show or do."""
+"""Something that Inspect can show or do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What a feature needs.
+    """The route that a feature needs.
 
     Attributes:
-        method, path: Its route, as the process's own list names it.
-        since: The first Inspect that has it.
-        parameter: A parameter that the route must take too.
+        method, path: The route, as the process's own list names it.
+        since: The first version of Inspect that has it.
+        parameter: A parameter that the route must take; None: any.
     """
 
     method: str
@@ -78,11 +78,10 @@ REQUIREMENTS: Mapping[Feature, Requirement] = MappingProxyType(
         "change process config": Requirement("patch", "/config", _FIRST),
     }
 )
-"""What each feature needs, by the versions that were run or read."""
+"""The route of each feature, found by running or reading these versions."""
 
 DRY_RUN_API_VERSION = 3
-"""API version from which an unknown parameter is refused. Before, `dry_run` would be ignored
-and the action done."""
+"""First API version that refuses an unknown parameter. Older ones ignore `dry_run` and act."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ class Surface:
     """The routes of one process.
 
     Attributes:
-        parameters: Of each route, by (method, path).
+        parameters: The parameters of each route, by (method, path).
     """
 
     parameters: Mapping[tuple[str, str], frozenset[str]]
@@ -108,7 +107,7 @@ class Surface:
 
 
 def features(surface: Surface) -> frozenset[str]:
-    """Return all that a process with these routes can show and do."""
+    """Return the features of a process with these routes."""
     return frozenset(feature for feature in REQUIREMENTS if surface.has(feature))
 
 
@@ -116,7 +115,7 @@ def surface(body: bytes) -> Surface:
     """Decode `GET /openapi.json`.
 
     Raises:
-        AnswerMalformed: It lists no routes.
+        AnswerMalformed: It does not list any route.
     """
     paths = inner(parse_object(body), "paths")
     if not paths:
@@ -133,18 +132,18 @@ def surface(body: bytes) -> Surface:
 
 
 def since(feature: Feature) -> str:
-    """Return the first Inspect that has it."""
+    """Return the first version of Inspect that has a feature."""
     return REQUIREMENTS[feature].since
 
 
 @dataclass(frozen=True, slots=True)
 class MissingFeature:
-    """Something that a process's Inspect does not have yet, and the way to it.
+    """A feature that the Inspect of a process does not have, and how to get it.
 
     Attributes:
-        sentence: Which version brings it.
-        command: Brings that version to the interpreter that runs the eval. A running eval goes
-            on with what it has.
+        sentence: The version that brings it.
+        command: The shell command that upgrades the interpreter of the eval. A running eval
+            keeps the version that it started with.
     """
 
     sentence: str
@@ -152,24 +151,25 @@ class MissingFeature:
 
 
 def missing(feature: Feature, surface: Surface, python: str | None = None) -> MissingFeature | None:
-    """Return what keeps a feature away from a process; None where it has it.
+    """Return how to get a feature that a process lacks; None if it has the feature.
 
     Args:
-        feature: What is wanted.
-        surface: The process's routes.
-        python: Its interpreter, where known.
+        feature: The feature.
+        surface: The routes of the process.
+        python: The interpreter of the process; None: unknown.
     """
     return None if surface.has(feature) else missing_feature(feature, python)
 
 
 def missing_feature(feature: Feature, python: str | None) -> MissingFeature:
-    """Return what is told of a feature that a process does not have."""
+    """Return how to get a feature, for the process of this interpreter (None: unknown)."""
     first = since(feature)
     return MissingFeature(
-        f"{feature}: that Inspect is too old, {first} brings it", upgrade_command(python, first)
+        sentence=f"{feature}: this Inspect is too old ({first} or newer has it)",
+        command=upgrade_command(python, first),
     )
 
 
 def upgrade_command(python: str | None, version: str) -> str:
-    """Return the shell command that brings at least `version` to a machine's interpreter."""
+    """Return the shell command that upgrades an interpreter's Inspect to `version` or newer."""
     return f"{shlex.quote(python or 'python3')} -m pip install -U 'inspect-ai>={version}'"

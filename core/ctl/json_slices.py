@@ -1,31 +1,32 @@
-"""Cuts a JSON list or object into its parts without reading them.
+"""Cuts a JSON list or object into its items without decoding them.
 
-For documents that a strict parser refuses as a whole because of one part of them.
+For documents that the strict parser refuses because of a single item. The items themselves may
+be anything, even nested 100,000 levels deep.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-# A text that never ends is taken to the end: it is then not tried again from each later quote.
+# An unterminated string matches up to the end, so it is not tried again from each later quote.
 _MARK = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{},:]', re.DOTALL)
 MAX_BYTES = 4 * 1024 * 1024
-"""Longest document that is cut, bytes."""
+"""Size of the largest document that is cut, bytes."""
 MAX_MARKS = 300_000
-"""Most texts, brackets, commas and colons in it, about those of 2,500 samples: each costs time,
-and a host could make a document of nothing else."""
+"""Strings, brackets, commas and colons in a document: about 2,500 samples have so many. Each
+takes time, and a host could send a document of nothing else."""
 _OPENING, _CLOSING = b"[{", b"]}"
 
 
 def split_items(body: bytes) -> list[bytes] | None:
-    """Return the JSON of each item of the list in `body`, None where it is no whole list."""
+    """Return the JSON of each item of the list in `body`; None if it is not a complete list."""
     return _parts(body.strip(), b"[", b"]")
 
 
 def split_fields(body: bytes) -> Mapping[str, bytes] | None:
-    """Return the JSON of each field of the object in `body`, None where it is no whole object.
+    """Return the JSON of each field of the object in `body`; None if it is not a complete object.
 
-    Of several fields of one name the last counts.
+    If a name comes twice, its last value counts.
     """
     parts = _parts(body.strip(), b"{", b"}")
     if parts is None:
@@ -52,7 +53,7 @@ def _parts(body: bytes, opening: bytes, closing: bytes) -> list[bytes] | None:
 
 
 def _commas(body: bytes) -> Iterator[int]:
-    """Yield where the commas of the outermost level are, and at last its end."""
+    """Yield the places of the commas at the outermost level, then the place of its end."""
     depth = 0
     for mark in islice(_MARK.finditer(body), MAX_MARKS):
         char = mark[0]

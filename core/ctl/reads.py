@@ -1,12 +1,12 @@
-"""Reads of a process on demand: one sample's insides, knobs, throughput, score.
+"""Reads of a process on demand: its tasks, a sample's details, its config, its throughput.
 
-Each asks through a `ReadFunction` (`Room.read`, bound to nothing) and returns what the answer says.
+Each takes a `ReadFunction` (for instance `Room.read`) and returns the decoded answer.
 
 All raise:
     NotThere: There is no such task or sample, or it has not started.
-    Unsupported: That Inspect has no such route.
-    RequestFailed: Any other failure (`TooLarge`, `TooBusy`, a deadline, a lost link).
-    AnswerMalformed: The answer is not what it should be.
+    Unsupported: This Inspect does not have the route.
+    RequestFailed: Any other failure (`TooLarge`, `TooBusy`, a timeout, a lost link).
+    AnswerMalformed: The answer does not have the expected form.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,33 +16,33 @@ from core.ctl.answer_errors import good_body
 from core.ctl.config_envelopes import config_view, throughput
 from core.ctl.envelopes import SampleRows, TaskRows, sample_rows, task_rows
 from core.ctl.event_cursor import EventFollower, next_reads, take_page
-from core.ctl.features import Feature, Surface, surface
-from core.ctl.sample_details import event_page, messages, sample_detail, scoring_pass, store
-from core.errors import NotThere, RequestFailed
+from core.ctl.features import Feature
+from core.ctl.sample_details import event_page, messages, sample_detail, store
+from core.errors import RequestFailed
 from core.ids import ProcessKey, SampleKey, TaskKey
 from core.model.knobs import ConfigView, Throughput
-from core.model.sample_detail import EventPage, Messages, SampleDetail, ScoringPass, Store
+from core.model.sample_detail import EventPage, Messages, SampleDetail, Store
 from core.ports import Reply
 from core.text import shown
 
 ReadFunction = Callable[[ProcessKey, str], Awaitable[Reply]]
-"""GET a path of a process's control channel."""
+"""GETs a path of a process's control channel."""
 
 EVENTS_PER_PAGE = 500
-"""Events that one page scans."""
+"""Events that the server scans for one page."""
 EVENTS_PER_REREAD = 100
-"""The same while following: pages with pending events are read again and again."""
+"""The same in `follow_events`, which reads pages with pending events again and again."""
 MAX_PAGES = 2_000
-"""Pages that one call reads at most."""
+"""Pages that one call of `follow_events` reads."""
 MAX_PATH_CHARACTERS = 16_384
-"""Longest path that is asked for, characters: it has to fit into the head of a frame."""
+"""Characters of the longest path that is sent: it has to fit into the head of a frame."""
 
 
 async def _ask(
     read: ReadFunction, process: ProcessKey, path: str, what: str, feature: Feature | None = None
 ) -> bytes:
     if len(path) > MAX_PATH_CHARACTERS:
-        raise RequestFailed(f"{what}: a host gave it a name too long to ask for")
+        raise RequestFailed(f"{what}: its name is too long to ask for")
     return good_body(await read(process, path), what, feature)
 
 
@@ -65,7 +65,7 @@ async def read_samples(
     all_rows: bool = False,
     errors: bool = False,
 ) -> SampleRows:
-    """Return sample rows of an attempt; with `errors`, those with an error or retries alone."""
+    """Return sample rows of an attempt; with `errors`, only those with an error or a retry."""
     path = routes.samples(
         eval_id, status=status, limit=limit, all_rows=True if all_rows else None, errors=errors
     )
@@ -75,7 +75,7 @@ async def read_samples(
 async def read_sample(
     read: ReadFunction, sample: SampleKey, eval_id: str, *, content: bool = False
 ) -> SampleDetail:
-    """Return one sample and its errors; their words only with `content`."""
+    """Return one sample and its errors; the text of the errors only with `content`."""
     path = routes.sample(eval_id, sample.sample_id, sample.epoch, content=content or None)
     body = await _ask(read, sample.task.process, path, _named(sample), "sample")
     return sample_detail(body, content=content)
@@ -92,7 +92,7 @@ async def read_events(
     limit: int | None = EVENTS_PER_PAGE,
     content: bool = False,
 ) -> EventPage:
-    """Return one page of events; what the agent wrote only with `content`."""
+    """Return one page of events; the agent's text only with `content`."""
     path = routes.events(
         eval_id,
         sample.sample_id,
@@ -116,10 +116,10 @@ async def follow_events(
     types: str | None = None,
     content: bool = False,
 ) -> EventFollower:
-    """Return what is known after reading all that is new now, and what was pending before.
+    """Read all new events, and again those that were pending, and return the result.
 
-    Call it again every now and then until it is `done`. Following metadata first and then
-    content is another following: start with a new one.
+    Call it again from time to time until the result is `done`. To read content after metadata,
+    start with a new `EventFollower`.
     """
     for start in next_reads(following)[:-1]:
         page = await read_events(
@@ -134,7 +134,7 @@ async def follow_events(
         restarts = following.restarts
         following = take_page(following, start, page)
         if following.restarts != restarts:
-            break  # the cursors left are of a try that is over
+            break  # the other cursors belong to an earlier try of the sample
     for _ in range(MAX_PAGES):
         start = following.since
         page = await read_events(
@@ -185,39 +185,16 @@ async def read_store(
 
 
 async def read_task_config(read: ReadFunction, task: TaskKey) -> ConfigView:
-    """Return the knobs of a task, and those of its process."""
+    """Return the config of a task and of its process."""
     body = await _ask(
         read, task.process, routes.task_config(task.task_id), "the task's config", "task config"
     )
     return config_view(body)
 
 
-async def read_process_config(read: ReadFunction, process: ProcessKey) -> ConfigView:
-    """Return the knobs of a process."""
-    body = await _ask(
-        read, process, routes.PROCESS_CONFIG, "the process's config", "process config"
-    )
-    return config_view(body)
-
-
 async def read_throughput(read: ReadFunction, process: ProcessKey, window: int = 60) -> Throughput:
-    """Return what the models of a process got through in the last `window` seconds."""
+    """Return the throughput of a process's models over the last `window` seconds."""
     body = await _ask(
         read, process, routes.throughput(window), "the models' throughput", "throughput"
     )
     return throughput(body)
-
-
-async def read_task_score(read: ReadFunction, task: TaskKey) -> ScoringPass | None:
-    """Return the last scoring of a task while it runs; None: it was never scored so."""
-    path = routes.task_score(task.task_id)
-    try:
-        body = await _ask(read, task.process, path, "the running score", "task score")
-    except NotThere:
-        return None
-    return scoring_pass(body)
-
-
-async def read_surface(read: ReadFunction, process: ProcessKey) -> Surface:
-    """Return which routes and parameters a process has."""
-    return surface(await _ask(read, process, routes.OPENAPI, "the list of routes"))

@@ -1,10 +1,10 @@
-"""Paths of Inspect's control channel. Every parameter is quoted by one function here."""
+"""The routes of Inspect's control channel. One function here quotes every parameter."""
 
 from collections.abc import Sequence
 from urllib.parse import quote
 
 AS_OF = "{as_of}"
-"""In a watched path: stands for the `as_of` of the last answer (docs/frames.md)."""
+"""In a polled path: the probe replaces it by the `as_of` of the last answer (docs/frames.md)."""
 
 TASKS = "/tasks"
 PROCESS_CONFIG = "/config"
@@ -16,12 +16,12 @@ def _word(value: str) -> str:
 
 
 def path(*steps: str) -> str:
-    """Return the path of these steps, each quoted."""
+    """Return the path made of these steps, each quoted."""
     return "/" + "/".join(_word(step) for step in steps)
 
 
 def with_query(path: str, *query: tuple[str, str | float | bool | None]) -> str:
-    """Return the path with the parameters that have a value, each quoted."""
+    """Return the path with its query: the parameters that are not None, each quoted."""
     told = [(name, value) for name, value in query if value is not None]
     if not told:
         return path
@@ -55,7 +55,7 @@ def samples(
         ("filter", "errors" if errors else None),
         ("content", content),
     )
-    # The only place where the word stands unquoted: a host can't put it anywhere.
+    # Only here `{as_of}` stands unquoted, so no name that a host chose can contain it.
     joint = "&" if "?" in listed else "?"
     return f"{listed}{joint}active_since={AS_OF}" if watched else listed
 
@@ -130,23 +130,18 @@ def store(
     )
 
 
-def sample_score(eval_id: str, sample_id: str | int, epoch: int) -> str:
-    """Return the path of a sample's last scoring pass."""
-    return with_query(path("evals", eval_id, "sample", "score"), *_of(sample_id, epoch))
-
-
 def task_score(task_id: str) -> str:
     """Return the path of a task's last scoring pass."""
     return path("tasks", task_id, "score")
 
 
 def task_config(task_id: str) -> str:
-    """Return the path of a task's knobs."""
+    """Return the path of a task's config."""
     return path("tasks", task_id, "config")
 
 
 def throughput(window: int = 60) -> str:
-    """Return the path of the models' throughput over `window` seconds."""
+    """Return the path of the models' throughput over the last `window` seconds."""
     return with_query(path("models", "throughput"), ("window", window))
 
 

@@ -1,6 +1,6 @@
-"""One sample's answers, decoded: detail, events, messages, store, scoring pass.
+"""Decoders of one sample's details: errors, events, messages, store.
 
-Content (what the evaluated agent wrote) is taken only when it was asked for. Servers before API
+Content (text of the evaluated agent) is kept only if it was asked for. Servers before API
 version 6 send it unasked; then it is dropped here, also from `raw`.
 """
 
@@ -15,7 +15,6 @@ from core.ctl.decode import (
     JsonObject,
     count,
     flag,
-    inner,
     items,
     number,
     objects,
@@ -25,7 +24,7 @@ from core.ctl.decode import (
     text,
     texts,
 )
-from core.ctl.envelopes import sample_row, score_metrics
+from core.ctl.envelopes import sample_row
 from core.errors import AnswerMalformed
 from core.model.sample_detail import (
     EventPage,
@@ -35,7 +34,6 @@ from core.model.sample_detail import (
     SampleError,
     SampleEvent,
     SampleMessage,
-    ScoringPass,
     Store,
     StoreEntry,
 )
@@ -43,14 +41,14 @@ from core.model.sample_detail import (
 RowT = TypeVar("RowT")
 
 EVENT_CONTENT = ("completion", "arguments", "result", "error", "data", "message", "input", "output")
-"""Fields of an event that hold what the agent, or a program that it ran, wrote."""
+"""Fields of an event that hold text of the agent or of a program that it ran."""
 
 
 def sample_detail(body: bytes, *, content: bool) -> SampleDetail:
     """Decode `GET .../sample`.
 
     Raises:
-        AnswerMalformed: It is no sample.
+        AnswerMalformed: It is not a sample.
     """
     row = parse_object(body)
     errors = items(row, "error_retries")
@@ -90,7 +88,7 @@ def event_page(body: bytes, *, content: bool) -> EventPage:
     """Decode `GET .../sample/events`.
 
     Raises:
-        AnswerMalformed: It is no such envelope.
+        AnswerMalformed: It does not have the expected list.
     """
     fields = _envelope(body, "events")
     head = _head(fields, "next", "done")
@@ -107,7 +105,7 @@ def event(raw: bytes, *, content: bool) -> SampleEvent:
     """Decode one event.
 
     Raises:
-        AnswerMalformed: It is no object, or of no kind.
+        AnswerMalformed: It is not an object, or has no kind.
     """
     row = parse_object(raw)
     kind = text(row, "event")
@@ -137,7 +135,7 @@ def messages(body: bytes, *, content: bool) -> Messages:
     """Decode `GET .../sample/messages`.
 
     Raises:
-        AnswerMalformed: It is no such envelope.
+        AnswerMalformed: It does not have the expected list.
     """
     fields = _envelope(body, "messages")
     head = _head(fields, "as_of", "status", "count")
@@ -155,12 +153,12 @@ def message(raw: bytes, *, content: bool) -> SampleMessage:
     """Decode one message.
 
     Raises:
-        AnswerMalformed: It is no object, or has no index or role.
+        AnswerMalformed: It is not an object, or has no index or role.
     """
     row = parse_object(raw)
     index, role = count(row, "index"), text(row, "role")
     if index is None or role is None:
-        raise AnswerMalformed("a message without an index and a role")
+        raise AnswerMalformed("a message without an index or a role")
     calls = objects(row, "tool_calls")
     if not content:
         kept = dict(row)
@@ -191,12 +189,12 @@ def store(body: bytes, *, content: bool) -> Store:
     """Decode `GET .../sample/store`.
 
     Raises:
-        AnswerMalformed: It is no such envelope.
+        AnswerMalformed: It does not have the expected list.
     """
     row = parse_object(body)
     listed = row.get("store")
     if not isinstance(listed, dict):
-        raise AnswerMalformed("a store envelope without a store")
+        raise AnswerMalformed("a store answer without a store")
     entries = cast("JsonObject", listed)
     raw = body
     if not content and any("value" in _fields(entry) for entry in entries.values()):
@@ -223,32 +221,7 @@ def _entry(key: str, entry: object, *, content: bool) -> StoreEntry:
     )
 
 
-def scoring_pass(body: bytes) -> ScoringPass:
-    """Decode `GET /tasks/K/score` or `GET .../sample/score`.
-
-    Raises:
-        AnswerMalformed: It is no object.
-    """
-    row = parse_object(body)
-    progress, result = inner(row, "progress"), inner(row, "result")
-    return ScoringPass(
-        pass_id=text(row, "pass_id"),
-        eval_id=text(row, "eval_id"),
-        running=flag(row, "running") is True,
-        as_of=number(row, "as_of"),
-        completed_only=flag(row, "completed_only") is True,
-        scope=text(row, "scope") or "task",
-        scored=count(progress, "scored") or 0,
-        failed=count(progress, "failed") or 0,
-        unscored=count(progress, "unscored") or 0,
-        total=count(progress, "total") or 0,
-        metrics=score_metrics(body),
-        epochs=count(result, "epochs"),
-        raw=body,
-    )
-
-
-# -- what they share
+# -- shared by the decoders above
 
 
 def _envelope(body: bytes, listed: str) -> Mapping[str, bytes]:
@@ -294,12 +267,12 @@ def _optional(row: JsonObject, name: str) -> str | None:
 
 
 def as_text(value: object) -> str:
-    """Return what an agent wrote as text: a text as it is, anything else as JSON."""
+    """Return a text as it is, and any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def encoded(row: JsonObject) -> bytes:
-    """Return a row as JSON, as Python writes it."""
+    """Return a row as JSON, as Python's `json` writes it."""
     return json.dumps(dict(row), separators=(",", ":"), default=str).encode()
 
 
@@ -307,13 +280,13 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\dT")
 
 
 def _time(row: Mapping[str, Any], name: str) -> float | None:
-    """Return a time as Unix seconds, be it a number or ISO text (as `full=true` sends it)."""
+    """Return a time field as Unix seconds; with `full=true` it comes as ISO text."""
     value = text(row, name)
     return number(row, name) if value is None else unix_time(value)
 
 
 def unix_time(value: str) -> float | None:
-    """Return an ISO time as Unix seconds, None where it is none."""
+    """Return an ISO time as Unix seconds; None if it is not one."""
     if _ISO.match(value) is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The desk: the one loop that takes events in, folds them, shows, keeps and asks."""
+"""The desk: the one loop that takes events in, folds them, publishes, stores and steers."""
 
 import asyncio
 from collections import deque
@@ -9,9 +9,9 @@ from core.config.model import WatchConfig
 from core.desk.event_writer import EventWriter
 from core.desk.health import recording_stopped, storage_failed, storage_works
 from core.desk.log_reader import LogReader
-from core.desk.observers import Watching
-from core.desk.readiness import has_ended, looked_at, turns
+from core.desk.readiness import all_polled, changes_polls, has_finishing_task
 from core.desk.requests import MachineRequests
+from core.desk.steering import Steering
 from core.desk.step import advance
 from core.desk.throttle import FleetPublisher
 from core.errors import StorageError
@@ -38,31 +38,32 @@ from core.model.finding import Finding
 from core.model.task import ProgressPoint
 from core.ports import Clock, EventStore, Heard, MachineConnection, Show
 from core.signal import Signal
+from core.watch.observer import Observer
 
-MINUTE = 60.0
-STEER_EVERY = 0.5
-"""Seconds between two looks at what one machine's probe should do, where something turned."""
-STEER_CALMLY = 4.0
-"""The same where samples only go on: two hundred machines tell of them all the time."""
-_SLICE = 0.01
-"""Seconds of folding after which the loop lets others run."""
-_LARGE = 256 * 1024
-"""Bytes of a frame from which it is decoded beside the loop."""
-_QUIET = (LinkHeard, LooksUnchanged, MachineRead, TimePassed)
+TICK_INTERVAL_S = 60.0
+"""Seconds between two `TimePassed` events: gone processes leave, poll lists are refreshed."""
+_MAX_FOLD_SLICE_S = 0.01
+"""Seconds of folding after which the loop lets other tasks run."""
+_LARGE_FRAME_BYTES = 256 * 1024
+"""A frame that is larger is decoded in a thread."""
+_AGE_EVENTS = (LinkHeard, LooksUnchanged, MachineRead, TimePassed)
+"""Events that mostly change ages: publishing them is not urgent."""
 
 
 class Desk(MachineRequests):
     """One room over many machines. All of it runs in one event loop.
 
+    Its loop: wait for input, decode it into events, fold each event into the fleet, publish and
+    store the result, then send the probes what they should poll from now on.
+
     Args:
         connections: One for each machine.
         named: The machines as the config names them, in its order.
-        watch: How often to look.
+        watch: How often to poll.
         clock: Time at the desk.
-        keeping: The durable side; None keeps nothing.
+        store: Where events and progress are kept; None: nowhere.
         record: Takes every event, in order; it must not block. When it raises StorageError,
             recording ends and a finding says so.
-        watching: What to look at and what it means.
     """
 
     def __init__(
@@ -72,44 +73,56 @@ class Desk(MachineRequests):
         named: Sequence[MachineNamed],
         watch: WatchConfig,
         clock: Clock,
-        keeping: EventStore | None = None,
+        store: EventStore | None = None,
         record: Callable[[Event], None] | None = None,
-        watching: Watching | None = None,
     ) -> None:
-        watching = Watching() if watching is None else watching
-        self._clock = clock
-        self._watch = watch
-        self._keeping = keeping
-        self._record = record
         super().__init__(connections)
-        self._watchers = {name: watching.watcher(name, watch) for name in self._connections}
-        self._readers = {
-            name: LogReader(name, connection, watching)
-            for name, connection in self._connections.items()
+        self._watch = watch
+        """How often to poll, and for how long gone processes stay."""
+        self._clock = clock
+        self._store = store
+        self._record = record
+        """Takes every event for a recording; None: there is none, or it has failed."""
+        self._observers = {name: Observer(name, watch) for name in self._connections}
+        """Decode what a machine sends, and know what its probe polls."""
+        self._log_readers = {
+            name: LogReader(name, connection) for name, connection in self._connections.items()
         }
-        self._keeper = None if keeping is None else EventWriter(keeping, self._tell_storage)
-        self._showing = FleetPublisher(Fleet())
+        """Read the log headers of a machine's ended tasks."""
+        self._writer = None if store is None else EventWriter(store, self._report_storage)
+        """Writes events to the store beside the loop."""
+        self._publisher = FleetPublisher(Fleet())
+        """Holds the fleet; calls the screens when it changed."""
         self._folded = Signal[Event]()
-        self._focus: TaskKey | None = None
+        """Every event, once it is folded in."""
         self._inbox: deque[tuple[MachineName, Heard, float] | Event] = deque()
+        """What the loop has still to take in: (machine, received, when), or an event."""
         self._woken = asyncio.Event()
-        self._turned = asyncio.Event()
-        self._unsteered: set[MachineName] = set()
-        self._turning: set[MachineName] = set()
-        self._steered: dict[MachineName, float] = {}
-        self._alarm: asyncio.TimerHandle | None = None
+        """Set: the loop has something to do."""
+        self._cycle_ended = asyncio.Event()
+        """Set at the end of the loop's present cycle, then replaced by a new one."""
+        self._steering = Steering(
+            self._connections.keys(),
+            make_frames=lambda name, *what: self._observers[name].frames(*what),
+            send=lambda name, frame: self._connections[name].send(frame),
+            wake=self._woken.set,
+        )
+        """Sends the probes their poll lists."""
         self._listed: set[MachineName] = set()
+        """Machines whose processes were listed, for `first_look`."""
         self._read: set[ProcessKey] = set()
+        """Processes whose tasks were read, or could not be, for `first_look`."""
         self._begun: asyncio.Task[None] | None = None
+        """The loop, where `begin` started it and `run` has not taken it over."""
         for event in named:
-            self._take(event)
+            self._apply(event)
 
-    # What the screens use (core.ports.Room)
+    # For the screens (core.ports.Room)
 
     @property
     def fleet(self) -> Fleet:
         """All that is known now."""
-        return self._showing.fleet
+        return self._publisher.fleet
 
     @property
     def connections(self) -> Sequence[MachineConnection]:
@@ -118,12 +131,16 @@ class Desk(MachineRequests):
 
     @property
     def is_replay(self) -> bool:
-        """A desk is live."""
+        """False: a desk is live."""
         return False
 
     def now(self) -> float:
         """Return the desk's time, Unix seconds."""
         return self._clock.now()
+
+    def monotonic(self) -> float:
+        """Return seconds of a clock that is never set: for durations."""
+        return self._clock.monotonic()
 
     def post(self, event: Event) -> None:
         """Take an event in, as if a machine had sent it."""
@@ -131,42 +148,39 @@ class Desk(MachineRequests):
         self._woken.set()
 
     def subscribe(self, show: Show) -> Callable[[], None]:
-        """Call `show` for each new fleet, at most ten times a second; returns what ends it."""
-        return self._showing.subscribe(show)
+        """Call `show` with each update of the fleet, at most ten times a second.
+
+        Returns:
+            Ends the subscription.
+        """
+        return self._publisher.subscribe(show)
 
     def listen(self, hear: Callable[[Event], None]) -> Callable[[], None]:
-        """Call `hear` for every event, once it is folded; returns what ends it."""
+        """Call `hear` with every event, once it is folded in; returns what ends that."""
         return self._folded.connect(hear)
 
     def focus(self, task: TaskKey | None) -> None:
-        """Look at this task more often than the rest; None: at none."""
-        if task == self._focus:
-            return
-        for key in (task, self._focus):
-            if key is not None and key.machine in self._connections:
-                self._unsteered.add(key.machine)
-                self._steered.pop(key.machine, None)
-        self._focus = task
-        self._woken.set()
+        """Poll this task more often than the others; None: no task."""
+        self._steering.focus(task)
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
-        """Return a task's points, oldest first: kept ones, then the trail in memory."""
+        """Return a task's points, oldest first: the stored ones, then the trail in memory."""
         known = self.fleet.tasks.get(task)
         trail = known.trail if known is not None else ()
-        if self._keeping is None:
+        if self._store is None:
             return trail
         try:
-            kept = await self._keeping.progress(task)
+            stored = await self._store.progress(task)
         except StorageError as error:
-            self._tell_storage(error.message)
+            self._report_storage(error.message)
             return trail
         first = trail[0].at if trail else float("inf")
-        return (*(point for point in kept if point.at < first), *trail)
+        return (*(point for point in stored if point.at < first), *trail)
 
     # The loop
 
     def begin(self) -> None:
-        """Watch from now on, beside what else is made ready; `run` then goes on with that."""
+        """Start to watch, while the rest of the program gets ready; `run` then takes over."""
         self._begun = asyncio.create_task(self._run(), name="desk")
 
     async def run(self) -> None:
@@ -179,162 +193,146 @@ class Desk(MachineRequests):
             async with asyncio.TaskGroup() as tasks:
                 for name, connection in self._connections.items():
                     tasks.create_task(
-                        connection.run(partial(self._hear, name)), name=f"connection {name}"
+                        connection.run(partial(self._receive, name)), name=f"connection to {name}"
                     )
-                for name, reader in self._readers.items():
+                for name, reader in self._log_readers.items():
                     tasks.create_task(
                         reader.run(lambda: self.fleet, self._clock.now, self.post),
                         name=f"logs of {name}",
                     )
-                tasks.create_task(self._showing.run(), name="showing")
-                tasks.create_task(self._tick(), name="minutes")
-                if self._keeper is not None:
-                    tasks.create_task(self._keeper.run(), name="keeping")
-                await self._turn_for_ever()
+                tasks.create_task(self._publisher.run(), name="publisher")
+                tasks.create_task(self._tick(), name="ticks")
+                if self._writer is not None:
+                    tasks.create_task(self._writer.run(), name="event writer")
+                await self._loop()
         finally:
-            if self._keeper is not None:
-                await self._keeper.flush()
+            if self._writer is not None:
+                await self._writer.flush()
+
+    async def _loop(self) -> None:
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            await self._drain()
+            self._steering.steer(self.fleet, self._clock.now())
+            ended, self._cycle_ended = self._cycle_ended, asyncio.Event()
+            ended.set()
 
     async def first_look(self, timeout: float) -> bool:
-        """Wait until every machine was looked at once, or can't be.
+        """Wait until every machine was polled once, or can't be.
 
         Args:
             timeout: Seconds to wait at most.
 
         Returns:
-            False when the time passed first.
+            False when the timeout passed first.
         """
         try:
             async with asyncio.timeout(timeout):
-                while not looked_at(self.fleet, self._listed, self._read):
-                    await self._turned.wait()
+                while not all_polled(self.fleet, self._listed, self._read):
+                    await self._cycle_ended.wait()
         except TimeoutError:
             return False
         return True
 
-    def _hear(self, machine: MachineName, heard: Heard) -> None:
-        self._inbox.append((machine, heard, self._clock.now()))
+    def _receive(self, machine: MachineName, received: Heard) -> None:
+        self._inbox.append((machine, received, self._clock.now()))
         self._woken.set()
 
-    async def _turn_for_ever(self) -> None:
-        while True:
-            await self._woken.wait()
-            self._woken.clear()
-            await self._drain()
-            self._steer()
-            turned, self._turned = self._turned, asyncio.Event()
-            turned.set()
-
     async def _drain(self) -> None:
+        """Take in all that is in the inbox; other tasks may run in between."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         while self._inbox:
             item = self._inbox.popleft()
             if isinstance(item, tuple):
-                for event in await self._events_in(*item):
+                for event in await self._decode(*item):
                     before = self.fleet
-                    self._take(event)
-                    if turns(before, self.fleet, event):
-                        self._turning.add(item[0])
+                    self._apply(event)
+                    if changes_polls(before, self.fleet, event):
+                        self._steering.note_state_change(item[0])
             else:
-                self._take(item)
-            if loop.time() - started > _SLICE:
+                self._apply(item)
+            if loop.time() - started > _MAX_FOLD_SLICE_S:
                 await asyncio.sleep(0)
                 started = loop.time()
 
-    async def _events_in(self, name: MachineName, heard: Heard, at: float) -> tuple[Event, ...]:
-        watcher = self._watchers[name]
-        if isinstance(heard, Frame) and len(heard.body) > _LARGE:
-            events = await asyncio.to_thread(watcher.hear, heard, at)
+    async def _decode(self, name: MachineName, received: Heard, at: float) -> tuple[Event, ...]:
+        observer = self._observers[name]
+        if isinstance(received, Frame) and len(received.body) > _LARGE_FRAME_BYTES:
+            events = await asyncio.to_thread(observer.hear, received, at)
         else:
-            events = watcher.hear(heard, at)
-        self._unsteered.add(name)
-        if isinstance(heard, Frame) and heard.kind in {"hello", "processes"}:
-            self._steered.pop(name, None)  # what is to be looked at is asked for at once
-            if heard.kind == "processes":
+            events = observer.hear(received, at)
+        self._steering.outdate(name)
+        if isinstance(received, Frame) and received.kind in {"hello", "processes"}:
+            self._steering.steer_at_once(name)
+            if received.kind == "processes":
                 self._listed.add(name)
         return events
 
-    def _take(self, event: Event) -> None:
+    def _apply(self, event: Event) -> None:
+        """Fold an event in, publish and store the result, and tell whoever listens."""
         fleet = advance(self.fleet, event)
         if isinstance(event, TasksSeen | ReadFailed) and event.process not in self._read:
             self._read.add(event.process)
-            self._steered.pop(event.process.machine, None)
+            self._steering.steer_at_once(event.process.machine)
         if isinstance(event, TimePassed):
             self._forget(fleet)
-        self._showing.change(fleet, loud=not isinstance(event, _QUIET))
-        self._nudge(event)
-        if self._keeper is not None:
-            self._keeper.take(event, fleet)
+        self._publisher.change(fleet, urgent=not isinstance(event, _AGE_EVENTS))
+        self._nudge_log_reader(event)
+        if self._writer is not None:
+            self._writer.take(event, fleet)
         if self._record is not None:
             try:
                 self._record(event)
             except StorageError as error:
                 self._record = None
-                self._find(recording_stopped(error.message, event.at))
+                self._open_finding(recording_stopped(error.message, event.at))
         self._folded.emit(event)
 
     def _forget(self, fleet: Fleet) -> None:
+        """Drop what is remembered of processes and tasks that left the fleet."""
         self._read &= fleet.processes.keys()
-        if self._keeper is not None:
-            self._keeper.forget(fleet)
+        if self._writer is not None:
+            self._writer.forget(fleet)
 
-    def _steer(self) -> None:
-        """Tell the probes what to look at from now on; each at most twice a second."""
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        soonest: float | None = None
-        for name in list(self._unsteered):
-            pause = STEER_EVERY if name in self._turning else STEER_CALMLY
-            wait = self._steered.get(name, -pause) + pause - now
-            if wait > 0:
-                soonest = wait if soonest is None else min(soonest, wait)
-                continue
-            self._unsteered.discard(name)
-            self._turning.discard(name)
-            self._steered[name] = now
-            for frame in self._watchers[name].frames(self.fleet, self._focus, self._clock.now()):
-                self._connections[name].send(frame)
-        if self._alarm is not None:
-            self._alarm.cancel()
-        self._alarm = loop.call_later(soonest, self._woken.set) if soonest is not None else None
-
-    def _nudge(self, event: Event) -> None:
-        """Let a machine's log reader look again, where `event` may have ended a task."""
+    def _nudge_log_reader(self, event: Event) -> None:
+        """Wake a machine's log reader where `event` may have ended a task, or read its log."""
         match event:
             case LinkChanged() | ProbeAnswered():
                 name = event.machine
             case ProcessGone():
                 name = event.process.machine
             case TasksSeen():
-                if not has_ended(self.fleet, event.process):
+                if not has_finishing_task(self.fleet, event.process):
                     return
                 name = event.process.machine
             case LogRead() | LogUnreadable():
                 name = event.task.machine
             case _:
                 return
-        reader = self._readers.get(name)
+        reader = self._log_readers.get(name)
         if reader is not None:
             reader.nudge()
 
     async def _tick(self) -> None:
         while True:
-            await asyncio.sleep(MINUTE)
-            self._unsteered.update(self._connections)
+            await asyncio.sleep(TICK_INTERVAL_S)
+            self._steering.outdate_all()
             self.post(TimePassed(at=self._clock.now(), keep_gone=self._watch.keep_gone))
 
-    # What the desk itself finds
+    # Findings about the desk itself
 
-    def _tell_storage(self, reason: str | None) -> None:
+    def _report_storage(self, reason: str | None) -> None:
+        """Open the finding that events are not stored, and why; None: close it."""
         at = self._clock.now()
-        found = (
+        finding = (
             storage_works(self.fleet, at)
             if reason is None
             else storage_failed(self.fleet, reason, at)
         )
-        if found is not None:
-            self._find(found)
+        if finding is not None:
+            self._open_finding(finding)
 
-    def _find(self, finding: Finding) -> None:
-        self._showing.change(with_findings(self.fleet, (finding,)))
+    def _open_finding(self, finding: Finding) -> None:
+        self._publisher.change(with_findings(self.fleet, (finding,)))

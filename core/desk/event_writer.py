@@ -1,4 +1,4 @@
-"""The durable side of the desk, fed without ever holding it up."""
+"""Writes events and progress to the store in batches, beside the desk's loop."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,74 +10,76 @@ from core.ids import TaskKey
 from core.model.task import ProgressPoint
 from core.ports import EventStore
 
-WAITING_LIMIT = 20_000
-"""Events that may wait to be written; more are lost, and that is told."""
-POINT_EVERY = 5.0
-"""Seconds between two kept points of one task's progress."""
-_PAUSE = 0.25
+MAX_QUEUED = 20_000
+"""Events that may wait to be written; more are dropped, and their number is reported."""
+POINT_INTERVAL_S = 5.0
+"""Minimum seconds between two stored points of one task's progress."""
+_WRITE_INTERVAL_S = 0.25
+"""Seconds between two batches."""
 
 
 class EventWriter:
-    """Hands events and progress to the disk in batches.
+    """Queues events and progress points and writes them in batches.
 
     Args:
-        keeping: Where they go.
-        tell: Called with a reason when they can't be written, with None once they can again.
+        store: Where they are written.
+        report: Called with the reason when a batch can't be written, and with None when one can
+            be written again.
     """
 
-    def __init__(self, keeping: EventStore, tell: Callable[[str | None], None]) -> None:
-        self._keeping = keeping
-        self._tell = tell
+    def __init__(self, store: EventStore, report: Callable[[str | None], None]) -> None:
+        self._store = store
+        self._report = report
         self._events: list[Event] = []
         self._points: list[tuple[TaskKey, ProgressPoint]] = []
-        self._last: dict[TaskKey, ProgressPoint] = {}
-        self._waiting = asyncio.Event()
-        self._lost = 0
-        self._failing = False
+        self._last_points: dict[TaskKey, ProgressPoint] = {}
+        self._has_queued = asyncio.Event()
+        self._dropped = 0
+        self._is_failing = False
         self._writing: asyncio.Task[None] | None = None
 
     def take(self, event: Event, fleet: Fleet) -> None:
-        """Take an event and what it says of progress; returns at once."""
-        if len(self._events) >= WAITING_LIMIT:
-            self._lost += 1
+        """Queue an event, and the progress of the tasks that it is about; returns at once."""
+        if len(self._events) >= MAX_QUEUED:
+            self._dropped += 1
         elif not isinstance(event, SamplesSeen):
             self._events.append(event)
         if isinstance(event, TasksSeen):
             process = fleet.processes.get(event.process)
             for key in process.tasks if process is not None else ():
                 self._take_point(key, fleet)
-        self._waiting.set()
+        self._has_queued.set()
 
     def _take_point(self, key: TaskKey, fleet: Fleet) -> None:
         task = fleet.tasks[key]
         if not task.trail:
             return
-        point, last = task.trail[-1], self._last.get(key)
+        point, last = task.trail[-1], self._last_points.get(key)
         if last is not None and point == last:
             return
-        if last is not None and point.at - last.at < POINT_EVERY and task.ended_at is None:
+        if last is not None and point.at - last.at < POINT_INTERVAL_S and task.ended_at is None:
             return
-        self._last[key] = point
-        if len(self._points) < WAITING_LIMIT:
+        self._last_points[key] = point
+        if len(self._points) < MAX_QUEUED:
             self._points.append((key, point))
 
     async def run(self) -> None:
         """Write until cancelled."""
         while True:
-            await self._waiting.wait()
-            self._waiting.clear()
+            await self._has_queued.wait()
+            self._has_queued.clear()
             await self.flush()
-            await asyncio.sleep(_PAUSE)
+            await asyncio.sleep(_WRITE_INTERVAL_S)
 
     async def flush(self) -> None:
-        """Write what waits; what can't be written is told and dropped.
+        """Write what is queued; what can't be written is dropped and reported.
 
-        A write that is under way when the room is left goes on to its end: else its events,
-        which wait no longer, would be on no disk.
+        Cancelling this does not cancel the write: its events are queued no longer, so they
+        would be lost.
         """
         if self._writing is not None:
             await asyncio.wait([self._writing])
-        self._writing = asyncio.create_task(self._write(), name="keeping")
+        self._writing = asyncio.create_task(self._write(), name="write events")
         await asyncio.shield(self._writing)
 
     async def _write(self) -> None:
@@ -85,18 +87,20 @@ class EventWriter:
         points, self._points = self._points, []
         try:
             if events:
-                await self._keeping.keep(events)
+                await self._store.keep(events)
             if points:
-                await self._keeping.keep_progress(points)
+                await self._store.keep_progress(points)
         except StorageError as error:
-            self._failing = True
-            self._lost += len(events)
-            self._tell(f"{error.message} ({self._lost} events are not kept)")
+            self._is_failing = True
+            self._dropped += len(events)
+            self._report(f"{error.message} ({self._dropped} events are not kept)")
         else:
-            if self._failing:
-                self._failing = False
-                self._tell(None)
+            if self._is_failing:
+                self._is_failing = False
+                self._report(None)
 
     def forget(self, fleet: Fleet) -> None:
         """Forget tasks that left the fleet."""
-        self._last = {key: point for key, point in self._last.items() if key in fleet.tasks}
+        self._last_points = {
+            key: point for key, point in self._last_points.items() if key in fleet.tasks
+        }

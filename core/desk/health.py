@@ -1,14 +1,18 @@
-"""What the desk finds about itself: the disk, the recording."""
+"""Findings about the desk itself: its store can't be written, its recording has stopped."""
 
 from core.fleet import Fleet
 from core.judge.finding_list import closed, open_finding
 from core.model.finding import Finding
 
 _STORAGE = "storage:"
+"""How the id of a finding about the store begins."""
 
 
 def storage_failed(fleet: Fleet, reason: str, at: float) -> Finding:
-    """Return the finding that nothing can be kept, and why; it stays the same while it lasts."""
+    """Return the finding that events can't be stored, and why.
+
+    While it is open, a new reason changes it; it keeps its id and the time it opened.
+    """
     last = open_finding(fleet, _STORAGE)
     return Finding(
         id=f"{_STORAGE}{at:.3f}" if last is None else last.id,
@@ -22,13 +26,13 @@ def storage_failed(fleet: Fleet, reason: str, at: float) -> Finding:
 
 
 def storage_works(fleet: Fleet, at: float) -> Finding | None:
-    """Return the finding closed, once things are kept again; None where none is open."""
+    """Return the open finding closed, since events are stored again; None: none was open."""
     last = open_finding(fleet, _STORAGE)
     return None if last is None else closed(last, at)
 
 
 def recording_stopped(reason: str, at: float) -> Finding:
-    """Return the finding that the recording ended before the room did."""
+    """Return the finding that the recording stopped, and why."""
     return Finding(
         id=f"recording:{at:.3f}",
         kind="storage",

@@ -1,63 +1,61 @@
-"""When to read which log's header: once per log, one at a time per machine, patiently."""
+"""Reads the log headers of a machine's ended tasks: one at a time, with retries."""
 
 import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from core.desk.observers import Watching
 from core.errors import RequestFailed
 from core.events import Event, LogRead, LogUnreadable
 from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
 from core.ports import MachineConnection, Reply
+from core.watch.log_headers import header_event, header_frame, header_wants
 
-DEADLINE = 60.0
-"""Seconds that one reading may take."""
-UNREADABLE_AFTER = 3
-"""Vain readings after which a log counts as unreadable."""
-_WAITS = (2.0, 10.0, 30.0, 120.0, 300.0)
-"""Seconds until a log is read again, by how often that was in vain."""
+READ_TIMEOUT_S = 60.0
+"""Seconds that one read may take."""
+MAX_FAILED_READS = 3
+"""Failed reads after which a log counts as unreadable."""
+_RETRY_DELAYS_S = (2.0, 10.0, 30.0, 120.0, 300.0)
+"""Seconds until a log is read again, by the number of failed reads; the last repeats."""
 
 _Attempt = tuple[TaskKey, str]
+"""A task, and its attempt with whether its process is gone."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Tries:
-    vain: int = 0
+class _Retries:
+    failed: int = 0
     not_before: float = 0.0
 
 
 class LogReader:
     """Reads the headers of one machine's finishing logs through its connection.
 
-    What came back too early proves nothing: a log that still says started while its process
-    lives, or that was read before its process went, is read again.
+    A header that was read too early proves nothing. It is read again where the log still says
+    `started` while its process lives, or where the process ended during the read.
     """
 
-    def __init__(
-        self, machine: MachineName, connection: MachineConnection, watching: Watching
-    ) -> None:
+    def __init__(self, machine: MachineName, connection: MachineConnection) -> None:
         self._machine = machine
         self._connection = connection
-        self._watching = watching
-        self._tries: dict[_Attempt, _Tries] = {}
+        self._retries: dict[_Attempt, _Retries] = {}
         self._nudged = asyncio.Event()
 
     def nudge(self) -> None:
-        """Look again: a task may have ended, or the link may be back."""
+        """Look for a log to read now: a task may have ended, or the link may be back."""
         self._nudged.set()
 
     async def run(
         self, fleet: Callable[[], Fleet], now: Callable[[], float], post: Callable[[Event], None]
     ) -> None:
-        """Read what is to be read, one log after the other, until cancelled."""
+        """Read one log after the other until cancelled, and post what each says."""
         while True:
             self._nudged.clear()
-            key, wait = self.next_want(fleet(), now())
+            key, wait = self.next_log(fleet(), now())
             event = None if key is None else await self.read(fleet, key, now)
             if event is not None:
-                # It is proved once it is folded in, and that nudges.
+                # Folding the event in nudges this reader again.
                 self._nudged.clear()
                 post(event)
             if event is not None or key is None:
@@ -65,18 +63,23 @@ class LogReader:
                     async with asyncio.timeout(wait):
                         await self._nudged.wait()
 
-    def next_want(self, fleet: Fleet, now: float) -> tuple[TaskKey | None, float | None]:
-        """Return the log to read now, or in how many seconds one is due (None: none is)."""
+    def next_log(self, fleet: Fleet, now: float) -> tuple[TaskKey | None, float | None]:
+        """Return the task whose log to read now, or the seconds until one is due.
+
+        Returns:
+            (task, None): read its log now. (None, seconds): wait so long. (None, None): no log
+            is to be read.
+        """
         machine = fleet.machines.get(self._machine)
         if machine is None or not machine.link.is_alive:
             return None, None
-        wants = [key for key in self._watching.wants(fleet, self._machine) if key in fleet.tasks]
-        self._keep_only(_attempt(fleet, key) for key in wants)
-        if not wants:
+        wanted = [key for key in header_wants(fleet, self._machine) if key in fleet.tasks]
+        self._keep_only(_attempt(fleet, key) for key in wanted)
+        if not wanted:
             return None, None
-        due = {key: self._tried(fleet, key).not_before - now for key in wants}
-        first = min(wants, key=lambda key: due[key])
-        return (first, None) if due[first] <= 0 else (None, due[first])
+        due_in = {key: self._retries_of(fleet, key).not_before - now for key in wanted}
+        first = min(wanted, key=lambda key: due_in[key])
+        return (first, None) if due_in[first] <= 0 else (None, due_in[first])
 
     async def read(
         self, fleet: Callable[[], Fleet], key: TaskKey, now: Callable[[], float]
@@ -84,55 +87,56 @@ class LogReader:
         """Read one log's header.
 
         Args:
-            fleet: Gives all that is known by then.
+            fleet: Returns all that is known at that moment.
             key: The task; it is in the fleet.
-            now: Unix seconds at the desk.
+            now: Returns Unix seconds at the desk.
 
         Returns:
-            What is now proved; None when it is to be read again later.
+            What the log proves; None when it is to be read again later.
         """
         was_gone = fleet().is_gone(key.process)
-        frame = self._watching.frame(fleet(), key)
+        frame = header_frame(fleet(), key)
         try:
-            reply = await self._connection.request(frame, deadline=DEADLINE)
+            reply = await self._connection.request(frame, deadline=READ_TIMEOUT_S)
         except RequestFailed:
-            # The link or the probe failed, which says nothing of the log.
-            self._was_vain(fleet(), key, now())
+            # The link or the probe failed, which says nothing about the log.
+            self._count_failure(fleet(), key, now())
             return None
-        return self._weighed(fleet(), key, reply, was_gone=was_gone, at=now())
+        return self._proved(fleet(), key, reply, was_gone=was_gone, at=now())
 
-    def _weighed(
+    def _proved(
         self, fleet: Fleet, key: TaskKey, reply: Reply, *, was_gone: bool, at: float
     ) -> LogRead | LogUnreadable | None:
         if key not in fleet.tasks:
             return None
-        event = self._watching.event(fleet, key, reply, at)
+        event = header_event(fleet, key, reply, at)
         if isinstance(event, LogRead) and event.header.status != "started":
             return event
         if fleet.is_gone(key.process) and not was_gone:
             return None
-        vain = self._was_vain(fleet, key, at)
+        failed = self._count_failure(fleet, key, at)
         if isinstance(event, LogRead):
             return event if was_gone else None
-        return event if vain >= UNREADABLE_AFTER else None
+        return event if failed >= MAX_FAILED_READS else None
 
-    def _tried(self, fleet: Fleet, key: TaskKey) -> _Tries:
-        return self._tries.get(_attempt(fleet, key), _Tries())
+    def _retries_of(self, fleet: Fleet, key: TaskKey) -> _Retries:
+        return self._retries.get(_attempt(fleet, key), _Retries())
 
-    def _was_vain(self, fleet: Fleet, key: TaskKey, at: float) -> int:
+    def _count_failure(self, fleet: Fleet, key: TaskKey, at: float) -> int:
+        """Set when a log is read again; return how many reads of it have failed."""
         if key not in fleet.tasks:
             return 0
-        vain = self._tried(fleet, key).vain + 1
-        wait = _WAITS[min(vain, len(_WAITS)) - 1]
-        self._tries[_attempt(fleet, key)] = _Tries(vain, at + wait)
-        return vain
+        failed = self._retries_of(fleet, key).failed + 1
+        delay = _RETRY_DELAYS_S[min(failed, len(_RETRY_DELAYS_S)) - 1]
+        self._retries[_attempt(fleet, key)] = _Retries(failed, at + delay)
+        return failed
 
     def _keep_only(self, attempts: Iterable[_Attempt]) -> None:
         kept = set(attempts)
-        self._tries = {each: tries for each, tries in self._tries.items() if each in kept}
+        self._retries = {each: known for each, known in self._retries.items() if each in kept}
 
 
 def _attempt(fleet: Fleet, key: TaskKey) -> _Attempt:
-    """A task's attempt: when its process goes, what was tried before counts no more."""
+    """Return a task's attempt; once its process is gone, earlier failures count no more."""
     gone = "gone" if fleet.is_gone(key.process) else "alive"
     return key, f"{fleet.tasks[key].row.eval_id}:{gone}"

@@ -1,4 +1,4 @@
-"""Has everything been looked at once, and does what came turn where to look?"""
+"""Whether the first poll of every machine is done, and whether an event changes what to poll."""
 
 from collections.abc import Set as AbstractSet
 
@@ -22,7 +22,7 @@ from core.model.task import TaskState
 _FAILED = frozenset({LinkState.DOWN, LinkState.NEEDS_TRUST, LinkState.NEEDS_YOU, LinkState.REFUSED})
 _ANSWERS = frozenset({ProcessState.LIVE, ProcessState.BUSY, ProcessState.PARKED})
 
-_GOES_ON = (
+_KEEPS_POLLS = (
     LinkHeard,
     LogRead,
     LogUnreadable,
@@ -33,35 +33,35 @@ _GOES_ON = (
 )
 
 
-def turns(before: Fleet, after: Fleet, event: Event) -> bool:
-    """Return whether `event` may turn at once what is to be looked at.
+def changes_polls(before: Fleet, after: Fleet, event: Event) -> bool:
+    """Return whether `event` may change what a probe should poll at once.
 
-    Progress alone does not: how often to look follows it, and may do so a little later.
+    Progress alone does not: it changes how often to poll, which may wait a little.
     """
     if isinstance(event, TasksSeen):
         return _attempts(before, event.process) != _attempts(after, event.process)
-    return not isinstance(event, _GOES_ON)
+    return not isinstance(event, _KEEPS_POLLS)
 
 
 def _attempts(fleet: Fleet, key: ProcessKey) -> list[tuple[str, str, bool]]:
-    """What a process's tasks are looked at by: attempt, status, whether they rest."""
+    """Return what decides the polls of a process's tasks: attempt, status, quiesced."""
     process = fleet.processes.get(key)
     rows = [fleet.tasks[each].row for each in process.tasks] if process is not None else []
     return [(row.eval_id, row.status, row.quiesced) for row in rows]
 
 
-def has_ended(fleet: Fleet, key: ProcessKey) -> bool:
-    """Return whether a task of this process ended, and its log has not said how."""
+def has_finishing_task(fleet: Fleet, key: ProcessKey) -> bool:
+    """Return whether a task of this process has ended and its log is not read yet."""
     process = fleet.processes.get(key)
     return process is not None and any(
         fleet.tasks[each].state is TaskState.FINISHING for each in process.tasks
     )
 
 
-def looked_at(
+def all_polled(
     fleet: Fleet, listed: AbstractSet[MachineName], read: AbstractSet[ProcessKey]
 ) -> bool:
-    """Return whether every machine was looked at once, or can't be.
+    """Return whether every machine was polled once, or can't be.
 
     Args:
         fleet: All that is known.
@@ -78,7 +78,7 @@ def looked_at(
 
 
 def _answers(process: Process) -> bool:
-    """Whether its tasks can be read; one that starts has nothing to read before its socket."""
+    """Return whether its tasks can be read; while it starts, only once it has a socket."""
     if process.state is ProcessState.STARTING:
         return process.socket_path is not None
     return process.state in _ANSWERS

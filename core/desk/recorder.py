@@ -1,4 +1,4 @@
-"""The recorder: writes a room's events to a file beside the loop."""
+"""The recorder: writes a room's events to a file, in a thread of its own."""
 
 import os
 import stat
@@ -12,15 +12,15 @@ from core.errors import StorageError
 from core.event_codec import line_of
 from core.events import Event
 
-WAITING_LIMIT = 50_000
-"""Events that may wait to be written; a recording with a hole is ended instead."""
+MAX_QUEUED = 50_000
+"""Events that may wait to be written; with more, the recording stops: it must have no hole."""
 
 
 class Recorder:
     """Writes every event it is called with, in order, as lines of JSON.
 
-    The file is readable by its owner alone (0600), is begun anew, and holds whole lines up to
-    a moment ago whatever happens to the room. A device or a pipe is written to as it is.
+    A file is overwritten, and only its owner can read it (mode 0600). It holds whole lines up to
+    a moment ago, whatever happens to the room. A device or a pipe keeps its mode.
 
     Args:
         path: The file.
@@ -39,16 +39,16 @@ class Recorder:
         except OSError as error:
             raise StorageError(f"{path} can't be written: {error.strerror}") from error
         self._file: IO[str] = os.fdopen(descriptor, "w", encoding="utf-8")
-        self._events: Queue[Event | None] = Queue(WAITING_LIMIT)
+        self._events: Queue[Event | None] = Queue(MAX_QUEUED)
         self._error: str | None = None
         self._writer = threading.Thread(target=self._write, name="recorder", daemon=True)
         self._writer.start()
 
     def __call__(self, event: Event) -> None:
-        """Take an event; returns at once.
+        """Queue an event; returns at once.
 
         Raises:
-            StorageError: The recording has ended: the disk failed, or could not keep up.
+            StorageError: The recording has stopped: the disk failed or is too slow.
         """
         if self._error is None:
             try:
@@ -59,7 +59,7 @@ class Recorder:
             raise StorageError(f"{self._path} can't be written: {self._error}")
 
     def close(self) -> None:
-        """Write what waits and close the file."""
+        """Write what is queued and close the file."""
         if self._writer.is_alive():
             self._events.put(None)
         self._writer.join()

@@ -1,31 +1,31 @@
-"""A recording: every event of a room as lines of JSON, written and played again."""
+"""Replay: reads a recording (each event of a room as a line of JSON) and plays it again."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from core.desk.recorder import Recorder as Recorder  # noqa: PLC0414 - both halves in one place
 from core.desk.step import advance
 from core.desk.throttle import FleetPublisher
 from core.errors import StorageError, Unsupported
-from core.event_codec import event_of, line_of
+from core.event_codec import event_of
 from core.events import Event
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.task import ProgressPoint
 from core.ports import Clock, Reply, Show, SignIn
 
-_CHUNK = 500
+_CHUNK_EVENTS = 500
+"""Events that are read from the file at once."""
 
 
 def read_recording(path: Path) -> Iterator[Event]:
     """Yield the events of a recording in the order they happened.
 
-    A last line that was cut (the room was killed while writing) is left out.
+    An incomplete last line (the room was killed while writing) is left out.
 
     Raises:
-        StorageError: The file can't be read, or a line of it is no event.
+        StorageError: The file can't be read, or a line of it is not an event.
     """
     try:
         with path.open(encoding="utf-8") as file:
@@ -43,30 +43,25 @@ def _read(path: Path, number: int, line: str) -> Event:
         return event_of(line)
     except ValueError as error:
         raise StorageError(
-            f"line {number} of {path} is no event: {error}",
+            f"line {number} of {path} is not an event: {error}",
             "play it with the version of evalroom that recorded it",
         ) from error
 
 
-def write_recording(path: Path, events: Sequence[Event]) -> None:
-    """Write events as a recording, for tests and samples."""
-    path.write_text("".join(line_of(event) for event in events), encoding="utf-8")
-
-
 class ReplayDesk:
-    """A room that a recording plays in, as fast as it happened or faster.
+    """A room that plays a recording.
 
     Args:
         events: In the order they happened.
-        clock: Time at the desk now; what is shown has the recording's own.
-        speed: Times as fast; 0 plays all at once.
+        clock: Paces the playing; screens show the recording's own time (`now`).
+        speed: Times as fast as it happened; 0 plays all at once.
     """
 
     def __init__(self, events: Iterator[Event], *, clock: Clock, speed: float = 1.0) -> None:
         self._events = events
         self._clock = clock
         self._speed = speed
-        self._showing = FleetPublisher(Fleet())
+        self._publisher = FleetPublisher(Fleet())
         self._began: tuple[float, float] | None = None
         self._is_over = False
         self._broken: StorageError | None = None
@@ -74,7 +69,7 @@ class ReplayDesk:
     @property
     def fleet(self) -> Fleet:
         """All that was known at this moment of the recording."""
-        return self._showing.fleet
+        return self._publisher.fleet
 
     @property
     def is_replay(self) -> bool:
@@ -82,35 +77,35 @@ class ReplayDesk:
         return True
 
     def now(self) -> float:
-        """Return the recording's time, Unix seconds; it stands still at its end."""
+        """Return the recording's time, Unix seconds; it stops at the recording's end."""
         if self._began is None or self._is_over or not self._speed:
             return self.fleet.at
         began, first = self._began
         return max(self.fleet.at, first + (self._clock.now() - began) * self._speed)
 
     async def run(self) -> None:
-        """Play to the end. What it shows stays.
+        """Play to the end; the last fleet stays.
 
         Raises:
-            StorageError: The recording is broken; what came before it stays on show.
+            StorageError: The recording is broken; the fleet before the broken line stays.
         """
         async with asyncio.TaskGroup() as tasks:
-            showing = tasks.create_task(self._showing.run(), name="showing")
+            publisher = tasks.create_task(self._publisher.run(), name="publisher")
             try:
                 while chunk := await asyncio.to_thread(self._next):
                     for event in chunk:
                         await self._play(event)
             finally:
                 self._is_over = True
-                showing.cancel()
-                self._showing.show()
+                publisher.cancel()
+                self._publisher.publish()
         if self._broken is not None:
             raise self._broken
 
     def _next(self) -> list[Event]:
         events = list[Event]()
         try:
-            events.extend(islice(self._events, _CHUNK))
+            events.extend(islice(self._events, _CHUNK_EVENTS))
         except StorageError as error:
             self._broken = error
         return events
@@ -120,21 +115,25 @@ class ReplayDesk:
             self._began = (self._clock.now(), event.at)
         ahead = (event.at - self.now()) / self._speed if self._speed else 0.0
         await asyncio.sleep(max(0.0, ahead))
-        self._showing.change(advance(self.fleet, event))
+        self._publisher.change(advance(self.fleet, event))
 
     def post(self, event: Event) -> None:
         """Take an event in (`Dismissed`)."""
-        self._showing.change(advance(self.fleet, event))
+        self._publisher.change(advance(self.fleet, event))
 
     def subscribe(self, show: Show) -> Callable[[], None]:
-        """Call `show` for each new fleet, at most ten times a second; returns what ends it."""
-        return self._showing.subscribe(show)
+        """Call `show` with each update of the fleet, at most ten times a second.
+
+        Returns:
+            Ends the subscription.
+        """
+        return self._publisher.subscribe(show)
 
     def focus(self, task: TaskKey | None) -> None:
-        """Do nothing: what was looked at is recorded."""
+        """Do nothing: a recording can't be polled."""
 
     async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
-        """Refuse: only a live room can be asked.
+        """Fail: only a live room can read.
 
         Raises:
             Unsupported: Always.
@@ -143,13 +142,13 @@ class ReplayDesk:
         raise Unsupported("this is a recording", "only a live room can read more of a sample")
 
     def retry(self, machine: MachineName) -> None:
-        """Do nothing: no link is there."""
+        """Do nothing: a recording has no link."""
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
-        """Do nothing: no link is there."""
+        """Do nothing: a recording has no link."""
 
     async def sign_in(self, machine: MachineName) -> SignIn | None:
-        """Return nothing: no link is there."""
+        """Return None: a recording has no link."""
         del machine
         return None
 

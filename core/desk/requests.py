@@ -1,4 +1,4 @@
-"""What a desk asks of its machines, each by its connection: reads, mutations, jobs, the link."""
+"""Requests of the desk to its machines: reads, mutations, log headers, jobs, the link."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from core.watch.log_headers import header_frame
 
 
 class MachineRequests:
-    """The connections of a desk, by the names of their machines."""
+    """Sends each request through the connection of its machine."""
 
     def __init__(self, connections: Sequence[MachineConnection]) -> None:
         self._connections = {connection.machine: connection for connection in connections}
@@ -28,61 +28,66 @@ class MachineRequests:
         """GET `path` of a process's control channel.
 
         Raises:
-            RequestFailed: No answer (see `MachineConnection.request`).
+            RequestFailed: There is no answer (see `MachineConnection.request`).
         """
-        connection = self._connection(process)
         head = {"pid": process.pid, "start": process.start, "path": path, "deadline": deadline}
+        connection = self._connection_to(process.machine)
         return await connection.request(Frame("get", head), deadline=deadline)
 
     async def send(self, process: ProcessKey, request: Request, *, deadline: float) -> Reply:
-        """Send a mutation or a signal to a process, once (`core.act.ports.ActionDesk`).
+        """Send a mutation or a signal to a process, once.
 
         Raises:
-            RequestFailed: No answer; unless it says "not sent", it may have been applied.
+            RequestFailed: There is no answer. Unless the message begins with "not sent", the
+                request may have been applied.
         """
-        return await self._connection(process).request(request.frame(process), deadline=deadline)
+        connection = self._connection_to(process.machine)
+        return await connection.request(request.frame(process), deadline=deadline)
 
     async def header(self, task: TaskKey, *, deadline: float) -> Reply:
-        """Have a task's log header read by that machine's own Inspect.
+        """Have a task's log header read by the Inspect of its machine.
 
         Raises:
-            RequestFailed: No answer.
+            NotThere: The fleet has no such task.
+            RequestFailed: There is no answer.
         """
         if task not in self.fleet.tasks:
             raise NotThere("that task is not known any more")
         frame = header_frame(self.fleet, task)
-        return await self._connection(task.process).request(frame, deadline=deadline)
+        return await self._connection_to(task.machine).request(frame, deadline=deadline)
 
     async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
-        """Have a job of a launch done there (`core.model.job.Worker`).
+        """Run a job of a launch on a machine (see `core.model.job.Worker`).
 
         Raises:
-            JobFailed, RequestFailed: As there.
+            JobFailed: The machine can't do it.
+            RequestFailed: There is no answer; the job may have been done.
         """
-        return await self._connection_of(machine).work(job, deadline=deadline)
+        return await self._connection_to(machine).work(job, deadline=deadline)
 
-    def _connection(self, process: ProcessKey) -> MachineConnection:
-        return self._connection_of(process.machine)
-
-    def _connection_of(self, machine: MachineName) -> MachineConnection:
+    def _connection_to(self, machine: MachineName) -> MachineConnection:
         connection = self._connections.get(machine)
         if connection is None:
             raise NotThere(f"not sent: there is no machine {machine}")
         return connection
 
     def retry(self, machine: MachineName) -> None:
-        """Try this machine's link at once."""
+        """Try to connect to this machine at once."""
         connection = self._connections.get(machine)
         if connection is not None:
             connection.retry_now()
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
-        """See `core.ports.Room.accept_key`."""
+        """Accept a machine's unknown host key (see `core.ports.Room.accept_key`).
+
+        Raises:
+            StorageError: It can't be written down; the key stays unknown.
+        """
         connection = self._connections.get(machine)
         if connection is not None:
             connection.accept_key(fingerprint)
 
     async def sign_in(self, machine: MachineName) -> SignIn | None:
-        """Return what the operator runs to sign in to this machine; None: nothing."""
+        """Return what the operator runs to sign in to this machine; None: nothing to run."""
         connection = self._connections.get(machine)
         return await connection.sign_in() if connection is not None else None

@@ -1,4 +1,4 @@
-"""One step of the room: an event is folded in and what it means is judged. Pure."""
+"""One step of a room: fold an event in, then judge what it means. Pure."""
 
 from core.events import Event
 from core.fleet import Fleet
@@ -8,6 +8,6 @@ from core.judge.judge import judge
 
 
 def advance(fleet: Fleet, event: Event) -> Fleet:
-    """Return the fleet after `event`, with its findings."""
+    """Return the fleet after `event`, with its new findings."""
     after = fold(fleet, event)
     return with_findings(after, judge(fleet, after, event))

@@ -1,52 +1,63 @@
-"""Showing the fleet: at most ten times a second, the newest replacing the rest."""
+"""Publishes the fleet to screens: at most ten times a second, the newest state only."""
 
 import asyncio
 from collections.abc import Callable
 
 from core.fleet import Fleet
-from core.ports import Show
+from core.ports import FleetUpdate, Show
 from core.signal import Signal
+from core.views.changes import only_older
 
-SHORTEST = 0.1
-"""Seconds between two showings."""
-QUIET = 1.0
-"""Seconds that a change of ages alone may wait to be shown."""
+PUBLISH_INTERVAL_S = 0.1
+"""Minimum seconds between two updates."""
+QUIET_DELAY_S = 1.0
+"""Maximum seconds that a change of ages alone waits to be published."""
 
 
 class FleetPublisher:
-    """Whoever wants to see the fleet, and when they see it next."""
+    """Holds the newest fleet and publishes it to its subscribers.
+
+    Attributes:
+        fleet: The newest fleet, published or not.
+    """
 
     def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
-        self._shown = Signal[Fleet]()
-        self._loud = asyncio.Event()
+        self._published = FleetUpdate(fleet=fleet, revision=0)
+        self._updates = Signal[FleetUpdate]()
         self._changed = asyncio.Event()
+        self._is_urgent = asyncio.Event()
 
     def subscribe(self, show: Show) -> Callable[[], None]:
-        """Call `show` at each showing from now on; returns what ends that."""
-        return self._shown.connect(show)
+        """Call `show` with each update from now on; returns what ends the subscription."""
+        return self._updates.connect(show)
 
-    def change(self, fleet: Fleet, *, loud: bool = True) -> None:
-        """Take the newest fleet; a quiet change (ages alone) may wait a moment longer."""
+    def change(self, fleet: Fleet, *, urgent: bool = True) -> None:
+        """Replace the newest fleet; a change that is not urgent may wait `QUIET_DELAY_S`."""
         self.fleet = fleet
         self._changed.set()
-        if loud:
-            self._loud.set()
+        if urgent:
+            self._is_urgent.set()
 
     async def run(self) -> None:
-        """Show until cancelled; while nothing changes, nothing is called."""
+        """Publish until cancelled; while nothing changes, no subscriber is called."""
         while True:
             await self._changed.wait()
             try:
-                async with asyncio.timeout(QUIET):
-                    await self._loud.wait()
+                async with asyncio.timeout(QUIET_DELAY_S):
+                    await self._is_urgent.wait()
             except TimeoutError:
                 pass
-            self.show()
-            await asyncio.sleep(SHORTEST)
+            self.publish()
+            await asyncio.sleep(PUBLISH_INTERVAL_S)
 
-    def show(self) -> None:
-        """Show the fleet now."""
+    def publish(self) -> None:
+        """Call every subscriber with the newest fleet, now."""
         self._changed.clear()
-        self._loud.clear()
-        self._shown.emit(self.fleet)
+        self._is_urgent.clear()
+        before = self._published
+        is_same = only_older(before.fleet, self.fleet)
+        self._published = FleetUpdate(
+            fleet=self.fleet, revision=before.revision if is_same else before.revision + 1
+        )
+        self._updates.emit(self._published)

@@ -1,4 +1,4 @@
-"""What an operator can want, in one table: menus, keys, commands and help are made from it."""
+"""Every action that an operator can take, in one table: menus, keys, commands and help use it."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Verb(StrEnum):
-    """What is done."""
+    """The kind of an action."""
 
     PAUSE = "pause"
     RESUME = "resume"
@@ -31,18 +31,18 @@ class Verb(StrEnum):
 Scope = Literal["sample", "task", "model", "process"]
 
 Manner = Literal["score", "error", "cancel"]
-"""How a cancel resolves what is in flight: scored as it is, marked errored, or cut off."""
+"""How a cancel ends the samples in flight: scored as they are, marked errored, or cut off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One knob to set.
+    """One knob and its new value.
 
     Attributes:
-        knob: As `inspect ctl config` spells it with underscores: `max_samples`, `key`, ...
-        value: Whole number, or None: clear the override.
+        knob: The name in `inspect ctl config`, with underscores: `max_samples`, `key`, ...
+        value: The new value; None clears the override.
         key: For the knob `key`, the name of the limit; else empty.
-        model: For `max_connections`, the models it is restricted to; empty: all.
+        model: For `max_connections`, the model that it is restricted to; empty: all models.
     """
 
     knob: str
@@ -53,14 +53,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """What is wanted, of whatever target.
+    """An action, without its target.
 
     Attributes:
-        now: A pause that also holds samples in flight at their next model call.
-        manner: Of a cancel; None for every other verb.
-        completed_only: A score that holds no sample.
-        tool_call: Which call `cancel-call` ends; None: the only one in progress.
-        changes: What `config` sets.
+        verb: The kind of the action.
+        now: Whether a pause also holds samples in flight at their next model call.
+        manner: How a cancel ends samples; None for every other verb.
+        completed_only: Whether a score uses finished samples only, and so holds no sample.
+        tool_call: The id of the call that `cancel-call` ends; None: the only one in progress.
+        changes: The knobs that `config` sets.
     """
 
     verb: Verb
@@ -73,16 +74,18 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """An action as a menu offers it on one kind of target.
+    """An action as it is offered on one kind of target.
 
     Attributes:
-        name: What headless commands and the palette call it (with its manner: `cancel-score`).
-        letter: In the action menu of that scope.
-        word: On a button; one or two words.
-        help: One sentence.
-        needs: What Inspect must be able to do; None: nothing (signals).
-        is_destructive: What it takes can't be given back; words are typed to confirm it.
-        dry_run: Whether the process itself can say beforehand what it would do.
+        name: Its name in headless commands and the palette (with its manner: `cancel-score`).
+        scope: The kind of target.
+        action: The action.
+        letter: Its key in the action menu of that scope.
+        word: Its label on a button; one to three words.
+        help: What it does, one sentence.
+        needs: The feature of Inspect that it needs; None: none (signals).
+        is_destructive: Whether its effect can't be undone; the operator types words to confirm it.
+        dry_run: Whether the process has a dry run for it.
     """
 
     name: str
@@ -97,7 +100,7 @@ class Offer:
 
 
 def scope_of(target: Target) -> Scope:
-    """Return what kind of thing a target is."""
+    """Return the scope of a target."""
     match target:
         case SampleKey():
             return "sample"
@@ -110,7 +113,7 @@ def scope_of(target: Target) -> Scope:
 
 
 def offer_of(action: Action, scope: Scope) -> Offer | None:
-    """Return how `action` is offered on a scope; None: it is none of that scope's."""
+    """Return the offer of `action` on a scope; None: it does not apply to that scope."""
     for offer in OFFERS:
         if offer.scope == scope and _kind(offer.action) == _kind(action):
             return offer
@@ -118,7 +121,7 @@ def offer_of(action: Action, scope: Scope) -> Offer | None:
 
 
 def offers_on(scope: Scope) -> tuple[Offer, ...]:
-    """Return all that is offered on a scope, in the order of its menu."""
+    """Return all offers on a scope, in the order of its menu."""
     return tuple(offer for offer in OFFERS if offer.scope == scope)
 
 
@@ -149,12 +152,12 @@ OFFERS: tuple[Offer, ...] = (
     Offer(
         name="cancel", scope="sample", action=_cancel("cancel"), letter="x",
         word="cancel", needs="cancel sample", is_destructive=True,
-        help="Cut the sample off: no score, no error; one that waits leaves the queue.",
+        help="End the sample without a score or an error; a waiting sample leaves the queue.",
     ),
     Offer(
         name="cancel-call", scope="sample", action=Action(verb=Verb.CANCEL_CALL), letter="t",
         word="cancel tool call", needs="cancel tool call",
-        help="End one tool call in progress; the sample goes on with its error.",
+        help="End one tool call in progress; the sample continues with an error from the call.",
     ),
     Offer(
         name="requeue", scope="sample", action=Action(verb=Verb.REQUEUE), letter="e",
@@ -164,7 +167,7 @@ OFFERS: tuple[Offer, ...] = (
     Offer(
         name="score", scope="sample", action=Action(verb=Verb.SCORE), letter="n",
         word="score now", needs="score sample",
-        help="Score the work so far; the sample is held for a moment and goes on.",
+        help="Score the work so far; the sample is held for a moment, then continues.",
     ),
     # -- tasks
     Offer(
@@ -175,48 +178,48 @@ OFFERS: tuple[Offer, ...] = (
     Offer(
         name="pause-now", scope="task", action=_PAUSE_NOW, letter="P",
         word="pause now", needs="hard pause",
-        help="Also hold the samples in flight at their next model call; their clocks run on.",
+        help="Also hold the samples in flight at their next model call; time limits keep running.",
     ),
     Offer(
         name="resume", scope="task", action=_RESUME, letter="r",
         word="resume", needs="resume task",
-        help="Take the task's own pause away.",
+        help="Remove the task's own pause.",
     ),
     Offer(
         name="drain", scope="task", action=Action(verb=Verb.DRAIN), letter="d",
         word="drain", needs="drain task", is_destructive=True,
-        help="Let what is in flight finish, abandon what is queued, then end.",
+        help="Let samples in flight finish, abandon queued samples, then end the task.",
     ),
     Offer(
         name="cancel-score", scope="task", action=_cancel("score"), letter="s",
         word="end and score", needs="cancel task", is_destructive=True,
-        help="Score what is in flight as it stands, abandon what is queued, then end.",
+        help="Score samples in flight as they are, abandon queued samples, then end the task.",
     ),
     Offer(
         name="cancel-error", scope="task", action=_cancel("error"), letter="E",
         word="end as error", needs="cancel task", is_destructive=True,
-        help="Mark what is in flight errored, abandon what is queued, then end.",
+        help="Mark samples in flight as errored, abandon queued samples, then end the task.",
     ),
     Offer(
         name="cancel", scope="task", action=_cancel("cancel"), letter="x",
         word="cancel", needs="cancel task", is_destructive=True,
-        help="Cut everything off now; the log ends with an error, finished samples stay in it.",
+        help="Cut everything off now; the log ends with an error and keeps finished samples.",
     ),
     Offer(
         name="score", scope="task", action=Action(verb=Verb.SCORE), letter="n",
         word="score now", needs="score task",
-        help="Score what is in flight as it stands; each sample is held for a moment.",
+        help="Score samples in flight as they are; each sample is held for a moment.",
     ),
     Offer(
         name="score-completed", scope="task",
         action=Action(verb=Verb.SCORE, completed_only=True), letter="o",
         word="score finished", needs="score task",
-        help="Metrics of the finished samples alone: holds nothing, asks no model.",
+        help="Compute metrics of the finished samples only: no sample is held, no model is called.",
     ),
     Offer(
         name="flush", scope="task", action=Action(verb=Verb.FLUSH), letter="f",
         word="flush log", needs="log flush", dry_run=False,
-        help="Write finished samples that wait in memory to the log now.",
+        help="Write finished samples from memory to the log now.",
     ),
     Offer(
         name="config", scope="task", action=Action(verb=Verb.CONFIG), letter="c",
@@ -232,38 +235,38 @@ OFFERS: tuple[Offer, ...] = (
     Offer(
         name="pause-now", scope="model", action=_PAUSE_NOW, letter="P",
         word="pause model now", needs="hard pause",
-        help="Also hold every call to this model, a grader's included; clocks run on.",
+        help="Also hold every call to this model, graders included; time limits keep running.",
     ),
     Offer(
         name="resume", scope="model", action=_RESUME, letter="r",
         word="resume model", needs="resume model",
-        help="Take the model's pause away.",
+        help="Remove the model's pause.",
     ),
     # -- processes
     Offer(
         name="pause", scope="process", action=_PAUSE, letter="p",
         word="pause", needs="pause process",
-        help="Start no task, no retry and no sample in the whole process.",
+        help="Start no new task, retry or sample in the whole process.",
     ),
     Offer(
         name="pause-now", scope="process", action=_PAUSE_NOW, letter="P",
         word="pause now", needs="hard pause",
-        help="Also hold the samples in flight at their next model call; their clocks run on.",
+        help="Also hold the samples in flight at their next model call; time limits keep running.",
     ),
     Offer(
         name="resume", scope="process", action=_RESUME, letter="r",
         word="resume", needs="resume process",
-        help="Take the process's own pause away; pauses of tasks and models stay.",
+        help="Remove the process's own pause; pauses of tasks and models stay.",
     ),
     Offer(
         name="keep", scope="process", action=Action(verb=Verb.KEEP), letter="k",
         word="keep", needs="keep", dry_run=False,
-        help="Let the process stay, parked, once its eval is over.",
+        help="Keep the process alive (parked) after its eval ends.",
     ),
     Offer(
         name="release", scope="process", action=Action(verb=Verb.RELEASE), letter="l",
         word="release", needs="release", dry_run=False,
-        help="Let the process end once its eval is over; a parked one ends now.",
+        help="Let the process exit when its eval ends; a parked process exits now.",
     ),
     Offer(
         name="config", scope="process", action=Action(verb=Verb.CONFIG), letter="c",
@@ -273,15 +276,15 @@ OFFERS: tuple[Offer, ...] = (
     Offer(
         name="interrupt", scope="process", action=Action(verb=Verb.INTERRUPT), letter="i",
         word="interrupt", needs=None, is_destructive=True, dry_run=False,
-        help="SIGINT, as Ctrl+C: what is in flight is cancelled, the logs are written, it ends.",
+        help="Send SIGINT, as Ctrl+C does: samples are cancelled, logs written, the process exits.",
     ),
     Offer(
         name="end", scope="process", action=Action(verb=Verb.END), letter="K",
-        word="end a husk", needs=None, is_destructive=True, dry_run=False,
-        help="SIGKILL, for what is left of a process whose logs are final.",
+        word="kill leftover process", needs=None, is_destructive=True, dry_run=False,
+        help="Send SIGKILL to a process whose logs are final but that did not exit.",
     ),
 )  # fmt: skip
-"""In the order of the menus."""
+"""Every offer, in the order of the menus."""
 
 CLEARABLE = frozenset(
     {
@@ -289,4 +292,4 @@ CLEARABLE = frozenset(
         "max_retries", "time_limit", "token_limit", "message_limit",
     }
 )  # fmt: skip
-"""Knobs whose override can be taken away again."""
+"""Knobs whose override can be cleared."""

@@ -1,4 +1,4 @@
-"""A finding: something judged from the fleet. It opens, may worsen, and closes."""
+"""A finding: a fact about the fleet that the operator should know. It opens, and closes."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,23 +6,25 @@ from typing import Literal
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 
 Severity = Literal["good", "look", "hand", "plain"]
-"""What it asks for: nothing, a look (amber), a hand (red)."""
+"""good and plain: nothing to do; look: a warning, check it; hand: an error, act on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing worth knowing.
+    """One finding.
 
     Attributes:
-        id: The same finding keeps its id while it is open.
+        id: Unique; a finding keeps it while it is open and when it opens again.
         kind: One or two words: `link`, `process`, `finished`, `errors`, `retries`.
-        opened_at: Unix seconds at the desk.
-        closed_at: None while it is open; a milestone closes at once.
-        changed_at: When its text last changed, Unix seconds at the desk.
-        count: How often it came (a link that flaps), or of how many things it speaks.
-        process: Which process it is about, where it is about one.
-        text: What and the evidence with its number, one sentence. Untrusted: made harmless
-            when it is drawn.
+        tone: Its severity.
+        opened_at: When it opened, Unix seconds at the desk.
+        machine: The machine that it is about; None: no single one.
+        text: What happened, with numbers, then what to do. Untrusted: it is made harmless when
+            it is drawn.
+        task, sample, process: The task, sample or process that it is about; None: none.
+        closed_at: When it closed; None while it is open. A milestone closes when it opens.
+        changed_at: When its text last changed, Unix seconds at the desk; None: never.
+        count: How often it happened (a link that flaps), or the number of things that it counts.
     """
 
     id: str

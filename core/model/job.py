@@ -1,8 +1,8 @@
-"""A job: one thing that a program of ours does on a machine for a launch, and is done.
+"""A job: one task that a short program of evalroom does on a machine for a launch, then exits.
 
-The probe watches and never writes; what a launch needs (a folder made, a script started, facts
-for a preflight) is done by short programs, each on a channel of its own, started as the probe
-is. A job that is done again does no harm: it is named by its run.
+The probe only reads. Everything else that a launch needs (make a folder, start a script, read
+facts for the preflight) is done by jobs, each on a channel of its own. A job names its run, so it
+is safe to do it again.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 from core.ids import MachineName
 
 JobProgram = Literal["launcher", "survey", "fetch"]
-"""A file of `ssh/shipped`: what starts and finds runs, what looks around, what brings things."""
+"""A program of `ssh/shipped`: starts and finds runs; reads facts; brings files and packages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,11 +21,13 @@ class Job:
     """One job.
 
     Attributes:
-        verb: What that program is to do.
-        given: What it needs to know, in JSON's types.
-        changes: Whether it may change something there: none of these goes to a read-only machine.
-        secrets: Values that go over its standard input and nowhere else.
-        body: Bytes that follow what it is asked; a program that takes none gets none.
+        program: The program that does it.
+        verb: The operation of that program.
+        given: Its arguments, in JSON's types.
+        changes: Whether it may change something on the machine. If so, it is never sent to a
+            read-only machine.
+        secrets: Values of secrets by name; they travel on its standard input only.
+        body: Bytes that follow the request; empty for a program that takes none.
     """
 
     program: JobProgram
@@ -37,19 +39,19 @@ class Job:
 
 
 class Worker(Protocol):
-    """Who has jobs done; the desk, over its connections."""
+    """Runs jobs on machines; the desk does, over its connections."""
 
     async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
-        """Have a job done and return what its program answered.
+        """Run a job and return its program's answer.
 
         Args:
-            machine: Where.
-            job: What.
-            deadline: Seconds.
+            machine: The machine to run it on.
+            job: The job.
+            deadline: Timeout, seconds.
 
         Raises:
-            JobFailed: It can't be done; the sentence is that machine's.
-            RequestFailed: The link is down, was lost, or the deadline passed. Unless it says
-                "not sent", it may have been done all the same.
+            JobFailed: The machine can't do it; the message is the machine's own.
+            RequestFailed: The link is down or was lost, or the timeout passed. Unless the
+                message says "not sent", the job may have been done.
         """
         ...

@@ -1,4 +1,4 @@
-"""What limits a task and its process, and what its models get through."""
+"""The knobs of a task and its process (limits, retries, log buffer), and model throughput."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,8 +14,9 @@ class LimitChange:
     """One change that an adaptive limit made by itself.
 
     Attributes:
-        at: As Inspect words it, or None.
-        before, after: The limit.
+        at: When, as text of Inspect; None: unknown.
+        before, after: The limit before and after the change.
+        reason: Why, in Inspect's words.
     """
 
     at: str | None = None
@@ -26,16 +27,18 @@ class LimitChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitView:
-    """One limit on how much happens at once. None is unknown, or no limit.
+    """One limit on concurrency. None means unknown, or no limit.
 
     Attributes:
         name: The provider, the connection or the key; empty for the task's or process's own.
-        minimum, maximum: Between which an adaptive limit moves.
-        adjustable: Whether it can be changed while it runs.
-        tracks_adaptive: It follows the connections' limit.
-        override: Set by an operator.
-        launch: As launched.
-        in_flight, pending: Tasks under way and waiting, for the limit of tasks.
+        limit: The limit now.
+        in_use: How much of it is used now.
+        minimum, maximum: The range of an adaptive limit.
+        adjustable: Whether it can be changed while the eval runs.
+        tracks_adaptive: Whether it follows the limit of connections.
+        override: The value that an operator set.
+        launch: The value at launch.
+        in_flight, pending: For the limit of tasks: tasks that run, and tasks that wait.
         changes: Recent changes of an adaptive limit.
     """
 
@@ -55,12 +58,12 @@ class LimitView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferView:
-    """How often samples go to the log.
+    """How often samples are written to the log.
 
     Attributes:
         log_buffer: Samples between two writes.
-        pending: Samples that wait for the next one.
-        log_shared: Seconds between two syncs of running samples; None: they are not shared.
+        pending: Samples that wait for the next write.
+        log_shared: Seconds between two syncs of running samples; None: they are not synced.
     """
 
     log_buffer: int | None = None
@@ -70,14 +73,17 @@ class BufferView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigView:
-    """`GET /tasks/K/config` or `GET /config` (then without what is a task's).
+    """The answer to `GET /tasks/K/config`, or to `GET /config` (then without the task's knobs).
 
     Attributes:
-        max_samples, max_tasks, max_subprocesses: None where there is no such limit.
-        sandboxes, connections, keys: By name; `keys` None: this Inspect does not tell them.
+        max_samples, max_tasks, max_subprocesses: None if there is no such limit.
+        sandboxes, connections, keys: Named limits; `keys` is None if this Inspect does not
+            report them.
         retry: Overrides of `timeout`, `attempt_timeout`, `stream_idle_timeout`, `max_retries`.
         limits: Overrides of `time_limit`, `token_limit`, `message_limit`; empty for a process.
-        raw: The answer as it came.
+        buffer: How often samples are written to the log; None: not reported.
+        warnings: Warnings of Inspect.
+        raw: The answer's JSON.
     """
 
     max_samples: LimitView | None = None
@@ -95,14 +101,21 @@ class ConfigView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelThroughput:
-    """What one model got through lately, and since the process started (`total_...`).
+    """The throughput of one model, recent and since the process started (`total_...`).
 
     Attributes:
-        window_seconds: Over which the rates were measured.
+        model: The name of the model.
+        window_seconds: Length of the window of the rates, seconds.
+        output_tokens_per_second, output_tokens_per_minute, input_tokens_per_minute,
+            cache_read_tokens_per_minute, cache_write_tokens_per_minute: Rates of tokens.
+        requests_per_minute, retries_per_minute: Rates of requests.
         backoff_ratio: Share of the window spent waiting for retries, 0 to 1.
         retry_waits_active: Requests that wait for a retry now.
-        retry_wait_seconds: Since the start, all requests together.
-        last_activity_at: Unix seconds on the eval's own clock.
+        total_requests: Requests since the start.
+        total_tokens, total_input_tokens, total_output_tokens: Tokens since the start.
+        total_retries: Retries since the start, by kind.
+        retry_wait_seconds: Seconds waited for retries since the start, over all requests.
+        first_activity_at, last_activity_at: Unix seconds on the eval's own clock.
     """
 
     model: str
@@ -128,10 +141,14 @@ class ModelThroughput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Throughput:
-    """`GET /models/throughput`.
+    """The answer to `GET /models/throughput`.
 
     Attributes:
-        as_of: Unix seconds on the eval's own clock.
+        as_of: Time of the answer, Unix seconds on the eval's own clock.
+        window_seconds: Length of the window of the rates, seconds.
+        models: The models that the process used.
+        malformed: A sentence for each model that could not be read.
+        raw: The answer's JSON.
     """
 
     as_of: float | None

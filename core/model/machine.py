@@ -1,4 +1,4 @@
-"""A machine: its link, and what the probe read of the host."""
+"""A machine: the status of its link, and the facts that the probe read from the host."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ LISTED_AFTER_S = 5.0
 
 
 class LinkState(StrEnum):
-    """The state of a link; each has its own word on the screen."""
+    """The state of a link; its value is the word on the screen."""
 
     CONNECTING = "connecting"
     UP = "up"
@@ -34,7 +34,7 @@ _ALIVE = frozenset({LinkState.UP, LinkState.LAGGING})
 
 
 class ToolState(StrEnum):
-    """Whether a tool over there could be read. A missing tool is a fact, not an error."""
+    """Whether a tool on the machine could be read. A missing tool is a fact, not an error."""
 
     OK = "ok"
     ABSENT = "absent"
@@ -45,18 +45,18 @@ class ToolState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkStatus:
-    """The one supervised connection to a machine.
+    """The status of the one supervised connection to a machine.
 
     Attributes:
-        state: Where it stands.
-        since: When it came to that state, Unix seconds at the desk.
-        reason: Why, in a sentence; None while up.
-        advice: What the operator can do; None where there is nothing to do.
-        retry_at: When it is tried again, Unix seconds at the desk; None: only when asked.
-        fingerprint: Of the unknown host key, while it needs trust.
-        heard_at: When anything last came over it, Unix seconds at the desk; None before.
-        lost_at: When it was last up or first tried, if it is neither up nor lagging; unlike
-            `since` it stays while the link goes between connecting and down.
+        state: Its state.
+        since: When it entered that state, Unix seconds at the desk.
+        reason: Why, one sentence; None while up.
+        advice: What the operator can do; None if there is nothing to do.
+        retry_at: Time of the next retry, Unix seconds at the desk; None: only when asked.
+        fingerprint: Fingerprint of the unknown host key, while the state is needs trust.
+        heard_at: When data last came over it, Unix seconds at the desk; None: never.
+        lost_at: When it was last up, or first tried, Unix seconds at the desk; None while up or
+            lagging. Unlike `since`, it stays while the link alternates between connecting and down.
     """
 
     state: LinkState
@@ -81,7 +81,7 @@ class LinkStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuProcess:
-    """A pid that holds memory on a GPU, bytes (None: unknown)."""
+    """A pid that holds memory on a GPU; `memory` in bytes, None: unknown."""
 
     pid: int
     memory: int | None = None
@@ -89,7 +89,20 @@ class GpuProcess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu:
-    """One GPU (or MIG slice). Bytes, Celsius, watts, utilisation 0-100; None is unknown."""
+    """One GPU or MIG slice. None is unknown.
+
+    Attributes:
+        index: Its number on the machine.
+        uuid: The id that the driver gives it.
+        name: The name of its model.
+        utilisation: 0 to 100.
+        memory_used, memory_total: Bytes.
+        temperature: Degrees Celsius.
+        power, power_limit: Watts.
+        mig: The profile of a MIG slice; None: a whole GPU.
+        lost: Whether the driver reports it as lost.
+        pids: The processes that hold memory on it.
+    """
 
     index: int
     uuid: str | None = None
@@ -118,7 +131,15 @@ class Container:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Docker:
-    """Docker of a machine. `containers` are the running ones."""
+    """Docker on a machine.
+
+    Attributes:
+        state: Whether it could be read.
+        version: Its version.
+        error: Why it could not be read.
+        since: Since when it is stuck, Unix seconds on the host's own clock.
+        containers: The running containers.
+    """
 
     state: ToolState = ToolState.UNKNOWN
     version: str | None = None
@@ -129,7 +150,7 @@ class Docker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disk:
-    """Free room where it matters: `what` is `home`, or `logs` of a log folder. Bytes."""
+    """Size and free space of a disk, bytes; `what` is `home`, or `logs` for a log folder."""
 
     path: str
     what: str
@@ -147,7 +168,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectFound:
-    """The Inspect that the machine's configured Python has."""
+    """The Inspect in the Python that the config names for the machine."""
 
     state: ToolState = ToolState.UNKNOWN
     version: str | None = None
@@ -160,11 +181,20 @@ class MachineFacts:
     """One reading of a host.
 
     Attributes:
-        at: When, Unix seconds on the host's own clock.
-        load: Mean number of runnable programs over 1, 5 and 15 minutes.
-        gpu_tool: `nvidia-smi` or `rocm-smi`; None where there is none.
-        gpu_state: Of that tool; while stuck, `gpus` is the last good reading.
+        at: When it was taken, Unix seconds on the host's own clock.
+        host: The name of the host.
+        platform: The operating system.
+        cpus: Number of CPUs.
+        load: Mean number of runnable threads over 1, 5 and 15 minutes.
+        memory: Main memory.
+        disks: The disks of the home and of log folders.
+        gpus: The GPUs; while the tool is stuck, of the last good reading.
+        gpu_tool: `nvidia-smi` or `rocm-smi`; None: the machine has neither.
+        gpu_state: Whether that tool could be read.
         gpu_since: Since when it is stuck, Unix seconds on the host's own clock.
+        gpu_error: Why it could not be read.
+        docker: Docker on the machine.
+        inspect: The Inspect of the configured Python.
     """
 
     at: float
@@ -185,10 +215,14 @@ class MachineFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeFound:
-    """The probe that answers: what its `hello` said.
+    """The probe on a machine, as its `hello` describes it.
 
     Attributes:
-        clock_offset: The host's clock minus the desk's, seconds, at the hello.
+        python: The version of Python that runs it.
+        host, platform, user: The host's name, its operating system, and the login's user.
+        pid: The probe's process id.
+        read_only: Whether it relays GETs only.
+        clock_offset: The host's clock minus the desk's at the hello, seconds.
     """
 
     python: str
@@ -205,11 +239,16 @@ class Machine:
     """A host named in the config.
 
     Attributes:
+        name: Its name in the config.
         address: How it is reached, for people: `user@host:port`, `this computer`, a command.
-        kind: Of its link.
-        probe: None until one answered.
-        facts: None until they were read.
-        facts_at: When facts came, Unix seconds at the desk.
+        kind: The kind of its link.
+        link: The status of its link.
+        tags: Tags from the config.
+        read_only: Whether evalroom may only read there.
+        production: Whether it is marked as a production machine.
+        probe: The probe on it; None until one answered.
+        facts: The newest reading of the host; None until one came.
+        facts_at: When `facts` came, Unix seconds at the desk.
     """
 
     name: MachineName

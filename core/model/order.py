@@ -1,4 +1,4 @@
-"""An order: one request of a confirmed plan to one target, and what became of it."""
+"""An order: one request of a confirmed plan to one target, and its outcome."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from core.model.action import Action
 
 BasisValue = str | int | float | bool | None
 Basis = Mapping[str, BasisValue]
-"""What a plan was based on, field by field; machine, pid and start stand in the target's key."""
+"""The state that a plan was based on, by field. Machine, pid and start are in the target's key."""
 
 
 class OrderState(StrEnum):
-    """Where an order stands; all but the first are final, but for a later look at `unknown`."""
+    """The state of an order: not sent yet, then its outcome. Only `unknown` may change later."""
 
     INTENT = "intent"
     DONE = "done"
@@ -25,13 +25,13 @@ class OrderState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """One running evalroom, so that another knows whose intents are a dead one's.
+    """One running evalroom process. It tells whether an open order belongs to a dead instance.
 
     Attributes:
-        host: This computer's name.
-        boot: Its boot id.
-        pid, start: The process and its start time (opaque).
-        operator: Who: from git, or the system.
+        host: The name of its computer.
+        boot: The boot id of that computer.
+        pid, start: Its process id and start time (opaque text).
+        operator: The operator's name, from git or the system.
     """
 
     host: str
@@ -43,23 +43,24 @@ class Instance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """One line of the journal of orders. Nothing in it is free text of an evaluated agent.
+    """One entry of the journal of orders. It contains no free text of an evaluated agent.
 
     Attributes:
         id: Unique everywhere.
-        plan: Of the plan that it came from.
-        at: When it was written, before it left; Unix seconds at the desk.
-        address: Of the target.
-        action: What.
-        name: How the target is called, for people.
+        plan: The id of its plan.
+        at: When it was written, before it was sent; Unix seconds at the desk.
+        instance: The evalroom that wrote it.
+        address: The address of its target.
+        action: Its action.
+        name: The target's name, for people.
         request: `POST /...` with its query, or `SIGNAL INT`.
         command: The equivalent shell command.
-        preview: What the preview said, one sentence.
-        basis: What the plan was based on.
-        undo: What takes it back; None: nothing does.
-        reason: Why, in the operator's words.
-        is_ours: Whether the run was launched by this operator's evalroom.
-        state, message, ended_at: Its outcome.
+        preview: The sentence of its preview.
+        basis: The state of the target that its plan was based on.
+        undo: The action that undoes it; None: it can't be undone.
+        reason: The operator's reason, in the operator's words.
+        is_ours: Whether this operator launched the run.
+        state, message, ended_at: Its outcome, and when it was known, Unix seconds at the desk.
     """
 
     id: str
@@ -82,22 +83,18 @@ class Order:
 
     @property
     def target(self) -> Target:
-        """To what it goes."""
+        """The target of the order."""
         return self.address.target
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody knows yet what became of it."""
+        """Whether its outcome is not known yet."""
         return self.state in {OrderState.INTENT, OrderState.UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of an order.
-
-    Attributes:
-        message: One sentence; harmless.
-    """
+    """The outcome of an order; `message` is one sentence, harmless to show."""
 
     state: OrderState
     message: str

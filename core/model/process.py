@@ -7,7 +7,7 @@ from core.ids import ProcessKey, TaskKey
 
 
 class ProcessState(StrEnum):
-    """The state of a process; each has its own word on the screen."""
+    """The state of a process; its value is the word on the screen."""
 
     STARTING = "starting"
     LIVE = "live"
@@ -21,29 +21,31 @@ class ProcessState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """What is known of a process.
+    """One process, as far as it is known.
 
     Attributes:
         key: Machine, pid and start.
-        state: As its last frames say.
-        since: When it came to that state, Unix seconds at the desk.
-        run_id: Of the `eval()` call that bound the control server.
+        state: Its state, by the newest frames.
+        since: When it entered that state, Unix seconds at the desk.
+        run_id: The id of the `eval()` call that started the control server.
         started_at: Unix seconds on the host's own clock.
-        api_version: Of its control channel; None where it has none.
-        data_dir: The folder that holds its discovery file.
-        argv: Its command line with secrets blanked; empty where it can't be read.
+        api_version: The version of its control channel; None: it has no control channel.
+        socket_path: The path of its control socket.
+        data_dir: The folder of its discovery file.
+        argv: Its command line without secrets; empty if it can't be read.
         cwd: Its working folder.
-        python: Its interpreter.
-        waiting_since: Since when a request has no answer, Unix seconds on the host's clock.
-        keep_alive: Whether it parks after its end; None until a row said so.
-        paused, paused_now: Its own pause latch (soft, hard).
-        paused_models: Models whose latch is set in it.
-        run: The id that evalroom gave the run at its launch; None: it launched none.
-        variables: Names of the variables it was started with that its resuming needs.
-        can: What its Inspect can show and do (`core.ctl.features.Feature`); None: not asked yet.
-        ended_at: When it was gone, Unix seconds at the desk.
-        tasks: Its tasks in the fleet, in the order first seen.
-        trouble: Why its last read gave no usable answer, or which rows could not be read.
+        python: The path of its interpreter.
+        waiting_since: Since when a request has had no answer, Unix seconds on the host's clock;
+            None: no request waits.
+        keep_alive: Whether it parks after its eval ends; None until a row reported it.
+        paused, paused_now: Whether its own pause latch is set (soft, hard).
+        paused_models: The models whose pause latch is set in it.
+        run: The id of the run that evalroom launched it for; None: evalroom did not launch it.
+        variables: Names of the environment variables that a command to resume it needs.
+        can: The features of its Inspect (`core.ctl.features.Feature`); None: not read yet.
+        ended_at: When it was found gone, Unix seconds at the desk; None: it is not gone.
+        tasks: Its tasks in the fleet, in the order in which they were first seen.
+        trouble: Why its last read failed, or which rows could not be read; None: no trouble.
     """
 
     key: ProcessKey

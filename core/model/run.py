@@ -11,26 +11,44 @@ from core.model.task import Metric
 
 
 class RunState(StrEnum):
-    """Where a run stands. Nothing but its logs proves how it ended."""
+    """The state of a run; where a task can have the same state, it has the same word.
 
-    PREPARING = "preparing"
-    """Its folder is made, and what it needs is brought there."""
+    Only a run's logs prove how it ended.
+    """
+
     QUEUED = "queued"
-    """It waits for its turn: another of the same launch is being started on that machine."""
+    """It waits while another run of the same launch starts on its machine."""
+    PREPARING = "preparing"
+    """Its folder is made, and what it needs is brought to the machine."""
     STARTING = "starting"
-    """Its script was sent; no process is known yet."""
+    """Its script was sent; its process is not known yet."""
     RUNNING = "running"
-    FINALISING = "finalising"
+    """Its process runs."""
+    FINISHING = "finishing"
     """Its process is gone or parked, and its logs are not read yet."""
-    DONE = "done"
-    """Every log of it says success."""
-    FAILED = "failed"
-    """It never started, or a log says error or cancelled."""
+    SUCCESS = "success"
+    """Each of its logs says success."""
+    ERROR = "error"
+    """It did not start, or one of its logs says error or cancelled."""
     LOST = "lost"
-    """Its process is gone and a log never ended, or there is none."""
+    """Its process is gone, and a log has no end or there is no log."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "RunState | None":
+        """Read the words of older recordings and of runs that an older evalroom wrote."""
+        match value:
+            case "finalising":
+                return cls.FINISHING
+            case "done":
+                return cls.SUCCESS
+            case "failed":
+                return cls.ERROR
+            case _:
+                return None
 
 
-OVER = frozenset({RunState.DONE, RunState.FAILED, RunState.LOST})
+OVER = frozenset({RunState.SUCCESS, RunState.ERROR, RunState.LOST})
+"""States that do not change any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +121,11 @@ class Run:
     def is_over(self) -> bool:
         """Whether nothing more comes of it."""
         return self.state in OVER
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it ended in an error or is lost."""
+        return self.state in {RunState.ERROR, RunState.LOST}
 
     @property
     def has_screen(self) -> bool:

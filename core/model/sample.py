@@ -7,7 +7,7 @@ from typing import Any
 
 
 class SampleStatus(StrEnum):
-    """Inspect's own words for where a sample stands."""
+    """The status of a sample, in Inspect's words."""
 
     PENDING = "pending"
     QUEUED = "queued"
@@ -23,7 +23,7 @@ ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A tool call in progress. Times are Unix seconds on the eval's own clock."""
+    """A tool call in progress; `started_at` is Unix seconds on the eval's own clock."""
 
     id: str
     function: str
@@ -33,14 +33,15 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """What a sample does right now and since when.
+    """The current operation of a sample.
 
     Attributes:
-        type: `model`, `tool`, `retry_wait`, `approval`, `question`, or a newer word.
-        count: Operations at once; for a retry wait, the attempt.
+        type: `model`, `tool`, `retry_wait`, `approval`, `question`, or a word of a newer Inspect.
+        count: Number of operations at once; for a retry wait, the number of the attempt.
         started_at, deadline, last_progress_at: Unix seconds on the eval's own clock.
-        detail: The model's or the tool's name.
-        tokens: Streamed so far, where the provider streams.
+        detail: The name of the model or tool.
+        calls: The tool calls in progress.
+        tokens: Tokens streamed so far; None if the provider does not stream.
     """
 
     type: str
@@ -55,18 +56,25 @@ class Activity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One row of the samples envelope. None is unknown, never 0.
+    """One row of the list of samples. None is unknown, never 0.
 
     Attributes:
-        sample_id: As Inspect gives it (`1` is not `"1"`).
-        status: One of `SampleStatus`, or a newer word.
+        sample_id: Inspect's id of the sample (`1` is not `"1"`).
+        epoch: Its epoch, from 1.
+        status: One of `SampleStatus`, or a word of a newer Inspect.
         started_at, completed_at, last_activity_at: Unix seconds on the eval's own clock.
-        total_time: Seconds so far, as of the envelope.
-        token_limit_usage, token_limit_total: Of the limit in use; None without one.
-        retries: Times it was run again.
-        limit: Which limit ended it.
-        interrupt: The cancel that is under way.
-        raw: The row's JSON as it came, for the headless twins.
+        total_time: Seconds so far, at the time of the answer.
+        total_tokens, message_count, turn_count: Totals so far.
+        token_limit_usage, token_limit_total, token_limit_type: The token limit that applies, and
+            how much of it is used; None: no such limit.
+        activity: What it does now.
+        events: Number of its events.
+        scores: Its scores by scorer.
+        retries: How often it was run again.
+        limit: The limit that ended it.
+        interrupt: The cancel that is in progress, in Inspect's word.
+        has_error: Whether it has an error.
+        raw: The row's JSON, for headless commands.
     """
 
     sample_id: str | int
@@ -103,7 +111,7 @@ SampleId = tuple[str | int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleCounts:
-    """Samples of a whole task by status, whatever rows are listed."""
+    """Samples of a whole task by status, listed or not."""
 
     running: int = 0
     completed: int = 0

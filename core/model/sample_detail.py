@@ -1,7 +1,7 @@
-"""What is read of one sample on demand: its detail, events, messages and store.
+"""The details of one sample that are read on demand: errors, events, messages and store.
 
-Fields of type `Untrusted` hold free text of the evaluated agent. They are None, and absent from
-`raw`, unless the content was asked for.
+Fields of type `Untrusted` hold free text of the evaluated agent. Unless the content was asked
+for, they are None and `raw` does not contain that text.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from core.model.sample import Sample
-from core.model.task import Metric
 from core.text import Untrusted
 
 _EMPTY: Mapping[str, Untrusted] = MappingProxyType({})
@@ -20,7 +19,7 @@ class SampleError:
     """One error of a sample.
 
     Attributes:
-        message, traceback: None while its content is withheld.
+        message, traceback: Text of the error; None while the content is withheld.
     """
 
     message: Untrusted | None = None
@@ -29,14 +28,14 @@ class SampleError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleDetail:
-    """`GET .../sample`.
+    """The answer to `GET .../sample`.
 
     Attributes:
-        sample: Its row, as the list has it.
-        error: Why it ended; None where it has no error.
-        error_retries: Errors of earlier tries, oldest first.
-        limit_reason: Which limit ended it, in words.
-        raw: The answer, without content unless that was asked for.
+        sample: The row of the sample, as in the list.
+        error: The error that ended it; None if it has no error.
+        error_retries: The errors of earlier tries, oldest first.
+        limit_reason: The limit that ended it, in words; None: no limit did, or it is withheld.
+        raw: The answer's JSON, without content unless that was asked for.
     """
 
     sample: Sample
@@ -51,14 +50,19 @@ class SampleEvent:
     """One event of a sample.
 
     Attributes:
-        kind: `model`, `tool`, `error`, `score`, `info` ..., or a newer word.
+        kind: `model`, `tool`, `error`, `score`, `info` ..., or a kind of a newer Inspect.
+        uuid: The id of the event; None: it has none.
+        span_id: The span that the event belongs to.
         at: Unix seconds on the eval's own clock.
-        pending: Whether it was still under way when it was read.
+        pending: Whether it was still in progress when it was read.
         name: The model, the tool's function, or the source of an info.
-        call_id: Of a tool call.
-        stop_reason: Of a model call; means nothing while pending.
-        content: What the agent wrote, by field (`completion`, `arguments`, `result`, `error`,
+        call_id: The id of a tool call.
+        tokens: Tokens of a model call.
+        stop_reason: Why a model call stopped; meaningless while pending.
+        has_error: Whether it failed.
+        content: Text of the agent by field (`completion`, `arguments`, `result`, `error`,
             `data`); empty while it is withheld.
+        raw: The event's JSON, without content unless that was asked for.
     """
 
     kind: str
@@ -77,11 +81,12 @@ class SampleEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventPage:
-    """`GET .../sample/events`.
+    """The answer to `GET .../sample/events`: one page.
 
     Attributes:
-        next: The cursor after this page; None where the sample has not started.
-        done: The sample is over and the page reached its end.
+        events: The events of the page, oldest first.
+        next: The cursor after this page; None if the sample has not started.
+        done: Whether the sample is over and the page reached its end.
         malformed: A sentence for each event that could not be read.
     """
 
@@ -93,7 +98,7 @@ class EventPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageCall:
-    """A tool call that an assistant's message asks for."""
+    """A tool call that an assistant's message requests."""
 
     id: str
     function: str
@@ -105,9 +110,15 @@ class SampleMessage:
     """One message of a sample's conversation.
 
     Attributes:
-        index: Its place; a compaction may rewrite places.
+        index: Its place in the conversation, from 0; a compaction may change places.
+        role: `system`, `user`, `assistant`, `tool`, or a role of a newer Inspect.
+        id: Inspect's id of the message.
+        calls: The tool calls that an assistant's message requests.
         function: The tool that answers, for role `tool`.
-        has_error: None where the role has no such thing.
+        has_error: Whether the tool failed; None for other roles.
+        content: Its text; None while the content is withheld.
+        error: The tool's error; None: it has none, or the content is withheld.
+        raw: The message's JSON, without content unless that was asked for.
     """
 
     index: int
@@ -123,12 +134,14 @@ class SampleMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Messages:
-    """`GET .../sample/messages`: a snapshot.
+    """The answer to `GET .../sample/messages`: a snapshot.
 
     Attributes:
-        as_of: Unix seconds on the eval's own clock.
-        status: The sample's.
-        count: Of the whole conversation, whatever was listed.
+        as_of: Time of the snapshot, Unix seconds on the eval's own clock.
+        status: The status of the sample.
+        count: Messages in the whole conversation, listed or not.
+        messages: The listed messages, oldest first.
+        malformed: A sentence for each message that could not be read.
     """
 
     as_of: float | None
@@ -140,11 +153,14 @@ class Messages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreEntry:
-    """One key of a sample's store. The key too is the agent's.
+    """One entry of a sample's store.
 
     Attributes:
-        size: Bytes of its value as JSON.
-        value: A preview as text; None while it is withheld.
+        key: Its key. The agent may choose it, so it is untrusted too.
+        type: The type of its value, in Python's words.
+        size: Size of its value as JSON, bytes.
+        length: Number of items of its value; None: it has no length.
+        value: A preview of its value as text; None while the content is withheld.
     """
 
     key: Untrusted
@@ -156,11 +172,15 @@ class StoreEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """`GET .../sample/store`.
+    """The answer to `GET .../sample/store`.
 
     Attributes:
-        count: Of the whole store, whatever keys were asked for.
-        missing: Keys that were asked for and are not there.
+        as_of: Time of the answer, Unix seconds on the eval's own clock.
+        status: The status of the sample.
+        count: Entries in the whole store, listed or not.
+        entries: The listed entries.
+        missing: Keys that were asked for and do not exist.
+        raw: The answer's JSON, without content unless that was asked for.
     """
 
     as_of: float | None
@@ -168,31 +188,4 @@ class Store:
     count: int | None
     entries: tuple[StoreEntry, ...] = ()
     missing: tuple[Untrusted, ...] = ()
-    raw: bytes = b""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoringPass:
-    """The last scoring of a task or a sample while it runs.
-
-    Attributes:
-        running: Whether it is under way.
-        as_of: When it started, Unix seconds on the eval's own clock.
-        scored, failed, unscored, total: Samples so far.
-        metrics: Empty while it runs, and for a single sample.
-        epochs: That the metrics are reduced over.
-    """
-
-    pass_id: str | None
-    eval_id: str | None
-    running: bool
-    as_of: float | None
-    completed_only: bool
-    scope: str
-    scored: int = 0
-    failed: int = 0
-    unscored: int = 0
-    total: int = 0
-    metrics: tuple[Metric, ...] = ()
-    epochs: int | None = None
     raw: bytes = b""

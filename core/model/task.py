@@ -1,4 +1,4 @@
-"""A task: one task row of a process, its samples, and what its log says in the end."""
+"""A task of a process: its row, its samples, and the header of its log."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from core.model.sample import Sample, SampleCounts, SampleId
 
 
 class TaskState(StrEnum):
-    """The state of a task. Nothing but its log proves how it ended."""
+    """The state of a task. Only its log proves how it ended."""
 
     RUNNING = "running"
     FINISHING = "finishing"
@@ -22,7 +22,7 @@ class TaskState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskCounts:
-    """The `samples` of a task row; None is unknown."""
+    """The counts of samples in a task row; None is unknown."""
 
     total: int = 0
     completed: int = 0
@@ -37,13 +37,30 @@ class TaskRow:
     """One row of `GET /tasks`. Times are Unix seconds on the eval's own clock.
 
     Attributes:
-        eval_id: Of this attempt; it changes on every retry.
-        status: `running` or `completed`; completed only means finished.
-        paused, paused_now: Which latches hold it (`task`, `process`, `model`), and which hard.
+        task_id: Inspect's id of the task.
+        eval_id: The id of this attempt; it changes on every retry.
+        task, model, solver: Their names.
+        run_id: The id of the `eval()` call.
+        log_location: The path or URL of its log.
+        status: `running` or `completed`. Completed means finished, not successful.
+        started_at, completed_at: When it started and finished.
+        paused: The latches that pause it: `task`, `process`, `model`.
+        paused_now: Those of them that are hard pauses.
+        quiesced: Whether no sample is in flight any more.
         held: Samples parked at a model call by a hard pause.
-        resolving: `drain`, `score`, `error` while a graceful stop is pending.
+        resolving: `drain`, `score` or `error` while a graceful stop is pending.
+        attempts: Number of the attempt, from 1.
+        epochs: Number of epochs.
+        samples: Its counts of samples.
+        total_tokens, total_messages: Totals so far.
         tokens_per_second: Inspect's mean over the whole run, not a recent rate.
-        raw: The row's JSON as it came, for the headless twins.
+        refusals: Refusals of the model.
+        http_retries: Retried HTTP requests to the provider.
+        keep_alive: Whether its process parks after the eval ends.
+        process_paused, process_paused_now: The process's own pause latch (soft, hard).
+        paused_models: The models whose pause latch is set in the process.
+        api_version: The version of the process's control channel.
+        raw: The row's JSON, for headless commands.
     """
 
     task_id: str
@@ -84,7 +101,7 @@ class TaskRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One number of a score, with its error bar where there is one."""
+    """One metric of a scorer; `stderr` is its error bar, None: it has none."""
 
     scorer: str
     name: str
@@ -94,13 +111,15 @@ class Metric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogHeader:
-    """What a log says of itself, read by that machine's own Inspect.
+    """The header of a log, read by the machine's own Inspect.
 
     Attributes:
+        location: The path or URL of the log.
         status: `started`, `success`, `error`, `cancelled`.
-        metrics: Every scorer's metrics, in the log's order.
-        completed_samples, total_samples: As the log's results say.
-        has_error: Whether it carries an error (its text is withheld).
+        eval_id: The id of the attempt that wrote it.
+        metrics: The metrics of all scorers, in the log's order.
+        completed_samples, total_samples: The counts in the log's results.
+        has_error: Whether it contains an error (whose text is withheld).
     """
 
     location: str
@@ -117,11 +136,14 @@ NO_SAMPLES: Mapping[SampleId, Sample] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressPoint:
-    """A task at one moment, for its plot and its rates.
+    """The counts of a task at one moment, for its plot and its rates.
 
     Attributes:
         at: Unix seconds at the desk.
-        done: Samples completed, errored or cancelled.
+        done: Samples that are completed, errored or cancelled.
+        errored: Samples that are errored.
+        in_flight: Samples in flight; None: unknown.
+        tokens: Tokens so far; None: unknown.
     """
 
     at: float
@@ -133,25 +155,28 @@ class ProgressPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is known of a task.
+    """One task, as far as it is known.
 
     Attributes:
+        key: Its process and task id.
         row: Its newest row.
-        state: What is proved of it.
-        as_of: The host's clock just before that row was read, Unix seconds.
-        heard_at: When that look came, Unix seconds at the desk; unchanged looks count.
+        state: Its state, as far as that is proved.
+        as_of: Time just before that row was read, Unix seconds on the host's clock.
+        heard_at: When the newest answer came, changed or not, Unix seconds at the desk.
         seen_at: When the task was first seen, Unix seconds at the desk.
-        counts: Of its samples envelope; None until one came.
-        samples: Full rows of the running, the errored and the 200 newest finished.
-        samples_as_of: The envelope's `as_of`; None until one came.
-        samples_heard_at: Unix seconds at the desk.
-        samples_cut: Rows that are not listed (finished ones beyond the cap, or truncated).
+        counts: Samples of the whole task by status; None until samples were read.
+        samples: The rows of running and errored samples, and of the 200 newest finished ones.
+        samples_as_of: Time of the newest answer with samples, Unix seconds on the eval's clock;
+            None until one came.
+        samples_heard_at: When that answer came, Unix seconds at the desk; None until one came.
+        samples_cut: Number of rows that are not listed: finished ones beyond the cap, or cut by
+            the server.
         trail: Recent progress points, oldest first, bounded.
-        header: What its log says; None until it was read.
-        header_error: Why its log could not be read.
-        interim: The running score where the process reports one.
-        ended_at: When it was seen ended, Unix seconds at the desk.
-        trouble: Which sample rows could not be read.
+        header: The header of its log; None until it was read.
+        header_error: Why its log could not be read; None: no error.
+        interim: The running score, if the process reports one.
+        ended_at: When it was found ended, Unix seconds at the desk; None: it has not ended.
+        trouble: Which sample rows could not be read; None: no trouble.
     """
 
     key: TaskKey
@@ -174,15 +199,15 @@ class Task:
 
     @property
     def progress(self) -> TaskCounts:
-        """The newest counts: the row's; once it is over, what its log says is completed.
+        """The newest counts: of its row; once it is over, of its log.
 
-        A process is often gone before its last samples were looked at.
+        A process is often gone before its last samples were read.
         """
         header, counts = self.header, self.row.samples
         if header is None or not self.is_over or header.completed_samples is None:
             return counts
         total = counts.total if header.total_samples is None else header.total_samples
-        # Of a success, what is neither completed nor was cancelled has errored.
+        # In a successful log, a sample that is neither completed nor cancelled has errored.
         missing = total - header.completed_samples - counts.cancelled
         errored = max(counts.errored, missing) if header.status == "success" else counts.errored
         return replace(

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from cli.commands.samples import sample, samples
+from cli.commands.samples import print_sample, print_samples
+from cli.parser.observation import SampleCommand, SamplesCommand
 from cli.render.plain import print_error, print_lines
 from core.errors import RequestFailed
 from core.events import ContentRevealed
@@ -69,10 +70,11 @@ async def test_no_answer_acts_on_the_terminal_or_is_a_crash(
         desk: Any = Answering(answer)
         [task] = desk.fleet.tasks
         asked: dict[str, Any] = {"task": task.task_id, "timeout": 1.0, "as_json": False}
-        await samples(desk, **asked, status=None, all_rows=False)
+        await print_samples(desk, SamplesCommand(**asked, status=None, all_rows=False))
         for part in ("show", "events", "messages", "store"):
             one: dict[str, Any] = {"sample_id": "s", "epoch": 1, "part": part}
-            await sample(desk, **asked, **one, content=True, keep=no_journal)
+            command = SampleCommand(**asked, **one, content=True)
+            await print_sample(desk, command, keep=no_journal)
     out = capsys.readouterr().out
     assert not {char for char in out if char != "\n" and not char.isprintable()}
 
@@ -97,17 +99,10 @@ async def test_a_sample_is_told_in_words_for_people(capsys: pytest.CaptureFixtur
         "limit": None,
     }
     desk: Any = Answering(told)
-    await sample(
-        desk,
-        task="t1",
-        sample_id="1",
-        epoch=1,
-        part="show",
-        content=False,
-        keep=no_journal,
-        timeout=1.0,
-        as_json=False,
+    command = SampleCommand(
+        task="t1", sample_id="1", epoch=1, part="show", content=False, timeout=1.0
     )
+    await print_sample(desk, command, keep=no_journal)
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert lines["activity"] == "tool bash 0:12"
     assert lines["total_time"] == "1:02"

@@ -36,7 +36,7 @@ def test_a_spec_is_launched_waited_for_and_told_of(here: Home) -> None:
     ran = here.run("launch", "s.toml", "--yes", "--wait", "--json", timeout=90)
     told = ran.json
     assert ran.status == 0, told
-    assert (told["state"], told["status"]) == ("done", "success")
+    assert (told["state"], told["status"]) == ("success", "success")
     [score] = told["scores"]
     assert (score["metric"], score["value"]) == ("accuracy", 0.7)
     assert Path(told["logs"][0]["location"]).exists()
@@ -59,7 +59,7 @@ def test_nothing_is_launched_without_a_yes(here: Home) -> None:
     assert "add --yes" in ran.err
     assert "task: evalroom/smoke comes with evalroom" in ran.out
     assert not (here.folder / ".evalroom").exists()
-    assert here.run("runs").out == "nothing was launched yet\n"
+    assert here.run("runs").out == "nothing has been launched yet\n"
 
 
 @pytest.mark.parametrize(
@@ -93,14 +93,14 @@ def test_who_interrupts_a_launch_is_told_where_to_look(here: Home) -> None:
     told = child.communicate()[0].decode()
     assert child.returncode == 130
     [listed] = here.run("runs", "--json").json["runs"]
-    assert f"evalroom runs tells what became of {listed['run_id']}" in told
+    assert f"runs that have started go on: {listed['run_id']}. See: evalroom runs" in told
     end_all([listed["run_id"]])
 
 
 def test_a_run_that_is_none_is_told(here: Home) -> None:
     ran = here.run("run", "nope")
     assert ran.status == 2
-    assert "there is no run nope" in ran.err
+    assert "no run matches nope" in ran.err
 
 
 def test_what_stops_a_launch_is_json_too(here: Home) -> None:

@@ -51,7 +51,7 @@ def test_a_spec_is_judged_and_a_stop_is_the_exit_status(home: Home) -> None:
     ("words", "status", "says"),
     [
         (("away", "s.toml"), 3, "STOP  link: away can't be reached: "),
-        (("nope",), 2, "there is no machine nope"),
+        (("nope",), 2, "no machine is called nope"),
     ],
 )
 def test_what_can_not_be_looked_at_is_told(

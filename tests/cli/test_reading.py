@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from cli.commands.samples import sample, samples
+from cli.commands.samples import print_sample, print_samples
+from cli.parser.observation import SampleCommand, SamplesCommand
 from core.errors import NotThere, RequestFailed, TooLarge, Unsupported
 from core.events import ContentRevealed
 from core.fleet import Fleet
@@ -42,11 +43,10 @@ class Refusing:
 async def ask(desk: Any, part: str) -> None:
     asked: dict[str, Any] = {"task": "t1", "timeout": 1.0, "as_json": True}
     if part == "samples":
-        await samples(desk, **asked, status=None, all_rows=False)
+        await print_samples(desk, SamplesCommand(**asked, status=None, all_rows=False))
     else:
-        await sample(
-            desk, **asked, sample_id="s", epoch=1, part=part, content=False, keep=no_journal
-        )
+        command = SampleCommand(**asked, sample_id="s", epoch=1, part=part, content=False)
+        await print_sample(desk, command, keep=no_journal)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ async def test_an_old_inspect_is_told_with_the_upgrade_of_its_own_python(
 async def test_a_sample_that_is_not_there_is_told_with_where_to_look() -> None:
     with pytest.raises(NotThere, match="sample 9") as found:
         await ask(Refusing(404, b'{"error":"sample 9 (epoch 1) not found"}'), "events")
-    assert found.value.advice == "look at: evalroom samples h100-1:t1 --all"
+    assert found.value.advice == "see: evalroom samples h100-1:t1 --all"
 
 
 @pytest.mark.parametrize(

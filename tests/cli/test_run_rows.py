@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cli.commands.runs import output
+from cli.commands.runs import print_output
 from cli.render.runs import run_json, run_lines, why_lines
 from core.errors import UsageWrong
 from core.launch.ports import OutputChunk
@@ -17,7 +17,7 @@ LOG = RunLog(location="/logs/a b.eval", status="error", task="mine", model="mock
 
 def test_a_failed_run_says_which_command_tells_why_by_the_inspect_that_ran_it() -> None:
     failed = run(
-        1, RunState.FAILED, logs=(LOG,), said="its log says error",
+        1, RunState.ERROR, logs=(LOG,), said="one of its logs ended with error",
         directory="~/.evalroom/runs/1", log_dir="logs",
         command_line="/venv/bin/python -m inspect_ai eval-set mine.py@mine --detach",
     )  # fmt: skip
@@ -29,10 +29,10 @@ def test_a_failed_run_says_which_command_tells_why_by_the_inspect_that_ran_it() 
 
 
 def test_what_was_printed_is_pointed_at_only_where_something_was_started() -> None:
-    started = run(2, RunState.FAILED, logs=(), started_at=1.0)
+    started = run(2, RunState.ERROR, logs=(), started_at=1.0)
     assert f"evalroom output {started.id}" in "\n".join(why_lines(started))
-    assert list(why_lines(run(3, RunState.FAILED, logs=(), started_at=None))) == []
-    assert list(why_lines(run(4, RunState.DONE, logs=()))) == []
+    assert list(why_lines(run(3, RunState.ERROR, logs=(), started_at=None))) == []
+    assert list(why_lines(run(4, RunState.SUCCESS, logs=()))) == []
 
 
 class Told:
@@ -46,7 +46,7 @@ class Told:
         del timeout
         return True
 
-    async def look_once(self) -> None:
+    async def poll_once(self) -> None:
         """Find nothing new."""
 
     async def output(self, known: Run, *, start: int | None = None) -> OutputChunk:
@@ -58,20 +58,20 @@ class Told:
 async def test_a_screen_is_printed_once_and_never_followed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    known = run(5, RunState.DONE, screen=("tmux", "capture-pane"), output_file="")
+    known = run(5, RunState.SUCCESS, screen=("tmux", "capture-pane"), output_file="")
     told: Any = Told(known, b"the last screen\n")
-    assert await output(told, told, known.id, follow=False, timeout=1) == 0
+    assert await print_output(told, told, known.id, follow=False, timeout=1) == 0
     assert capsys.readouterr().out == "the last screen\n"
     with pytest.raises(UsageWrong) as refused:
-        await output(told, told, known.id, follow=True, timeout=1)
+        await print_output(told, told, known.id, follow=True, timeout=1)
     assert f"evalroom attach {known.id}" in refused.value.advice
 
 
 async def test_what_printed_nothing_says_so_beside_the_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    known = run(6, RunState.FAILED, logs=())
+    known = run(6, RunState.ERROR, logs=())
     told: Any = Told(known)
-    assert await output(told, told, known.id, follow=False, timeout=1) == 0
+    assert await print_output(told, told, known.id, follow=False, timeout=1) == 0
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", f"evalroom: {known.id} printed nothing\n")

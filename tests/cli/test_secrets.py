@@ -23,10 +23,10 @@ def _kept(home: Home) -> Path:
 
 
 def test_a_secret_is_piped_in_listed_by_its_name_and_deleted(home: Home) -> None:
-    assert "no secret is kept" in home.run("secrets", "list").out
+    assert "no secrets are stored" in home.run("secrets", "list").out
     told = _set(home, "A_KEY", f"{VALUE}\n".encode())
     assert told.status == 0, told.err
-    assert told.out == f"A_KEY is kept in {_kept(home)} (0600)\n"
+    assert told.out == f"A_KEY is stored in {_kept(home)} (0600)\n"
     told = _set(home, "B_KEY", b"one\ntwo\r\n", "--json")
     assert told.json == {"name": "B_KEY", "kept_in": "file"}
     assert stat.S_IMODE(_kept(home).stat().st_mode) == 0o600
@@ -39,7 +39,7 @@ def test_a_secret_is_piped_in_listed_by_its_name_and_deleted(home: Home) -> None
 
     asked = home.run("secrets", "delete", "A_KEY")
     assert (asked.status, "add --yes" in asked.err) == (4, True)
-    assert home.run("secrets", "delete", "A_KEY", "--yes").out == "A_KEY is deleted\n"
+    assert home.run("secrets", "delete", "A_KEY", "--yes").out == "A_KEY was deleted\n"
     for words in (("--yes",), ()):
         gone = home.run("secrets", "delete", "A_KEY", "--json", *words)
         assert (gone.status, gone.json["error"]["kind"]) == (1, "secret_missing")
@@ -57,7 +57,7 @@ def test_a_value_is_never_an_argument_and_not_repeated_where_it_was_one(home: Ho
 
 
 def test_what_no_variable_can_hold_is_refused(home: Home) -> None:
-    for value, why in ((b"", "is empty"), (b"\xff", "no UTF-8"), (b"a\0b", "NUL"),
+    for value, why in ((b"", "is empty"), (b"\xff", "not UTF-8"), (b"a\0b", "NUL"),
                        (b"x" * 70_000, "longer than 64 KiB")):  # fmt: skip
         told = _set(home, "A_KEY", value)
         assert (told.status, why in told.err) == (2, True), told.err
@@ -68,7 +68,7 @@ def test_at_a_terminal_it_is_asked_for_and_not_shown(home: Home) -> None:
     try:
         terminal.until("value of A_KEY: ")
         terminal.type(f"{VALUE}\r")
-        terminal.until("A_KEY is kept in")
+        terminal.until("A_KEY is stored in")
         assert VALUE.encode() not in terminal.output
         assert terminal.process.wait(20) == 0
     finally:

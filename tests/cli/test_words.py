@@ -4,24 +4,27 @@ from pathlib import Path
 import pytest
 
 from cli.main import main
-from cli.parser.arguments import parsed
+from cli.parser.command_line import parse
+from cli.parser.observation import StatusCommand
+from cli.parser.room import RoomCommand
 from core.errors import UsageWrong
 from ssh.shipped_program import shipped_program
 from tests.support.commands import Home
 
 
 def test_no_command_is_the_room() -> None:
-    assert parsed([]).command is None
+    assert parse([]).command == RoomCommand()
 
 
 def test_global_options_come_before_the_command() -> None:
-    words = parsed(["--config", "c.toml", "--read-only", "--record", "r", "status", "--json"])
-    assert (words.command, words.as_json, words.read_only) == ("status", True, True)
-    assert (words.config, words.record) == (Path("c.toml"), Path("r"))
+    line = parse(["--config", "c.toml", "--read-only", "--record", "r", "status", "--json"])
+    assert line.command == StatusCommand(as_json=True, timeout=15.0)
+    options = line.options
+    assert (options.config, options.read_only, options.record) == (Path("c.toml"), True, Path("r"))
     for late in (["--read-only"], ["--config", "c.toml"], ["--record=r"]):
-        with pytest.raises(UsageWrong, match="stands after the command") as found:
-            parsed(["status", *late])
-        assert found.value.advice.startswith(f"it comes first: evalroom {late[0][:8]}")
+        with pytest.raises(UsageWrong, match="must come before the command") as found:
+            parse(["status", *late])
+        assert found.value.advice.startswith(f"use: evalroom {late[0][:8]}")
 
 
 @pytest.mark.parametrize(

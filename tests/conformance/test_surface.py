@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from core.ctl import cli_commands, reads
+from core.ctl import cli_commands, reads, routes
 from core.ctl.answer_errors import good_body
-from core.ctl.features import REQUIREMENTS
+from core.ctl.features import REQUIREMENTS, surface
 from core.errors import NotThere, Unsupported
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.process import Process, ProcessState
@@ -41,9 +41,9 @@ def task_of(one: Eval, row: dict[str, Any]) -> TaskKey:
 
 async def test_this_inspect_has_all_that_is_known_to_be_brought(parked_eval: Eval) -> None:
     process = ProcessKey(MachineName("local"), parked_eval.pid, "s")
-    surface = await reads.read_surface(reader(parked_eval), process)
-    assert [feature for feature in REQUIREMENTS if not surface.has(feature)] == []
-    assert surface.takes("cancel task", "dry_run")
+    found = surface(good_body(await reader(parked_eval)(process, routes.OPENAPI), "its routes"))
+    assert [feature for feature in REQUIREMENTS if not found.has(feature)] == []
+    assert found.takes("cancel task", "dry_run")
 
 
 async def test_what_is_not_there_is_told_from_what_an_old_inspect_lacks(parked_eval: Eval) -> None:
@@ -51,7 +51,6 @@ async def test_what_is_not_there_is_told_from_what_an_old_inspect_lacks(parked_e
     missing = SampleKey(task_of(parked_eval, row), "no such sample", 1)
     with pytest.raises(NotThere, match="no such sample"):
         await reads.read_sample(reader(parked_eval), missing, row["eval_id"])
-    assert await reads.read_task_score(reader(parked_eval), task_of(parked_eval, row)) is None
     reply = await reader(parked_eval)(missing.task.process, "/a/route/of/the/future")
     with pytest.raises(Unsupported):
         good_body(reply, "it")

@@ -225,15 +225,7 @@ async def test_the_equivalent_commands_say_what_was_read(parked_eval: Eval, ctl:
         sample, _ = (await samples_of(watched, parked_eval))[0]
     expected = {
         cli_commands.task_list(process): ("task", "list"),
-        cli_commands.process_list(process): ("process", "list"),
-        cli_commands.sample_list(process, sample.task): ("sample", "list", place(sample)[0]),
-        cli_commands.sample_errors(process, sample.task): ("sample", "errors", place(sample)[0]),
         cli_commands.sample_show(process, sample): ("sample", "show", *place(sample)),
-        cli_commands.sample_events(process, sample): ("sample", "events", *place(sample)),
-        cli_commands.sample_messages(process, sample): ("sample", "messages", *place(sample)),
-        cli_commands.sample_store(process, sample): ("sample", "store", *place(sample)),
-        cli_commands.config(process, sample.task): ("config", place(sample)[0]),
-        cli_commands.throughput(process, key.pid): ("model", "throughput"),
     }
     for command, told in expected.items():
         where, *line = shlex.split(command)

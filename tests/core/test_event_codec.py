@@ -3,12 +3,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from core.desk.replay import read_recording, write_recording
+from core.desk.replay import read_recording
 from core.errors import StorageError
 from core.event_codec import EVENTS, event_of, line_of
 from core.events import Event
 from tests.support.events import BY_KIND, KINDS
 from tests.support.fleets import H1, link, named
+from tests.support.recordings import write_recording
 
 
 def test_every_event_has_a_codec_case_and_a_sample() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.wiring.desk import history_of
+from cli.wiring.history import history_of
 from core.config.file import default_config
 from storage.paths import paths
 

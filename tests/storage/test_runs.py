@@ -1,9 +1,13 @@
 """Runs on disk: before they start, as they change, and whose they are."""
 
+import json
+import sqlite3
 from collections.abc import AsyncGenerator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from core.ids import MachineName
@@ -12,7 +16,8 @@ from core.model.run import Run, RunLog, RunState
 from core.model.task import Metric
 from storage.database import Database
 from storage.orders import OrderJournal
-from storage.runs import SqliteRunStore, read_runs
+from storage.runs import SqliteRunStore
+from storage.schema import APPLICATION_ID, migrations
 
 HERE = Instance(host="h", boot="b", pid=1, start="s", operator="Ada")
 DEAD, ELSEWHERE = replace(HERE, pid=2), replace(HERE, pid=3)
@@ -47,7 +52,7 @@ async def test_a_run_comes_back_as_it_was_written_and_makes_a_process_ours(
     first = run("r1")
     await runs.add([first, run("r2", at=2.0)], HERE)
     assert [each.id for each in await runs.recent(10)] == ["r2", "r1"]
-    over = replace(first, state=RunState.DONE, logs=(log,), pid=7, ended_at=9.0, attach=("a",))
+    over = replace(first, state=RunState.SUCCESS, logs=(log,), pid=7, ended_at=9.0, attach=("a",))
     await runs.save(over)
     assert await runs.recent(10) == (run("r2", at=2.0), over)
     assert await OrderJournal(database).run_ids() == {"r1", "r2"}
@@ -62,11 +67,11 @@ async def test_an_evalroom_that_knows_less_of_a_run_takes_nothing_from_the_disk(
     known = replace(preparing, state=RunState.RUNNING, commit="abc", output_file="/o", pid=7)
     await runs.save(known)
     # Another room read it while it was prepared, and sees its process now.
-    await runs.save(replace(preparing, state=RunState.FINALISING, start="b-1"))
-    assert await runs.recent(1) == (replace(known, state=RunState.FINALISING, start="b-1"),)
-    done = replace(known, state=RunState.DONE, ended_at=9.0)
+    await runs.save(replace(preparing, state=RunState.FINISHING, start="b-1"))
+    assert await runs.recent(1) == (replace(known, state=RunState.FINISHING, start="b-1"),)
+    done = replace(known, state=RunState.SUCCESS, ended_at=9.0)
     await runs.save(done)
-    await runs.save(replace(known, state=RunState.FINALISING))
+    await runs.save(replace(known, state=RunState.FINISHING))
     assert await runs.recent(1) == (replace(done, start="b-1"),)
 
 
@@ -75,12 +80,42 @@ async def test_what_no_living_evalroom_starts_is_abandoned(database: Database) -
     other = replace(HERE, pid=4)
     for name, of in (("mine", HERE), ("dead", DEAD), ("far", ELSEWHERE), ("living", other)):
         await runs.add([run(name)], of)
-    await runs.add([run("over", state=RunState.DONE)], DEAD)
-    await runs.save(run("over", state=RunState.DONE))
+    await runs.add([run("over", state=RunState.SUCCESS)], DEAD)
+    await runs.save(run("over", state=RunState.SUCCESS))
     assert await runs.abandoned(HERE) == {"mine", "dead"}
 
 
-async def test_a_command_reads_runs_of_any_history(database: Database, tmp_path: Path) -> None:
-    assert read_runs(tmp_path / "none.sqlite3", 5) == ()
-    await SqliteRunStore(database).add([run("r1")], HERE)
-    assert [each.id for each in read_runs(database.path, 5)] == ["r1"]
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("finalising", RunState.FINISHING), ("done", RunState.SUCCESS), ("failed", RunState.ERROR),
+        ("lost", RunState.LOST),
+    ],
+)  # fmt: skip
+async def test_an_older_run_gets_the_words_of_today(
+    tmp_path: Path, old: str, new: RunState
+) -> None:
+    path = tmp_path / "history.sqlite3"
+    with closing(sqlite3.connect(path)) as raw:
+        for number, sql in migrations()[:4]:
+            raw.executescript(sql)
+            raw.execute(f"PRAGMA user_version = {number}")
+        raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        body = json.dumps({**msgspec.to_builtins(replace(run("r1"), spec={})), "state": old})
+        rows = [("r1", body), ("r2", "not JSON"), ("r3", None)]
+        raw.executemany(
+            "INSERT INTO run (id, at, machine, operator, spec, body)"
+            " VALUES (?, 1, 'm', 'o', '', ?)",
+            rows,
+        )
+        raw.commit()
+    async with Database.at(path) as database:
+        [row] = await database.read("SELECT body FROM run WHERE id = 'r1'")
+        assert json.loads(row["body"])["state"] == new
+        [kept] = await SqliteRunStore(database).recent(5)
+        assert kept == replace(run("r1"), state=new, spec={})
+
+
+def test_a_recording_with_the_old_words_is_read() -> None:
+    states = msgspec.json.decode(b'["finalising", "done", "failed"]', type=list[RunState])
+    assert states == [RunState.FINISHING, RunState.SUCCESS, RunState.ERROR]

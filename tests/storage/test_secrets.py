@@ -72,8 +72,8 @@ async def test_a_secret_is_kept_for_its_owner_alone_and_found_by_its_name(
     await secrets.delete("A_KEY")
     with pytest.raises(SecretMissing) as told:
         await secrets.open(["A_KEY", "B_KEY", "C_KEY"])
-    assert told.value.message == "no secret is kept here as A_KEY, C_KEY"
-    assert told.value.advice == "enter it: evalroom secrets set A_KEY"
+    assert told.value.message == "no value is stored for the secret A_KEY, C_KEY"
+    assert told.value.advice == "store it: evalroom secrets set A_KEY"
     with pytest.raises(SecretMissing):
         await secrets.delete("A_KEY")
 

@@ -63,6 +63,10 @@ async def test_a_third_engine_starts_and_finishes_a_real_eval(
             asked = spec("secrets = ['KEY']", "machine=here", "engine=background")
             [run] = await here.launches.launch(here.checked(asked))
             run = await here.over(run)
-            assert (run.state, run.status, run.engine) == (RunState.DONE, "success", "background")
+            assert (run.state, run.status, run.engine) == (
+                RunState.SUCCESS,
+                "success",
+                "background",
+            )
             assert run.logs[0].metrics[0].value == pytest.approx(0.7)
             assert b"accuracy" in (await here.launches.output(run)).data

@@ -9,9 +9,9 @@ from pathlib import Path
 from core.config.model import MachineConfig
 from core.events import RunChanged
 from core.model.run import Run, RunState
-from tests.support.rooms import FakeRoom, app_on
-from tui.controllers.attach import Attaching
+from tests.support.rooms import FakeRoom, app_on, services_on
 from tui.navigation import RUNS
+from tui.services import AttachSettings
 
 RUN = "20261129-210255-vdmc2a9g"
 
@@ -54,9 +54,11 @@ def main(told: str) -> None:
         attach=tuple(spec["attach"]),
     )
     room.happen(RunChanged(at=room.at, run=run))
-    app = app_on(room, environ={**os.environ, "COLORTERM": "truecolor"})
-    app.make_attaching = lambda: Attaching(
-        app, [machine], way=spec["way"], known_hosts=spec["known_hosts"]
+    settings = AttachSettings(machines=(machine,), way=spec["way"], known_hosts=spec["known_hosts"])
+    app = app_on(
+        room,
+        services=services_on(room, attach=settings),
+        environ={**os.environ, "COLORTERM": "truecolor"},
     )
     app.call_later(app.go, RUNS)
     app.run()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli.wiring.launches import plan_on, surroundings_of
+from cli.wiring.launches import plan_context, plan_on
 from core.config.model import Config, MachineConfig
 from core.desk.desk import Desk
 from core.ids import MachineName, ProcessKey
@@ -28,6 +28,7 @@ from storage.database import Database
 from storage.identity import this_instance
 from storage.runs import SqliteRunStore
 from tests.support.desk_on_evals import Watched, watching
+from tests.support.processes import wait_gone, with_variable
 
 Work = Callable[[MachineName, Job, float], Any]
 
@@ -89,7 +90,7 @@ class Launched:
 
     def _plan(self, launch: RunRequest) -> RunPlan:
         machine = next(e for e in self.config.machines if e.name == launch.candidates[0])
-        return plan_on(launch, machine, surroundings_of(self.config))
+        return plan_on(launch, machine, plan_context())
 
     async def over(self, run: Run, seconds: float = 50.0) -> Run:
         """Wait until a run is over."""
@@ -147,7 +148,7 @@ async def launching(
             ),
             machines=config.machines,
             choose=choose,
-            bring=bring,
+            provision=bring,
             open_secrets=open_secrets,
             operator="Ada",
         )
@@ -162,16 +163,12 @@ async def launching(
 
 def alive(run: str) -> list[int]:
     """The pids of a run's processes on this computer."""
-    mark = f"EVALROOM_RUN={run}".encode()
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):
-                environ = (entry / "environ").read_bytes().split(b"\0")
-                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-                if mark in environ and state not in "ZX":
-                    found.append(int(entry.name))
-    return found
+    return with_variable("EVALROOM_RUN", run)
+
+
+def wait_all_gone(run: str) -> None:
+    """Wait until no process of a run is left; whether it ever ran is for the test to show."""
+    wait_gone(lambda: alive(run), f"the processes of {run} are")
 
 
 def end_all(runs: Sequence[str]) -> None:

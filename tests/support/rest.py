@@ -42,5 +42,5 @@ def keys_wait_for_rest() -> Iterator[None]:
         patch.setattr(app, "wait_for_idle", rest)
         patch.setattr(pilot, "wait_for_idle", rest)
         patch.setattr(guarded_dialog, "time", LOOKING)
-        patch.setattr("tui.app._EASE", 0.0)  # what happened is drawn at once
+        patch.setattr("tui.draw_pace._EASE", 0.0)  # what happened is drawn at once
         yield

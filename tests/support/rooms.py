@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 from textual.app import App
 from textual.pilot import Pilot
 
+from cli.wiring.room import replay_services
 from core.config.model import ScreenConfig
 from core.errors import RequestFailed
 from core.events import Event, SamplesSeen
@@ -27,7 +27,9 @@ from core.model.finding import Finding
 from core.model.machine import LinkState
 from core.model.sample import Activity, Sample, SampleCounts, ToolCall
 from core.model.task import ProgressPoint
-from core.ports import Reply, Show, SignIn
+from core.ports import FleetUpdate, Reply, Room, Show, SignIn
+from core.signal import Signal
+from core.views.changes import only_older
 from tests.support.clocks import LOOKING
 from tests.support.fleets import (
     H1,
@@ -46,8 +48,11 @@ from tests.support.fleets import (
     task_row,
     tasks_seen,
 )
+from tests.support.waiting import until
 from tui.app import RoomApp
 from tui.dialogs.guarded_dialog import SeenFirst
+from tui.services import RoomServices, Service
+from tui.terminal.textual_internals import lines_of
 
 EU, US = MachineName("a100-eu"), MachineName("a100-us")
 COLOURS = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
@@ -65,7 +70,8 @@ class FakeRoom:
 
     def __init__(self, fleet: Fleet | None = None) -> None:
         self._fleet = fleet if fleet is not None else Fleet()
-        self._shows: list[Show] = []
+        self._updates = Signal[FleetUpdate]()
+        self._update = FleetUpdate(self._fleet, 0)
         self.at = NOW
         self.asked: list[tuple[str, Any]] = []
         self.answers: dict[str, tuple[int, bytes]] = {}
@@ -98,12 +104,13 @@ class FakeRoom:
     def become(self, fleet: Fleet) -> None:
         """Show this fleet."""
         self._fleet = fleet
-        for show in self._shows:
-            show(fleet)
+        before = self._update
+        is_same = only_older(before.fleet, fleet)
+        self._update = FleetUpdate(fleet, before.revision + (not is_same))
+        self._updates.emit(self._update)
 
     def subscribe(self, show: Show) -> Callable[[], None]:
-        self._shows.append(show)
-        return lambda: self._shows.remove(show)
+        return self._updates.connect(show)
 
     def focus(self, task: TaskKey | None) -> None:
         if self.asked[-1:] != [("focus", task)]:
@@ -146,16 +153,55 @@ class MemoryStore:
         return True
 
 
-def app_on(room: FakeRoom, **more: Any) -> RoomApp:
-    """Return the app on a room, in a terminal that shows everything."""
+def services_on(
+    room: Room,
+    *,
+    acting: Any = None,
+    guiding: Any = None,
+    launching: Any = None,
+    why_no_launch: str = "",
+    sessions: Any = None,
+    **more: Any,
+) -> RoomServices:
+    """Return the services of an app on a room; those that are given are there.
+
+    Args:
+        room: A replay has none of them.
+        acting: Also what a test tells in its place; so the others.
+        launching: Follows the runs, and starts them.
+        why_no_launch: Runs are followed only.
+    """
+    services = replay_services(room) if room.is_replay else RoomServices(room=room)
+    given = {"acting": acting, "guiding": guiding, "runs": launching, "sessions": sessions}
+    if why_no_launch:
+        more["launching"] = Service[Any](missing=why_no_launch)
+    else:
+        given["launching"] = launching
+    for name, service in given.items():
+        if service is not None:
+            more[name] = _made(service)
+    return replace(services, **more)
+
+
+def _made(service: object) -> Service[Any]:
+    return Service(lambda: service)
+
+
+def app_on(room: Room, *, services: RoomServices | None = None, **more: Any) -> RoomApp:
+    """Return the app on a room, in a terminal that shows everything.
+
+    Args:
+        room: What it shows.
+        services: What it uses; None: nothing but the room.
+        more: As `RoomApp` takes it.
+    """
     more.setdefault("environ", COLOURS)
-    return RoomApp(room, **more)
+    return RoomApp(services or services_on(room), **more)
 
 
 def screen_lines(app: App[Any]) -> list[str]:
     """Return what is on screen, line by line, as text."""
-    strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
-    return [strip.text for strip in strips]
+    return [strip.text for strip in lines_of(app.screen)]
 
 
 def screen_text(app: App[Any]) -> str:
@@ -165,13 +211,14 @@ def screen_text(app: App[Any]) -> str:
 
 async def shows(pilot: Pilot[None], words: str, seconds: float = 30.0) -> None:
     """Wait until these words are on screen."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        await pilot.pause()
-        if words in screen_text(pilot.app):
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"{words!r} is not on screen:\n{screen_text(pilot.app)}")
+    await until(
+        lambda: words in screen_text(pilot.app),
+        f"{words!r} is on screen",
+        seconds,
+        before=pilot.pause,
+        every=0.02,
+        seen=lambda: f"\n{screen_text(pilot.app)}",
+    )
 
 
 async def answerable(pilot: Pilot[None], words: str = "") -> None:
@@ -392,7 +439,7 @@ def _main(kind: str) -> int:
             Path(crash).write_text(report)
         return crash
 
-    app = RoomApp(room, screen=ScreenConfig(), keep_crash=keep_crash)
+    app = RoomApp(services_on(room), screen=ScreenConfig(), keep_crash=keep_crash)
     return asyncio.run(app.run_in_terminal())
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.fleets import H1
-from tests.support.rooms import FakeRoom, app_on, busy_fleet
+from tests.support.rooms import FakeRoom, app_on, busy_fleet, services_on
 from tests.support.told_acting import ToldActing
 from tui.app import RoomApp
 
@@ -35,7 +35,7 @@ def acting_room() -> tuple[ToldActing, RoomApp]:
     room.become(replace(room.fleet, machines=machines))
     room.answers = {"/tasks/t1/config": (200, json.dumps(KNOBS).encode())}
     acting = ToldActing(room)
-    return acting, app_on(room, acting=acting)
+    return acting, app_on(room, services=services_on(room, acting=acting))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from core.ids import MachineName
 from core.launch.engines.tmux_sessions import attach_command
 from tests.support.attaching_room import RUN, BeatingRoom
 from tests.support.rooms import app_on, shows
-from tui.controllers.attach import Attaching, Opening, opening
+from tui.controllers.attach import AttachController, Opening, opening
+from tui.services import AttachSettings
 
 HERE = MachineConfig(name=MachineName("here"), link="command")
 FAR = MachineConfig(name=MachineName("far"))
@@ -66,7 +67,9 @@ def test_only_what_is_here_takes_the_place_of_the_rooms_tmux() -> None:
 async def test_what_can_not_be_opened_is_said() -> None:
     app = app_on(BeatingRoom(None))
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
-        attaching = Attaching(app, [HERE], way="window", environ={})
+        attaching = AttachController(
+            app, AttachSettings(machines=(HERE,), way="window"), environ={}
+        )
         for machine, words, said in (
             (FAR, WORDS, "names no machine of this run"),
             (HERE, (), "nothing to attach to"),

@@ -15,9 +15,9 @@ from core.ports import Room
 from tests.support.evals import Eval, Evals
 from tests.support.guiding import LATER, Guided, guided
 from tests.support.orders import HERE, Book
-from tests.support.rooms import COLOURS, answerable, screen_text, shows
+from tests.support.rooms import answerable, app_on, screen_text, services_on, shows
 from tui.app import RoomApp
-from tui.screens.guide import GuidesScreen
+from tui.screens.guides import GuidesScreen
 
 pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
 SIZE = (160, 46)
@@ -47,8 +47,8 @@ async def room_on(
             monkey.setattr(here.acted.acting, "run", Running(None).run)
             monkey.setattr(here.guiding, "run", Running(None).run)
             room = cast("Room", Running(here.acted.watched.desk))
-            app = RoomApp(room, acting=here.acted.acting, environ=COLOURS)
-            app.make_guiding = lambda _: here.guiding
+            services = services_on(room, acting=here.acted.acting, guiding=here.guiding)
+            app = app_on(room, services=services)
             async with app.run_test(size=SIZE) as pilot:
                 await shows(pilot, "quiet")
                 yield pilot, app, here
@@ -83,7 +83,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
     book, database = Book(), tmp_path / "h.sqlite3"
     async with room_on(one, database, book) as (pilot, app, here):
         await pilot.press("2", ":", *"guide-park", "enter")
-        await shows(pilot, "the command that resumes it", 30)
+        await shows(pilot, "command that resumes the run", 30)
         assert "inspect_ai eval-set" in screen_text(app)
         copied: list[str] = []
 
@@ -91,12 +91,12 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
             del what
             copied.append(text)
 
-        monkeypatch.setattr(app, "send_to_clipboard", copy)
+        monkeypatch.setattr(app, "copy", copy)
         await pilot.press("y")
         assert copied == [guide_of(app).command]
         await pilot.press("p", "e", "c", "P", "n")
         assert not here.acted.sent, "other keys send nothing here"
-        await confirmed(pilot, "pause the process", "nothing new starts", "y", "enter")
+        await confirmed(pilot, "pause the process", "no new samples start", "y", "enter")
         assert one.task()["process_paused"]
     async with room_on(one, database, book, LATER) as (pilot, app, here):
         await pilot.press("W")
@@ -113,7 +113,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         await answerable(pilot)
         await pilot.press("enter")
         await confirmed(pilot, "interrupt", "finalising", *str(one.pid), "enter")
-        await shows(pilot, "its process is gone; 1 log: 1 cancelled", 60)
+        await shows(pilot, "the process is gone; 1 log: 1 cancelled", 60)
         assert not guide_of(app).is_open
         assert await asyncio.to_thread(one.popen.wait, 10) == 0
 
@@ -133,6 +133,6 @@ async def test_leaving_a_guide_takes_its_key_twice_and_sends_nothing(
         await pilot.pause()
         assert guide_of(app).is_open
         await pilot.press("x")
-        await shows(pilot, "left by Ada", 30)
+        await shows(pilot, "stopped by Ada", 30)
         assert not guide_of(app).is_open
         assert not here.acted.sent

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -26,6 +26,7 @@ from tests.support.rooms import (
     app_on,
     busy_fleet,
     screen_text,
+    services_on,
     shows,
 )
 from tui.app import RoomApp
@@ -70,10 +71,7 @@ def room_with(*orders: Order) -> FakeRoom:
 
 
 def opened_on(room: FakeRoom, hands: Hands | None = None, **more: Any) -> RoomApp:
-    app = app_on(room, **more)
-    if hands is not None:
-        cast("Any", app).acting = hands
-    return app
+    return app_on(room, services=services_on(room, acting=hands, **more))
 
 
 def journal(app: RoomApp) -> JournalScreen:
@@ -215,7 +213,7 @@ async def test_the_equivalent_command_is_copied(monkeypatch: pytest.MonkeyPatch)
     def copy(text: str, what: str) -> None:
         copied.append((text, what))
 
-    monkeypatch.setattr(app, "send_to_clipboard", copy)
+    monkeypatch.setattr(app, "copy", copy)
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("J")
         await shows(pilot, "y copy")
@@ -290,12 +288,12 @@ async def test_a_narrow_terminal_shows_the_list_then_the_order() -> None:
 
 async def test_it_opens_again_where_it_was_left() -> None:
     store = MemoryStore()
-    app = opened_on(room_with(FIRST), store=store)
+    app = opened_on(room_with(FIRST), views=store)
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("J")
         await shows(pilot, "Journal of orders")
         assert place(app) == JOURNAL
-    again = opened_on(room_with(FIRST), store=MemoryStore(json.loads(json.dumps(store.view))))
+    again = opened_on(room_with(FIRST), views=MemoryStore(json.loads(json.dumps(store.view))))
     async with again.run_test(size=WIDE) as pilot:
         await shows(pilot, "Journal of orders")
 

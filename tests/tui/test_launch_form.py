@@ -24,6 +24,7 @@ from tests.support.rooms import (
     app_on,
     busy_fleet,
     screen_text,
+    services_on,
     shows,
 )
 from tests.support.runs import every_run, with_runs
@@ -39,11 +40,7 @@ STOP = Check(name="docker", level=CheckLevel.STOP, said="it does not answer", ad
 def room_to_launch(fleet: Fleet | None = None, **more: Any) -> tuple[ToldLaunching, RoomApp]:
     room = FakeRoom(fleet or busy_fleet())
     told = ToldLaunching(room)
-    app = app_on(room)
-    app.make_launching = lambda: told
-    for name, value in more.items():
-        setattr(app, name, value)
-    return told, app
+    return told, app_on(room, services=services_on(room, launching=told, **more))
 
 
 async def typed(pilot: Pilot[None], text: str) -> None:
@@ -97,7 +94,7 @@ async def test_from_a_template_to_a_run_by_keys_alone() -> None:
 
 
 async def test_what_happens_on_errors_is_asked_and_the_last_choice_offered_not_taken() -> None:
-    told, app = room_to_launch(launch_store=MemoryStore())
+    told, app = room_to_launch(drafts=MemoryStore())
     async with app.run_test(size=SIZE) as pilot:
         await smoke(pilot)
         await pilot.press("ctrl+r", "ctrl+r")
@@ -177,7 +174,7 @@ async def test_a_draft_survives_esc_and_a_restart_without_what_may_be_a_secret(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "form.json"
-    told, app = room_to_launch(launch_store=ViewState(file))
+    told, app = room_to_launch(drafts=ViewState(file))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await smoke(pilot, machine="h100-2")
         await pilot.press("up", *"API_KEY = sk-CANARY-0123456789")
@@ -187,7 +184,7 @@ async def test_a_draft_survives_esc_and_a_restart_without_what_may_be_a_secret(
         assert type(app.screen).__name__ == "RoomScreen"
     assert "CANARY" not in file.read_text()
     assert file.stat().st_mode & 0o777 == 0o600
-    _, again = room_to_launch(launch_store=ViewState(file))
+    _, again = room_to_launch(drafts=ViewState(file))
     async with again.run_test(size=SIZE) as pilot:
         await pilot.press("n")
         await shows(pilot, "go on with  smoke, left 0s ago")
@@ -201,7 +198,7 @@ async def test_a_draft_survives_esc_and_a_restart_without_what_may_be_a_secret(
 
 async def test_a_draft_goes_when_it_was_launched_and_stays_when_nothing_was_started() -> None:
     store = MemoryStore()
-    told, app = room_to_launch(launch_store=store)
+    told, app = room_to_launch(drafts=store)
     told.launch_fails = NotConfirmed("nothing is launched: evalroom is read-only")
     async with app.run_test(size=SIZE) as pilot:
         await planned(pilot)
@@ -353,7 +350,7 @@ class Secrets:
 
 async def test_a_secret_that_is_not_kept_yet_is_asked_for_masked_and_named_alone() -> None:
     secrets = Secrets()
-    _, app = room_to_launch(secret_store=secrets)
+    _, app = room_to_launch(secrets=secrets)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await ready(pilot)
         await pilot.press("pageup", "pageup", "pageup")
@@ -372,11 +369,8 @@ async def test_a_secret_that_is_not_kept_yet_is_asked_for_masked_and_named_alone
 @pytest.mark.parametrize("why", ["", "evalroom is read-only: nothing is launched"])
 async def test_where_nothing_can_be_launched_the_keys_say_so(why: str) -> None:
     room = FakeRoom(with_runs(busy_fleet(), every_run()))
-    app = app_on(room)
-    if why:
-        told = ToldLaunching(room)
-        app.make_launching = lambda: told
-        app.why_no_launch = why
+    told = ToldLaunching(room) if why else None
+    app = app_on(room, services=services_on(room, launching=told, why_no_launch=why))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         assert "n new run" not in screen_text(app)
         await pilot.press("n")

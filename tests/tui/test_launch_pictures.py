@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from core.launch.preflight.checks import Check, CheckLevel
 from tests.support.fleets import H1, H2
 from tests.support.launching import PYTHON, ToldLaunching
-from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, shows
+from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, services_on, shows
 from tests.support.runs import EU, every_run, run, with_runs
 from tui.app import RoomApp
 
@@ -36,9 +36,7 @@ def room() -> tuple[ToldLaunching, RoomApp]:
     )  # fmt: skip
     told.checks = {EU: (PYTHON, stop, memory)}
     told.printed = {run(2).id: PRINTED, run(5).id: PRINTED}
-    app = app_on(held)
-    app.make_launching = lambda: told
-    return told, app
+    return told, app_on(held, services=services_on(held, launching=told))
 
 
 async def press(pilot: Pilot[None], *keys: str) -> None:

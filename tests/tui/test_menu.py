@@ -161,7 +161,7 @@ def test_buttons_fit_the_state() -> None:
     words = [each.word for each in buttons(fleet(), [process_key()])]
     assert "keep" in words
     assert "release" not in words
-    assert "end a husk" not in words
+    assert "kill leftover process" not in words
 
 
 def test_every_offer_has_a_letter_that_no_key_of_the_menu_takes() -> None:

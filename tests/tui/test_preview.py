@@ -13,7 +13,15 @@ from core.ids import TaskKey
 from core.model.order import OrderState, Outcome
 from tests.support.clocks import LOOKING
 from tests.support.fleets import H1, H2, named, task_key
-from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, screen_text, shows
+from tests.support.rooms import (
+    FakeRoom,
+    answerable,
+    app_on,
+    busy_fleet,
+    screen_text,
+    services_on,
+    shows,
+)
 from tests.support.told_acting import ToldActing
 from tui.app import RoomApp
 from tui.dialogs.guarded_dialog import REPEAT
@@ -26,7 +34,7 @@ CTF = task_key("t1", H1, 100)
 def opened() -> tuple[FakeRoom, ToldActing, RoomApp]:
     room = FakeRoom(busy_fleet())
     acting = ToldActing(room)
-    return room, acting, app_on(room, acting=acting)
+    return room, acting, app_on(room, services=services_on(room, acting=acting))
 
 
 async def seen(pilot: Pilot[None], *keys: str, words: str = "nothing has been sent") -> None:
@@ -60,7 +68,7 @@ async def test_a_last_drawing_while_the_app_ends_does_no_harm() -> None:
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "p")
     assert not app.screen_stack
-    app.renew_orders()
+    app.controllers.renew_orders()
 
 
 async def test_escape_sends_nothing() -> None:

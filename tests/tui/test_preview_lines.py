@@ -2,7 +2,15 @@
 
 from textual.pilot import Pilot
 
-from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, screen_text, shows
+from tests.support.rooms import (
+    FakeRoom,
+    answerable,
+    app_on,
+    busy_fleet,
+    screen_text,
+    services_on,
+    shows,
+)
 from tests.support.told_acting import ToldActing
 from tui.app import RoomApp
 
@@ -12,7 +20,7 @@ WIDE = (160, 46)
 def opened() -> tuple[FakeRoom, ToldActing, RoomApp]:
     room = FakeRoom(busy_fleet())
     acting = ToldActing(room)
-    return room, acting, app_on(room, acting=acting)
+    return room, acting, app_on(room, services=services_on(room, acting=acting))
 
 
 async def seen(pilot: Pilot[None], *keys: str, words: str = "nothing has been sent") -> None:

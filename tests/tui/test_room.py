@@ -33,12 +33,13 @@ from tests.support.rooms import (
     busy_fleet,
     screen_lines,
     screen_text,
+    services_on,
     shows,
 )
 from tui.app import RoomApp
 from tui.panes.lines import LinesPane
 from tui.panes.table import TablePane
-from tui.screens.base import PanesScreen
+from tui.screens.panes_screen import PanesScreen
 
 WIDE = (140, 42)
 
@@ -51,6 +52,11 @@ def front(app: RoomApp) -> PanesScreen:
     found = app.front
     assert found is not None
     return found
+
+
+def app_with(store: MemoryStore) -> RoomApp:
+    room = FakeRoom(busy_fleet())
+    return app_on(room, services=services_on(room, views=store))
 
 
 async def test_the_room_opens_on_the_tasks_with_every_pane_in_view() -> None:
@@ -378,12 +384,12 @@ async def test_without_hands_a_key_that_would_act_says_why(key: str, is_replay: 
 
 async def test_the_last_view_is_found_again() -> None:
     store = MemoryStore()
-    first = app_on(FakeRoom(busy_fleet()), store=store)
+    first = app_with(store)
     async with first.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("j", "j", "S", "3", "slash", "1", "enter", "2", "enter")
         await pilot.pause()
         place = front(first).place
-    second = app_on(FakeRoom(busy_fleet()), store=store)
+    second = app_with(store)
     async with second.run_test(size=WIDE, notifications=True) as pilot:
         second.room.happen()  # type: ignore[attr-defined]
         await pilot.pause()
@@ -400,7 +406,7 @@ async def test_the_last_view_is_found_again() -> None:
     "view", [{"place": 7, "pane": "x"}, {"arrangements": {"tasks": [1]}}, {"task": ["task"]}]
 )
 async def test_a_view_that_is_no_view_is_left_out(view: dict[str, Any]) -> None:
-    app = app_on(FakeRoom(busy_fleet()), store=MemoryStore(view))
+    app = app_with(MemoryStore(view))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await shows(pilot, "2 Tasks")
 

@@ -16,12 +16,15 @@ from tests.support.rooms import (
     app_on,
     busy_fleet,
     screen_text,
+    services_on,
     shows,
 )
 from tests.support.runs import COMMAND, every_run, run, with_runs
 from tui.app import RoomApp
+from tui.controllers.attach import AttachController
 from tui.screens.launch_form import LaunchForm
 from tui.screens.runs import RunsScreen
+from tui.services import AttachSettings
 
 SIZE = (140, 44)
 
@@ -29,9 +32,7 @@ SIZE = (140, 44)
 def room_of_runs(*runs: Run) -> tuple[ToldLaunching, RoomApp]:
     room = FakeRoom(with_runs(busy_fleet(), runs or every_run()))
     told = ToldLaunching(room)
-    app = app_on(room)
-    app.make_launching = lambda: told
-    return told, app
+    return told, app_on(room, services=services_on(room, launching=told))
 
 
 def runs(app: RoomApp) -> RunsScreen:
@@ -48,7 +49,7 @@ async def opened(pilot: Pilot[None]) -> None:
 async def test_a_key_or_the_palette_opens_it_and_it_is_found_again_after_a_restart() -> None:
     store = MemoryStore()
     room = FakeRoom(with_runs(busy_fleet(), every_run()))
-    app = app_on(room, store=store)
+    app = app_on(room, services=services_on(room, views=store))
     async with app.run_test(size=SIZE) as pilot:
         await shows(pilot, "3 runs 1 failed 2 starting")
         await pilot.press(":", *"runs", "enter")
@@ -56,7 +57,7 @@ async def test_a_key_or_the_palette_opens_it_and_it_is_found_again_after_a_resta
         await pilot.press("escape", "N")
         await shows(pilot, "3 open · 7 in all")
         app.save_view()
-    again = app_on(room, store=MemoryStore(store.view))
+    again = app_on(room, services=services_on(room, views=MemoryStore(store.view)))
     async with again.run_test(size=SIZE) as pilot:
         room.become(room.fleet)
         await shows(pilot, "3 open · 7 in all")
@@ -93,7 +94,7 @@ async def test_it_filters_and_sorts_as_any_table() -> None:
     _, app = room_of_runs()
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
-        await pilot.press("/", *"failed", "enter")
+        await pilot.press("/", *"error", "enter")
         await shows(pilot, "2 of 7")
         await pilot.press("escape", "s")
         await shows(pilot, "score, or what it says")
@@ -147,7 +148,7 @@ async def test_a_run_that_changes_is_seen_at_once_and_the_cursor_stays() -> None
         await pilot.press("down")
         room = app.room
         assert isinstance(room, FakeRoom)
-        changed = run(6, RunState.FAILED, ago=1, said="it went wrong", ended_at=NOW)
+        changed = run(6, RunState.ERROR, ago=1, said="it went wrong", ended_at=NOW)
         room.happen(RunChanged(at=NOW, run=changed))
         await shows(pilot, "it went wrong")
         assert runs(app).run_here == run(4)
@@ -217,7 +218,7 @@ async def test_commands_are_copied_and_one_of_somebody_else_is_marked(
     def copy(text: str, what: str) -> None:
         copied.append((text, what))
 
-    monkeypatch.setattr(app, "send_to_clipboard", copy)
+    monkeypatch.setattr(app, "copy", copy)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await pilot.press("N")
         await shows(pilot, "Y copy launch")
@@ -231,15 +232,15 @@ async def test_commands_are_copied_and_one_of_somebody_else_is_marked(
         await shows(pilot, "somebody else wrote it")
 
 
-async def test_attaching_is_a_key_of_runs_that_have_a_display() -> None:
-    _, app = room_of_runs()
+async def test_attaching_is_a_key_of_runs_that_have_a_display(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    room = FakeRoom(with_runs(busy_fleet(), every_run()))
+    settings = AttachSettings(machines=(), way="window")
+    launching = ToldLaunching(room)
+    app = app_on(room, services=services_on(room, launching=launching, attach=settings))
     attached: list[str] = []
-
-    class Opens:
-        def attach(self, run: Run) -> None:
-            attached.append(run.id)
-
-    app.make_attaching = Opens  # type: ignore[assignment]
+    monkeypatch.setattr(AttachController, "attach", lambda _, run: attached.append(run.id))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await pilot.press("N")
         await shows(pilot, "Y copy launch")

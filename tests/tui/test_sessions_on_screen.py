@@ -5,7 +5,7 @@ from core.ids import MachineName
 from core.launch.engines.tmux_sessions import TmuxSession
 from core.launch.run.sessions import MachineSession
 from tests.support.fleets import NOW
-from tests.support.rooms import FakeRoom, app_on, busy_fleet, shows
+from tests.support.rooms import FakeRoom, app_on, busy_fleet, services_on, shows
 from tui.app import RoomApp
 
 WIDE = (160, 46)
@@ -38,9 +38,8 @@ class Told:
 
 def room(*found: MachineSession) -> tuple[Told, RoomApp]:
     told = Told(*found)
-    app = app_on(FakeRoom(busy_fleet()))
-    app.make_sessions = lambda: told
-    return told, app
+    room = FakeRoom(busy_fleet())
+    return told, app_on(room, services=services_on(room, sessions=told))
 
 
 async def test_a_session_is_ended_by_its_name_alone() -> None:
@@ -50,7 +49,7 @@ async def test_a_session_is_ended_by_its_name_alone() -> None:
         await pilot.press("colon", *"sessions", "enter")
         await shows(pilot, "cybench_a  running")
         await pilot.press("enter")
-        await shows(pilot, "its eval still runs and is cut off")
+        await shows(pilot, "its eval still runs and is killed")
         await pilot.press(*"cybench", "enter")
         await shows(pilot, "that is another name")
         assert told.ended == []
@@ -60,7 +59,7 @@ async def test_a_session_is_ended_by_its_name_alone() -> None:
         await pilot.press("colon", *"sessions", "enter")
         await shows(pilot, "cybench_b  ended")
         await pilot.press("j", "enter")
-        await shows(pilot, "its eval has ended; the last screen goes")
+        await shows(pilot, "its eval has ended: the last screen is lost")
         await pilot.press(*"cybench", "underscore", "b", "enter")
         await shows(pilot, "can't be ended: no right")
 

@@ -19,7 +19,9 @@ from tests.support.fleets import (
     task_row,
     tasks_seen,
 )
-from tests.support.rooms import FakeRoom, app_on, screen_text, shows
+from tests.support.rooms import FakeRoom, app_on, screen_text, services_on, shows
+from tui.controllers.attach import AttachController
+from tui.services import AttachSettings
 
 KEY = SampleKey(task_key("t1"), 1, 1)
 ACP = ("python3", "/usr/bin/inspect", "eval-set", "ctf.py", "--acp-server=true", "--json")
@@ -62,21 +64,20 @@ def test_the_command_names_process_task_sample_and_epoch() -> None:
     assert steering_words(bare, KEY, "t")[:3] == ("inspect", "acp", "--task-id=t")
 
 
-class Opens:
-    """Attaching that only remembers."""
+async def test_a_sample_that_can_be_steered_shows_how_and_opens_the_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened: list[tuple[MachineName, tuple[str, ...]]] = []
 
-    def __init__(self) -> None:
-        self.opened: list[tuple[MachineName, tuple[str, ...]]] = []
-
-    def open(self, machine: MachineName, words: Sequence[str], **more: str) -> None:
+    def remember(
+        _: AttachController, machine: MachineName, words: Sequence[str], **more: str
+    ) -> None:
         del more
-        self.opened.append((machine, tuple(words)))
+        opened.append((machine, tuple(words)))
 
-
-async def test_a_sample_that_can_be_steered_shows_how_and_opens_the_client() -> None:
-    room, opens = _room(ACP, run_id="r1"), Opens()
-    app = app_on(room)
-    app.make_attaching = lambda: opens  # type: ignore[assignment] # pyright: ignore[reportAttributeAccessIssue]
+    monkeypatch.setattr(AttachController, "open", remember)
+    room, settings = _room(ACP, run_id="r1"), AttachSettings(machines=(), way="window")
+    app = app_on(room, services=services_on(room, attach=settings))
     async with app.run_test(size=(140, 40)) as pilot:
         app.go(KEY)
         await shows(pilot, "inspect acp --eval-id=r1")
@@ -85,7 +86,7 @@ async def test_a_sample_that_can_be_steered_shows_how_and_opens_the_client() -> 
         await pilot.pause()
         (process,) = room.fleet.processes.values()
         words = steering_words(process, KEY, "gdm_intercode_ctf")
-        assert opens.opened == [(H1, words)]
+        assert opened == [(H1, words)]
 
 
 async def test_another_sample_says_what_it_lacks() -> None:

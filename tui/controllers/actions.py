@@ -6,8 +6,8 @@ What is asked for and what is carried out runs beside the keys: the room never w
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from core.act.order_query import OrderQuery
 from core.act.plan import Plan
 from core.act.planner import PlanningProgress
 from core.act.service import ActionService
@@ -18,6 +18,8 @@ from core.fleet import Fleet
 from core.ids import SampleKey, Target, process_of
 from core.model.action import Action, Verb
 from core.model.order import Order
+from core.ports import Room
+from core.signal import Signal
 from core.text import Shown, shown
 from core.views.actions.action_menu import (
     REQUEUE_ERRORED,
@@ -36,49 +38,61 @@ from core.views.actions.action_menu import (
 from core.views.actions.outcome_lines import summary
 from core.views.actions.plan_progress import PlanProgress
 from core.views.cells import Span, said
-from tui.dialogs.preview import Ask, PreviewDialog
-
-if TYPE_CHECKING:
-    from tui.app import RoomApp
+from tui.dialogs.choose import Command
+from tui.dialogs.plan_execution import MakePlan
+from tui.dialogs.preview import PreviewDialog
+from tui.services import Service
+from tui.ui import Ui
 
 _KEPT = 50
 """Plans whose outcomes are kept until they are dismissed; the oldest go first."""
-_LEARNT, _PATIENCE = 20, 0.3
-"""Of how many targets the abilities are asked before the menu opens, and seconds it waits."""
+_MOST_ASKED, _ASK_TIMEOUT_S = 20, 0.3
+"""Before the menu opens, query the API features of at most this many targets; wait at most this
+many seconds."""
 _CONFIG = Action(verb=Verb.CONFIG)
 
 
-class Levers:
-    """The hands of the operator, on screen.
+class ActionController:
+    """Opens menus and previews of actions, and follows the orders that were confirmed.
 
     Args:
-        app: The room.
-        acting: Plans and carries out; None: nothing can be changed from here.
+        ui: The app.
+        room: The fleet that is acted on.
+        acting: Plans actions and sends orders.
+
+    Attributes:
+        updated: Emitted when the state of a sent order changes, or its outcome is dismissed.
     """
 
-    def __init__(self, app: "RoomApp", acting: ActionService | None) -> None:
-        self._app = app
-        self._acting = acting
+    def __init__(self, ui: Ui, room: Room, acting: Service[ActionService]) -> None:
+        self._ui = ui
+        self._room = room
+        self._service = acting
         self._carryings: list[PlanProgress] = []
+        self._preview: PreviewDialog | None = None
+        self.updated: Signal[None] = Signal()
 
     @property
-    def acting(self) -> ActionService | None:
-        """What plans and carries out."""
-        return self._acting
+    def _acting(self) -> ActionService | None:
+        return self._service.get()
 
     @property
     def _fleet(self) -> Fleet:
-        return self._app.room.fleet
+        return self._room.fleet
 
     @property
     def orders(self) -> Sequence[Order]:
-        """The newest orders that are known."""
+        """The newest orders of the fleet."""
         return self._fleet.orders
 
-    @property
-    def can_act(self) -> bool:
-        """Whether anything can be changed from here."""
-        return self._acting is not None
+    async def orders_kept(self, limit: int) -> Sequence[Order] | None:
+        """Read at most `limit` orders from the journal, newest first; None: there is no journal.
+
+        Raises:
+            StorageError: The journal can't be read.
+        """
+        acting = self._acting
+        return None if acting is None else await acting.select(OrderQuery(limit=limit))
 
     async def run(self) -> None:
         """Look after what is open, until cancelled."""
@@ -125,14 +139,12 @@ class Levers:
         """Whether something can be done to a selection at all; say why not."""
         why = self._why_not(places)
         if why is not None:
-            self._app.say(why, "look")
+            self._ui.say(why, "look")
         return why is None
 
     def _why_not(self, places: Sequence[ActionPlace]) -> str | None:
-        if self._app.room.is_replay:
-            return "a recording plays: nothing can be changed"
         if self._acting is None:
-            return "nothing can be changed from here: there is no journal of orders"
+            return self._service.missing
         if not places:
             return "nothing is selected"
         return read_only(self._fleet, places)
@@ -154,10 +166,10 @@ class Levers:
             return
         from tui.dialogs.action_menu import ActionMenu  # noqa: PLC0415
 
-        targets = targets_of(self._fleet, places)[:_LEARNT]
-        await self._acting.learn({process_of(each) for each in targets}, patience=_PATIENCE)
+        targets = targets_of(self._fleet, places)[:_MOST_ASKED]
+        await self._acting.learn({process_of(each) for each in targets}, patience=_ASK_TIMEOUT_S)
         wider = len(every) > len(places)
-        self._app.push_screen(
+        self._ui.open(
             ActionMenu(
                 *self._offered(places),
                 note=read_only(self._fleet, places),
@@ -179,7 +191,7 @@ class Levers:
     def take(self, entry: MenuEntry) -> None:
         """Do what an entry of the menu says: nothing is sent before its preview is confirmed."""
         if entry.why_not is not None:
-            self._app.say(f"{entry.word}: {entry.why_not}", "look")
+            self._ui.say(f"{entry.word}: {entry.why_not}", "look")
         elif not self._may(entry.places):
             return
         elif entry.action == _CONFIG:
@@ -202,7 +214,7 @@ class Levers:
         from tui.dialogs.action_menu import ActionMenu  # noqa: PLC0415
 
         title = shown(f"{what} {subject(self._fleet, places)}{production(self._fleet, places)}")
-        self._app.push_screen(ActionMenu(title, found), self._chosen)
+        self._ui.open(ActionMenu(title, found), self._chosen)
 
     def pause(self, places: Sequence[ActionPlace]) -> None:
         """Pause a selection or, where its own latch is set, resume it."""
@@ -222,7 +234,7 @@ class Levers:
         if found:
             self._choose(places, found, "End")
         else:
-            self._app.say("a process is not cancelled: its tasks are, or interrupt it", "look")
+            self._ui.say("a process is not cancelled: its tasks are, or interrupt it", "look")
 
     def requeue(self, places: Sequence[ActionPlace]) -> None:
         """Run errored samples again."""
@@ -235,7 +247,7 @@ class Levers:
             self.take(entry)
             return
         kind = "sample" if isinstance(places[0], SampleKey) else "process"
-        self._app.say(f"{action.verb} is no action on a {kind}", "look")
+        self._ui.say(f'"{action.verb}" doesn\'t apply to a {kind}', "look")
 
     def config(self, places: Sequence[ActionPlace]) -> None:
         """Open the knobs of a selection; of a sample those of its task."""
@@ -248,9 +260,9 @@ class Levers:
         )
         entry = entry_of(self._fleet, tuple(tasks), _CONFIG)
         if entry is None or entry.why_not is not None:
-            self._app.say(f"config: {entry.why_not if entry else 'nothing to set'}", "look")
+            self._ui.say(f"config: {entry.why_not if entry else 'nothing to set'}", "look")
             return
-        self._app.push_screen(ConfigDialog(self, self._app.room, entry.places))
+        self._ui.open(ConfigDialog(self._room, entry.places, preview=self.preview))
 
     def undo(self) -> None:
         """Take back the last plan that can be taken back."""
@@ -263,7 +275,7 @@ class Levers:
             del tell, hurry
             return await acting.undo()
 
-        self._open("Take back the last plan", ask)
+        self.preview_plan("Take back the last plan", ask)
 
     # Previews
 
@@ -279,38 +291,22 @@ class Levers:
         async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
             return await acting.plan(title, action, places, reason=reason, tell=tell, hurry=hurry)
 
-        self._open(title, ask)
+        self.preview_plan(title, ask)
 
-    def preview_plan(self, plan: Plan) -> None:
-        """Open the preview of a plan that is made already; asked again, it is made anew."""
-        acting = self._acting
-        if acting is None:
-            return
-        first = [plan]
+    def preview_plan(self, title: str, make_plan: MakePlan) -> None:
+        """Open the preview of the plan that `make_plan` returns; `g` calls it again."""
+        self._open(PreviewDialog(self, title, make_plan=make_plan))
 
-        async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
-            if first:
-                return first.pop()
-            wishes = [(step.action, step.target) for step in plan.steps]
-            return await acting.plan_of(
-                plan.title, wishes, reason=plan.reason, tell=tell, hurry=hurry
-            )
-
-        self._open(plan.title, ask)
-
-    def preview_asked(self, title: str, ask: Ask) -> None:
-        """Open the preview of what `ask` plans; it is asked again with `g`."""
-        self._open(title, ask)
-
-    def _open(self, title: str, ask: Ask) -> None:
-        self._app.push_screen(PreviewDialog(self, title, ask=ask))
+    def _open(self, preview: PreviewDialog) -> None:
+        self._preview = preview
+        self._ui.open(preview)
 
     # Orders on their way
 
     def carry_out(self, plan: Plan, *, words: str, yes: bool) -> PlanProgress:
         """Carry out a plan that was confirmed, beside the keys."""
         carrying = PlanProgress(plan)
-        carrying.listen(self._heard)
+        carrying.updated.connect(self.updated.emit)
         self._carryings = [carrying, *self._carryings][:_KEPT]
         carrying.begin()
         self._send(carrying, plan, words=words, yes=yes)
@@ -322,11 +318,7 @@ class Levers:
         self._send(carrying, plan, words=words, yes=yes)
 
     def _send(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
-        self._app.run_worker(
-            self._carried_out(carrying, plan, words=words, yes=yes),
-            name="carrying out",
-            exit_on_error=False,
-        )
+        self._ui.background(self._carried_out(carrying, plan, words=words, yes=yes), "carrying out")
 
     async def _carried_out(
         self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool
@@ -340,12 +332,6 @@ class Levers:
             failed = shown(error.message, 300)
         finally:
             carrying.end(failed)
-
-    def _heard(self) -> None:
-        front = self._app.front
-        if front is not None:
-            front.say_totals()
-            front.say_keys()
 
     def next_after(self, carrying: PlanProgress | None) -> PlanProgress | None:
         """Return the next one whose outcomes are not dismissed, round and round."""
@@ -362,15 +348,15 @@ class Levers:
         """Dismiss the outcomes of a plan."""
         if carrying in self._carryings and not carrying.is_running:
             self._carryings.remove(carrying)
-            self._heard()
+            self.updated.emit(None)
 
     def outcomes(self) -> None:
         """Open what became of the newest plan that is not dismissed."""
         if not self._carryings:
-            self._app.say("nothing was ordered, or it is dismissed", "look")
+            self._ui.say("nothing was ordered, or it is dismissed", "look")
             return
         newest = self._carryings[0]
-        self._app.push_screen(PreviewDialog(self, newest.plan.title, carrying=newest))
+        self._open(PreviewDialog(self, newest.plan.title, carrying=newest))
 
     def totals(self) -> tuple[Span, ...]:
         """Return what stands in the header of orders that are not dismissed; empty for none."""
@@ -380,13 +366,16 @@ class Levers:
         return (said("orders "), *summary(became))
 
     def renew(self) -> None:
-        """Draw what a later look found out, where outcomes are on screen."""
-        stack = self._app.screen_stack  # empty while the app ends
-        if stack and isinstance(stack[-1], PreviewDialog):
-            stack[-1].renew()
+        """Draw the outcomes that changed since, where a preview shows them on top."""
+        if self._preview is not None and self._preview.is_active:
+            self._preview.renew()
 
-    def offered(self, places: Sequence[ActionPlace]) -> Iterable[MenuEntry]:
-        """Return every action on a selection, for the palette."""
+    def commands(self, places: Sequence[ActionPlace]) -> Iterator[Command]:
+        """Yield every action on a selection for the palette, also those that are unavailable."""
         if self._acting is None or not places:
-            return ()
-        return (*entries(self._fleet, places), *calls(self._fleet, places))
+            return
+        for entry in (*entries(self._fleet, places), *calls(self._fleet, places)):
+            title = f"{entry.title}: not now, {entry.why_not}" if entry.why_not else entry.title
+            yield Command(
+                name=entry.name, title=shown(title, 300), key="", run=partial(self.take, entry)
+            )

@@ -10,7 +10,6 @@ import re
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from core.config.model import AttachWay, MachineConfig
 from core.errors import UsageWrong
@@ -20,9 +19,8 @@ from core.launch.run.attach_command import is_here, terminal_command
 from core.model.run import Run
 from core.quoting import command_line, plain_word, quoted
 from core.text import Shown, shown
-
-if TYPE_CHECKING:
-    from tui.app import RoomApp
+from tui.services import AttachSettings
+from tui.ui import Ui
 
 TMUX_ANSWERS = 10.0
 """Seconds within which a tmux that is asked for a window answers."""
@@ -104,30 +102,22 @@ def _own_session(tmux: str) -> str:
     return command_line(("tmux", "-S", socket, "attach-session", *target))
 
 
-class Attaching:
-    """Opens terminals for the room.
+class AttachController:
+    """Opens terminals beside the app, or in its place.
 
     Args:
-        app: The room.
-        machines: Of the config, which says how each is reached.
-        way: What the config wants inside tmux.
-        known_hosts: Files with the host keys that this evalroom accepted.
-        environ: The room's variables.
+        ui: The app.
+        settings: How machines are reached, and what the config wants inside tmux.
+        environ: The app's variables; None: those of this process.
     """
 
     def __init__(
-        self,
-        app: "RoomApp",
-        machines: Sequence[MachineConfig],
-        *,
-        way: AttachWay,
-        known_hosts: Sequence[str] = (),
-        environ: Mapping[str, str] | None = None,
+        self, ui: Ui, settings: AttachSettings, *, environ: Mapping[str, str] | None = None
     ) -> None:
-        self._app = app
-        self._machines = {each.name: each for each in machines}
-        self._way: AttachWay = way
-        self._known_hosts = tuple(known_hosts)
+        self._ui = ui
+        self._machines = {each.name: each for each in settings.machines}
+        self._way: AttachWay = settings.way
+        self._known_hosts = tuple(settings.known_hosts)
         self._environ = os.environ if environ is None else environ
         self._is_opening = False
 
@@ -146,7 +136,7 @@ class Attaching:
         """
         known = self._machines.get(machine)
         if known is None or not words:
-            self._app.say(_NOT_HERE if known is None else _NOTHING, "look")
+            self._ui.say(_NOT_HERE if known is None else _NOTHING, "look")
             return
         try:
             found = opening(
@@ -159,12 +149,12 @@ class Attaching:
                 known_hosts=self._known_hosts,
             )
         except UsageWrong as error:
-            self._app.say(error.message, "look")
+            self._ui.say(error.message, "look")
             return
         if not self._is_opening:
             self._is_opening = True
             work = self._lend(found) if found.is_lent else self._ask_tmux(found)
-            self._app.run_worker(self._opened(work), name="attaching", exit_on_error=False)
+            self._ui.background(self._opened(work), "attaching")
 
     async def _opened(self, work: Coroutine[None, None, None]) -> None:
         try:
@@ -174,19 +164,19 @@ class Attaching:
 
     async def _lend(self, found: Opening) -> None:
         line = shown(f"The room goes on behind this; {found.note}: {_said(found.words)}", 2_000)
-        ended = await self._app.run_in_foreground(found.words, line)
+        ended = await self._ui.run_in_foreground(found.words, line)
         if ended is None:
             said = f"this terminal can't be lent; run in another one: {_said(found.words)}"
-            self._app.say(said, "look")
+            self._ui.say(said, "look")
         elif ended.never_ran is not None:
-            self._app.say(f"{found.words[0]} can't be run here: {ended.never_ran}", "look")
+            self._ui.say(f"{found.words[0]} can't be run here: {ended.never_ran}", "look")
 
     async def _ask_tmux(self, found: Opening) -> None:
         why = await _run(found.words, self._environ)
         if why is None:
-            self._app.say(found.note)
+            self._ui.say(found.note)
         else:
-            self._app.say(f"tmux opened nothing: {why}", "look")
+            self._ui.say(f"tmux opened nothing: {why}", "look")
 
 
 async def _run(words: Sequence[str], environ: Mapping[str, str]) -> Shown | None:

@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from core.ctl.decode import number
 from core.launch.form.form import Form, draft_of, form_of_draft
-
-if TYPE_CHECKING:
-    from tui.app import ViewStore
+from tui.services import ViewStore
 
 _DRAFTS = 5
 """Drafts that are kept; the oldest go first."""
@@ -31,7 +29,7 @@ class FormMemory:
         store: The file; None: nothing outlives this evalroom.
     """
 
-    def __init__(self, store: "ViewStore | None") -> None:
+    def __init__(self, store: ViewStore | None) -> None:
         self._store = store
         kept: Mapping[str, Any] = store.load() if store is not None else {}
         self._drafts = _drafts_of(kept.get("drafts"))

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.act.plan import Plan
 from core.act.planner import PlanningProgress
@@ -14,37 +14,44 @@ from core.guide.guide import Guide
 from core.guide.runner import GuideRunner
 from core.guide.step_actions import title_of
 from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
+from core.ports import Room
 from core.text import Shown, shown
 from core.views.actions.action_menu import read_only
-from tui.dialogs.choose import Choice, Choose
+from tui.dialogs.choose import Choice, Choose, Command
+from tui.dialogs.plan_execution import MakePlan
 from tui.navigation import GUIDES
+from tui.ui import Ui
 
-if TYPE_CHECKING:
-    from tui.app import RoomApp
-
-_COMMAND = 16_000
-Offered = tuple[Shown, Shown, Callable[[], object]]
-"""A command's name, what it does, and what runs it."""
+_MOST_COMMAND_CHARS = 16_000
 
 
-class GuideLevers:
-    """The guides of this evalroom, for the screens.
+class GuideController:
+    """Begins guides and goes on with them, each step through its preview.
 
     Args:
-        app: The room.
-        guiding: Runs them.
+        ui: The app.
+        room: The fleet that guides are on.
+        guiding: Runs the guides.
+        preview: Opens the preview of a step's plan: title, what makes the plan.
+
+    Attributes:
+        guiding: Runs the guides.
+        newest: The id of the guide that was begun last; the list moves its cursor there once.
     """
 
-    def __init__(self, app: "RoomApp", guiding: GuideRunner) -> None:
-        self._app = app
+    def __init__(
+        self, ui: Ui, room: Room, guiding: GuideRunner, *, preview: Callable[[str, MakePlan], None]
+    ) -> None:
+        self._ui = ui
+        self._room = room
+        self._preview = preview
         self.guiding = guiding
         self.newest: str | None = None
-        """The id of the guide that was begun last: the cursor goes there."""
-        app.run_worker(guiding.run(), name="guides", exit_on_error=False)
+        ui.background(guiding.run(), "guides")
 
-    def offered(self, places: Sequence[ActionPlace]) -> Iterator[Offered]:
-        """Yield the guides that can be begun, on a selection where they are on one."""
-        fleet = self._app.room.fleet
+    def commands(self, places: Sequence[ActionPlace]) -> Iterator[Command]:
+        """Yield the guides that can be begun, on the selection where they need one."""
+        fleet = self._room.fleet
         if all(machine.read_only for machine in fleet.machines.values()):
             return
         if places and read_only(fleet, places) is not None:
@@ -83,8 +90,8 @@ class GuideLevers:
             lambda: self._begin(lambda: self.guiding.cleanup(others=True)),
         )
 
-    def _offer(self, name: str, title: str, run: Callable[[], object]) -> Offered:
-        return shown(name), shown(title, 200), lambda: self._app.call_later(run)
+    def _offer(self, name: str, title: str, run: Callable[[], object]) -> Command:
+        return Command(name=shown(name), title=shown(title, 200), key="", run=run)
 
     # Beginning
 
@@ -92,18 +99,18 @@ class GuideLevers:
         async def work() -> None:
             guide = await begin()
             self.newest = guide.id
-            self._app.go(GUIDES)
+            self._ui.go(GUIDES)
 
         self._work(work)
 
     def _incident(self, places: Sequence[ActionPlace], *, now: bool) -> None:
-        fleet = self._app.room.fleet
+        fleet = self._room.fleet
         chosen = processes_of(fleet, places) if places else ()
         models = models_of(fleet, chosen or live_processes(fleet))
         tasks = [fleet.tasks[key].row.model for key in tasks_of(places) if key in fleet.tasks]
         named = tuple(dict.fromkeys((*tasks, *models)))
         if not named:
-            self._app.say("no model runs there", "look")
+            self._ui.say("no model runs there", "look")
             return
         title = Shown("Pause which model, everywhere? Its preview comes first")
         choices = [Choice(model, shown(model)) for model in named]
@@ -112,7 +119,7 @@ class GuideLevers:
             if model is not None:
                 self._begin(lambda: self.guiding.incident(model, now=now))
 
-        self._app.push_screen(Choose(title, choices), picked)
+        self._ui.open(Choose(title, choices), picked)
 
     # Going on
 
@@ -125,17 +132,17 @@ class GuideLevers:
         step = known.step
         if step is None or not known.waits:
             said = "it is over" if step is None else step.sentence or step.title
-            self._app.say(f"nothing waits for you: {said}", "look")
+            self._ui.say(f"nothing waits for you: {said}", "look")
             return
 
         async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
             return await self.guiding.plan(guide, tell=tell, hurry=hurry)
 
-        self._app.levers.preview_asked(title_of(known, step), ask)
+        self._preview(title_of(known, step), ask)
 
     async def _take_up(self, guide: str) -> None:
         await self.guiding.take_up(guide)
-        self._app.say("taken up: nothing is sent before you go on")
+        self._ui.say("taken up: nothing is sent before you go on")
 
     def skip(self, guide: str) -> None:
         """Leave out the step that waits."""
@@ -148,9 +155,9 @@ class GuideLevers:
     def copy(self, guide: Guide) -> None:
         """Send the command that resumes to the clipboard."""
         if guide.command:
-            self._app.send_to_clipboard(shown(guide.command, _COMMAND), "command that resumes it")
+            self._ui.copy(shown(guide.command, _MOST_COMMAND_CHARS), "command that resumes it")
         else:
-            self._app.say("no command that resumes is known here", "look")
+            self._ui.say("no command that resumes is known here", "look")
 
     def _work(self, work: Callable[[], Awaitable[object]]) -> None:
         async def told() -> None:
@@ -158,9 +165,9 @@ class GuideLevers:
                 await work()
             except EvalroomError as error:
                 advice = f"; {error.advice}" if error.advice else ""
-                self._app.say(f"{error.message}{advice}", "look")
+                self._ui.say(f"{error.message}{advice}", "look")
 
-        self._app.run_worker(told(), name="guide", exit_on_error=False)
+        self._ui.background(told(), "guide")
 
 
 def processes_of(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[ProcessKey, ...]:

@@ -1,54 +1,108 @@
 """Launches on screen: from a template, a draft or a run over the form to the plan, and started."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path
 
 from core import format as fmt
-from core.errors import EvalroomError, SpecWrong
+from core.errors import EvalroomError, NotConfirmed, RequestFailed, SpecWrong
 from core.launch.form.field_text import field_line
 from core.launch.form.form import Form, form_of_run, form_of_template
 from core.launch.form.validation import CheckedForm, check_form, machines_of
-from core.launch.ports import LaunchService
+from core.launch.ports import LaunchService, OutputChunk
 from core.launch.preflight.checks import CheckedPlan
+from core.launch.progress import OnProgress
 from core.launch.run.start_progress import StartProgress
-from core.launch.secret_store import check_value
+from core.launch.secret_store import SecretStore, check_value
 from core.launch.spec.spec import Spec
 from core.launch.spec.spec_reader import check_table
 from core.launch.spec.spec_writer import spec_table
 from core.launch.spec.templates import Template, template_named, templates
 from core.launch.spec.yaml_quote import plain
 from core.model.run import Run
+from core.ports import Room
 from core.text import Shown, shown
 from core.views.launch.launch_form import FormContext
 from tui.controllers.drafts import FormMemory
 from tui.dialogs.ask_value import AskValue
-from tui.dialogs.choose import Choice, Choose
+from tui.dialogs.choose import Choice, Choose, Command
 from tui.dialogs.launch_plan import LaunchPlan
 from tui.navigation import RUNS
 from tui.screens.launch_form import LaunchForm
-
-if TYPE_CHECKING:
-    from tui.app import RoomApp
+from tui.services import Service
+from tui.ui import Ui
 
 _TEMPLATE, _DRAFT = "template:", "draft:"
 _NAME = 12
-Offered = tuple[Shown, Shown, Callable[[], object]]
-"""A command's name, what it does, and what runs it."""
 
 
-class LaunchLevers:
-    """The launches of this evalroom, for the screens.
+class LaunchController:
+    """Launches runs: from a template, a draft or a run over the form and the plan to the start.
 
     Args:
-        app: The room.
-        launching: Checks and starts.
+        ui: The app.
+        room: The fleet that runs are launched on.
+        runs: Reads what runs print.
+        launching: Checks plans and starts runs.
+        memory: Keeps drafts of the form.
+        secrets: The secrets kept on this computer; None: they are not known here.
+        templates: The folder of the operator's own templates; None: there is none.
+
+    Attributes:
+        memory: Keeps drafts of the form.
+        templates: The folder of the operator's own templates; None: there is none.
+        newest: The id of the run that was started last; the list moves its cursor there once.
     """
 
-    def __init__(self, app: "RoomApp", launching: LaunchService) -> None:
-        self._app = app
-        self.launching = launching
-        self.memory = FormMemory(app.launch_store)
+    def __init__(
+        self,
+        ui: Ui,
+        room: Room,
+        *,
+        runs: Service[LaunchService],
+        launching: Service[LaunchService],
+        memory: FormMemory,
+        secrets: SecretStore | None = None,
+        templates: Path | None = None,
+    ) -> None:
+        self._ui = ui
+        self._room = room
+        self._runs = runs
+        self._service = launching
+        self._store = secrets
         self._secrets: frozenset[str] | None = None
+        self.memory = memory
+        self.templates = templates
+        self.newest: str | None = None
+
+    @property
+    def can_read_output(self) -> bool:
+        """Whether what a run prints can be read here."""
+        return self._runs.exists
+
+    async def output(self, run: Run) -> OutputChunk:
+        """Return the end of what a run printed.
+
+        Raises:
+            RequestFailed: It can't be read.
+        """
+        runs = self._runs.get()
+        if runs is None:
+            raise RequestFailed(self._runs.missing)
+        return await runs.output(run)
+
+    def _may_launch(self) -> bool:
+        """Whether a run can be launched; where not, say why."""
+        if not self._service.exists:
+            self._ui.say(self._service.missing, "look")
+        return self._service.exists
+
+    @property
+    def _launching(self) -> LaunchService:
+        launching = self._service.get()
+        if launching is None:
+            raise NotConfirmed(self._service.missing)
+        return launching
 
     def around(self, template: str) -> FormContext:
         """Return what the form knows beside what is typed."""
@@ -58,10 +112,10 @@ class LaunchLevers:
 
     def look_for_secrets(self, then: Callable[[], None]) -> None:
         """Read which secrets are kept on this computer; `then` is called when that is known."""
-        self._app.run_worker(self._read_secrets(then), name="the secrets", exit_on_error=False)
+        self._ui.background(self._read_secrets(then), "the secrets")
 
     async def _read_secrets(self, then: Callable[[], None]) -> None:
-        store = self._app.secret_store
+        store = self._store
         if store is not None:
             try:
                 self._secrets = frozenset(await store.names())
@@ -72,20 +126,18 @@ class LaunchLevers:
 
     def ask_for_secret(self, name: str, then: Callable[[], None]) -> bool:
         """Ask for the value of a secret that is not kept yet; return whether it is asked for."""
-        if self._app.secret_store is None or name in (self._secrets or ()):
+        if self._store is None or name in (self._secrets or ()):
             return False
 
         def typed(value: str | None) -> None:
             if value is not None:
-                self._app.run_worker(
-                    self._keep_secret(name, value, then), name="a secret", exit_on_error=False
-                )
+                self._ui.background(self._keep_secret(name, value, then), "a secret")
 
-        self._app.push_screen(AskValue(name), typed)
+        self._ui.open(AskValue(name), typed)
         return True
 
     async def _keep_secret(self, name: str, value: str, then: Callable[[], None]) -> None:
-        store = self._app.secret_store
+        store = self._store
         if store is None:
             return
         try:
@@ -94,14 +146,16 @@ class LaunchLevers:
         except EvalroomError as error:
             self._say(error)
         else:
-            self._app.say(f"{name} is kept in the {where}")
+            self._ui.say(f"{name} is kept in the {where}")
             await self._read_secrets(then)
 
     # Beginning
 
     def begin(self) -> None:
         """Choose what to begin with: a draft, or a template."""
-        now = self._app.room.now()
+        if not self._may_launch():
+            return
+        now = self._room.now()
         choices = [
             Choice(
                 f"{_DRAFT}{draft.form.source}",
@@ -110,12 +164,11 @@ class LaunchLevers:
             for draft in self.memory.drafts
         ]
         choices += [
-            Choice(f"{_TEMPLATE}{each.name}", _title(each))
-            for each in templates(self._app.templates)
+            Choice(f"{_TEMPLATE}{each.name}", _title(each)) for each in templates(self.templates)
         ]
         chooser = Choose(Shown("Begin a run with"), choices)
         chooser.add_class("wide")
-        self._app.push_screen(chooser, self._chosen)
+        self._ui.open(chooser, self._chosen)
 
     def _chosen(self, name: str | None) -> None:
         if name is None:
@@ -131,79 +184,92 @@ class LaunchLevers:
     def begin_with(self, template: str) -> None:
         """Open the form on a template."""
         try:
-            self.open(form_of_template(template_named(template, templates(self._app.templates))))
+            self.open(form_of_template(template_named(template, templates(self.templates))))
         except SpecWrong as error:
             self._say(error)
 
     def open(self, form: Form) -> None:
         """Open the form."""
-        self._app.push_screen(LaunchForm(self, form))
+        self._ui.open(LaunchForm(self._ui, self._room, self, form))
 
-    def offered(self) -> Iterator[Offered]:
-        """Yield a launch of each template, for the palette."""
-        for each in templates(self._app.templates):
-            yield (
-                shown(f"launch-{each.name}"),
-                shown(f"Launch: {each.title}", 200),
-                self._beginning(each.name),
+    def commands(self) -> Iterator[Command]:
+        """Yield a launch of each template for the palette."""
+        for each in templates(self.templates) if self._service.exists else ():
+            yield Command(
+                name=shown(f"launch-{each.name}"),
+                title=shown(f"Launch: {each.title}", 200),
+                key="",
+                run=partial(self.begin_with, each.name),
             )
-
-    def _beginning(self, template: str) -> Callable[[], object]:
-        return lambda: self._app.call_later(self.begin_with, template)
 
     # From a run
 
     def duplicate(self, run: Run) -> None:
         """Open the form on the spec of a run."""
+        if not self._may_launch():
+            return
         if run.spec:
             self.open(form_of_run(run.id, run.spec))
         else:
-            self._app.say(_NO_SPEC, "look")
+            self._ui.say(_NO_SPEC, "look")
 
     def again(self, run: Run) -> None:
         """Go straight to the plan of a run's own spec."""
+        if not self._may_launch():
+            return
         spec, problems = check_table(plain(run.spec)) if run.spec else (None, ())
         if spec is not None:
             self.plan(spec)
         elif not run.spec:
-            self._app.say(_NO_SPEC, "look")
+            self._ui.say(_NO_SPEC, "look")
         else:
             what = problems[0].what if problems else "it can't be read"
-            self._app.say(f"its spec is none any more: {what}; d edits it", "look")
+            self._ui.say(f"its spec is none any more: {what}; d edits it", "look")
 
     # The plan, and starting it
 
-    def plan(self, spec: Spec, *, form: Form | None = None) -> None:
+    def plan(
+        self, spec: Spec, *, form: Form | None = None, launched: Callable[[], None] | None = None
+    ) -> None:
         """Open the plan of a spec; nothing is started before it is confirmed there.
 
         Args:
             spec: What is launched.
-            form: What it was typed in: it is put away once the launch began.
+            form: The form that the spec was typed in; its draft is forgotten at the start.
+            launched: Called once runs were started and the plan is closed.
         """
-        dialog = LaunchPlan(self, self._app, spec, form=form)
+        dialog = LaunchPlan(self, self._room, spec, form=form)
 
         def left(_: None) -> None:
-            if not dialog.began:
-                return
-            top = self._app.screen
-            if isinstance(top, LaunchForm):
-                top.put_away()
-            self._app.go(RUNS)
+            if dialog.began:
+                if launched is not None:
+                    launched()
+                self._ui.go(RUNS)
 
-        self._app.push_screen(dialog, left)
+        self._ui.open(dialog, left)
+
+    async def preflight(
+        self, spec: Spec, *, on_progress: OnProgress | None = None
+    ) -> tuple[CheckedPlan, ...]:
+        """Return the runs of a spec, each on the machine that fits, with its checks.
+
+        Raises:
+            SpecWrong: The spec can't be launched with this config.
+        """
+        return await self._launching.check(spec, on_progress=on_progress)
 
     def start(self, checked: Sequence[CheckedPlan], form: Form | None) -> StartProgress:
         """Start runs that were confirmed, beside the keys."""
-        self._app.newest_run = checked[0].plan.run
+        self.newest = checked[0].plan.run
         starting = StartProgress(checked)
-        self._app.run_worker(self._started(starting, form), name="launching", exit_on_error=False)
+        self._ui.background(self._started(starting, form), "launching")
         return starting
 
     async def _started(self, starting: StartProgress, form: Form | None) -> None:
         failed: Shown | None = Shown("launching broke off: the list of runs says what is there")
         try:
-            for run in await self.launching.launch(starting.checked, tell=starting.tell):
-                starting.tell(run)
+            for run in await self._launching.launch(starting.checked, on_change=starting.update):
+                starting.update(run)
             failed = None
         except EvalroomError as error:
             failed = shown(f"{error.message}{'; ' * bool(error.advice)}{error.advice}", 600)
@@ -217,12 +283,20 @@ class LaunchLevers:
         self.memory.remember_on_error(form.template, field_line("on_error", choice))
         self.memory.forget_draft(form.source)
 
+    def keep_draft(self, form: Form, left_out: frozenset[str]) -> bool:
+        """Keep a form as a draft, without these keys; return whether it is kept."""
+        return self.memory.keep_draft(form, left_out, self._room.now())
+
+    def forget_draft(self, source: str) -> None:
+        """Delete the draft of this source."""
+        self.memory.forget_draft(source)
+
     def check(self, form: Form) -> CheckedForm:
         """Return a form checked against the machines of the room."""
-        return check_form(form, machines_of(self._app.room.fleet))
+        return check_form(form, machines_of(self._room.fleet))
 
     def _say(self, error: EvalroomError) -> None:
-        self._app.say(f"{error.message}; {error.advice}" if error.advice else error.message, "look")
+        self._ui.say(f"{error.message}; {error.advice}" if error.advice else error.message, "look")
 
 
 _NO_SPEC = "its spec is not known here: it was launched by another hand"

@@ -1,113 +1,105 @@
 """What the command palette offers: every key's action, themes, and each place of the fleet."""
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from functools import partial
 
 from core.fleet import Fleet
+from core.ports import Room
 from core.text import Shown, shown
-from core.views.actions.action_menu import MenuEntry
-from tui.dialogs.choose import Command
+from tui.dialogs.choose import Command, Palette
 from tui.keys.labels import labels
 from tui.keys.table import KEYS, Where
 from tui.navigation import Place
-
-if TYPE_CHECKING:
-    from tui.app import RoomApp
+from tui.ui import Ui
 
 _MOVEMENT: frozenset[Where] = frozenset({"list"})
 _SELF = frozenset({"command", "help"})
 _MOST_PLACES = 5_000
 
 
-def commands_of(app: "RoomApp", fleet: Fleet, able: frozenset[str]) -> tuple[Command, ...]:
-    """Return the commands that can do something now, then every place by its name."""
-    levers = tuple(_levers(app))
-    known = {each.name for each in levers}
-    actions = (each for each in _actions(app, able) if each.name not in known)
-    begun = (*_guides(app), *_launches(app))
-    return (*actions, *levers, *begun, *_themes(app), *_places(app, fleet))
+class PaletteController:
+    """Opens the palette, and runs what is chosen in it.
 
+    Args:
+        ui: The app.
+        room: The fleet whose places are offered.
+        keys_of: Returns the keys of a name of `tui.keys.table`, as they are mapped now.
+        run_action: Runs the action of a key where the operator is.
+        use_theme: Uses the theme of this name: `dark`, `light` or `16`.
+    """
 
-def _levers(app: "RoomApp") -> Iterator[Command]:
-    """Yield every action on the selection by its name, also one that is not for it now."""
-    front = app.front
-    for entry in app.levers.offered(front.targets()) if front is not None else ():
-        title = f"{entry.title}: not now, {entry.why_not}" if entry.why_not else entry.title
-        yield Command(name=entry.name, title=shown(title, 300), key="", run=_takes(app, entry))
+    def __init__(
+        self,
+        ui: Ui,
+        room: Room,
+        *,
+        keys_of: Callable[[str], str],
+        run_action: Callable[[str], Awaitable[None]],
+        use_theme: Callable[[str], None],
+    ) -> None:
+        self._ui = ui
+        self._room = room
+        self._keys_of = keys_of
+        self._run_action = run_action
+        self._use_theme = use_theme
+        self._palette: Palette | None = None
 
+    def open(self, able: Iterable[str], offered: Iterable[Command]) -> None:
+        """Open the palette; once it is open, do nothing.
 
-def _guides(app: "RoomApp") -> Iterator[Command]:
-    """Yield the guides that can be begun, on the selection where they are on one."""
-    guides, front = app.guides, app.front
-    if guides is None or front is None:
-        return
-    for name, title, begin in guides.offered(front.targets()):
-        yield Command(name=name, title=title, key="", run=begin)
+        Args:
+            able: The names of the keys that can do something now.
+            offered: What else can be done: actions on the selection, guides, launches.
+        """
+        if self._palette is not None and self._palette.is_active:
+            return
+        self._palette = Palette(self.commands(frozenset(able), tuple(offered)))
 
+        def chosen(command: Command | None) -> None:
+            if command is not None:
+                self._ui.later(command.run)
 
-def _launches(app: "RoomApp") -> Iterator[Command]:
-    """Yield a launch of each template."""
-    launches = app.launches
-    for name, title, begin in launches.offered() if launches is not None else ():
-        yield Command(name=name, title=title, key="", run=begin)
-    sessions = app.sessions
-    if sessions is not None:
-        title = Shown("Terminals that runs left: list them, end one")
-        yield Command(name=Shown("sessions"), title=title, key="", run=_later(app, sessions.begin))
+        self._ui.open(self._palette, chosen)
 
+    def commands(self, able: frozenset[str], offered: tuple[Command, ...]) -> tuple[Command, ...]:
+        """Return the commands that can do something now, then every place by its name."""
+        known = {each.name for each in offered}
+        actions = (each for each in self._actions(able) if each.name not in known)
+        return (*actions, *offered, *self._themes(), *self._places(self._room.fleet))
 
-def _later(app: "RoomApp", begin: Callable[[], object]) -> Callable[[], object]:
-    return lambda: app.call_later(begin)
+    def _actions(self, able: frozenset[str]) -> Iterator[Command]:
+        for key in KEYS:
+            if key.where in _MOVEMENT or (key.in_bar and key.name not in able | _SELF):
+                continue
+            if key.name != "command":
+                yield Command(
+                    name=key.word.replace(" ", "-"),
+                    title=Shown(key.help.rstrip(".")),
+                    key=labels(self._keys_of(key.name)),
+                    run=partial(self._run_action, key.action),
+                )
 
-
-def _takes(app: "RoomApp", entry: MenuEntry) -> Callable[[], object]:
-    return lambda: app.call_later(app.levers.take, entry)
-
-
-def _actions(app: "RoomApp", able: frozenset[str]) -> Iterator[Command]:
-    for key in KEYS:
-        if key.where in _MOVEMENT or (key.in_bar and key.name not in able | _SELF):
-            continue
-        if key.name != "command":
+    def _themes(self) -> Iterator[Command]:
+        for name in ("dark", "light", "16"):
+            colours = "16 colours" if name == "16" else f"the {name} theme"
             yield Command(
-                name=key.word.replace(" ", "-"),
-                title=Shown(key.help.rstrip(".")),
-                key=labels(app.keys_of(key.name)),
-                run=_runs(app, key.action),
+                name=f"theme-{name}",
+                title=Shown(f"Use {colours}"),
+                key="",
+                run=partial(self._use_theme, name),
             )
 
+    def _places(self, fleet: Fleet) -> Iterator[Command]:
+        for name, machine in fleet.machines.items():
+            yield self._place(name, shown(name), shown(machine.address))
+        for process in fleet.processes:
+            where = f"{process.machine}:{process.pid}"
+            yield self._place(process, shown(where), Shown("process"))
+        for count, (key, task) in enumerate(fleet.tasks.items()):
+            if count == _MOST_PLACES:
+                return
+            label = shown(f"{key.machine}:{task.row.task or key.task_id}")
+            yield self._place(key, label, shown(f"{task.row.model}  {key.task_id[:8]}"))
 
-def _runs(app: "RoomApp", action: str) -> Callable[[], object]:
-    def run() -> None:
-        app.call_later(app.run_here, action)
-
-    return run
-
-
-def _themes(app: "RoomApp") -> Iterator[Command]:
-    for name in ("dark", "light", "16"):
-        colours = "16 colours" if name == "16" else f"the {name} theme"
-        yield Command(
-            name=f"theme-{name}", title=Shown(f"Use {colours}"), key="", run=_uses(app, name)
-        )
-
-
-def _uses(app: "RoomApp", name: str) -> Callable[[], object]:
-    return lambda: app.use_theme(name)
-
-
-def _places(app: "RoomApp", fleet: Fleet) -> Iterator[Command]:
-    def goes(place: Place) -> Callable[[], object]:
-        return lambda: app.go(place)
-
-    for name, machine in fleet.machines.items():
-        yield Command(name=shown(name), title=shown(machine.address), key="", run=goes(name))
-    for process in fleet.processes:
-        where = f"{process.machine}:{process.pid}"
-        yield Command(name=shown(where), title=Shown("process"), key="", run=goes(process))
-    for count, (key, task) in enumerate(fleet.tasks.items()):
-        if count == _MOST_PLACES:
-            return
-        label = shown(f"{key.machine}:{task.row.task or key.task_id}")
-        title = shown(f"{task.row.model}  {key.task_id[:8]}")
-        yield Command(name=label, title=title, key="", run=goes(key))
+    def _place(self, place: Place, name: Shown, title: Shown) -> Command:
+        return Command(name=name, title=title, key="", run=partial(self._ui.go, place))

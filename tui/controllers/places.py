@@ -1,39 +1,43 @@
 """What a key does to the thing that the cursor is on."""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from core.errors import StorageError
 from core.events import Dismissed
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.machine import LinkState, Machine
+from core.ports import Room
 from tui.clipboard import copy_text
 from tui.controllers.sign_in import retry_or_sign_in
 from tui.dialogs.ask import AcceptKey
-from tui.navigation import JournalOfOrders, ListOfGuides, ListOfRuns, Place
-
-if TYPE_CHECKING:
-    from tui.app import RoomApp
+from tui.navigation import Place, machine_of
+from tui.ui import Ui
 
 _RETRIED = frozenset({LinkState.DOWN, LinkState.REFUSED, LinkState.NEEDS_YOU, LinkState.LAGGING})
 
 
-class Acts:
-    """The acts of the room, each on a place."""
+class PlaceController:
+    """Handles the keys that act on the place under the cursor: link, host key, copy, dismiss.
 
-    def __init__(self, app: "RoomApp") -> None:
-        self._app = app
+    Args:
+        ui: The app.
+        room: Where links are retried and host keys accepted.
+    """
+
+    def __init__(self, ui: Ui, room: Room) -> None:
+        self._ui = ui
+        self._room = room
         self._retrying: set[MachineName] = set()
 
     @property
     def _fleet(self) -> Fleet:
-        return self._app.room.fleet
+        return self._room.fleet
 
     def able(self, place: Place) -> Iterator[str]:
         """Yield the names of the keys that can do something to a place now."""
         machine = self._fleet.machines.get(machine_of(place) or MachineName(""))
-        if machine is not None and not self._app.room.is_replay:
+        if machine is not None and not self._room.is_replay:
             if machine.link.state is LinkState.NEEDS_TRUST:
                 yield "trust"
             if machine.link.state in _RETRIED:
@@ -48,18 +52,18 @@ class Acts:
         name = machine_of(place)
         machine = self._machine(name)
         if machine is None:
-            self._app.say("no machine is selected", "look")
-        elif self._app.room.is_replay:
-            self._app.say("a recording plays: there is no link to try", "look")
+            self._ui.say("no machine is selected", "look")
+        elif self._room.is_replay:
+            self._ui.say("a recording plays: there is no link to try", "look")
         else:
             # Beside the keys: signing in may take minutes.
-            self._app.run_worker(self._retry(machine), name="the retry", exit_on_error=False)
+            self._ui.background(self._retry(machine), "the retry")
 
     async def _retry(self, machine: Machine) -> None:
         if machine.name not in self._retrying:
             self._retrying.add(machine.name)
             try:
-                await retry_or_sign_in(self._app, machine)
+                await retry_or_sign_in(self._ui, self._room, machine)
             finally:
                 self._retrying.discard(machine.name)
 
@@ -68,36 +72,36 @@ class Acts:
         machine = self._machine(machine_of(place))
         fingerprint = machine.link.fingerprint if machine is not None else None
         if machine is None or machine.link.state is not LinkState.NEEDS_TRUST or not fingerprint:
-            self._app.say("no machine that needs trust is selected", "look")
+            self._ui.say("no machine that needs trust is selected", "look")
             return
 
         def accept(accepted: bool | None) -> None:
             if not accepted:
                 return
             try:
-                self._app.room.accept_key(machine.name, fingerprint)
+                self._room.accept_key(machine.name, fingerprint)
             except StorageError as error:
-                self._app.say(f"{error.message}; {error.advice}", "hand")
+                self._ui.say(f"{error.message}; {error.advice}", "hand")
             else:
-                self._app.say(f"the host key of {machine.name} is accepted")
+                self._ui.say(f"the host key of {machine.name} is accepted")
 
-        self._app.push_screen(AcceptKey(machine.name, machine.address, fingerprint), accept)
+        self._ui.open(AcceptKey(machine.name, machine.address, fingerprint), accept)
 
     def dismiss(self, places: Iterable[object]) -> None:
         """Take gone processes off the screen."""
         gone = {process for place in places if (process := self._gone(place)) is not None}
         if not gone:
-            self._app.say("only a process that is gone can be dismissed", "look")
+            self._ui.say("only a process that is gone can be dismissed", "look")
         for process in gone:
-            self._app.room.post(Dismissed(at=self._app.room.now(), process=process))
+            self._room.post(Dismissed(at=self._room.now(), process=process))
 
     def copy(self, place: Place) -> None:
         """Send what belongs to a place to the clipboard."""
         copied = copy_text(self._fleet, place)
         if copied is None:
-            self._app.say("there is nothing to copy here", "look")
+            self._ui.say("there is nothing to copy here", "look")
         else:
-            self._app.send_to_clipboard(copied.text, copied.what)
+            self._ui.copy(copied.text, copied.what)
 
     def _machine(self, name: MachineName | None) -> Machine | None:
         return self._fleet.machines.get(name) if name is not None else None
@@ -109,16 +113,3 @@ class Acts:
             return None
         process = self._fleet.processes.get(key)
         return key if process is not None and process.is_gone else None
-
-
-def machine_of(place: Place) -> MachineName | None:
-    """Return the machine of a place; None for the room itself."""
-    match place:
-        case SampleKey():
-            return place.task.machine
-        case ProcessKey() | TaskKey():
-            return place.machine
-        case JournalOfOrders() | ListOfGuides() | ListOfRuns():
-            return None
-        case _:
-            return place

@@ -1,33 +1,21 @@
 """The terminals that runs left on machines: listed, and ended once their name was typed."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from core import format as fmt
 from core.errors import EvalroomError
 from core.launch.engines.tmux_sessions import end_effect
 from core.launch.run.sessions import MachineSession
+from core.ports import Room
 from core.text import Shown, shown
 from core.views.cells import Span
 from tui.dialogs.ask import TypeName
 from tui.dialogs.choose import Choice, Choose
-
-if TYPE_CHECKING:
-    from tui.app import RoomApp
+from tui.services import SessionService
+from tui.ui import Ui
 
 _NAME = 100
-
-
-class Sessions(Protocol):
-    """The sessions of a room's machines."""
-
-    async def list(self) -> Sequence[MachineSession]:
-        """Return those of the machines that are reached now."""
-        ...
-
-    async def end(self, found: MachineSession) -> None:
-        """End one; raises EvalroomError where it may go on."""
-        ...
 
 
 class EndSession(TypeName):
@@ -49,26 +37,33 @@ class EndSession(TypeName):
         )
 
 
-class SessionLevers:
-    """Lists sessions on screen, and ends one."""
+class SessionController:
+    """Lists the terminal sessions that runs left, and ends one.
 
-    def __init__(self, app: "RoomApp", sessions: Sessions) -> None:
-        self._app = app
+    Args:
+        ui: The app.
+        room: Whose clock the ages are counted to.
+        sessions: Lists and ends them.
+    """
+
+    def __init__(self, ui: Ui, room: Room, sessions: SessionService) -> None:
+        self._ui = ui
+        self._room = room
         self._sessions = sessions
 
     def begin(self) -> None:
         """List the sessions beside the keys; Enter on one asks whether to end it."""
         self._beside(self._listed, "the sessions")
 
-    def _beside(self, work: Callable[[], Awaitable[None]], name: str) -> None:
-        self._app.run_worker(work(), name=name, exit_on_error=False)
+    def _beside(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+        self._ui.background(work(), name)
 
     async def _listed(self) -> None:
         found = await self._sessions.list()
         if not found:
-            self._app.say("no run left a terminal on the machines that answer", "look")
+            self._ui.say("no run left a terminal on the machines that answer", "look")
             return
-        now = self._app.room.now()
+        now = self._room.now()
         choices = [Choice(str(at), _title(each, now)) for at, each in enumerate(found)]
         chooser = Choose(Shown("Sessions · Enter asks whether to end it"), choices)
         chooser.add_class("wide")
@@ -77,22 +72,22 @@ class SessionLevers:
             if name is not None:
                 self._ask(found[int(name)])
 
-        self._app.push_screen(chooser, chosen)
+        self._ui.open(chooser, chosen)
 
     def _ask(self, found: MachineSession) -> None:
         def answered(yes: bool | None) -> None:
             if yes:
                 self._beside(lambda: self._ended(found), "ending a session")
 
-        self._app.push_screen(EndSession(found), answered)
+        self._ui.open(EndSession(found), answered)
 
     async def _ended(self, found: MachineSession) -> None:
         try:
             await self._sessions.end(found)
         except EvalroomError as error:
-            self._app.say(f"{error.message}; {error.advice}".rstrip("; "), "look")
+            self._ui.say(f"{error.message}; {error.advice}".rstrip("; "), "look")
         else:
-            self._app.say(f"{shown(found.session.name, _NAME)} is ended")
+            self._ui.say(f"{shown(found.session.name, _NAME)} is ended")
 
 
 def _title(found: MachineSession, now: float) -> Shown:

@@ -1,15 +1,12 @@
 """Signing in to a machine whose own ssh has to ask: the room lends it the terminal."""
 
 from shlex import join
-from typing import TYPE_CHECKING
 
 from core.model.machine import LinkState, Machine
-from core.ports import SignIn
+from core.ports import Room, SignIn
 from core.text import Shown, shown
-
-if TYPE_CHECKING:
-    from tui.app import RoomApp
-    from tui.terminal.foreground import Ended
+from tui.terminal.foreground import Ended
+from tui.ui import Ui
 
 SSH_FAILED = 255
 """The exit status by which ssh says that it failed itself, not what it ran over there."""
@@ -24,24 +21,24 @@ def needs_operator(machine: Machine) -> bool:
     return machine.link.state in {LinkState.NEEDS_YOU, LinkState.NEEDS_TRUST}
 
 
-async def retry_or_sign_in(app: "RoomApp", machine: Machine) -> None:
+async def retry_or_sign_in(ui: Ui, room: Room, machine: Machine) -> None:
     """Try a machine's link at once; where its ssh has to ask, run that in the foreground first."""
-    found = await app.room.sign_in(machine.name) if needs_operator(machine) else None
+    found = await room.sign_in(machine.name) if needs_operator(machine) else None
     if found is None:
-        app.room.retry(machine.name)
-        app.say(f"trying {machine.name} now")
+        room.retry(machine.name)
+        ui.say(f"trying {machine.name} now")
         return
-    ended = await app.run_in_foreground(found.words, line_of(machine, found))
+    ended = await ui.run_in_foreground(found.words, line_of(machine, found))
     if ended is None:
-        app.say(f"this terminal can't be lent; run in another one: {join(found.words)}", "look")
+        ui.say(f"this terminal can't be lent; run in another one: {join(found.words)}", "look")
     elif (failure := failure_of(machine, found, ended)) is not None:
-        app.say(failure, "look")
+        ui.say(failure, "look")
     else:
-        app.room.retry(machine.name)
+        room.retry(machine.name)
         if found.is_kept:
-            app.say(f"signed in to {machine.name}; its link is tried now")
+            ui.say(f"signed in to {machine.name}; its link is tried now")
         else:
-            app.say(f"{found.words[0]} signed in to {machine.name}, {NOT_KEPT}", "look")
+            ui.say(f"{found.words[0]} signed in to {machine.name}, {NOT_KEPT}", "look")
 
 
 def line_of(machine: Machine, found: SignIn) -> Shown:
@@ -53,7 +50,7 @@ def line_of(machine: Machine, found: SignIn) -> Shown:
     )
 
 
-def failure_of(machine: Machine, found: SignIn, ended: "Ended") -> str | None:
+def failure_of(machine: Machine, found: SignIn, ended: Ended) -> str | None:
     """Return why nobody is signed in; None: somebody is, whatever the program over there said."""
     program = found.words[0]
     if ended.never_ran is not None:

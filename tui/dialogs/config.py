@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Protocol
 
 from textual import on
 from textual.app import ComposeResult
@@ -26,9 +26,6 @@ from core.views.cells import Span, TextLine, Tone, said
 from tui.dialogs.text_dialog import SheetDialog
 from tui.panes.painted import cut
 
-if TYPE_CHECKING:
-    from tui.controllers.actions import Levers
-
 _WIDE, _NARROW = (30, 22), (23, 17)
 """Columns of a knob's name and of its value, where there is room and where there is little."""
 _ROOMY = 90
@@ -37,13 +34,23 @@ _NOTE = 12
 """Columns that a note on a knob's line takes at least; it stands under the knobs too."""
 
 
+class PreviewAction(Protocol):
+    """Opens the preview of an action."""
+
+    def __call__(
+        self, title: str, action: Action, places: Sequence[ActionPlace], *, reason: str = ""
+    ) -> None:
+        """Make the plan of `action` on `places`, and show it."""
+        ...
+
+
 class ConfigDialog(SheetDialog):
     """Every knob that a process reports; nothing is sent before its preview is confirmed.
 
     Args:
-        levers: Opens the preview.
         room: Answers the read.
         places: What is configured; the values shown are of the first.
+        preview: Opens the preview of the change.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -58,9 +65,11 @@ class ConfigDialog(SheetDialog):
         Binding("s,ctrl+s", "preview", show=False),
     ]
 
-    def __init__(self, levers: "Levers", room: Room, places: Sequence[ActionPlace]) -> None:
+    def __init__(
+        self, room: Room, places: Sequence[ActionPlace], *, preview: PreviewAction
+    ) -> None:
         super().__init__()
-        self._levers = levers
+        self._preview = preview
         self._room = room
         self._places = tuple(places)
         self._first = targets_of(room.fleet, places)[0]
@@ -69,12 +78,12 @@ class ConfigDialog(SheetDialog):
         self._at = 0
         self._state = Shown("reading ...")
         self._said = Shown("")
-        self._value = self.line("value", "")
+        self._value_line = self.line("value", "")
         self._reason = self.line("reason", "why; it stands in the eval's log too")
 
     def compose(self) -> ComposeResult:
         """Lay out the sheet with its two lines to type in."""
-        yield from self.composed(self._value, self._reason)
+        yield from self.composed(self._value_line, self._reason)
 
     def on_mount(self) -> None:
         """Read."""
@@ -190,7 +199,7 @@ class ConfigDialog(SheetDialog):
 
     def keys(self) -> Iterator[tuple[str, str]]:
         """Return the keys that do something now."""
-        if self.is_typing(self._value) or self.is_typing(self._reason):
+        if self.is_typing(self._value_line) or self.is_typing(self._reason):
             yield from [("Enter", "take it"), ("Esc", "leave it")]
             return
         if self._knobs:
@@ -203,7 +212,7 @@ class ConfigDialog(SheetDialog):
 
     def action_move(self, by: int) -> None:
         """To another knob."""
-        if self.is_typing(self._value) or self.is_typing(self._reason):
+        if self.is_typing(self._value_line) or self.is_typing(self._reason):
             return
         self._at = max(0, min(self._at + by, len(self._knobs) - 1))
         self._said = Shown("")
@@ -221,10 +230,10 @@ class ConfigDialog(SheetDialog):
             return
         self._said = Shown("")
         wanted = self._wanted.get(self._at, knob.now)
-        self._value.value = "" if wanted is None else str(wanted)
-        self._value.cursor_position = len(self._value.value)
-        self._value.placeholder = knob.allowed
-        self._open(self._value)
+        self._value_line.value = "" if wanted is None else str(wanted)
+        self._value_line.cursor_position = len(self._value_line.value)
+        self._value_line.placeholder = knob.allowed
+        self._open(self._value_line)
 
     def action_reason(self) -> None:
         """Type why."""
@@ -253,7 +262,7 @@ class ConfigDialog(SheetDialog):
             self._wanted.pop(self._at, None)
         else:
             self._wanted[self._at] = value
-        self._close(self._value)
+        self._close(self._value_line)
 
     @on(Input.Submitted, "#reason")
     def _reason_typed(self) -> None:
@@ -266,7 +275,7 @@ class ConfigDialog(SheetDialog):
 
     def action_preview(self) -> None:
         """Go on to the preview of what is edited."""
-        if self.is_typing(self._value) or self.is_typing(self._reason):
+        if self.is_typing(self._value_line) or self.is_typing(self._reason):
             return
         if not self._wanted:
             self._said = Shown("nothing is edited yet: Enter edits the knob under the cursor")
@@ -276,11 +285,13 @@ class ConfigDialog(SheetDialog):
         reason = self._reason.value.strip()
         title = f"Config of {subject(self._room.fleet, self._places)}"
         self.dismiss(None)
-        self._levers.preview(title, action, self._places, reason=reason)
+        self._preview(title, action, self._places, reason=reason)
 
     def action_leave(self) -> None:
         """Leave the line that is typed in, else the dialog."""
-        line = next((each for each in (self._value, self._reason) if self.is_typing(each)), None)
+        line = next(
+            (each for each in (self._value_line, self._reason) if self.is_typing(each)), None
+        )
         if line is None:
             self.dismiss(None)
         else:

@@ -15,6 +15,7 @@ from core.text import Shown
 from core.views.cells import Span, TextLine
 from tui.panes.lines import folded
 from tui.panes.painted import Line, Painted, fitted
+from tui.terminal.key_queue import KeyHolder
 
 ResultT = TypeVar("ResultT")
 
@@ -42,7 +43,7 @@ class Words(Painted):
         return [tuple(fitted(self.segments(part), size.width, self.rich_style)) for part in parts]
 
 
-class Dialog(ModalScreen[ResultT], inherit_bindings=False):
+class Dialog(KeyHolder, ModalScreen[ResultT], inherit_bindings=False):
     """A box over the room: a title, some words, perhaps a line to type in, and its keys."""
 
     AUTO_FOCUS = "Input"

@@ -4,7 +4,7 @@ Nothing confirms before the plan has been on screen for a moment, and nothing bu
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from textual import on
 from textual.app import ComposeResult
@@ -16,8 +16,10 @@ from core.errors import EvalroomError
 from core.format import plural
 from core.launch.form.form import Form
 from core.launch.preflight.checks import CheckedPlan
+from core.launch.progress import OnProgress
 from core.launch.spec.spec import Spec
 from core.model.run import Run
+from core.ports import Room
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, said
 from core.views.launch.launch_plan import (
@@ -35,18 +37,34 @@ from tui.dialogs.guarded_dialog import SeenFirst
 
 if TYPE_CHECKING:
     from core.launch.run.start_progress import StartProgress
-    from tui.app import RoomApp
-    from tui.controllers.launches import LaunchLevers
 
-Phase = Literal["checking", "failed", "plan", "launching"]
+_LaunchPhase = Literal["checking", "failed", "plan", "launching"]
+
+
+class PlanLauncher(Protocol):
+    """What the plan of a launch asks of the controller that opened it."""
+
+    async def preflight(
+        self, spec: Spec, *, on_progress: OnProgress | None = None
+    ) -> Sequence[CheckedPlan]:
+        """Return the runs of a spec, each on the machine that fits, with its checks.
+
+        Raises:
+            SpecWrong: The spec can't be launched with this config.
+        """
+        ...
+
+    def start(self, checked: Sequence[CheckedPlan], form: Form | None) -> "StartProgress":
+        """Start runs that were confirmed, in the background."""
+        ...
 
 
 class LaunchPlan(SeenFirst):
     """A launch from its preflight to its runs.
 
     Args:
-        levers: Checks and starts.
-        app: The room.
+        launcher: Checks and starts.
+        room: The fleet that is launched on.
         spec: What is launched.
         form: What it was typed in; None: it was not typed.
 
@@ -63,21 +81,21 @@ class LaunchPlan(SeenFirst):
     ]
 
     def __init__(
-        self, levers: "LaunchLevers", app: "RoomApp", spec: Spec, *, form: Form | None
+        self, launcher: PlanLauncher, room: Room, spec: Spec, *, form: Form | None
     ) -> None:
         super().__init__()
-        self._levers = levers
-        self._room = app.room
+        self._launcher = launcher
+        self._room = room
         self._spec = spec
         self._form = form
         self.began = False
-        self._phase: Phase = "checking"
+        self._phase: _LaunchPhase = "checking"
         self._checked: tuple[CheckedPlan, ...] = ()
         self._starting: StartProgress | None = None
         self._checking: Worker[None] | None = None
         self._progress = self._failed = self._said = Shown("")
         self._details = False
-        self._unlisten: Callable[[], None] = lambda: None
+        self._disconnect: Callable[[], None] = lambda: None
         self._words = self.line("words", "")
 
     def compose(self) -> ComposeResult:
@@ -90,7 +108,7 @@ class LaunchPlan(SeenFirst):
 
     def on_unmount(self) -> None:
         """What is being started goes on without it."""
-        self._unlisten()
+        self._disconnect()
 
     # The preflight
 
@@ -103,7 +121,7 @@ class LaunchPlan(SeenFirst):
 
     async def _look(self) -> None:
         try:
-            checked = await self._levers.launching.check(self._spec, tell=self._heard_progress)
+            checked = await self._launcher.preflight(self._spec, on_progress=self._heard_progress)
         except EvalroomError as error:
             self._fail(shown(f"{error.message}{'. ' * bool(error.advice)}{error.advice}", 1_000))
             return
@@ -233,7 +251,7 @@ class LaunchPlan(SeenFirst):
             self._words.value = ""
             self._say(f"{shown(typed, 60)} is something else" if typed else "")
             return
-        self._follow(self._levers.start(self._checked, self._form))
+        self._follow(self._launcher.start(self._checked, self._form))
 
     def _say(self, sentence: str) -> None:
         self._said = shown(sentence, 300)
@@ -263,7 +281,7 @@ class LaunchPlan(SeenFirst):
             self._say(f"{plural(len(stops), 'run')} left out")
 
     def action_details(self) -> None:
-        """Tell each run in full, or in short again."""
+        """Each run in full, or in short again."""
         self._details = not self._details
         self.draw()
 
@@ -290,14 +308,14 @@ class LaunchPlan(SeenFirst):
     def _follow(self, starting: "StartProgress") -> None:
         self._starting, self._phase, self._said = starting, "launching", Shown("")
         self.began = True
-        self._unlisten = starting.listen(self._heard)
+        self._disconnect = starting.updated.connect(lambda _: self._take_changes())
         self.set_interval(1.0, self.draw)
         self.set_focus(None)
         self.look_first()
         self.draw(from_top=True)
-        self._heard()
+        self._take_changes()
 
-    def _heard(self) -> None:
+    def _take_changes(self) -> None:
         starting = self._starting
         if starting is None or not self.is_mounted:
             return

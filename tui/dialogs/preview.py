@@ -5,9 +5,9 @@ dropped: a key meant for something else never sends an order.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -24,22 +24,18 @@ from core.views.actions.plan_lines import body_lines, can_be_told_apart, foot_li
 from core.views.actions.plan_progress import PlanProgress
 from core.views.cells import Span, TextLine
 from tui.dialogs.guarded_dialog import SeenFirst
+from tui.dialogs.plan_execution import MakePlan, PlanExecution
 
-if TYPE_CHECKING:
-    from tui.controllers.actions import Levers
-
-Ask = Callable[[Callable[[PlanningProgress], None], asyncio.Event], Awaitable[Plan]]
-"""Makes the plan; it tells how far it is, and goes on without pauses once the event is set."""
-Phase = Literal["asking", "failed", "plan", "orders"]
+_PreviewPhase = Literal["asking", "failed", "plan", "orders"]
 
 
 class PreviewDialog(SeenFirst):
     """A plan from its first dry run to its last outcome.
 
     Args:
-        levers: Carries it out.
+        execution: Sends the orders of the plan.
         title: What is asked for, until the plan says it.
-        ask: Makes the plan, also when it is asked for again; None: there is only `carrying`.
+        make_plan: Makes the plan, again with `g`; None: there is only `carrying`.
         carrying: What is on its way already.
     """
 
@@ -58,26 +54,26 @@ class PreviewDialog(SeenFirst):
 
     def __init__(
         self,
-        levers: "Levers",
+        execution: PlanExecution,
         title: str,
         *,
-        ask: Ask | None = None,
+        make_plan: MakePlan | None = None,
         carrying: PlanProgress | None = None,
     ) -> None:
         super().__init__()
-        self._levers = levers
+        self._execution = execution
         self._title_asked = shown(title, 300)
-        self._ask = ask
+        self._make = make_plan
         self._carrying = carrying
         self._plan: Plan | None = None
-        self._phase: Phase = "orders" if carrying is not None else "asking"
+        self._phase: _PreviewPhase = "orders" if carrying is not None else "asking"
         self._progress = PlanningProgress(0, 0)
         self._hurry = asyncio.Event()
         self._asking: Worker[None] | None = None
         self._failed = Shown("")
         self._yes = self._details = self._reveal = False
         self._said = Shown("")
-        self._unlisten: Callable[[], None] = lambda: None
+        self._disconnect: Callable[[], None] = lambda: None
         self._words = self.line("words", "")
         self._reason = self.line("reason", "why, for the journal")
 
@@ -96,7 +92,7 @@ class PreviewDialog(SeenFirst):
 
     def on_unmount(self) -> None:
         """Orders go on without it."""
-        self._unlisten()
+        self._disconnect()
 
     # Asking
 
@@ -109,9 +105,9 @@ class PreviewDialog(SeenFirst):
         self._asking = self.run_worker(self._make_plan(), exit_on_error=False, exclusive=True)
 
     async def _make_plan(self) -> None:
-        assert self._ask is not None  # noqa: S101 - else nothing is asked
+        assert self._make is not None  # noqa: S101 - else nothing is asked
         try:
-            plan = await self._ask(self._heard_progress, self._hurry)
+            plan = await self._make(self._heard_progress, self._hurry)
         except EvalroomError as error:
             advice = f". {error.advice}" if error.advice else ""
             self._phase, self._failed = "failed", shown(f"{error.message}{advice}", 600)
@@ -148,14 +144,14 @@ class PreviewDialog(SeenFirst):
                 return Shown("Preview · nothing can be sent")
             case _:
                 steps = self._plan.steps if self._plan is not None else ()
-                marked = self._levers.production(step.target for step in steps)
+                marked = self._execution.production(step.target for step in steps)
                 return Shown(f"Preview · nothing has been sent{marked}")
 
     def head(self) -> Iterable[TextLine]:
         """Return what it is about."""
         carrying, plan = self._carrying, self._plan
         if self._phase == "orders" and carrying is not None:
-            told = summary(carrying.became(self._levers.orders))
+            told = summary(carrying.became(self._execution.orders))
             return ((Span(shown(carrying.plan.title, 300), "strong"),), told, ())
         if plan is not None:
             return (*head_lines(plan), ())
@@ -171,7 +167,7 @@ class PreviewDialog(SeenFirst):
             yield (Span(self._failed, "look"),)
             return
         if self._phase == "orders" and carrying is not None:
-            yield from outcome_lines(carrying.became(self._levers.orders))
+            yield from outcome_lines(carrying.became(self._execution.orders))
             if carrying.failed is not None:
                 yield (Span(carrying.failed, "hand"),)
             if plan is not None:
@@ -210,7 +206,7 @@ class PreviewDialog(SeenFirst):
         if self._phase == "orders" and not self.is_typing(self._words):
             if self._carrying is not None and not self._carrying.is_running:
                 yield ("Enter" if plan is None else "D"), "dismiss"
-            if self._levers.next_after(self._carrying) is not None:
+            if self._execution.next_after(self._carrying) is not None:
                 yield "o", "other orders"
         yield "Esc", "leave it"
 
@@ -265,10 +261,10 @@ class PreviewDialog(SeenFirst):
         words, yes = self._words.value, self._yes
         self._plan, self._said = None, Shown("")
         if self._carrying is not None:
-            self._levers.carry_on(self._carrying, plan, words=words, yes=yes)
+            self._execution.carry_on(self._carrying, plan, words=words, yes=yes)
             self.draw()
         else:
-            self._follow(self._levers.carry_out(plan, words=words, yes=yes))
+            self._follow(self._execution.carry_out(plan, words=words, yes=yes))
 
     def _dismiss_if_over(self) -> None:
         carrying = self._carrying
@@ -334,7 +330,7 @@ class PreviewDialog(SeenFirst):
 
     def action_ask_again(self) -> None:
         """Ask every target anew."""
-        if self._ask is not None and self._phase in {"plan", "failed"}:
+        if self._make is not None and self._phase in {"plan", "failed"}:
             self._begin_to_ask()
 
     def action_leave(self) -> None:
@@ -347,13 +343,13 @@ class PreviewDialog(SeenFirst):
 
     def _follow(self, carrying: PlanProgress) -> None:
         self._carrying, self._phase = carrying, "orders"
-        self._unlisten()
-        self._unlisten = carrying.listen(self._heard)
+        self._disconnect()
+        self._disconnect = carrying.updated.connect(lambda _: self._take_changes())
         self.set_focus(None)
         self.draw(from_top=True)
-        self._heard()
+        self._take_changes()
 
-    def _heard(self) -> None:
+    def _take_changes(self) -> None:
         carrying = self._carrying
         if carrying is None or not self.is_mounted:
             return
@@ -374,8 +370,8 @@ class PreviewDialog(SeenFirst):
         carrying = self._carrying
         if self._phase != "orders" or carrying is None or carrying.is_running:
             return
-        following = self._levers.next_after(carrying)
-        self._levers.put_away(carrying)
+        following = self._execution.next_after(carrying)
+        self._execution.put_away(carrying)
         if following is None:
             self.dismiss(None)
         else:
@@ -384,7 +380,7 @@ class PreviewDialog(SeenFirst):
 
     def action_next_outcomes(self) -> None:
         """Show the outcomes of another plan that are not dismissed."""
-        following = self._levers.next_after(self._carrying)
+        following = self._execution.next_after(self._carrying)
         if self._phase == "orders" and following is not None:
             self._plan = None
             self._follow(following)

@@ -15,8 +15,8 @@ from textual.message import Message
 from core.text import Shown, shown
 from core.views.cells import Row, Span, Table
 from tui.app_access import app_of
+from tui.arrangement import Arrangement, arranged, visible_columns
 from tui.keys.bindings import bindings
-from tui.panes.arrangement import Arrangement, arranged, visible_columns
 from tui.panes.painted import Line, fitted
 from tui.panes.pane import FRAME, Pane
 from tui.panes.row_cache import Setting, Sheet

@@ -4,7 +4,7 @@ One line to type in lies over the value of the current field, so that whatever i
 there, and only keys that no text holds do anything else.
 """
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -13,18 +13,16 @@ from textual.containers import Container
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from core.ports import Room
 from core.views.header.totals import header_totals
 from core.views.launch.launch_form import FormRow
-from tui.app_access import app_of
 from tui.dialogs.keys_help import KeysHelp
 from tui.panes.bars import Header, KeyBar
 from tui.panes.form import FormPane
 from tui.panes.lines import LinesPane
 from tui.panes.too_small import TooSmall
-from tui.screens.base import LEAST_HEIGHT, LEAST_WIDTH, LOW, NARROW, put
-
-if TYPE_CHECKING:
-    from tui.app import RoomApp
+from tui.screens.panes_screen import LEAST_HEIGHT, LEAST_WIDTH, LOW, NARROW, put
+from tui.ui import Ui
 
 _BELOW, _BELOW_LOW = 7, 5
 """Lines below the fields that tell of the current one, where there is room and where not."""
@@ -49,8 +47,10 @@ class FormFrame(ModalScreen[None], inherit_bindings=False):
     AUTO_FOCUS = ""
     ALLOW_SELECT = False
 
-    def __init__(self) -> None:
+    def __init__(self, ui: Ui, room: Room) -> None:
         super().__init__()
+        self.ui = ui
+        self.room = room
         self._header, self._too_small = Header(), TooSmall()
         self.key_bar = KeyBar()
         self.fields = FormPane()
@@ -98,11 +98,6 @@ class FormFrame(ModalScreen[None], inherit_bindings=False):
 
     # What all have
 
-    @property
-    def room_app(self) -> "RoomApp":
-        """The app, by its own type."""
-        return cast("RoomApp", app_of(self))
-
     def compose(self) -> ComposeResult:
         """Lay out header, panes and keys."""
         yield self._header
@@ -125,7 +120,7 @@ class FormFrame(ModalScreen[None], inherit_bindings=False):
         self.call_after_refresh(self.lay_out)
 
     def _say_time(self) -> None:
-        room = self.room_app.room
+        room = self.room
         now = room.now()
         self._header.show([group for group in header_totals(room.fleet, now) if group], now)
 
@@ -156,7 +151,7 @@ class FormFrame(ModalScreen[None], inherit_bindings=False):
 
     def show_line(self) -> None:
         """Let the line hold the current field, and take the keys."""
-        if not self.is_mounted or app_of(self).screen is not self:
+        if not self.is_mounted or not self.is_active:
             return
         row, line = self.fields.row, self.line
         text = self.text_of(row) if row.is_typed else ""
@@ -196,7 +191,7 @@ class FormFrame(ModalScreen[None], inherit_bindings=False):
 
     def action_keys(self) -> None:
         """Show what each key does here; `?` is typed into the field."""
-        self.room_app.push_screen(KeysHelp(self.keys_told))
+        self.ui.open(KeysHelp(self.keys_told))
 
     # Moving
 

@@ -7,7 +7,7 @@ from typing import cast
 
 from textual import on
 
-from core.act.order_query import OrderQuery, joined, order_object
+from core.act.order_query import joined, order_object
 from core.act.target_expansion import ActionPlace
 from core.errors import StorageError
 from core.fleet import Fleet
@@ -17,13 +17,14 @@ from core.model.order import Order
 from core.text import shown
 from core.views.pages.order_page import order_page
 from core.views.tables.orders import orders_table
-from tui.export import AskedFile
 from tui.keys.bindings import bindings
 from tui.navigation import Place, Subject, is_there
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
-from tui.screens.base import PanesScreen, put
+from tui.screens.file_export import FileExport
+from tui.screens.panes_screen import PanesScreen, put
+from tui.screens.ports import RoomUi
 
 _MOST = 2_000
 """Orders that are read from the disk; older ones are `evalroom journal`'s."""
@@ -39,8 +40,8 @@ class JournalScreen(PanesScreen):
 
     BINDINGS = bindings("journal")
 
-    def __init__(self, place: Place) -> None:
-        super().__init__(place)
+    def __init__(self, ui: RoomUi, place: Place) -> None:
+        super().__init__(ui, place)
         self._kept: Sequence[Order] = ()
         self._known: tuple[Sequence[Order], Sequence[Order]] | None = None
         self._by_id: dict[str, Order] = {}
@@ -63,7 +64,7 @@ class JournalScreen(PanesScreen):
             self._drawn = int(now) // 60
             self.orders.show(orders_table(tuple(self._by_id.values()), now))
         self._fill_page(now)
-        self.room_app.room.focus(None)
+        self.ui.room.focus(None)
 
     def _fill_page(self, now: float) -> None:
         self.page.show_page(order_page(self.order, now))
@@ -76,7 +77,7 @@ class JournalScreen(PanesScreen):
 
     @on(TablePane.Moved)
     def _order_moved(self) -> None:
-        self._fill_page(self.room_app.room.now())
+        self._fill_page(self.ui.room.now())
 
     # Reading
 
@@ -90,13 +91,12 @@ class JournalScreen(PanesScreen):
         self.run_worker(self._read(limit), name="reading the journal", exit_on_error=False)
 
     async def _read(self, limit: int) -> None:
-        acting = self.room_app.acting
-        if acting is None:
-            return
         try:
-            read = await acting.select(OrderQuery(limit=limit))
+            read = await self.controllers.actions.orders_kept(limit)
         except StorageError as error:
-            self.room_app.say(f"older orders can't be read: {error.message}", "look")
+            self.ui.say(f"older orders can't be read: {error.message}", "look")
+            return
+        if read is None:
             return
         kept = joined(read, self._kept)
         if kept != self._kept:
@@ -134,16 +134,16 @@ class JournalScreen(PanesScreen):
 
     @property
     def _fleet(self) -> Fleet:
-        return self.room_app.room.fleet
+        return self.ui.room.fleet
 
     def open(self, pane: TablePane, key: object) -> None:
         """Open what the order went to."""
         del pane, key
         place = self.selected()
         if place is None:
-            self.room_app.say("what this order went to is no longer known", "look")
+            self.ui.say("what this order went to is no longer known", "look")
         else:
-            self.room_app.go(place)
+            self.ui.go(place)
 
     # Keys
 
@@ -156,22 +156,22 @@ class JournalScreen(PanesScreen):
         """Send the equivalent command of the order to the clipboard."""
         order = self.order
         if order is None or not order.command:
-            self.room_app.say("there is nothing to copy here", "look")
+            self.ui.say("there is nothing to copy here", "look")
         else:
-            self.room_app.send_to_clipboard(shown(order.command, _COMMAND), "command")
+            self.ui.copy(shown(order.command, _COMMAND), "command")
 
     def action_write(self) -> None:
         """Write the orders that are shown to a file."""
         orders = self.shown_orders()
         if not orders:
-            self.room_app.say("no order is shown that could be written", "look")
+            self.ui.say("no order is shown that could be written", "look")
             return
         lines = [json.dumps(order_object(order), separators=(",", ":")) for order in orders]
         content = "".join(f"{line}\n" for line in lines).encode()
         what = plural(len(orders), "order")
 
         moment = time.strftime("%Y%m%dT%H%M%S")
-        file = AskedFile(self.room_app, self, what, content)
+        file = FileExport(self.ui, self, what, content)
         file.ask(f"~/evalroom-orders-{moment}.jsonl")
 
 

@@ -1,19 +1,22 @@
 """The launch form: a spec filled in field by field, checked with every key."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Protocol
 
 from textual.binding import Binding, BindingType
 
 from core.launch.form.form import Form
 from core.launch.form.model_variables import ModelVariable, model_variables, names_in
-from core.launch.form.validation import withheld_keys
+from core.launch.form.validation import CheckedForm, withheld_keys
+from core.launch.spec.spec import Spec
+from core.ports import Room
 from core.text import Shown, shown
 from core.views.launch.launch_choices import FieldChoice, choices_for, title_of
 from core.views.launch.launch_form import (
     PLAN,
     READS,
+    FormContext,
     FormRow,
     explained,
     form_rows,
@@ -23,11 +26,9 @@ from core.views.launch.launch_form import (
     to_mend,
 )
 from tui.dialogs.choose import Choice, Choose
-from tui.export import AskedFile
+from tui.screens.file_export import FileExport
 from tui.screens.form_frame import FormFrame
-
-if TYPE_CHECKING:
-    from tui.controllers.launches import LaunchLevers
+from tui.ui import Ui
 
 _KEEP_AFTER = 1.0
 """Seconds after something was typed until the draft is kept."""
@@ -46,11 +47,56 @@ _KEYS = (
 )
 
 
+class FormController(Protocol):
+    """What the form asks of the controller that opened it."""
+
+    @property
+    def templates(self) -> Path | None:
+        """The folder of the operator's own templates; None: there is none."""
+        ...
+
+    def around(self, template: str) -> FormContext:
+        """Return what the form knows beside what is typed."""
+        ...
+
+    def check(self, form: Form) -> CheckedForm:
+        """Return a form checked against the machines of the room."""
+        ...
+
+    def begin(self) -> None:
+        """Choose what to begin with: a draft, or a template."""
+        ...
+
+    def plan(
+        self, spec: Spec, *, form: Form | None = None, launched: Callable[[], None] | None = None
+    ) -> None:
+        """Open the plan of a spec; `launched` is called once runs were started."""
+        ...
+
+    def look_for_secrets(self, then: Callable[[], None]) -> None:
+        """Read the names of the secrets kept on this computer; call `then` afterwards."""
+        ...
+
+    def ask_for_secret(self, name: str, then: Callable[[], None]) -> bool:
+        """Ask for the value of a secret that is not kept yet; return whether it is asked for."""
+        ...
+
+    def keep_draft(self, form: Form, left_out: frozenset[str]) -> bool:
+        """Keep a form as a draft, without these keys; return whether it is kept."""
+        ...
+
+    def forget_draft(self, source: str) -> None:
+        """Delete the draft of this source."""
+        ...
+
+
 class LaunchForm(FormFrame):
     """A spec while it is filled in; nothing is started from here but through its plan.
 
     Args:
-        levers: Checks it, and opens its plan.
+        ui: The app.
+        room: The fleet that is launched on.
+        controller: Checks the form, and opens its plan.
         form: What it begins as.
     """
 
@@ -60,12 +106,12 @@ class LaunchForm(FormFrame):
         Binding("ctrl+t", "other", show=False),
     ]
 
-    def __init__(self, levers: "LaunchLevers", form: Form) -> None:
-        super().__init__()
-        self._levers = levers
+    def __init__(self, ui: Ui, room: Room, controller: FormController, form: Form) -> None:
+        super().__init__(ui, room)
+        self._controller = controller
         self._form = self._begun = form
-        self._around = levers.around(form.template)
-        self._checked = levers.check(form)
+        self._around = controller.around(form.template)
+        self._checked = controller.check(form)
         self._is_saving = False
         self._arrived = ("", "")
         """The current field, and what it held when the cursor came to it."""
@@ -77,7 +123,7 @@ class LaunchForm(FormFrame):
 
     def begin(self) -> None:
         """Begin at the first field that is to be filled in."""
-        self._levers.look_for_secrets(self._know_more)
+        self._controller.look_for_secrets(self._know_more)
         first = to_mend(self._form, self._checked)
         # Who duplicates a run wants to edit it.
         wanted = first[0] if first else self._form.keys[0] if self._form.former else PLAN
@@ -95,7 +141,7 @@ class LaunchForm(FormFrame):
 
     def _know_more(self) -> None:
         if self.is_mounted:
-            self._around = self._levers.around(self._form.template)
+            self._around = self._controller.around(self._form.template)
             self.draw()
             self.place_line()
 
@@ -147,7 +193,7 @@ class LaunchForm(FormFrame):
         if self._form.texts.get(key, "") == text:
             return
         self._form = self._form.typed(key, text)
-        self._checked = self._levers.check(self._form)
+        self._checked = self._controller.check(self._form)
         self.draw()
         self.place_line()
         if not self._is_saving:
@@ -175,7 +221,7 @@ class LaunchForm(FormFrame):
         text = self._form.text(key)
         if text != self._arrived[1] and key == self._arrived[0]:
             return ()
-        room = self.room_app.room
+        room = self.room
         offers = choices_for(key, room.fleet, room.now())
         if not offers or not text or any(each.typed == text for each in offers):
             return offers
@@ -200,12 +246,12 @@ class LaunchForm(FormFrame):
 
         chooser = Choose(title_of(key), choices)
         chooser.add_class("wide")
-        self.room_app.push_screen(chooser, chosen)
+        self.ui.open(chooser, chosen)
 
     def _give(self, variable: str) -> None:
         read = self._read(variable)
         if read is not None and read.secret is not None:
-            if not self._levers.ask_for_secret(read.secret, self._know_more):
+            if not self._controller.ask_for_secret(read.secret, self._know_more):
                 self.go("secrets")
             return
         if read is None or read.given is not None:
@@ -218,7 +264,7 @@ class LaunchForm(FormFrame):
         if key == "env":
             self.go(key)
         else:
-            self._levers.ask_for_secret(variable, self._know_more)
+            self._controller.ask_for_secret(variable, self._know_more)
             self.action_move(1)
 
     def _read(self, variable: str) -> ModelVariable | None:
@@ -230,7 +276,7 @@ class LaunchForm(FormFrame):
     def _ask_for_next(self) -> bool:
         """Ask for the first secret of the spec that is not kept yet, if there is one."""
         named = names_in(self._checked.table, "secrets").values()
-        return any(self._levers.ask_for_secret(each, self._know_more) for each in named)
+        return any(self._controller.ask_for_secret(each, self._know_more) for each in named)
 
     # The plan, a file, and leaving
 
@@ -239,31 +285,31 @@ class LaunchForm(FormFrame):
         spec = self._checked.spec
         if self._checked.is_ready and spec is not None:
             self._keep_draft()
-            self._levers.plan(spec, form=self._form)
+            self._controller.plan(spec, form=self._form, launched=self.put_away)
             return
         wrong = to_mend(self._form, self._checked)
         here = self.fields.row.name
         after = wrong[wrong.index(here) + 1 :] if here in wrong else wrong
         wanted = (after or wrong)[0]
         if wanted == here or not self.fields.move_to(wanted):
-            self.room_app.say(f"{wanted or 'the spec'}: {self._checked.wrong[wanted].what}", "look")
+            self.ui.say(f"{wanted or 'the spec'}: {self._checked.wrong[wanted].what}", "look")
         self.show_line()
 
     def action_write(self) -> None:
         """Write the spec as a template."""
         form = self._form
         text, left_out = template_text(self._checked, f"As {form.source}")
-        folder = self.room_app.templates
+        folder = self._controller.templates
         name = f"my-{form.template}" if form.template else f"run-{form.source[-8:]}"
         place = Path("~") if folder is None else folder
         what = "the spec" if not left_out else f"the spec without {', '.join(left_out)}"
-        file = AskedFile(self.room_app, self, shown(what, 100), text.encode(), makes=folder)
+        file = FileExport(self.ui, self, shown(what, 100), text.encode(), makes=folder)
         file.ask(str(place / f"{name}.toml"))
 
     def action_other(self) -> None:
         """Begin with something else."""
         self.action_leave()
-        self._levers.begin()
+        self._controller.begin()
 
     def action_leave(self) -> None:
         """Leave the form; what was typed is kept as a draft."""
@@ -271,16 +317,16 @@ class LaunchForm(FormFrame):
             left_out = sorted(withheld_keys(self._form, self._checked))
             but = f" but for {', '.join(left_out)}, which may hold a secret" if left_out else ""
             if self._keep_draft():
-                self.room_app.say(shown(f"draft kept{but}: n goes on with it", 300))
+                self.ui.say(shown(f"draft kept{but}: n goes on with it", 300))
             else:
-                self.room_app.say("the draft can't be kept: is the disk full?", "hand")
+                self.ui.say("the draft can't be kept: is the disk full?", "hand")
             self._begun = self._form
         self.dismiss(None)
 
     def put_away(self) -> None:
         """Close the form and forget its draft: what it held was launched."""
         self._begun = self._form
-        self._levers.memory.forget_draft(self._form.source)
+        self._controller.forget_draft(self._form.source)
         self.dismiss(None)
 
     def _keep_draft(self) -> bool:
@@ -288,4 +334,4 @@ class LaunchForm(FormFrame):
         if self._form == self._begun:
             return True
         left_out = withheld_keys(self._form, self._checked)
-        return self._levers.memory.keep_draft(self._form, left_out, self.room_app.room.now())
+        return self._controller.keep_draft(self._form, left_out)

@@ -12,7 +12,7 @@ from core.views.tables.tasks import tasks_table
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
-from tui.screens.base import PanesScreen, put
+from tui.screens.panes_screen import PanesScreen, put
 
 
 class MachineScreen(PanesScreen):
@@ -33,7 +33,7 @@ class MachineScreen(PanesScreen):
         table = tasks_table(fleet, now)
         rows = tuple(row for row in table.rows if row.key.machine == name)
         self.tasks.show(replace(table, rows=rows, footer=Shown(str(len(rows)) if rows else "")))
-        self.room_app.room.focus(None)
+        self.ui.room.focus(None)
 
     def place_panes(self, width: int, height: int) -> None:
         """Facts on the left, what runs on the right."""

@@ -11,7 +11,7 @@ from core.views.tables.tasks import tasks_table
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
-from tui.screens.base import PanesScreen, put
+from tui.screens.panes_screen import PanesScreen, put
 
 
 class ProcessScreen(PanesScreen):
@@ -30,7 +30,7 @@ class ProcessScreen(PanesScreen):
         table = tasks_table(fleet, now)
         rows = tuple(row for row in table.rows if row.key.process == key)
         self.tasks.show(replace(table, rows=rows, footer=Shown(str(len(rows)) if rows else "")))
-        self.room_app.room.focus(None)
+        self.ui.room.focus(None)
 
     def place_panes(self, width: int, height: int) -> None:
         """Facts above, tasks below."""

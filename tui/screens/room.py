@@ -14,7 +14,8 @@ from core.views.tables.tasks import tasks_table
 from tui.navigation import Place, Subject
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
-from tui.screens.base import PanesScreen, put
+from tui.screens.panes_screen import PanesScreen, put
+from tui.screens.ports import RoomUi
 
 if TYPE_CHECKING:
     from core.act.target_expansion import ActionPlace
@@ -34,8 +35,8 @@ class RoomScreen(PanesScreen):
         self.findings = TablePane("4", id="findings", has_titles=False)
         return (self.machines, self.tasks, self.samples, self.findings)
 
-    def __init__(self) -> None:
-        super().__init__(None)
+    def __init__(self, ui: RoomUi) -> None:
+        super().__init__(ui, None)
         self.current = 1
 
     @property
@@ -49,7 +50,7 @@ class RoomScreen(PanesScreen):
         self.tasks.show(tasks_table(fleet, now))
         self.samples.show(samples_table(fleet, self.shown_task, now), context=self.shown_task)
         self.findings.show(findings_table(fleet, now))
-        self.room_app.room.focus(self.shown_task)
+        self.ui.room.focus(self.shown_task)
 
     def place_panes(self, width: int, height: int) -> None:
         """Machines and tasks take what their rows need, samples the rest."""
@@ -79,22 +80,22 @@ class RoomScreen(PanesScreen):
         return tuple(dict.fromkeys(about))
 
     def _about(self, key: object) -> Subject | None:
-        findings = self.room_app.room.fleet.findings
+        findings = self.ui.room.fleet.findings
         finding = next((each for each in findings if each.id == key), None)
         return place_of(finding) if finding is not None else None
 
     @on(TablePane.Moved)
     def _task_moved(self, message: TablePane.Moved) -> None:
         if message.pane is self.tasks:
-            app = self.room_app
+            app = self.ui
             samples = samples_table(app.room.fleet, self.shown_task, app.room.now())
             self.samples.show(samples, context=self.shown_task)
             app.room.focus(self.shown_task)
-        self.room_app.remember()
+        self.ui.remember()
 
     def open(self, pane: TablePane, key: object) -> None:
         """Open a row; a finding opens what it is about."""
-        self.room_app.go(self._about(key) if pane is self.findings else cast("Place", key))
+        self.ui.go(self._about(key) if pane is self.findings else cast("Place", key))
 
 
 def place_of(finding: Finding) -> Subject | None:

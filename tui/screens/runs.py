@@ -12,17 +12,24 @@ from core.errors import EvalroomError
 from core.fleet import Fleet
 from core.launch.ports import OutputChunk
 from core.model.run import Run
+from core.quoting import plain_word
 from core.text import Shown, shown, shown_lines
 from core.views.cells import Span, TextLine, Tone, said
-from core.views.pages.run_page import inspect_command, launch_command, output_lines, run_page
-from core.views.tables.runs import process_of, runs_table, way_to_tasks
+from core.views.pages.run_page import (
+    inspect_command,
+    launch_command,
+    output_lines,
+    run_page,
+)
+from core.views.tables.runs import runs_table, way_to_tasks
 from tui.keys.bindings import bindings
 from tui.navigation import Place
 from tui.panes.lines import LinesPane
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
-from tui.screens.base import PanesScreen, put
+from tui.screens.panes_screen import PanesScreen, put
+from tui.screens.ports import RoomUi
 
 _REST = 0.4
 """Seconds that the cursor rests on a run until what it printed is fetched."""
@@ -39,8 +46,8 @@ class RunsScreen(PanesScreen):
 
     BINDINGS = bindings("runs")
 
-    def __init__(self, place: Place) -> None:
-        super().__init__(place)
+    def __init__(self, ui: RoomUi, place: Place) -> None:
+        super().__init__(ui, place)
         self._wake = asyncio.Event()
         self._of: str | None = None
         """The id of the run whose output is shown."""
@@ -59,11 +66,11 @@ class RunsScreen(PanesScreen):
     def fill(self, fleet: Fleet, now: float) -> None:
         """Draw the runs as they stand."""
         self.table.show(runs_table(fleet, now))
-        newest = self.room_app.newest_run
-        if newest is not None and self.table.move_to(newest):
-            self.room_app.newest_run = None
+        launches = self.controllers.launches
+        if launches.newest is not None and self.table.move_to(launches.newest):
+            launches.newest = None
         self._fill_page(fleet, now)
-        self.room_app.room.focus(None)
+        self.ui.room.focus(None)
 
     def _fill_page(self, fleet: Fleet, now: float) -> None:
         run = self.run_here
@@ -93,16 +100,16 @@ class RunsScreen(PanesScreen):
 
     @property
     def _is_output_shown(self) -> bool:
-        return self.output.display and self.room_app.screen is self
+        return self.output.display and self.is_active
 
     async def _reading(self) -> None:
         while True:
             self._wake.clear()
-            run, launching = self.run_here, self.room_app.launching
+            run, launches = self.run_here, self.controllers.launches
             wait: float | None = None
-            if run is not None and launching is not None and self._is_output_shown:
+            if run is not None and launches.can_read_output and self._is_output_shown:
                 try:
-                    output = await launching.output(run)
+                    output = await launches.output(run)
                 except EvalroomError as error:
                     self._take_output(run, None, shown(error.message, 400))
                 else:
@@ -128,7 +135,7 @@ class RunsScreen(PanesScreen):
         self._shown = run.id if run is not None else None
         if run is None:
             lines = (_said("no run is selected"),)
-        elif self.room_app.launching is None:
+        elif not self.controllers.launches.can_read_output:
             lines = (_said("what it printed can't be fetched from here"),)
         elif self._of != run.id:
             lines = (_said("reading ..."),)
@@ -139,11 +146,11 @@ class RunsScreen(PanesScreen):
             is_cut = len(output.data) < output.end
             lines = output_lines(output.data, is_cut=is_cut) or (_said("it printed nothing"),)
             footer = f"{'the end of ' * is_cut}{fmt.size(output.size)}"
-        self.output.show(Shown("Output"), lines, footer=(said(footer, "dim"),) * bool(footer))
+        self.output.show(Shown("OutputChunk"), lines, footer=(said(footer, "dim"),) * bool(footer))
 
     @on(TablePane.Moved)
     def _run_moved(self) -> None:
-        room = self.room_app.room
+        room = self.ui.room
         self._fill_page(room.fleet, room.now())
         self._wake.set()
 
@@ -156,12 +163,12 @@ class RunsScreen(PanesScreen):
     @property
     def run_here(self) -> Run | None:
         """The run under the cursor."""
-        return self.room_app.room.fleet.runs.get(cast("str", self.table.cursor_key))
+        return self.ui.room.fleet.runs.get(cast("str", self.table.cursor_key))
 
     def selected(self) -> Place:
         """Return the process that the run under the cursor became."""
         run = self.run_here
-        process = process_of(self.room_app.room.fleet, run) if run is not None else None
+        process = self.ui.room.fleet.process_of_run(run) if run is not None else None
         return process.key if process is not None else None
 
     def targets(self) -> tuple[ActionPlace, ...]:
@@ -173,10 +180,10 @@ class RunsScreen(PanesScreen):
         return tuple(self._processes(row.key for row in self.table.rows))
 
     def _processes(self, keys: Iterable[object]) -> Iterator[ActionPlace]:
-        fleet = self.room_app.room.fleet
+        fleet = self.ui.room.fleet
         for key in keys:
             run = fleet.runs.get(cast("str", key))
-            process = process_of(fleet, run) if run is not None else None
+            process = fleet.process_of_run(run) if run is not None else None
             if process is not None:
                 yield process.key
 
@@ -187,7 +194,7 @@ class RunsScreen(PanesScreen):
         run = self.run_here
         if run is None:
             return
-        if run.spec and self.room_app.can_launch:
+        if run.spec and self.controllers.can_launch:
             yield from ("duplicate", "run_again")
         if run.attach and not run.is_over:
             yield "attach"
@@ -199,35 +206,31 @@ class RunsScreen(PanesScreen):
     def open(self, pane: TablePane, key: object) -> None:
         """Go to the tasks of a run; where there are none, to its page."""
         del pane
-        fleet = self.room_app.room.fleet
+        fleet = self.ui.room.fleet
         run = fleet.runs.get(cast("str", key))
         way = way_to_tasks(fleet, run) if run is not None else None
         if way is not None:
-            self.room_app.go(way)
+            self.ui.go(way)
         else:
             self.enter(self.panes.index(self.page))
 
     def action_duplicate(self) -> None:
         """Edit the spec of the run under the cursor."""
-        launches, run = self.room_app.launches, self.run_here
-        if launches is None:
-            self.room_app.say_no_launch()
-        elif run is not None:
-            launches.duplicate(run)
+        run = self.run_here
+        if run is not None:
+            self.controllers.launches.duplicate(run)
 
     def action_run_again(self) -> None:
         """Go to the plan of the run under the cursor, as it was."""
-        launches, run = self.room_app.launches, self.run_here
-        if launches is None:
-            self.room_app.say_no_launch()
-        elif run is not None:
-            launches.again(run)
+        run = self.run_here
+        if run is not None:
+            self.controllers.launches.again(run)
 
     def action_copy(self) -> None:
         """Send the exact command of Inspect to the clipboard."""
         run = self.run_here
         if run is None or not run.command_line:
-            self.room_app.say("there is nothing to copy here", "look")
+            self.ui.say("there is nothing to copy here", "look")
         else:
             self._copy(shown(inspect_command(run), _COMMAND), "command", run)
 
@@ -235,22 +238,25 @@ class RunsScreen(PanesScreen):
         """Send the command that launches the same spec to the clipboard."""
         run = self.run_here
         if run is None or not run.spec:
-            self.room_app.say("its spec is not known here", "look")
+            self.ui.say("its spec is not known here", "look")
         else:
             self._copy(shown_lines(launch_command(run), _SPEC), "launch command", run)
 
     def _copy(self, text: Shown, what: str, run: Run) -> None:
-        self.room_app.send_to_clipboard(text, what)
+        self.ui.copy(text, what)
         if not run.is_ours:
-            self.room_app.say("somebody else wrote it: read it before you run it", "look")
+            self.ui.say("somebody else wrote it: read it before you run it", "look")
 
     def action_attach(self) -> None:
         """Attach to the display of the run under the cursor."""
         run = self.run_here
         if run is None or not run.attach:
-            self.room_app.say("it has no display of its own: its engine is none of tmux", "look")
+            self.ui.say("it has no display of its own: its engine is none of tmux", "look")
+        elif self.controllers.terminals is not None:
+            self.controllers.terminals.attach(run)
         else:
-            self.room_app.attach(run)
+            line = " ".join(plain_word(word) for word in run.attach)
+            self.ui.copy(shown(line), "command")
 
 
 def _said(words: str, tone: Tone = "dim") -> TextLine:

@@ -26,7 +26,8 @@ from tui.navigation import Place
 from tui.panes.lines import LinesPane
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
-from tui.screens.reader_screen import ReadingScreen
+from tui.screens.polling_screen import PollingScreen
+from tui.screens.ports import RoomUi
 
 _LEAVE = "Ctrl+X leaves it; the eval goes on"
 _NOT_STEERED = "this eval has no ACP server: acp = true in a spec starts it with one"
@@ -34,14 +35,14 @@ _COMMAND = 4_000
 _SUMMARY, _EVENTS, _MESSAGES, _STORE = range(4)
 
 
-class SampleScreen(ReadingScreen):
+class SampleScreen(PollingScreen):
     """One sample."""
 
     BINDINGS = bindings("sample")
     period = 2.0
 
-    def __init__(self, place: Place) -> None:
-        super().__init__(place)
+    def __init__(self, ui: RoomUi, place: Place) -> None:
+        super().__init__(ui, place)
         self._content = False
         self._eval_id = ""
         self._detail: SampleDetail | None = None
@@ -88,7 +89,7 @@ class SampleScreen(ReadingScreen):
         errors = error_lines(detail, content=self._content) if detail is not None else ()
         more = (*errors, *self._unread)
         self.summary.show_page(sample_page(fleet, self.key, now), more=more)
-        self.room_app.room.focus(self.key.task)
+        self.ui.room.focus(self.key.task)
 
     def action_reveal(self) -> None:
         """Fetch what the agent wrote in this sample, and show it."""
@@ -99,11 +100,11 @@ class SampleScreen(ReadingScreen):
             self._read_once.clear()
             self.read_soon()
             self.say_keys()
-            self.room_app.say("what the agent wrote is shown until you leave this sample", "look")
+            self.ui.say("what the agent wrote is shown until you leave this sample", "look")
 
     def _steered(self) -> tuple[Process, str] | None:
         """Return the process of the sample and its task's name; None: it can't be steered."""
-        fleet = self.room_app.room.fleet
+        fleet = self.ui.room.fleet
         process, task = fleet.processes.get(self.read_from), fleet.tasks.get(self.key.task)
         if process is None or task is None or process.ended_at is not None:
             return None
@@ -113,26 +114,26 @@ class SampleScreen(ReadingScreen):
         """Open Inspect's own client on this sample."""
         steered = self._steered()
         if steered is None:
-            self.room_app.say(_NOT_STEERED, "look")
-        elif self.room_app.attaching is None:
+            self.ui.say(_NOT_STEERED, "look")
+        elif self.controllers.terminals is None:
             self.action_copy_steer()
         else:
             words = steering_words(steered[0], self.key, steered[1])
             title = f"acp-{self.key.sample_id}"
-            self.room_app.attaching.open(self.key.task.machine, words, title=title, leave=_LEAVE)
+            self.controllers.terminals.open(self.key.task.machine, words, title=title, leave=_LEAVE)
 
     def action_copy_steer(self) -> None:
         """Send the command that steers this sample to the clipboard."""
         steered = self._steered()
         if steered is None:
-            self.room_app.say(_NOT_STEERED, "look")
+            self.ui.say(_NOT_STEERED, "look")
         else:
             line = shown(steering_line(steered[0], self.key, steered[1]), _COMMAND)
-            self.room_app.send_to_clipboard(line, "command")
+            self.ui.copy(line, "command")
 
     def _tell_the_journal(self) -> None:
         """Leave behind who asked for the content of which sample, and when; never what it was."""
-        room = self.room_app.room
+        room = self.ui.room
         task = room.fleet.tasks.get(self.key.task)
         if task is not None and not room.is_replay:
             eval_id = task.row.eval_id
@@ -140,7 +141,7 @@ class SampleScreen(ReadingScreen):
 
     async def read_current(self) -> bool:
         """Read what the tab on screen needs."""
-        task = self.room_app.room.fleet.tasks.get(self.key.task)
+        task = self.ui.room.fleet.tasks.get(self.key.task)
         if task is None:
             raise NotThere("this task is no longer known")
         if task.row.eval_id != self._eval_id:

@@ -18,17 +18,18 @@ from tui.panes.page import PagePane
 from tui.panes.pane import Pane
 from tui.panes.plot import PlotPane
 from tui.panes.table import TablePane
-from tui.screens.base import put
-from tui.screens.reader_screen import ReadingScreen
+from tui.screens.panes_screen import put
+from tui.screens.polling_screen import PollingScreen
+from tui.screens.ports import RoomUi
 
 
-class TaskScreen(ReadingScreen):
+class TaskScreen(PollingScreen):
     """One task."""
 
     period = 15.0
 
-    def __init__(self, place: Place) -> None:
-        super().__init__(place)
+    def __init__(self, ui: RoomUi, place: Place) -> None:
+        super().__init__(ui, place)
         self.current = 2
         self._kept: tuple[ProgressPoint, ...] | None = None
 
@@ -58,7 +59,7 @@ class TaskScreen(ReadingScreen):
         self.samples.show(samples_table(fleet, self.key, now), context=self.key)
         trail = task.trail if task is not None else ()
         self.plot.show(_joined(self._kept or (), trail), task)
-        self.room_app.room.focus(self.key)
+        self.ui.room.focus(self.key)
 
     def place_panes(self, width: int, height: int) -> None:
         """Facts on the left; plot, samples and knobs on the right."""
@@ -72,7 +73,7 @@ class TaskScreen(ReadingScreen):
 
     async def read_current(self) -> bool:
         """Read the kept progress once, and the knobs and the throughput while it runs."""
-        room = self.room_app.room
+        room = self.ui.room
         if self._kept is None:
             self._kept = tuple(await room.progress(self.key))
             self.renew()

@@ -8,8 +8,9 @@ from typing import cast
 
 from rich.console import Console
 from rich.control import Control
-from textual._compositor import ChopsUpdate, Compositor
 from textual.strip import Strip
+
+from tui.terminal.textual_internals import ChopsUpdate, Compositor
 
 
 class CellsUpdate(ChopsUpdate):

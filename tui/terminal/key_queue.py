@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from textual import events
-from textual.app import App
 from textual.message_pump import MessagePump
 
-from tui.dialogs.dialog import Dialog
+from tui.terminal.textual_internals import OpenApp
 
 PATIENCE = 0.5
 """Seconds that a key may take until the next one is looked at all the same."""
@@ -23,7 +22,15 @@ MOST = 400
 """Keys that may wait. Nobody types that far ahead: it is a paste that went astray."""
 
 
-class OneKeyAtATime(App[None], inherit_bindings=False):
+class KeyHolder:
+    """A screen that may hold back keys which were typed before it can take them."""
+
+    def holds(self, key: events.Key) -> bool:
+        """Return whether this key is held back, or dropped; False: it is handed on."""
+        raise NotImplementedError
+
+
+class KeyQueueApp(OpenApp, inherit_bindings=False):
     """An app that takes typed keys in their order, each to its end."""
 
     def __init__(self, **options: Any) -> None:
@@ -55,7 +62,7 @@ class OneKeyAtATime(App[None], inherit_bindings=False):
     async def _hand_next(self) -> None:
         while self._typed and self.screen_stack:
             key, top = self._typed.popleft(), self.screen
-            if isinstance(top, Dialog) and top.holds(key):
+            if isinstance(top, KeyHolder) and top.holds(key):
                 continue
             self._turn += 1
             self._is_handing = True

@@ -14,13 +14,10 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from queue import Full, Queue
 from typing import IO, Any, cast
 
-from textual.drivers._writer_thread import WriterThread
-from textual.drivers.linux_driver import LinuxDriver
-
 from core.text import Shown, shown
+from tui.terminal.textual_internals import OpenDriver
 
 GRACE = 2.0
 """Seconds between the wish to exit and the end of the process, whatever hangs."""
@@ -31,52 +28,28 @@ _SCREEN_PART = 700
 """GNU screen passes on no longer string than this, bytes."""
 
 
-class RoomDriver(LinuxDriver):
+class RoomDriver(OpenDriver):
     """Textual's driver, which says when the terminal is gone and never blocks on a slow one."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
-        self._file = cast("IO[str]", _Careful(sys.__stderr__, self._gone))  # type: ignore[assignment]
+        self.write_to(cast("IO[str]", _Careful(sys.__stderr__, self._gone)))
         self.is_gone = False
         self.has_dropped = False
         """Frames were dropped: the screen is to be drawn anew."""
 
     def write(self, data: str) -> None:
         """Hand one whole frame or sequence to the terminal; drop it where that would block."""
-        thread = self._writer_thread
-        if self.is_gone or thread is None:
+        if self.is_gone or not self.is_writing:
             return
-        if _queue_of(thread).full():
+        if self.is_full:
             self.has_dropped = True
             return
-        thread.write(data)
-
-    @property
-    def is_drained(self) -> bool:
-        """Whether the terminal has taken all that was written."""
-        return self._writer_thread is not None and _queue_of(self._writer_thread).empty()
-
-    def use_mouse(self, is_on: bool) -> None:
-        """Ask the terminal for the mouse, or give it back."""
-        if is_on:
-            self._mouse = True
-            self._enable_mouse_support()
-        else:
-            self._disable_mouse_support()
-            self._mouse = False
-
-    @property
-    def has_mouse(self) -> bool:
-        """Whether the mouse is ours."""
-        return self._mouse
+        self.hand_over(data)
 
     def close(self) -> None:
         """End the writing thread; leave it behind where the terminal takes nothing more."""
-        thread = self._writer_thread
-        if thread is not None:
-            with contextlib.suppress(Full):
-                _queue_of(thread).put_nowait(None)
-            thread.join(_GIVING_BACK)
+        self.stop_writing(_GIVING_BACK)
 
     def look(self) -> bool:
         """Look whether the terminal is still there; False once it is gone."""
@@ -87,20 +60,21 @@ class RoomDriver(LinuxDriver):
                 self.is_gone = True
         return not self.is_gone
 
-    def _get_terminal_size(self) -> tuple[int, int]:
+    def terminal_size(self) -> tuple[int, int]:
         """Return the terminal's size; one that knows none has the size that Rich gives it.
 
         Textual's own guess is a line less, and each of the two resized the screen for the other.
         """
-        width, height = super()._get_terminal_size()
+        width, height = super().terminal_size()
         with contextlib.suppress(OSError):
             told = os.get_terminal_size(self.fileno)
             width, height = told.columns or _NO_SIZE[0], told.lines or _NO_SIZE[1]
         return width, height
 
-    def _run_input_thread(self) -> None:
+    def read_input(self) -> None:
+        """Read what is typed; where the terminal goes away, say so and end."""
         try:
-            self.run_input_thread()
+            super().read_input()
         except (OSError, ValueError):
             self._gone()
 
@@ -108,37 +82,32 @@ class RoomDriver(LinuxDriver):
         self.is_gone = True
 
 
-def _queue_of(thread: WriterThread) -> Queue[str | None]:
-    # The only way to know that a write would block the whole program.
-    return thread._queue  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-
-
 class _Careful:
     """The terminal as a file that tells of its end instead of raising."""
 
     def __init__(self, file: IO[str] | None, gone: Callable[[], None]) -> None:
-        self._file = file
+        self._stream = file
         self._tell_gone = gone
 
     def write(self, text: str) -> None:
         try:
-            if self._file is not None:
-                self._file.write(text)
+            if self._stream is not None:
+                self._stream.write(text)
         except (OSError, ValueError):
             self._tell_gone()
 
     def flush(self) -> None:
         try:
-            if self._file is not None:
-                self._file.flush()
+            if self._stream is not None:
+                self._stream.flush()
         except (OSError, ValueError):
             self._tell_gone()
 
     def fileno(self) -> int:
-        return self._file.fileno() if self._file is not None else -1
+        return self._stream.fileno() if self._stream is not None else -1
 
     def isatty(self) -> bool:
-        return self._file is not None and self._file.isatty()
+        return self._stream is not None and self._stream.isatty()
 
 
 def title_sequence(title: Shown) -> str:

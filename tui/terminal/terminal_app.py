@@ -10,13 +10,11 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from rich.console import Console
-from rich.segment import Segment, Segments
 from textual.filter import LineFilter, Monochrome, NoColor
 
 from core.config.model import ScreenConfig
 from core.text import Shown, shown
-from tui.terminal.key_queue import OneKeyAtATime
+from tui.terminal.key_queue import KeyQueueApp
 from tui.terminal.output_filters import Ascii, Harmless, to_ascii
 from tui.terminal.terminal import (
     GRACE,
@@ -30,6 +28,7 @@ from tui.terminal.terminal import (
     sentence_of,
     title_sequence,
 )
+from tui.terminal.textual_internals import plain_console
 from tui.theme import terminal_of
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ _FLOOD_TOLD = 5.0
 """Seconds in which a flood of keys is told once."""
 
 
-class TerminalApp(OneKeyAtATime, inherit_bindings=False):
+class TerminalApp(KeyQueueApp, inherit_bindings=False):
     """The part of the room that deals with the terminal."""
 
     def __init__(
@@ -61,7 +60,7 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
         if self.terminal.depth in {"16", "none"}:
             # A console that takes its terminal for a dumb one has a size of its own, and
             # Textual never comes to rest between the two.
-            self.console = _plain_console(self.console)
+            self.console = plain_console(self.console)
         self._keep_crash = keep_crash
         self._title_told = Shown("")
         self._is_leaving = False
@@ -120,7 +119,7 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
         """
         from tui.terminal.foreground import run_program  # noqa: PLC0415 - the first frame does without
 
-        driver = self._driver
+        driver = self.terminal_driver
         if driver is None or not driver.can_suspend:
             return None
         loop = asyncio.get_running_loop()
@@ -142,7 +141,7 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
 
     def look_at_terminal(self) -> bool:
         """Look whether the terminal is there; leave when it is gone, redraw what it missed."""
-        driver = self._driver
+        driver = self.terminal_driver
         if not isinstance(driver, RoomDriver):
             return True
         if not driver.look():
@@ -155,25 +154,17 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
 
     # Crashes and failures
 
-    def _handle_exception(self, error: Exception) -> None:
-        self._return_code = 1
-        if self._exception is None:
-            self._exception = error
-            self._exception_event.set()  # pyright: ignore[reportUnknownMemberType]
-        self._fatal_error()
-
-    def _fatal_error(self) -> None:
-        """End with a short panel in place of a traceback with values in it."""
-        error = self._exception
+    def last_words(self, error: Exception | None) -> str:
+        """Keep a report and the view; return a short panel: no traceback, no values."""
+        lines: list[str] = []
         if error is not None:
             path = self.keep_report(error)
-            lines = [f"evalroom ended: {sentence_of(error)}"]
+            lines.append(f"evalroom ended: {sentence_of(error)}")
             if path:
                 lines.append(f"what happened is in {shown(path, 400)}")
             lines.append("evals go on; start evalroom again. If the terminal looks odd: reset")
-            self._exit_renderables.append(Segments([Segment("\n".join(lines) + "\n")]))
         self.save_view()
-        self._close_messages_no_wait()
+        return "".join(f"{line}\n" for line in lines)
 
     def keep_report(self, error: BaseException) -> str | None:
         """Keep a report of an error, without values; return its path, None if it is not kept."""
@@ -206,8 +197,9 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
 
     def write(self, sequence: str) -> None:
         """Write a sequence of our own to the terminal."""
-        if self._driver is not None and not self.is_headless:
-            self._driver.write(sequence)
+        driver = self.terminal_driver
+        if driver is not None and not self.is_headless:
+            driver.write(sequence)
 
     def say_title(self, words: Shown) -> None:
         """Set the terminal's title, where it changed."""
@@ -232,7 +224,7 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
 
     def action_mouse(self) -> None:
         """Turn the mouse on or off."""
-        driver = self._driver
+        driver = self.terminal_driver
         if isinstance(driver, RoomDriver):
             driver.use_mouse(not driver.has_mouse)
             on = "the mouse is on; Shift or Option selects text"
@@ -246,7 +238,7 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
         for widget in self.screen.walk_children():
             cast("Any", widget).refresh()
 
-    def send_to_clipboard(self, text: Shown, what: str) -> None:
+    def copy(self, text: Shown, what: str) -> None:
         """Ask the terminal to take a text into its clipboard. It never says whether it did."""
         limit = self.config.clipboard_limit
         sequences = clipboard_sequences(text, self._environ, limit)
@@ -256,19 +248,6 @@ class TerminalApp(OneKeyAtATime, inherit_bindings=False):
         for sequence in sequences:
             self.write(sequence)
         self.say(f"{what} sent to the terminal: {text}")
-
-
-def _plain_console(console: Console) -> Console:
-    return Console(
-        file=console.file,
-        color_system="standard",
-        force_terminal=True,
-        legacy_windows=False,
-        safe_box=False,
-        highlight=False,
-        emoji=False,
-        _environ={"TERM": "xterm"},
-    )
 
 
 _HARMLESS, _ASCII, _NO_COLOUR = Harmless(), Ascii(), NoColor()

@@ -1,6 +1,6 @@
-"""Runs on their way: what was told of each since they were confirmed."""
+"""The runs of a confirmed launch while they start, for the screen that shows them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from core.launch.preflight.checks import CheckedPlan
 from core.model.run import Run
@@ -9,12 +9,13 @@ from core.text import Shown
 
 
 class StartProgress:
-    """Runs on their way, from the Enter that confirmed them.
+    """The runs of one launch, from its confirmation on.
 
     Attributes:
-        checked: What was confirmed.
-        is_running: Some are still being started.
-        failed: Why starting broke off; None: it did not.
+        checked: The plans that were confirmed.
+        is_running: Whether some runs are still being started.
+        failed: Why the launch stopped early; None: it did not.
+        updated: Emitted when a run or `is_running` changes.
     """
 
     def __init__(self, checked: Sequence[CheckedPlan]) -> None:
@@ -22,26 +23,19 @@ class StartProgress:
         self.is_running = True
         self.failed: Shown | None = None
         self._runs: dict[str, Run] = {}
-        self._changed = Signal[None]()
+        self.updated: Signal[None] = Signal()
 
     @property
     def runs(self) -> Sequence[Run]:
-        """The runs as they were told last."""
+        """The latest state of each run."""
         return tuple(self._runs.values())
 
-    def listen(self, hear: Callable[[], None]) -> Callable[[], None]:
-        """Call `hear` whenever something is told; returns what ends that."""
-        return self._changed.connect(lambda _: hear())
-
-    def tell(self, run: Run) -> None:
-        """Take in how a run stands."""
+    def update(self, run: Run) -> None:
+        """Store a run's latest state."""
         self._runs[run.id] = run
-        self._say()
+        self.updated.emit(None)
 
     def end(self, failed: Shown | None) -> None:
-        """Nothing of it is being started any more."""
+        """Mark the launch as done; `failed` says why it stopped early."""
         self.is_running, self.failed = False, failed
-        self._say()
-
-    def _say(self) -> None:
-        self._changed.emit(None)
+        self.updated.emit(None)

@@ -1,6 +1,6 @@
 """A confirmed plan on its way: what was told of each step, and what asks to be confirmed again."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from core.act.executor import OrderReport
@@ -22,6 +22,7 @@ class PlanProgress:
 
     Attributes:
         is_running: Orders of it are still on their way.
+        updated: Emitted when one of the steps, or the whole, changed.
         failed: Why carrying it out broke off; None: it did not.
     """
 
@@ -32,27 +33,23 @@ class PlanProgress:
         self._lines = [_Line(step) for step in plan.steps]
         self._now = list(range(len(plan.steps)))
         """Which of the lines the plan that is carried out now consists of."""
-        self._changed = Signal[None]()
-
-    def listen(self, hear: Callable[[], None]) -> Callable[[], None]:
-        """Call `hear` whenever something is told; returns what ends that."""
-        return self._changed.connect(lambda _: hear())
+        self.updated: Signal[None] = Signal()
 
     def tell(self, told: OrderReport) -> None:
         """Take in what became of one step of the plan that is carried out now."""
         line = self._lines[self._now[told.index]]
         line.told, line.step = told, told.step
-        self._say()
+        self.updated.emit(None)
 
     def begin(self) -> None:
         """Orders leave."""
         self.is_running = True
-        self._say()
+        self.updated.emit(None)
 
     def end(self, failed: Shown | None = None) -> None:
         """Nothing of it is on its way any more."""
         self.is_running, self.failed = False, failed
-        self._say()
+        self.updated.emit(None)
 
     def changed(self) -> Plan | None:
         """Return the plan of what changed since its preview and was previewed again.
@@ -101,9 +98,6 @@ class PlanProgress:
         elif order is not None and order.message:
             message = order.message
         return TargetOutcome(where=step.where, name=step.name, state=state, message=message)
-
-    def _say(self) -> None:
-        self._changed.emit(None)
 
 
 def _has_changed(line: _Line) -> bool:

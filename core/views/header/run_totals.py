@@ -8,7 +8,6 @@ from core.views.cells import Span, said
 _LATELY = 1_800.0
 """Seconds for which the header tells that a run of this operator failed."""
 _STARTING = frozenset({RunState.PREPARING, RunState.QUEUED, RunState.STARTING})
-_FAILED = frozenset({RunState.FAILED, RunState.LOST})
 
 
 def run_totals(fleet: Fleet, now: float) -> tuple[Span, ...]:
@@ -17,7 +16,7 @@ def run_totals(fleet: Fleet, now: float) -> tuple[Span, ...]:
     for run in fleet.runs.values():
         if run.state in _STARTING:
             starting += 1
-        elif run.state in _FAILED and run.is_ours and now - (run.ended_at or run.at) < _LATELY:
+        elif run.has_failed and run.is_ours and now - (run.ended_at or run.at) < _LATELY:
             failed += 1
     if not starting + failed:
         return ()

@@ -7,6 +7,7 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.format import plural
 from core.ids import MachineName
+from core.launch.plan.confirmation import words_to_launch
 from core.launch.plan.warnings import warnings_by_key
 from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.model.run import Run, RunState
@@ -38,14 +39,8 @@ def production_of(checked: Iterable[CheckedPlan], fleet: Fleet) -> tuple[Machine
 
 
 def words_of(checked: Sequence[CheckedPlan], fleet: Fleet) -> str:
-    """Return the words that are typed to start these runs; empty: Enter alone does.
-
-    Of one production machine it is its name, of several the verb and how many runs.
-    """
-    machines = production_of(checked, fleet)
-    if not machines:
-        return ""
-    return machines[0] if len(machines) == 1 else f"launch {len(checked)}"
+    """Return the words that are typed to start these runs; empty: Enter alone does."""
+    return words_to_launch([each.plan.machine for each in checked], production_of(checked, fleet))
 
 
 def stopped(checked: Iterable[CheckedPlan]) -> tuple[CheckedPlan, ...]:

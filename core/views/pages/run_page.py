@@ -17,7 +17,7 @@ from core.text import shown
 from core.views.cells import Cell, Span, TextLine, Tone, said
 from core.views.pages.order_page import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
-from core.views.tables.runs import LOOKS, launched_by, log_place, process_of, run_sign, scores, took
+from core.views.tables.runs import LOOKS, launched_by, log_place, run_sign, scores, took
 
 _LONG = 1_000
 _COMMAND = 16_000
@@ -73,7 +73,7 @@ def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
 
 
 def _way(fleet: Fleet, run: Run) -> Cell:
-    process = process_of(fleet, run)
+    process = fleet.process_of_run(run)
     if process is not None:
         return (said(f"Enter goes to them: pid {process.key.pid}, {process.state}", "key"),)
     if run.pid is not None:
@@ -87,16 +87,16 @@ def _first(run: Run) -> Iterator[Fact]:
     if run.state is RunState.LOST:
         yield words("", "its process ended without ending its log: killed, or out of memory?")
         yield words("", "the samples that finished are in the log; its command takes it up again")
-    elif run.state is RunState.FAILED and not run.logs:
+    elif run.state is RunState.ERROR and not run.logs:
         yield words("", "it never came to a log: the end of its output says why")
-    elif run.state is RunState.FAILED:
+    elif run.state is RunState.ERROR:
         for log in run.logs:
             if log.status == "success":
                 continue
             what = f"{log.task or 'its task'} ended as {log.status}; its log says why:"
             yield words("", what, "look", _LONG)
             yield words("", why_command(run, log), "key", _COMMAND)
-    if run.state in {RunState.FAILED, RunState.LOST}:
+    if run.has_failed:
         yield words("", "d edits its spec, R runs it again as it was", "dim")
 
 

@@ -1,7 +1,7 @@
 """Filter, sort and choose columns: what the operator does to any table."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -69,10 +69,3 @@ def sort_rows(table: Table[KeyT], column: str, *, reverse: bool = False) -> Tabl
         (unknown if row.sort[column][0] == _UNKNOWN else known).append(row)
     known.sort(key=lambda row: row.sort[column], reverse=reverse)
     return replace(table, rows=(*known, *unknown))
-
-
-def choose_columns(table: Table[KeyT], names: Sequence[str]) -> Table[KeyT]:
-    """Return the table with these columns in this order; names that it lacks are left out."""
-    by_name = {column.name: column for column in table.columns}
-    chosen = tuple(by_name[name] for name in dict.fromkeys(names) if name in by_name)
-    return replace(table, columns=chosen or table.columns)

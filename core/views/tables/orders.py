@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core import format as fmt
 from core.model.action import Action, offer_of, scope_of
 from core.model.order import Order, OrderState
-from core.text import NAME_LIMIT, Shown, shown
+from core.text import NAME_LIMIT, Shown
 from core.views.cells import Span, Table, Tone, text_cell
 from core.views.tables.fields import Fields, field, table
 
@@ -147,8 +147,3 @@ def orders_table(orders: Sequence[Order], now: float) -> Table[str]:
         footer=counted if orders else "",
         empty="no order was given yet",
     )
-
-
-def order_label(order: Order) -> Shown:
-    """Return what an order is, in one line."""
-    return shown(f"{action_words(order.action)} of {OrderLine(order, order.at).where}", 300)

@@ -7,7 +7,6 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
-from core.model.process import Process
 from core.model.run import OVER, Run, RunLog, RunState
 from core.text import shown
 from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, said, text_cell
@@ -17,20 +16,19 @@ from core.views.tables.machines import marks
 from core.views.tables.orders import when
 
 LOOKS: Mapping[RunState, tuple[Name, Tone]] = {
-    RunState.PREPARING: ("wait", "plain"),
     RunState.QUEUED: ("wait", "dim"),
+    RunState.PREPARING: ("wait", "plain"),
     RunState.STARTING: ("wait", "plain"),
     RunState.RUNNING: ("run", "good"),
-    RunState.FINALISING: ("finishing", "plain"),
-    RunState.DONE: ("success", "good"),
-    RunState.FAILED: ("failed", "hand"),
+    RunState.FINISHING: ("finishing", "plain"),
+    RunState.SUCCESS: ("success", "good"),
+    RunState.ERROR: ("failed", "hand"),
     RunState.LOST: ("lost", "hand"),
 }
 """The sign and the tone of each state; its word stands beside them."""
 _RANKS = {
     state: rank for rank, state in enumerate((*(s for s in RunState if s not in OVER), *OVER))
 }
-_FAILED = frozenset({RunState.FAILED, RunState.LOST})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ def scores(log: RunLog) -> Cell:
 def result(run: Run) -> Cell:
     """Return the scores of a run, or what it says of itself."""
     if run.said:
-        return text_cell(run.said, "look" if run.state in _FAILED else "dim", 300)
+        return text_cell(run.said, "look" if run.has_failed else "dim", 300)
     found = [cell for log in run.logs if (cell := scores(log))]
     between = Span(shown("; "), "dim")
     return tuple(part for cell in found for part in (between, *cell))[1:]
@@ -191,7 +189,7 @@ def runs_table(fleet: Fleet, now: float) -> Table[str]:
             RUN_FIELDS.row(
                 run.id,
                 RunLine(run, fleet.machines.get(run.machine), now),
-                "dim" if run.is_over and run.state not in _FAILED else "plain",
+                "dim" if run.is_over and not run.has_failed else "plain",
             )
             for run in runs
         ),
@@ -201,19 +199,9 @@ def runs_table(fleet: Fleet, now: float) -> Table[str]:
     )
 
 
-def process_of(fleet: Fleet, run: Run) -> Process | None:
-    """Return the process that a run became; None: the fleet knows none."""
-    found = (
-        process
-        for process in fleet.processes.values()
-        if process.run == run.id and process.key.machine == run.machine
-    )
-    return max(found, key=lambda each: (each.ended_at is None, each.since), default=None)
-
-
 def way_to_tasks(fleet: Fleet, run: Run) -> ProcessKey | TaskKey | None:
     """Return the place of a run's tasks: the one task, else the process; None: there is none."""
-    process = process_of(fleet, run)
+    process = fleet.process_of_run(run)
     if process is None:
         return None
     tasks = [key for key in process.tasks if key in fleet.tasks]

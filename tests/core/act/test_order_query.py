@@ -8,7 +8,7 @@ from types import MappingProxyType
 from hypothesis import given, settings
 
 from core.act.order_query import OrderQuery, joined, order_object
-from core.desk.replay import read_recording, write_recording
+from core.desk.replay import read_recording
 from core.event_codec import event_of, line_of
 from core.events import OrderEnded, OrderGiven
 from core.ids import MachineName, SampleKey
@@ -17,6 +17,7 @@ from core.model.order import Order, OrderState
 from tests.support.events import orders
 from tests.support.fleets import fleet_after, link, named
 from tests.support.orders import PAUSED, order
+from tests.support.recordings import write_recording
 
 
 @given(orders)

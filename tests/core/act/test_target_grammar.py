@@ -54,9 +54,9 @@ def test_an_ambiguous_target_lists_its_candidates() -> None:
 
 
 def test_a_target_that_fits_nothing_lists_what_there_is() -> None:
-    with pytest.raises(TargetUnclear, match="no task fits zzz; there are h100-1:QRorgCTu"):
+    with pytest.raises(TargetUnclear, match="no task fits zzz; the tasks are h100-1:QRorgCTu"):
         find_task(FLEET, "zzz")
-    with pytest.raises(TargetUnclear, match="none is known"):
+    with pytest.raises(TargetUnclear, match="no task is known"):
         find_task(Fleet(), "x")
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext as does_not_raise
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +15,7 @@ from core.ctl.decode import MAX_NESTING, parse, raw_fields, raw_rows
 from core.ctl.envelopes import sample_rows, score_metrics, task_rows
 from core.ctl.features import surface
 from core.ctl.json_slices import split_fields, split_items
-from core.ctl.sample_details import event_page, messages, sample_detail, scoring_pass, store
+from core.ctl.sample_details import event_page, messages, sample_detail, store
 from core.errors import AnswerMalformed
 from core.watch.log_headers import read_header
 from core.watch.machine_facts import read_facts
@@ -127,7 +128,6 @@ DECODERS: dict[str, Callable[[bytes], Any]] = {
     "messages, withheld": lambda body: messages(body, content=False),
     "store": lambda body: store(body, content=True),
     "store, withheld": lambda body: store(body, content=False),
-    "score": scoring_pass,
     "metrics": score_metrics,
     "config": config_view,
     "throughput": throughput,
@@ -163,14 +163,14 @@ DOCUMENTS = st.recursive(
 @given(document=DOCUMENTS)
 def test_any_document_is_read_or_refused(decode: Callable[[bytes], Any], document: Any) -> None:
     body = json.dumps(document).encode()
-    with suppress(AnswerMalformed):
+    with does_not_raise(), suppress(AnswerMalformed):
         decode(body)
 
 
 @pytest.mark.parametrize("decode", DECODERS.values(), ids=DECODERS)
 def test_a_spoiled_document_is_read_or_refused(decode: Callable[[bytes], Any]) -> None:
     for body in (*SPOILED.values(), DEEP, b"", b"\x00", b"<html>", b'{"samples":[', b"[1,]"):
-        with suppress(AnswerMalformed):
+        with does_not_raise(), suppress(AnswerMalformed):
             decode(body)
 
 
@@ -244,8 +244,9 @@ def test_cutting_an_object_gives_what_reading_it_gives(fields: dict[str, Any]) -
 
 @given(body=st.text('[]{},:"\\ a1', max_size=30).map(str.encode))
 def test_cutting_anything_ends(body: bytes) -> None:
-    split_items(body)
-    split_fields(body)
+    with does_not_raise():
+        split_items(body)
+        split_fields(body)
 
 
 def test_a_list_is_no_object_and_the_other_way_round() -> None:

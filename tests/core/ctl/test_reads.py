@@ -239,15 +239,6 @@ def test_throughput_has_times_in_seconds_and_counts_what_is_unreadable() -> None
     assert found.malformed == ("a model without a name",)
 
 
-async def test_a_task_that_was_never_scored_has_no_running_score() -> None:
-    async def read(process: ProcessKey, path: str) -> Reply:
-        assert process == task_key().process
-        assert path == "/tasks/t1/score"
-        return reply(b'{"error":"no scoring pass has been started for this task"}', 404)
-
-    assert await reads.read_task_score(read, task_key()) is None
-
-
 async def test_a_read_names_the_sample_it_could_not_find() -> None:
     async def read(process: ProcessKey, path: str) -> Reply:
         assert process == task_key().process

@@ -2,7 +2,6 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from core.config.model import WatchConfig
 from core.desk.desk import Desk
-from core.desk.observers import Watching
 from core.desk.recorder import Recorder
 from core.desk.replay import read_recording
 from core.errors import NotThere, RequestFailed, StorageError
@@ -20,7 +18,9 @@ from core.frames import Frame
 from core.ids import MachineName, TaskKey
 from core.model.machine import LinkState
 from core.model.task import ProgressPoint, TaskState
-from core.ports import EventStore, Heard, Room, SignIn
+from core.ports import EventStore, FleetUpdate, Heard, Room, SignIn
+from tests.support import waiting
+from tests.support.clocks import SetClock
 from tests.support.connections import FakeConnection, down, header, reply, up
 from tests.support.fleets import (
     H1,
@@ -40,12 +40,7 @@ from tests.support.fleets import (
 KEY = task_key()
 
 
-class _Clock:
-    def now(self) -> float:
-        return NOW
-
-
-class _Watcher:
+class _Observer:
     """Takes events as they are: a frame of kind `events` holds them in its head."""
 
     def __init__(self, machine: MachineName, config: WatchConfig) -> None:
@@ -63,6 +58,11 @@ class _Watcher:
         return (Frame("watch", {"focus": focus}),)
 
 
+@pytest.fixture(autouse=True)
+def observer_of_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.desk.desk.Observer", _Observer)
+
+
 def told(*events: Event, body: bytes = b"") -> Frame:
     return Frame("events", {"events": events}, body)
 
@@ -71,7 +71,7 @@ def listed(*events: Event) -> Frame:
     return Frame("processes", {"events": events})
 
 
-class _Keeping:
+class _Store:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.points: list[tuple[TaskKey, ProgressPoint]] = []
@@ -98,8 +98,7 @@ def desk_of(*connections: FakeConnection, **more: Any) -> Desk:
         connections=connections,
         named=[named(connection.machine) for connection in connections],
         watch=WatchConfig(),
-        clock=_Clock(),
-        watching=replace(Watching(), watcher=_Watcher),
+        clock=SetClock(NOW),
         **more,
     )
 
@@ -115,10 +114,8 @@ async def running(desk: Desk) -> AsyncGenerator[Desk]:
         assert task.cancelled(), task.exception()
 
 
-async def until(holds: Callable[[], object], seconds: float = 30.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not holds():  # noqa: ASYNC110 - any condition, also of things without events
-            await asyncio.sleep(0.005)
+async def until(holds: Callable[[], object]) -> None:
+    await waiting.until(holds, "the desk comes to that", every=0.005)
 
 
 def test_a_desk_is_a_room() -> None:
@@ -129,19 +126,19 @@ def test_a_desk_is_a_room() -> None:
 
 async def test_what_machines_say_is_folded_judged_and_shown() -> None:
     connection = FakeConnection(H1, up(H1), told(process_seen(), tasks_seen(task_row(errored=2))))
-    shown = list[Fleet]()
+    shown = list[FleetUpdate]()
     desk = desk_of(connection, FakeConnection(H2, down(H2, at=NOW)))
     desk.subscribe(shown.append)
     async with running(desk):
-        await until(lambda: shown and shown[-1].tasks)
-    assert shown[-1].tasks[KEY].row.samples.errored == 2
-    assert {finding.kind for finding in shown[-1].findings} == {"link", "errors"}
-    assert list(shown[-1].machines) == [H1, H2]
+        await until(lambda: shown and shown[-1].fleet.tasks)
+    assert shown[-1].fleet.tasks[KEY].row.samples.errored == 2
+    assert {finding.kind for finding in shown[-1].fleet.findings} == {"link", "errors"}
+    assert list(shown[-1].fleet.machines) == [H1, H2]
 
 
 async def test_many_events_are_shown_at_most_ten_times_a_second_and_the_last_is_shown() -> None:
     connection = FakeConnection(H1, up(H1), told(process_seen()))
-    shown = list[Fleet]()
+    shown = list[FleetUpdate]()
     desk = desk_of(connection)
     desk.subscribe(shown.append)
     loop = asyncio.get_running_loop()
@@ -151,34 +148,35 @@ async def test_many_events_are_shown_at_most_ten_times_a_second_and_the_last_is_
         for step in range(200):
             connection.say(told(tasks_seen(task_row(done=step, total=200))))
             await asyncio.sleep(0.002)
-        await until(lambda: shown[-1].tasks == desk.fleet.tasks)
+        await until(lambda: shown[-1].fleet.tasks == desk.fleet.tasks)
         assert len(shown) <= (loop.time() - began) * 10 + 2
 
 
 async def test_an_idle_fleet_shows_nothing() -> None:
-    shown = list[Fleet]()
+    shown = list[FleetUpdate]()
     desk = desk_of(FakeConnection(H1, up(H1)))
     async with running(desk):
         desk.subscribe(shown.append)
-        await until(lambda: shown and shown[-1].machines[H1].link.state is LinkState.UP)
+        await until(lambda: shown and shown[-1].fleet.machines[H1].link.state is LinkState.UP)
         count = len(shown)
         await asyncio.sleep(0.3)
         assert len(shown) == count
 
 
 async def test_who_unsubscribed_sees_no_more() -> None:
-    shown = list[Fleet]()
+    shown = list[FleetUpdate]()
     connection = FakeConnection(H1, up(H1))
     desk = desk_of(connection)
+    others = list[FleetUpdate]()
     end = desk.subscribe(shown.append)
+    desk.subscribe(others.append)
     async with running(desk):
         await until(lambda: shown)
         end()
         end()
         count = len(shown)
         connection.say(told(process_seen()))
-        await until(lambda: desk.fleet.processes)
-        await asyncio.sleep(0.15)
+        await until(lambda: others[-1].fleet.processes)  # who stays has seen it by now
         assert len(shown) == count
 
 
@@ -225,7 +223,7 @@ async def test_the_focused_task_reaches_the_probe_and_the_former_ones_too() -> N
 
 
 async def test_a_chatty_machine_is_steered_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.desk.desk.STEER_CALMLY", 0.5)
+    monkeypatch.setattr("core.desk.steering.CALM_STEER_INTERVAL_S", 0.5)
     connection = FakeConnection(H1, up(H1))
     async with running(desk_of(connection)):
         began = asyncio.get_running_loop().time()
@@ -237,22 +235,17 @@ async def test_a_chatty_machine_is_steered_seldom(monkeypatch: pytest.MonkeyPatc
         await until(lambda: len(connection.sent) > steered)
 
 
-async def test_a_large_frame_is_decoded_beside_the_loop() -> None:
+async def test_a_large_frame_is_decoded_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     threads = list[threading.Thread]()
 
-    class Slow(_Watcher):
+    class Slow(_Observer):
         def hear(self, heard: Heard, at: float) -> tuple[Event, ...]:
             threads.append(threading.current_thread())
             return super().hear(heard, at)
 
     connection = FakeConnection(H1, told(process_seen(), body=b"x" * 1_000_000))
-    desk = Desk(
-        connections=[connection],
-        named=[named()],
-        watch=WatchConfig(),
-        clock=_Clock(),
-        watching=replace(Watching(), watcher=Slow),
-    )
+    monkeypatch.setattr("core.desk.desk.Observer", Slow)
+    desk = desk_of(connection)
     async with running(desk):
         await until(lambda: desk.fleet.processes)
     assert threads != [threading.main_thread()]
@@ -300,7 +293,7 @@ async def test_the_first_look_is_over_when_all_have_answered_or_failed() -> None
     connection = FakeConnection(H1, up(H1))
     desk = desk_of(connection, FakeConnection(H2, down(H2)))
     async with running(desk):
-        look = asyncio.create_task(desk.first_look(5.0))
+        look = asyncio.create_task(desk.first_look(30.0))
         await until(lambda: connection.sent)
         connection.say(listed(process_seen()))
         await until(lambda: desk.fleet.processes)
@@ -416,45 +409,43 @@ async def test_no_log_is_asked_for_while_the_link_is_down() -> None:
 
 
 async def test_events_and_progress_are_kept() -> None:
-    keeping = _Keeping()
+    store = _Store()
     rows = told(process_seen(), tasks_seen(task_row(done=3)), samples_seen(sample(1)))
-    desk = desk_of(FakeConnection(H1, up(H1), rows), keeping=keeping)
+    desk = desk_of(FakeConnection(H1, up(H1), rows), store=store)
     async with running(desk):
-        await until(lambda: keeping.points)
-    assert named() in keeping.events
-    assert process_seen() in keeping.events
-    assert keeping.points[0][1].done == 3
+        await until(lambda: store.points)
+    assert named() in store.events
+    assert process_seen() in store.events
+    assert store.points[0][1].done == 3
 
 
 async def test_what_waits_is_kept_when_the_room_closes() -> None:
-    keeping = _Keeping()
-    desk = desk_of(FakeConnection(H1), keeping=keeping)
+    store = _Store()
+    desk = desk_of(FakeConnection(H1), store=store)
     async with running(desk):
         desk.post(process_seen())
         await until(lambda: desk.fleet.processes)
-    assert process_seen() in keeping.events
+    assert process_seen() in store.events
 
 
 async def test_a_disk_that_fails_is_a_finding_and_the_room_goes_on() -> None:
-    keeping = _Keeping()
-    keeping.fails = True
+    store = _Store()
+    store.fails = True
     connection = FakeConnection(H1, up(H1))
-    desk = desk_of(connection, keeping=keeping)
+    desk = desk_of(connection, store=store)
     async with running(desk):
         await until(lambda: desk.fleet.findings)
         [finding] = desk.fleet.findings
         assert finding.kind == "storage"
         assert "the disk is full" in finding.text
-        keeping.fails = False
+        store.fails = False
         connection.say(told(process_seen()))
         await until(lambda: desk.fleet.findings[0].closed_at is not None)
     assert desk.fleet.processes
 
 
 async def test_progress_is_what_was_kept_before_then_the_trail() -> None:
-    desk = desk_of(
-        FakeConnection(H1, told(process_seen(), tasks_seen(task_row()))), keeping=_Keeping()
-    )
+    desk = desk_of(FakeConnection(H1, told(process_seen(), tasks_seen(task_row()))), store=_Store())
     async with running(desk):
         await until(lambda: desk.fleet.tasks)
         points = await desk.progress(KEY)
@@ -469,6 +460,6 @@ async def test_time_makes_old_things_leave() -> None:
         await until(lambda: not desk.fleet.processes)
 
 
-def test_keeping_is_a_port() -> None:
-    port: EventStore = _Keeping()
+def test_store_is_a_port() -> None:
+    port: EventStore = _Store()
     assert port is not None

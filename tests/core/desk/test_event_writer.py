@@ -32,17 +32,17 @@ class Slow:
 
 async def test_what_is_being_written_when_the_room_is_left_is_kept() -> None:
     disk = Slow()
-    keeper = EventWriter(disk, lambda _: None)
+    writer = EventWriter(disk, lambda _: None)
     events = [LinkHeard(at=float(at), machine=MachineName("m")) for at in range(3)]
-    running = asyncio.create_task(keeper.run())
-    keeper.take(events[0], Fleet())
+    running = asyncio.create_task(writer.run())
+    writer.take(events[0], Fleet())
     await disk.begun.wait()
-    keeper.take(events[1], Fleet())
+    writer.take(events[1], Fleet())
     running.cancel()
     with suppress(asyncio.CancelledError):
         await running
-    keeper.take(events[2], Fleet())
-    leaving = asyncio.create_task(keeper.flush())
+    writer.take(events[2], Fleet())
+    leaving = asyncio.create_task(writer.flush())
     await asyncio.sleep(0)
     disk.goes_on.set()
     await leaving

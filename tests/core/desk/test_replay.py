@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from core.desk.recorder import Recorder
-from core.desk.replay import ReplayDesk, read_recording, write_recording
+from core.desk.replay import ReplayDesk, read_recording
 from core.desk.step import advance
 from core.errors import StorageError, Unsupported
 from core.events import Dismissed, Event
 from core.fleet import Fleet
-from core.ports import Room
+from core.ports import FleetUpdate, Room
 from tests.support.clocks import SetClock
 from tests.support.fleets import (
     H1,
@@ -28,6 +28,7 @@ from tests.support.fleets import (
     task_row,
     tasks_seen,
 )
+from tests.support.recordings import write_recording
 
 STORY: tuple[Event, ...] = (
     named(),
@@ -52,10 +53,10 @@ async def test_a_recording_plays_to_the_very_fleet_that_was_seen(tmp_path: Path)
     write_recording(path, STORY)
     desk = ReplayDesk(read_recording(path), clock=SetClock(), speed=0)
     room: Room = desk
-    shown = list[Fleet]()
+    shown = list[FleetUpdate]()
     room.subscribe(shown.append)
     await room.run()
-    assert shown[-1] == desk.fleet == _fleet()
+    assert shown[-1].fleet == desk.fleet == _fleet()
     assert desk.is_replay
     assert desk.now() == NOW + 62
     assert len(await desk.progress(task_key())) == 1
@@ -76,10 +77,13 @@ async def test_a_recording_plays_in_its_own_time_as_often_as_fast() -> None:
         def now(self) -> float:
             return loop.time()
 
+        def monotonic(self) -> float:
+            return loop.time()
+
     desk = ReplayDesk(iter(STORY), clock=Clock(), speed=200)
     began = loop.time()
     await desk.run()
-    assert 0.25 <= loop.time() - began < 3
+    assert 0.25 <= loop.time() - began < 20
 
 
 async def test_time_runs_between_two_events_and_stands_still_at_the_end() -> None:

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.commands.launch import Surroundings
-from cli.wiring.launches import plan_on, surroundings_of
-from core.config.model import Config, MachineConfig
+from cli.wiring.launches import PlanContext, plan_context, plan_on
+from core.config.model import MachineConfig
 from core.errors import JobFailed, RequestFailed
 from core.fleet import Fleet
 from core.ids import MachineName
@@ -63,8 +62,8 @@ class Answers:
         return found
 
 
-def around() -> Surroundings:
-    return surroundings_of(Config(machines=MACHINES))
+def around() -> PlanContext:
+    return plan_context()
 
 
 async def chosen(

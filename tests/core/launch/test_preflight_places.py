@@ -82,7 +82,7 @@ def test_a_run_or_an_eval_of_the_fleet_in_the_same_folder_is_a_clash(where: str)
     asked = spec(GIVEN + f'log_dir = "{where}"')
     [told] = said(judged(asked, with_logs(), Fleet(runs={"r1": run})))
     assert told.startswith(f"stop log folder: the run r1 on {name} logs into {where} now")
-    over = replace(run, state=RunState.DONE)
+    over = replace(run, state=RunState.SUCCESS)
     assert said(judged(asked, with_logs(), Fleet(runs={"r1": over}))) == []
 
     key = ProcessKey(name, 42, "x")

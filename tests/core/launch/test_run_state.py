@@ -39,25 +39,25 @@ def test_a_start_that_goes_on_is_starting() -> None:
     assert look(there=True, started=True, alive=True).state is RunState.STARTING
 
 
-def test_what_no_longer_lives_is_finalising_until_its_logs_are_read() -> None:
-    assert look(there=True, started=True, alive=False, out=RECORD).state is RunState.FINALISING
+def test_what_no_longer_lives_is_finishing_until_its_logs_are_read() -> None:
+    assert look(there=True, started=True, alive=False, out=RECORD).state is RunState.FINISHING
 
 
 @pytest.mark.parametrize(
     ("row", "says"),
     [
         ({"there": False}, "nothing was sent"),
-        ({"there": True, "started": False}, "its folder was made"),
+        ({"there": True, "started": False}, "only its folder was created"),
         (
             {"there": True, "started": True, "alive": False, "err": "Task named 'x' not found."},
             "no task x",
         ),
-        ({"there": True, "started": True, "alive": False}, "nothing says why"),
+        ({"there": True, "started": True, "alive": False}, "does not say why"),
     ],
 )
 def test_what_never_ran_failed_and_says_how_far_it_came(row: dict[str, Any], says: str) -> None:
     found = look(**row)
-    assert found.state is RunState.FAILED
+    assert found.state is RunState.ERROR
     assert says in found.said
 
 
@@ -70,14 +70,14 @@ def test_a_run_of_an_engine_that_is_not_known_here_says_so() -> None:
     other = replace(RUN, engine="other\x1b[2J")
     row = {"there": True, "started": True, "alive": False}
     found = after_poll(other, row, NOW, is_abandoned=True)
-    assert found.said == "no eval of it was seen, and its engine is not known here"
+    assert found.said == "no eval of this run appeared, and this evalroom does not know its engine"
 
 
 def test_a_run_whose_folder_is_gone_ran_all_the_same() -> None:
     gone = {"there": False, "started": False, "alive": False}
-    for state in (RunState.RUNNING, RunState.FINALISING):
+    for state in (RunState.RUNNING, RunState.FINISHING):
         ran = replace(RUN, state=state)
-        assert after_poll(ran, gone, NOW, is_abandoned=True).state is RunState.FINALISING
+        assert after_poll(ran, gone, NOW, is_abandoned=True).state is RunState.FINISHING
     alive = look(**gone | {"alive": True, "pid": 7, "start": "b-1"})
     assert (alive.state, alive.pid) == (RunState.RUNNING, 7)
 
@@ -88,7 +88,7 @@ def test_a_run_of_others_that_is_still_prepared_is_not_failed() -> None:
     assert after_poll(theirs, row, NOW, is_abandoned=False) == theirs
     old = after_poll(theirs, row, RUN.at + 90_000, is_abandoned=False)
     assert (old.state, old.said) == (
-        RunState.FAILED, "its evalroom has not started it within a day",
+        RunState.ERROR, "evalroom has not started this run within a day",
     )  # fmt: skip
 
 
@@ -99,40 +99,40 @@ def test_a_process_of_the_fleet_is_the_run() -> None:
     assert (found.state, found.pid) == (RunState.RUNNING, 7)
     for state in (ProcessState.PARKED, ProcessState.GONE):
         resting = replace(process, state=state)
-        assert after_fleet(found, resting, NOW).state is RunState.FINALISING
+        assert after_fleet(found, resting, NOW).state is RunState.FINISHING
 
 
 @pytest.mark.parametrize(
     ("rows", "is_alive", "state", "status"),
     [
-        ([log("success")], False, RunState.DONE, "success"),
-        ([log("success"), log("error", "b")], False, RunState.FAILED, "error"),
-        ([log("error")], True, RunState.FINALISING, "error"),
-        ([log("cancelled")], False, RunState.FAILED, "cancelled"),
+        ([log("success")], False, RunState.SUCCESS, "success"),
+        ([log("success"), log("error", "b")], False, RunState.ERROR, "error"),
+        ([log("error")], True, RunState.FINISHING, "error"),
+        ([log("cancelled")], False, RunState.ERROR, "cancelled"),
         ([log("started")], False, RunState.LOST, "started"),
-        ([log("started")], True, RunState.FINALISING, "started"),
+        ([log("started")], True, RunState.FINISHING, "started"),
         # The newest log of a task that was tried again counts.
-        ([log("success"), log("error")], False, RunState.DONE, "success"),
+        ([log("success"), log("error")], False, RunState.SUCCESS, "success"),
         ([], False, RunState.LOST, "lost"),
-        ([{"path": "/x", "header": None, "error": "bad\x1b[2J"}], False, RunState.FINALISING,
-         "finalising"),
+        ([{"path": "/x", "header": None, "error": "bad\x1b[2J"}], False, RunState.FINISHING,
+         "finishing"),
         ([{"path": "/x", "header": "junk", "error": None}], False, RunState.LOST, "lost"),
         # What can't be read may say anything.
         ([{"path": "/x", "header": None, "error": "bad"}, log("success")], False,
-         RunState.FINALISING, "success"),
+         RunState.FINISHING, "success"),
         # What lay there before is another's, unless it is of the same task and model.
-        ([log("success", is_old=True)], False, RunState.DONE, "success"),
+        ([log("success", is_old=True)], False, RunState.SUCCESS, "success"),
         ([log("success", "b", task="other", is_old=True)], False, RunState.LOST, "lost"),
         ([log("success"), log("error", "b", task="other", is_old=True)], False,
-         RunState.DONE, "success"),
+         RunState.SUCCESS, "success"),
         ([{"path": "/x", "header": None, "error": "bad", "is_old": True}, log("success")], False,
-         RunState.DONE, "success"),
+         RunState.SUCCESS, "success"),
     ],
 )  # fmt: skip
 def test_only_logs_prove_how_a_run_ended(
     rows: list[dict[str, Any]], is_alive: bool, state: RunState, status: str
 ) -> None:
-    run = replace(RUN, state=RunState.FINALISING)
+    run = replace(RUN, state=RunState.FINISHING)
     found = after_logs(run, rows, NOW, is_alive=is_alive)
     assert (found.state, found.status) == (state, status)
     assert "\x1b" not in found.said
@@ -141,7 +141,7 @@ def test_only_logs_prove_how_a_run_ended(
 def test_a_log_that_can_never_be_read_is_not_waited_for_for_ever() -> None:
     rows = [{"path": "/x", "header": None, "error": "bad"}, log("success")]
     found = after_logs(RUN, rows, NOW, is_alive=False, is_last=True)
-    assert (found.state, found.said) == (RunState.LOST, "a log of it can't be read: bad")
+    assert (found.state, found.said) == (RunState.LOST, "can't read one of its logs: bad")
     assert after_logs(RUN, rows, NOW, is_alive=True, is_last=True).state is RUN.state
 
 

@@ -1,5 +1,6 @@
 """A launch from its plan to what its logs say, over real links, with a real Inspect."""
 
+import asyncio
 import stat
 import sys
 from dataclasses import replace
@@ -11,10 +12,9 @@ from core.config.model import MachineConfig
 from core.errors import JobFailed
 from core.ids import MachineName
 from core.launch.run import launcher_client
-from core.launch.run.run_state import process_of_run
 from core.launch.run.sessions import end_session, list_sessions
 from core.model.run import RunState
-from tests.support.launches import alive, end_all, launching
+from tests.support.launches import alive, end_all, launching, wait_all_gone
 from tests.support.reached import machine_of, trusting
 from tests.support.specs import EVALS, spec
 from tests.support.sshd import SUPER, Sshd
@@ -34,10 +34,10 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
         await here.watched.desk.first_look(20)
         checked = here.checked(spec("", "machine=gpu"))
         told: list[RunState] = []
-        [run] = await here.launches.launch(checked, tell=lambda each: told.append(each.state))
+        [run] = await here.launches.launch(checked, on_change=lambda each: told.append(each.state))
         assert told[:3] == [RunState.PREPARING, RunState.STARTING, RunState.RUNNING]
         run = await here.over(run)
-        assert (run.state, run.status, run.said) == (RunState.DONE, "success", "")
+        assert (run.state, run.status, run.said) == (RunState.SUCCESS, "success", "")
         [log] = run.logs
         [metric] = log.metrics
         assert metric.name == "accuracy"
@@ -51,7 +51,7 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
         status, out, _ = await launcher_client.start_run(here.place, plan, {})
         assert status == 75
         assert f'"pid": {run.pid}' in out
-        assert not alive(run.id)
+        await asyncio.to_thread(wait_all_gone, run.id)
 
         # What it printed is read from its end, and from where the last piece ended.
         piece = await here.launches.output(run)
@@ -60,11 +60,11 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
 
     # The next evalroom knows it from the disk; one of another operator finds it on the machine.
     async with launching([machine], folder, known_hosts=trusting(sshd, folder)) as here:
-        assert await here.comes_to(run.id, RunState.DONE) == run
+        assert await here.comes_to(run.id, RunState.SUCCESS) == run
     other = folder / "other"
     other.mkdir()
     async with launching([machine], other, known_hosts=trusting(sshd, folder)) as here:
-        seen = await here.comes_to(run.id, RunState.DONE)
+        seen = await here.comes_to(run.id, RunState.SUCCESS)
         assert (seen.is_ours, seen.operator, seen.logs) == (False, "Ada", run.logs)
         assert replace(seen, at=run.at).spec == run.spec
 
@@ -83,9 +83,9 @@ async def test_a_launch_that_fails_says_why_and_leaves_nothing_running(
         await here.watched.desk.first_look(20)
         [run] = await here.launches.launch(here.checked(spec("", "machine=gpu", *sets)))
         run = await here.over(run)
-        assert run.state is RunState.FAILED
+        assert run.state is RunState.ERROR
         assert says in run.said
-        assert not alive(run.id)
+        await asyncio.to_thread(wait_all_gone, run.id)
 
 
 LONG = f"""
@@ -107,7 +107,7 @@ async def test_an_eval_that_is_killed_is_lost_and_never_done(sshd: Sshd, folder:
         end_all([run.id])
         run = await here.over(run)
         assert (run.state, run.status) == (RunState.LOST, "started")
-        assert "a log never ended" in run.said
+        assert "one of its logs has no end" in run.said
 
 
 @pytest.mark.slow
@@ -130,7 +130,7 @@ async def test_a_matrix_of_tasks_models_and_machines_is_as_many_runs(
         assert len(checked) == 8
         runs = await here.launches.launch(checked)
         over = [await here.over(run, 250) for run in runs]
-        assert {run.state for run in over} == {RunState.DONE}
+        assert {run.state for run in over} == {RunState.SUCCESS}
         assert len({(run.task, run.model, run.machine) for run in over}) == 8
         assert len({run.log_dir for run in over}) == 8
         assert len({run.launch for run in over}) == 1
@@ -159,9 +159,9 @@ async def test_a_run_that_rests_between_attempts_is_not_over_and_one_that_is_kep
         [run] = await here.launches.launch(here.checked(spec(text=FAILS)))
         try:
             run = await here.over(run, 100)
-            assert (run.state, run.status) == (RunState.FAILED, "error")
+            assert (run.state, run.status) == (RunState.ERROR, "error")
             assert run.pid in alive(run.id)
-            process = process_of_run(here.watched.fleet, run)
+            process = here.watched.fleet.process_of_run(run)
             assert process is not None
             task = here.watched.fleet.tasks[process.tasks[-1]]
             assert task.row.attempts == 2
@@ -183,8 +183,8 @@ async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_faile
         checked = (*here.checked(good), *here.checked(bad))
         runs = await here.launches.launch(checked)
         done, failed = [await here.over(run, 60) for run in runs]
-        assert (done.state, done.attach[:2]) == (RunState.DONE, ("tmux", "-u"))
-        assert failed.state is RunState.FAILED
+        assert (done.state, done.attach[:2]) == (RunState.SUCCESS, ("tmux", "-u"))
+        assert failed.state is RunState.ERROR
         assert "Inspect knows no provider nope" in failed.said
         assert b"nope" in (await here.launches.output(failed)).data
         found = await list_sessions(here.place, [local.name])
@@ -192,7 +192,7 @@ async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_faile
         for each in found:
             await end_session(here.place, each)
             await end_session(here.place, each)  # it is gone already
-        with pytest.raises(JobFailed, match="its session is gone"):
+        with pytest.raises(JobFailed, match="its tmux session has ended"):
             await here.launches.output(failed)
         assert await list_sessions(here.place, [local.name]) == ()
         # A start that is sent again leaves no secrets where nothing reads them any more.

@@ -65,7 +65,7 @@ def test_runs_stand_newest_first_with_sign_and_word() -> None:
     ids = [row.key for row in table.rows]
     assert ids == [run(number).id for number in (5, 6, 4, 3, 2, 7, 1)]
     assert table.footer == "3 open · 7 in all"
-    assert (cell(2, "sign"), cell(2, "state")) == ("✗", "failed")
+    assert (cell(2, "sign"), cell(2, "state")) == ("✗", "error")
     assert (cell(4, "time"), cell(4, "engine")) == ("4:57", "tmux")
 
 
@@ -90,7 +90,7 @@ def test_the_way_of_a_run_is_to_its_task_else_its_process() -> None:
 
 def test_the_header_counts_runs_on_their_way_and_what_failed_lately() -> None:
     assert words([run_totals(FLEET, NOW)]) == "3 runs 1 failed 2 starting"
-    assert run_totals(with_runs(Fleet(), [run(1, RunState.DONE)]), NOW) == ()
+    assert run_totals(with_runs(Fleet(), [run(1, RunState.SUCCESS)]), NOW) == ()
 
 
 def test_a_run_that_changed_is_news_to_draw() -> None:
@@ -112,7 +112,7 @@ def test_the_page_of_a_failed_run_says_where_to_look_first() -> None:
 
 
 def test_a_process_that_the_room_does_not_show_is_not_there_yet_or_any_more() -> None:
-    for state, when in ((RunState.RUNNING, "yet"), (RunState.DONE, "any more")):
+    for state, when in ((RunState.RUNNING, "yet"), (RunState.SUCCESS, "any more")):
         told = page_words(run_page(Fleet(), run(9, state, pid=4711), NOW))
         assert f"pid 4711 is not in the room {when}" in told
 
@@ -143,7 +143,7 @@ def test_nothing_hostile_of_a_run_is_drawn() -> None:
     evil = HOSTILE + "x" * 50_000
     log = RunLog(location=evil, status=evil, task=evil, model=evil)
     hostile = run(
-        1, RunState.FAILED, machine=H1, operator=evil, task=evil, model=evil, engine=evil,
+        1, RunState.ERROR, machine=H1, operator=evil, task=evil, model=evil, engine=evil,
         is_ours=False, spec={evil: evil, "task": {evil: [evil]}}, directory=f"~/{evil}",
         log_dir=evil, command_line=evil, said=evil, logs=(log,), attach=(evil, "\0"),
     )  # fmt: skip
@@ -222,6 +222,7 @@ def test_nothing_hostile_that_is_typed_or_was_launched_is_drawn() -> None:
     drawn = [words([row.note, (row.value, row.sign), (Span(row.label),)]) for row in rows.values()]
     drawn += [words(explained(form, checked, HERE, name)) for name in rows]
     drawn.append(words(spec_lines(checked)))
+    assert any(drawn)
     for text in drawn:
         assert not any(bad in line for bad in BAD for line in text.split("\n"))
 
@@ -313,8 +314,8 @@ def test_runs_on_several_production_machines_ask_for_the_verb_and_how_many() -> 
 
 def test_once_it_is_started_each_run_stands_with_its_state() -> None:
     checked = checked_of('model=["mockllm/a", "mockllm/b"]')
-    told = replace(run(1, RunState.FAILED, said="no"), id=checked[0].plan.run)
+    told = replace(run(1, RunState.ERROR, said="no"), id=checked[0].plan.run)
     text = words(launched_lines([told], checked))
-    assert "✗ failed" in text
+    assert "✗ error" in text
     assert "\n  no\n" in text
     assert "∙ queued" in text

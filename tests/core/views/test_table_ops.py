@@ -1,7 +1,7 @@
 from core.text import Shown, shown
 from core.views.cells import Column, Row, Span, Table
 from core.views.tables.fields import sort_value
-from core.views.tables.filter_and_sort import choose_columns, filter_rows, sort_rows
+from core.views.tables.filter_and_sort import filter_rows, sort_rows
 
 
 def _table(*values: tuple[str, float | str | None]) -> Table[str]:
@@ -63,11 +63,3 @@ def test_words_sort_in_any_case_and_equal_rows_keep_their_order() -> None:
 
 def test_a_column_that_is_not_there_changes_nothing() -> None:
     assert sort_rows(ROWS, "nothing") is ROWS
-
-
-def test_columns_are_chosen_in_order_and_never_all_gone() -> None:
-    assert [each.name for each in choose_columns(ROWS, ["value", "x", "name"]).columns] == [
-        "value",
-        "name",
-    ]
-    assert choose_columns(ROWS, ["x"]).columns == ROWS.columns

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from ssh.shipped_program import shipped_program
 from tests.support.direct_probe import direct_probe
+from tests.support.programs import program_file
 from tests.support.pythons import pythons
 from tests.support.tree import ROOT
 
@@ -75,3 +77,27 @@ def test_a_program_that_does_not_exist_is_an_error() -> None:
 def test_the_probe_runs_on_the_oldest_python(tmp_path: Path) -> None:
     with direct_probe(tmp_path, python=OLDEST) as probe:
         assert json.loads(probe.first("facts").body)["cpus"]
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "answers"),
+    [
+        ("survey", {"verb": "survey", "given": {"runs": ["/nowhere"]}, "secrets": {}}, "machine"),
+        ("launcher", {"verb": "list", "given": {"directory": "~"}, "secrets": {}}, "runs"),
+    ],
+)
+def test_a_job_runs_on_the_oldest_python(
+    name: str, asked: dict[str, object], answers: str, tmp_path: Path
+) -> None:
+    child = subprocess.Popen(
+        [OLDEST, "-I", str(program_file(name))], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert child.stdin is not None
+    assert child.stdout is not None
+    with child, child.stdin:
+        child.stdin.write(json.dumps(asked).encode() + b"\n")
+        child.stdin.flush()
+        answer = json.loads(child.stdout.read())  # until it exits
+    assert answers in answer
+    assert child.returncode == 0

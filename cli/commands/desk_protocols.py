@@ -1,0 +1,39 @@
+"""What the headless commands need of a desk."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from core.events import Event
+from core.fleet import Fleet
+from core.ids import ProcessKey
+from core.model.job import Worker
+from core.ports import Reply
+
+
+class DeskReader(Protocol):
+    """A desk that runs, for reading."""
+
+    @property
+    def fleet(self) -> Fleet:
+        """All that is known now."""
+        ...
+
+    def now(self) -> float:
+        """Return the time at the desk, Unix seconds."""
+        ...
+
+    async def first_look(self, timeout: float) -> bool:
+        """Wait until every machine has answered or failed, at most `timeout` seconds."""
+        ...
+
+    async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
+        """GET `path` of a process's control channel."""
+        ...
+
+    def listen(self, hear: Callable[[Event], None]) -> Callable[[], None]:
+        """Call `hear` with every event from now on; return what ends it."""
+        ...
+
+
+class DeskWorker(DeskReader, Worker, Protocol):
+    """A desk that runs, for reading and for jobs on machines."""

@@ -1,0 +1,15 @@
+"""`evalroom probe`: the source of the program that runs on each machine."""
+
+import sys
+
+from cli.parser.command import GlobalOptions
+from cli.parser.config import ProbeCommand
+from ssh.probe_session import probe_source
+
+
+def probe(command: ProbeCommand, options: GlobalOptions) -> int:
+    """Run `evalroom probe`; return the exit status."""
+    del command, options
+    sys.stdout.buffer.write(probe_source())
+    sys.stdout.buffer.flush()
+    return 0

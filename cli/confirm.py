@@ -1,0 +1,78 @@
+"""The consent of an operator: given in advance on the command line, or asked for at the terminal.
+
+Every command that changes something asks here, and in the same way.
+"""
+
+import asyncio
+import contextlib
+import sys
+import termios
+from collections.abc import Sequence
+
+from cli.parser.command import Consent
+from cli.wiring.terminal import has_terminal
+from core.errors import NotConfirmed
+from core.text import shown
+
+_LONGEST = 120
+
+
+async def confirm(
+    consent: Consent, *, question: str, words: str = "", otherwise: str, may_ask: bool = True
+) -> None:
+    """Return once the operator has agreed.
+
+    `--yes` agrees where no words are asked for; `--confirm` agrees where its text is those words.
+    Otherwise the question is asked at the terminal. The end of the input is a no, and Ctrl+C
+    cancels the command.
+
+    Args:
+        consent: What the command line gave.
+        question: What will happen, such as `launch 3 runs`.
+        words: What must be typed; empty: a yes is enough.
+        otherwise: What does not happen without consent, such as `nothing was launched`.
+        may_ask: Whether the command may ask: not while it prints JSON.
+
+    Raises:
+        NotConfirmed: There is no consent, and the advice names the option that gives it.
+    """
+    if words in map(str.strip, consent.confirm) if words else consent.yes:
+        return
+    advice = f"add --confirm {shown(repr(words), _LONGEST)}" if words else "add --yes"
+    if not (may_ask and has_terminal()):
+        raise NotConfirmed(_why(consent.confirm, words, otherwise), advice)
+    asked = f"type {shown(words, _LONGEST)} to confirm: " if words else "[y/N] "
+    answer = (await _answer(f"{shown(question, _LONGEST)}? {asked}") or "").strip()
+    if answer != words if words else answer.lower() not in {"y", "yes"}:
+        raise NotConfirmed(f"not confirmed: {otherwise}")
+
+
+def _why(given: Sequence[str], words: str, otherwise: str) -> str:
+    if words and given:
+        listed = ", ".join(repr(each) for each in given)
+        return f"--confirm {shown(listed, _LONGEST)} is not what is asked for: {otherwise}"
+    return f"not confirmed: {otherwise}"
+
+
+async def _answer(prompt: str) -> str | None:
+    """Ask for a line and return it; None: the input ended.
+
+    What was typed before the prompt is dropped: it can't be an answer to it. The event loop
+    runs on meanwhile, so that links stay up.
+    """
+    with contextlib.suppress(termios.error, OSError, ValueError):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    sys.stdout.write(prompt)
+    sys.stdout.flush()
+    loop = asyncio.get_running_loop()
+    is_there = asyncio.Event()
+    loop.add_reader(sys.stdin.fileno(), is_there.set)
+    try:
+        await is_there.wait()
+    except asyncio.CancelledError:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+        raise
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
+    return sys.stdin.readline() or None

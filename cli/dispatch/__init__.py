@@ -1,1 +1,0 @@
-"""From parsed words to the command that runs."""

@@ -1,0 +1,157 @@
+"""The command line as a whole: the global options, and the table of commands.
+
+A command's words are added when it is named: until then its file is not imported.
+"""
+
+import argparse
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
+
+from cli.parser.command import Command, GlobalOptions
+from core.errors import UsageWrong
+
+_ABOUT = "The control room for Inspect AI evaluations on machines reached over SSH."
+_AFTER = """\
+Without a command, evalroom opens the room, its full-screen view.
+`evalroom COMMAND --help` explains a command.
+
+exit status:
+  0  success
+  1  an error, or a run or an order that failed
+  2  wrong usage
+  3  no machine could be reached
+  4  an action was refused or not confirmed
+"""
+
+_COMMANDS = (
+    ("status", "observation", "print every machine, process and task once"),
+    ("samples", "observation", "list the samples of a task"),
+    ("sample", "observation", "show one sample of a task"),
+    ("watch", "observation", "print events as they happen, one a line, until interrupted"),
+    ("machines", "machines", "show each machine's link, tools and clock; check or prepare one"),
+    ("journal", "journal", "show past orders (reads the local journal only)"),
+    ("act", "act", "preview an action on targets, confirm it, send it"),
+    ("config-set", "act", "change settings of running evals, named as in `inspect ctl config`"),
+    ("undo", "act", "undo your last action that can be undone"),
+    ("guide", "guide", "follow a checklist: park, handle an incident, finish early, clean up"),
+    ("launch", "launch", "start the runs of a spec (TOML or JSON), after showing the plan"),
+    ("runs", "runs", "list the runs that evalroom launched"),
+    ("run", "runs", "show one run in detail"),
+    ("output", "runs", "print the last output of a run"),
+    ("attach", "runs", "open a run's own display in this terminal"),
+    ("sessions", "runs", "list the tmux sessions of runs, or end one"),
+    ("templates", "launch", "list the spec templates, or print one"),
+    ("secrets", "secrets", "store, list or delete API keys and tokens"),
+    ("replay", "room", "play a recording in the room"),
+    ("probe", "config", "print the source of the probe, which runs on each machine"),
+    ("config", "config", "check the config, print all its values, or print its path"),
+    ("demo", "room", "run a small real eval-set on this computer and open the room on it"),
+)
+"""Each command: its name, the module of `cli.parser` that adds its words, what it does."""
+
+_GLOBAL = {"--config": "--config FILE", "--record": "--record FILE", "--read-only": "--read-only"}
+"""Options that come before the command, and how they are written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionCommand(Command):
+    """`evalroom --version`."""
+
+    run_by: ClassVar[str] = "cli.version:print_version"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandLine:
+    """What a command line says."""
+
+    command: Command
+    options: GlobalOptions
+
+
+class CommandParser(argparse.ArgumentParser):
+    """An argument parser that raises `UsageWrong`, and adds its words when it is first used.
+
+    Args:
+        add: The function that adds them, as `module:function`; empty: they are there.
+        settings: As `argparse.ArgumentParser` takes them.
+    """
+
+    def __init__(self, *, add: str = "", **settings: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+        self._add = add
+
+    def parse_known_args(self, *args: Any, **settings: Any) -> Any:
+        """See `argparse.ArgumentParser.parse_known_args`."""
+        add, self._add = self._add, ""
+        if add:
+            module, _, function = add.partition(":")
+            add_words: Callable[[argparse.ArgumentParser], None]
+            add_words = getattr(importlib.import_module(module), function)
+            add_words(self)
+        return super().parse_known_args(*args, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise `UsageWrong` with argparse's own message."""
+        late = [word for word in _GLOBAL if f" {word}" in message.partition("arguments:")[2]]
+        if late:
+            example = f"evalroom {_GLOBAL[late[0]]} COMMAND ..."
+            raise UsageWrong(f"{late[0]} must come before the command", f"use: {example}")
+        command = self.prog.removeprefix("evalroom").strip()
+        said = f"{command}: {message}" if command else message
+        raise UsageWrong(said, f"see: {self.prog} --help")
+
+
+def wants_json(argv: Sequence[str]) -> bool:
+    """Whether an error about these words is printed as JSON."""
+    return "--json" in argv
+
+
+def parse(argv: Sequence[str]) -> CommandLine:
+    """Return what the words of a command line say; `argv` is without the program's name.
+
+    Raises:
+        UsageWrong: They are wrong.
+        SystemExit: They ask for `--help`, which was printed.
+    """
+    given = _parser().parse_args(list(argv))
+    options = GlobalOptions(
+        config=given.config,
+        read_only=given.read_only,
+        record=given.record,
+        leaving=given.leaving,
+    )
+    make: Callable[[argparse.Namespace], Command] = given.make
+    command = VersionCommand() if given.version else make(given)
+    return CommandLine(command=command, options=options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = CommandParser(prog="evalroom", description=_ABOUT, epilog=_AFTER, allow_abbrev=False)
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="use this config file")
+    parser.add_argument("--read-only", action="store_true", help="change nothing on any machine")
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="record all events in FILE, for `evalroom replay`",
+    )
+    parser.add_argument("--leaving", help=argparse.SUPPRESS)  # of the room in a demo
+    parser.set_defaults(make=_room)
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", parser_class=CommandParser, title="commands"
+    )
+    for name, module, says in _COMMANDS:
+        add = f"cli.parser.{module}:add_{name.replace('-', '_')}"
+        commands.add_parser(name, help=says, description=f"{says[0].upper()}{says[1:]}.", add=add)
+    return parser
+
+
+def _room(given: argparse.Namespace) -> Command:
+    del given
+    from cli.parser.room import RoomCommand  # noqa: PLC0415 - a command's file is read when named
+
+    return RoomCommand()

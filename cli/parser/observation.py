@@ -1,0 +1,148 @@
+"""The words of `status`, `watch`, `samples` and `sample`: they read, and change nothing."""
+
+import argparse
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from cli.parser.command import Command, command_of
+from cli.parser.options import add_json, add_timeout, from_one, seconds
+
+STATUSES = ("running", "completed", "error", "cancelled", "pending", "queued")
+"""The states of samples that `samples --status` takes."""
+
+_PARTS = {
+    "events": "print its events",
+    "messages": "print its messages",
+    "store": "print its store",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusCommand(Command):
+    """`evalroom status`.
+
+    Attributes:
+        timeout: Seconds to wait for machines; the same in every command.
+    """
+
+    run_by: ClassVar[str] = "cli.commands.status:status"
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchCommand(Command):
+    """`evalroom watch`.
+
+    Attributes:
+        seconds: After how many it ends; None: only when it is interrupted.
+    """
+
+    run_by: ClassVar[str] = "cli.commands.watch:watch"
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplesCommand(Command):
+    """`evalroom samples TASK`.
+
+    Attributes:
+        status: Only samples in these states, joined with commas; None: in any.
+        all_rows: Whether all are listed, however many there are.
+    """
+
+    run_by: ClassVar[str] = "cli.commands.samples:samples"
+    task: str
+    status: str | None
+    all_rows: bool
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleCommand(Command):
+    """`evalroom sample TASK ID [EPOCH]`.
+
+    Attributes:
+        epoch: From 1; None where the task has one only.
+        part: `show`, `events`, `messages` or `store`.
+        content: Whether text that the evaluated model wrote is included.
+    """
+
+    run_by: ClassVar[str] = "cli.commands.samples:sample"
+    task: str
+    sample_id: str
+    epoch: int | None
+    part: str
+    content: bool
+    timeout: float
+
+
+def add_status(parser: argparse.ArgumentParser) -> None:
+    """Add the words of `status`."""
+    add_json(parser)
+    add_timeout(parser)
+    parser.set_defaults(make=partial(command_of, StatusCommand))
+
+
+def add_watch(parser: argparse.ArgumentParser) -> None:
+    """Add the words of `watch`."""
+    add_json(parser)
+    parser.add_argument(
+        "--for", dest="seconds", type=seconds, metavar="SECONDS", help="end after this long"
+    )
+    parser.set_defaults(make=partial(command_of, WatchCommand))
+
+
+def add_samples(parser: argparse.ArgumentParser) -> None:
+    """Add the words of `samples`."""
+    add_json(parser)
+    parser.add_argument(
+        "task", metavar="TASK", help="machine:task-id, or any part that matches only one"
+    )
+    parser.add_argument(
+        "--status",
+        type=_statuses,
+        metavar="S",
+        help=f"only samples in these states, joined with commas: {', '.join(STATUSES)}",
+    )
+    parser.add_argument(
+        "--all",
+        dest="all_rows",
+        action="store_true",
+        help="list all samples; without it, a long list is cut",
+    )
+    add_timeout(parser)
+    parser.set_defaults(make=partial(command_of, SamplesCommand))
+
+
+def add_sample(parser: argparse.ArgumentParser) -> None:
+    """Add the words of `sample`."""
+    add_json(parser)
+    parser.add_argument(
+        "task", metavar="TASK", help="machine:task-id, or any part that matches only one"
+    )
+    parser.add_argument("sample_id", metavar="ID", help="the sample's ID")
+    parser.add_argument(
+        "epoch",
+        metavar="EPOCH",
+        type=from_one,
+        nargs="?",
+        help="from 1; needed if the task has several",
+    )
+    part = parser.add_mutually_exclusive_group()
+    for name, says in _PARTS.items():
+        part.add_argument(f"--{name}", dest="part", action="store_const", const=name, help=says)
+    parser.add_argument(
+        "--content",
+        action="store_true",
+        help="include text written by the evaluated model (untrusted)",
+    )
+    add_timeout(parser)
+    parser.set_defaults(part="show", make=partial(command_of, SampleCommand))
+
+
+def _statuses(text: str) -> str:
+    wrong = next((each for each in text.split(",") if each not in STATUSES), None)
+    if wrong is not None:
+        raise argparse.ArgumentTypeError(f"{wrong!r} is not one of {', '.join(STATUSES)}")
+    return text

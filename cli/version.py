@@ -1,0 +1,21 @@
+"""evalroom's version, as the installed package tells it."""
+
+from cli.parser.command import Command, GlobalOptions
+
+
+def version() -> str:
+    """Return evalroom's version."""
+    from importlib.metadata import PackageNotFoundError  # noqa: PLC0415 - 20 ms
+    from importlib.metadata import version as version_of  # noqa: PLC0415
+
+    try:
+        return version_of("evalroom")
+    except PackageNotFoundError:
+        return "unknown (not installed)"
+
+
+def print_version(command: Command, options: GlobalOptions) -> int:
+    """Run `evalroom --version`; return the exit status."""
+    del command, options
+    print(f"evalroom {version()}", flush=True)
+    return 0

@@ -1,0 +1,110 @@
+"""Steering: which machines' probes get a new poll list, and when."""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterator
+
+from core.fleet import Fleet
+from core.frames import Frame
+from core.ids import MachineName, TaskKey
+
+STEER_INTERVAL_S = 0.5
+"""Minimum seconds between updates of a probe's poll list after a state change."""
+CALM_STEER_INTERVAL_S = 4.0
+"""Minimum seconds between updates of a probe's poll list when only sample progress changed."""
+
+MakeFrames = Callable[[MachineName, Fleet, TaskKey | None, float], tuple[Frame, ...]]
+"""(machine, fleet, focused task, Unix seconds at the desk) -> frames that update a poll list."""
+SendFrame = Callable[[MachineName, Frame], object]
+
+
+class Steering:
+    """Sends probes their poll lists: at once where it matters, else at most every few seconds.
+
+    A machine is due once something was received from it, and waits for the interval that fits
+    what was received. One alarm wakes the loop when the next machine is due.
+
+    Args:
+        machines: All machines of the desk.
+        make_frames: Makes the frames that bring a probe's poll list up to date.
+        send: Sends a frame to a machine's probe.
+        wake: Wakes the desk's loop.
+    """
+
+    def __init__(
+        self,
+        machines: Collection[MachineName],
+        *,
+        make_frames: MakeFrames,
+        send: SendFrame,
+        wake: Callable[[], None],
+    ) -> None:
+        self._machines = machines
+        self._make_frames = make_frames
+        self._send = send
+        self._wake = wake
+        self._focus: TaskKey | None = None
+        """The task that is polled more often than the others."""
+        self._outdated: set[MachineName] = set()
+        """Machines whose poll list may have to change."""
+        self._state_changed: set[MachineName] = set()
+        """Those of them where more than sample progress changed: the short interval counts."""
+        self._steered_at: dict[MachineName, float] = {}
+        """When a machine was steered last, seconds of the event loop; none: steer at once."""
+        self._alarm: asyncio.TimerHandle | None = None
+        """Wakes the loop when the next machine is due; None: no machine waits."""
+
+    def focus(self, task: TaskKey | None) -> None:
+        """Poll this task more often than the others, from the next update on; None: no task."""
+        if task == self._focus:
+            return
+        for key in (task, self._focus):
+            if key is not None and key.machine in self._machines:
+                self._outdated.add(key.machine)
+                self.steer_at_once(key.machine)
+        self._focus = task
+        self._wake()
+
+    def outdate(self, machine: MachineName) -> None:
+        """Update a machine's poll list when its interval has passed."""
+        self._outdated.add(machine)
+
+    def outdate_all(self) -> None:
+        """Update every machine's poll list when its interval has passed."""
+        self._outdated.update(self._machines)
+
+    def note_state_change(self, machine: MachineName) -> None:
+        """Use the short interval for a machine's next update."""
+        self._state_changed.add(machine)
+
+    def steer_at_once(self, machine: MachineName) -> None:
+        """Let a machine's next update wait for no interval."""
+        self._steered_at.pop(machine, None)
+
+    def steer(self, fleet: Fleet, at: float) -> None:
+        """Update the poll lists that are due, and set the alarm for the next one.
+
+        Args:
+            fleet: All that is known now.
+            at: Unix seconds at the desk.
+        """
+        loop = asyncio.get_running_loop()
+        for machine in tuple(self._due(loop.time())):
+            self._outdated.discard(machine)
+            self._state_changed.discard(machine)
+            self._steered_at[machine] = loop.time()
+            for frame in self._make_frames(machine, fleet, self._focus, at):
+                self._send(machine, frame)
+        if self._alarm is not None:
+            self._alarm.cancel()
+        waits = [self._due_in(machine, loop.time()) for machine in self._outdated]
+        self._alarm = loop.call_later(min(waits), self._wake) if waits else None
+
+    def _due(self, now: float) -> Iterator[MachineName]:
+        return (machine for machine in self._outdated if self._due_in(machine, now) <= 0)
+
+    def _due_in(self, machine: MachineName, now: float) -> float:
+        """Return the seconds until a machine may be steered again; 0 or less: now."""
+        is_urgent = machine in self._state_changed
+        interval = STEER_INTERVAL_S if is_urgent else CALM_STEER_INTERVAL_S
+        steered_at = self._steered_at.get(machine)
+        return 0.0 if steered_at is None else steered_at + interval - now

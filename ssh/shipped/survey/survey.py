@@ -1,0 +1,48 @@
+"""Reads every fact that is asked for."""
+
+import os
+
+from ssh.shipped.survey.caches import read_caches
+from ssh.shipped.survey.docker import read_docker
+from ssh.shipped.survey.folders import (
+    FOLDER_TIMEOUT_S,
+    read_log_folder,
+    read_place,
+    read_run_folder,
+)
+from ssh.shipped.survey.gpus import read_gpus
+from ssh.shipped.survey.host import read_host
+from ssh.shipped.survey.inspect_tasks import inspect_timeout, read_inspect
+from ssh.shipped.survey.network import reach_host
+from ssh.shipped.survey.programs import TOOL_TIMEOUT_S, read_uv, read_version
+from ssh.shipped.survey.reservations import fcntl, read_reservations
+from ssh.shipped.survey.running import read_running
+from ssh.shipped.survey.side_by_side import each_of, side_by_side
+
+
+def survey(given):
+    """Return key -> its state, and its value or why it has none."""
+    env = dict(os.environ, **(given.get("variables") or {}))
+    readers = {
+        "machine": (read_host, 5.0),
+        "docker": (read_docker, 3 * TOOL_TIMEOUT_S),
+        "gpus": (read_gpus, 3 * TOOL_TIMEOUT_S),
+        "running": (read_running, 6.0),
+        "caches": (lambda: read_caches(env, given.get("models") or []), FOLDER_TIMEOUT_S),
+        "uv": (lambda: read_uv(given.get("uv") or "uv"), 6.0),
+        "places": (lambda: each_of(read_place, given.get("places"), FOLDER_TIMEOUT_S), 6.0),
+        "logs": (lambda: each_of(read_log_folder, given.get("logs"), FOLDER_TIMEOUT_S), 6.0),
+        "runs": (lambda: each_of(read_run_folder, given.get("runs"), FOLDER_TIMEOUT_S), 6.0),
+        "programs": (lambda: each_of(read_version, given.get("programs"), 7.0), 8.0),
+        "hosts": (lambda: each_of(reach_host, given.get("hosts"), 6.0), 8.0),
+        "variables": (lambda: [n for n in given.get("names") or [] if os.environ.get(n)], 2.0),
+    }
+    folders = given.get("reservations")
+    if folders and fcntl is not None:
+        readers["reservations"] = (lambda: read_reservations(folders), FOLDER_TIMEOUT_S)
+    if given.get("interpreter"):
+        readers["inspect"] = (lambda: read_inspect(given), inspect_timeout(given))
+    skipped = [name for name in given.get("skip") or [] if readers.pop(name, None)]
+    results = side_by_side(readers)
+    results.update((name, {"state": "stuck", "error": "it hung before"}) for name in skipped)
+    return results

@@ -1,0 +1,79 @@
+"""The keys of a screen that act on its selection."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, TaskKey
+from tui.panes.action_bar import ActionBar
+from tui.panes.table import TablePane
+from tui.screens.ports import RoomUi
+from tui.screens.table_screen import TableScreen
+
+if TYPE_CHECKING:
+    from core.act.target_expansion import ActionPlace
+
+
+class ActionScreen(TableScreen, inherit_bindings=False):
+    """A screen whose selection can be acted on."""
+
+    def __init__(self, ui: RoomUi) -> None:
+        super().__init__(ui)
+        self.action_bar = ActionBar()
+
+    def targets(self) -> "tuple[ActionPlace, ...]":
+        """Return what an action is on: the marked rows, else what the cursor is on."""
+        raise NotImplementedError
+
+    def rows_shown(self) -> "tuple[ActionPlace, ...]":
+        """Return every row of the current pane that is shown, where rows can be acted on."""
+        pane = self.panes[self.current]
+        rows = (row.key for row in pane.rows) if isinstance(pane, TablePane) else ()
+        return tuple(
+            cast("ActionPlace", key)
+            for key in rows
+            if isinstance(key, ProcessKey | TaskKey | SampleKey | ModelKey)
+            or (isinstance(key, str) and MachineName(key) in self._machines())
+        )
+
+    def _machines(self) -> Sequence[MachineName]:
+        return tuple(self.ui.room.fleet.machines)
+
+    def say_actions(self) -> None:
+        """Draw the buttons of what can be done to the selection."""
+        if self.action_bar.display:
+            targets = self.targets()
+            self.action_bar.show(self.controllers.actions.buttons(targets) if targets else ())
+
+    async def action_actions(self) -> None:
+        """Open the action menu of the selection."""
+        pane = self.panes[self.current]
+        what = f"{pane.title_text().split(' ')[0].lower()}" if pane.title_text() else "rows"
+        await self.controllers.actions.menu(self.targets(), self.rows_shown(), what)
+
+    def action_pause(self) -> None:
+        """Pause the selection or, where it is paused, resume it."""
+        self.controllers.actions.pause(self.targets())
+
+    def action_pause_now(self) -> None:
+        """Hold the selection at once."""
+        self.controllers.actions.pause_now(self.targets())
+
+    def action_cancel(self) -> None:
+        """Choose how the selection ends."""
+        self.controllers.actions.cancel(self.targets())
+
+    def action_requeue(self) -> None:
+        """Run errored samples again."""
+        self.controllers.actions.requeue(self.targets())
+
+    def action_config(self) -> None:
+        """Open the knobs of the selection."""
+        self.controllers.actions.config(self.targets())
+
+    def action_undo(self) -> None:
+        """Take back the last thing that can be taken back."""
+        self.controllers.actions.undo()
+
+    def action_outcomes(self) -> None:
+        """Open what became of what was ordered."""
+        self.controllers.actions.outcomes()

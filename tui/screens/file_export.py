@@ -1,0 +1,78 @@
+"""What a screen holds, written to a file that the operator names; never over one unasked."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.screen import Screen
+
+from core.text import shown
+from tui.dialogs.write_file import AskFile, AskReplace
+from tui.private_files import replace_file, write_new
+from tui.ui import Ui
+
+_FOLDER = 0o700
+Write = Callable[[Path, bytes], None]
+
+
+class FileExport:
+    """One file on its way.
+
+    Args:
+        ui: The app.
+        screen: The screen that it is of; its end ends the writing.
+        what: What is written, for people: `3 orders`.
+        content: The file's bytes.
+        makes: A folder that is made where the file goes there; None: none is.
+    """
+
+    def __init__(
+        self,
+        ui: Ui,
+        screen: Screen[None],
+        what: str,
+        content: bytes,
+        *,
+        makes: Path | None = None,
+    ) -> None:
+        self._ui = ui
+        self._screen = screen
+        self._what = what
+        self._content = content
+        self._makes = makes
+
+    def ask(self, proposed: str) -> None:
+        """Ask for its name, and write it."""
+
+        def named(name: str | None) -> None:
+            if name is not None:
+                self._start(write_new, name)
+
+        self._ui.open(AskFile(self._what, proposed), named)
+
+    def _start(self, write: Write, name: str) -> None:
+        self._screen.run_worker(self._write(write, name), name="writing", exit_on_error=False)
+
+    async def _write(self, write: Write, name: str) -> None:
+        place = shown(name, 400)
+        try:
+            await asyncio.to_thread(self._written, write, name)
+        except FileExistsError:
+
+            def replace(wants: bool | None) -> None:
+                if wants:
+                    self._start(replace_file, name)
+
+            self._ui.open(AskReplace(name), replace)
+        except OSError as error:
+            self._ui.say(f"{place} can't be written: {error.strerror or error}", "hand")
+        except (RuntimeError, ValueError) as error:
+            self._ui.say(f"{place} names no file: {error}", "look")
+        else:
+            self._ui.say(f"{self._what} written to {place}")
+
+    def _written(self, write: Write, name: str) -> None:
+        path = Path(name).expanduser()
+        if path.parent == self._makes:
+            path.parent.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
+        write(path, self._content)

@@ -1,0 +1,379 @@
+"""What every screen of the room has: header, panes, filter line, key bar."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from core.fleet import Fleet
+from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
+from core.text import Shown, shown
+from core.views.cells import Span
+from core.views.header.totals import header_totals
+from core.views.tables.machines import marked_as, marks
+from tui.arrangement import Arrangement
+from tui.keys.bindings import bindings
+from tui.keys.labels import labels
+from tui.keys.table import BY_NAME
+from tui.navigation import JournalOfOrders, ListOfGuides, ListOfRuns, Place, machine_of
+from tui.panes.action_bar import ActionBar
+from tui.panes.bars import Header, KeyBar, PaneBar
+from tui.panes.pane import Pane
+from tui.panes.table import TablePane
+from tui.panes.too_small import TooSmall
+from tui.screens.action_screen import ActionScreen
+from tui.screens.ports import RoomUi
+from tui.terminal.changed_cells import CellsCompositor
+from tui.terminal.textual_internals import use_compositor
+
+if TYPE_CHECKING:
+    from core.act.target_expansion import ActionPlace
+
+NARROW = 100
+"""Below this many columns one pane is shown at a time."""
+LOW = 20
+"""Below this many lines too."""
+LEAST_WIDTH, LEAST_HEIGHT = 40, 10
+_BAR_WIDTH, _BAR_HEIGHT = 100, 24
+"""What the action bar needs, columns and lines; below, the menu does."""
+_REPLAY = Shown("replay")
+"""What a header begins with while what it shows is not now."""
+
+
+class PanesScreen(ActionScreen, inherit_bindings=False):
+    """A screen of numbered panes, of which one is current and takes the keys."""
+
+    BINDINGS = bindings("panes")
+    AUTO_FOCUS = ""
+    ALLOW_SELECT = False
+
+    def __init__(self, ui: RoomUi, place: Place) -> None:
+        super().__init__(ui)
+        use_compositor(self, CellsCompositor())
+        self.place = place
+        self.panes: tuple[Pane, ...] = self.make_panes()
+        self.current = 0
+        self._header, self._pane_bar, self._key_bar = Header(), PaneBar(), KeyBar()
+        self._too_small, self._body = TooSmall(), Container(*self.panes, id="panes")
+
+    # For the screens that derive
+
+    def make_panes(self) -> tuple[Pane, ...]:
+        """Return the panes, in the order of their digits."""
+        raise NotImplementedError
+
+    def fill(self, fleet: Fleet, now: float) -> None:
+        """Give the panes what they draw."""
+        raise NotImplementedError
+
+    def place_panes(self, width: int, height: int) -> None:
+        """Size the panes where all of them are on screen; the room is `width` x `height`."""
+        raise NotImplementedError
+
+    @property
+    def shows_one_pane(self) -> bool:
+        """Whether the panes take turns."""
+        return self.size.width < NARROW or self.size.height < LOW
+
+    def selected(self) -> Place:
+        """Return what the cursor is on: a machine, a process, a task or a sample."""
+        pane = self.panes[self.current]
+        key = pane.cursor_key if isinstance(pane, TablePane) else None
+        if isinstance(key, ProcessKey | TaskKey | SampleKey | str):
+            return cast("Place", key)
+        return self.place
+
+    def commands(self) -> Iterable[str]:
+        """Return the names of the keys that can do something here now, beside movement."""
+        return ()
+
+    # The room that all have
+
+    def compose(self) -> ComposeResult:
+        """Lay out header, panes and bars."""
+        yield self._header
+        yield self._pane_bar
+        yield self._body
+        yield self.filter_line
+        yield self.action_bar
+        yield self._key_bar
+        yield self._too_small
+
+    def on_mount(self) -> None:
+        """Take the keys and draw what is known."""
+        self.filter_line.display = False
+        self._too_small.display = False
+        self.enter(self.current)
+        self.renew()
+
+    def on_screen_resume(self) -> None:
+        """Draw what came in while another screen was on top."""
+        self.renew()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lay out for the new size."""
+        del event
+        self.call_after_refresh(self.renew)
+
+    def renew(self) -> None:
+        """Draw the fleet as it is now."""
+        if not self.is_mounted:
+            return
+        app = self.ui
+        fleet, now = app.room.fleet, app.room.now()
+        self.fill(fleet, now)
+        self.lay_out()
+        self._header.show(self._totals(fleet, now), now)
+        self.say_keys()
+
+    def tick(self) -> None:
+        """Draw the time of day and what grew older; nothing else happened."""
+        if self.is_mounted:
+            app = self.ui
+            now = app.room.now()
+            self.fill(app.room.fleet, now)
+            self._header.tick(now)
+
+    def tell_time(self) -> None:
+        """Draw the time of day alone."""
+        self._header.tick(self.ui.room.now())
+
+    def _marks(self, fleet: Fleet) -> tuple[Span, ...]:
+        """Return what the machine of this place is marked as; it stands first in the header."""
+        machine = fleet.machines.get(machine_of(self.place) or MachineName(""))
+        if machine is None or not marks(machine):
+            return ()
+        return (*marks(machine), Span(shown(machine.name), "strong"), *marked_as(machine))
+
+    def say_totals(self) -> None:
+        """Draw the header anew: something was told of orders."""
+        if self.is_mounted:
+            app = self.ui
+            now = app.room.now()
+            self._header.show(self._totals(app.room.fleet, now), now)
+
+    def _totals(self, fleet: Fleet, now: float) -> list[tuple[Span, ...]]:
+        groups = [group for group in header_totals(fleet, now) if group]
+        app = self.ui
+        orders = self.controllers.order_totals()
+        if orders:
+            groups.insert(0, orders)
+        marked = self._marks(fleet)
+        if marked:
+            groups.insert(0, marked)
+        notice = app.notice or (_REPLAY if app.room.is_replay else Shown(""))
+        return [(Span(notice, "look"),), *groups] if notice else groups
+
+    # Layout
+
+    def lay_out(self) -> None:
+        """Size and place what is on screen."""
+        width, height = self.size
+        small = width < LEAST_WIDTH or height < LEAST_HEIGHT
+        if self._too_small.display != small:
+            self._too_small.display = small
+            self._body.display = not small
+            self._key_bar.display = not small
+        bar = self._pane_bar
+        bar.display = self.shows_one_pane and not small and len(self.panes) > 1
+        self.action_bar.display = (
+            not small and width >= _BAR_WIDTH and height >= _BAR_HEIGHT and self.controllers.can_act
+        )
+        if small:
+            return
+        height -= 2 + self.filter_line.display + bar.display + self.action_bar.display
+        if self.shows_one_pane:
+            for index, pane in enumerate(self.panes):
+                pane.display = index == self.current
+                put(pane, 0, 0, width, height)
+            bar.show(
+                (pane.digit, pane.name_in_bar(), index == self.current)
+                for index, pane in enumerate(self.panes)
+            )
+        else:
+            for pane in self.panes:
+                pane.display = True
+            self.place_panes(width, height)
+
+    # Panes
+
+    def restore(self, pane_id: str, arrangement: Arrangement) -> None:
+        """Arrange a pane as it was, before anything is drawn."""
+        for pane in self.panes:
+            if isinstance(pane, TablePane) and pane.id == pane_id:
+                pane.arrangement = arrangement
+
+    def arrangements(self) -> dict[str, Arrangement]:
+        """Return how each pane is arranged, by its name."""
+        tables = (pane for pane in self.panes if isinstance(pane, TablePane))
+        return {str(pane.id): pane.arrangement for pane in tables}
+
+    def enter(self, index: int) -> None:
+        """Give the keys to a pane."""
+        if not 0 <= index < len(self.panes):
+            return
+        self.current = index
+        for each, pane in enumerate(self.panes):
+            pane.make_current(each == index)
+        if self.is_mounted:
+            self.lay_out()
+            # At once, not with the next message: a key typed right behind belongs to this pane.
+            self.set_focus(self.panes[index], scroll_visible=False)
+        else:
+            self.panes[index].focus(scroll_visible=False)
+        self.say_keys()
+        self.ui.remember()
+
+    @on(Pane.Entered)
+    def _entered(self, message: Pane.Entered) -> None:
+        if message.pane in self.panes and self.panes.index(message.pane) != self.current:
+            self.enter(self.panes.index(message.pane))
+
+    @on(TablePane.Moved)
+    def _moved(self) -> None:
+        self.say_keys()
+
+    @on(TablePane.Opened)
+    def _opened(self, message: TablePane.Opened) -> None:
+        self.open(message.pane, message.key)
+
+    def open(self, pane: TablePane, key: object) -> None:
+        """Open a row of a pane."""
+        del pane
+        if isinstance(key, ProcessKey | TaskKey | SampleKey | str):
+            self.ui.go(cast("Place", key))
+
+    @on(TablePane.Arranged)
+    def _arranged(self) -> None:
+        self.ui.remember()
+
+    def action_next_pane(self) -> None:
+        """To the next pane; behind the last one stands the action bar."""
+        if self.current + 1 == len(self.panes) and self._enter_bar(last=False):
+            return
+        self.enter((self.current + 1) % len(self.panes))
+
+    def action_previous_pane(self) -> None:
+        """To the pane before; before the first one stands the action bar."""
+        if self.current == 0 and self._enter_bar(last=True):
+            return
+        self.enter((self.current - 1) % len(self.panes))
+
+    def _enter_bar(self, *, last: bool) -> bool:
+        bar = self.action_bar
+        self.say_actions()
+        if not bar.display or bar.is_empty:
+            return False
+        bar.enter(last=last)
+        self.set_focus(bar, scroll_visible=False)
+        return True
+
+    @on(ActionBar.Pressed)
+    def _pressed(self, message: ActionBar.Pressed) -> None:
+        self.controllers.actions.take(message.entry)
+
+    @on(ActionBar.Left)
+    def _left_bar(self, message: ActionBar.Left) -> None:
+        back = {1: 0, -1: len(self.panes) - 1}
+        self.enter(back.get(message.way, self.current))
+
+    def action_pane(self, digit: int) -> None:
+        """To a pane by its digit."""
+        self.enter(digit - 1)
+
+    def action_back(self) -> None:
+        """Take away the filter or the marks, else go back."""
+        pane = self.panes[self.current]
+        if pane.filter_text:
+            pane.filter_by("")
+        elif isinstance(pane, TablePane) and pane.marks:
+            pane.marks.clear()
+            pane.redraw()
+        else:
+            self.ui.back()
+
+    # Keys that act on what is selected
+
+    def say_keys(self) -> None:
+        """Draw the keys of where the operator is, and the buttons."""
+        if self.is_mounted:
+            self._key_bar.show(self._bar_keys())
+            self.say_actions()
+
+    def live_keys(self) -> Iterable[tuple[str, str]]:
+        """Yield the keys that work here, each with what it does."""
+        names = {active.binding.id for active in self.active_bindings.values()}
+        for name, key in BY_NAME.items():
+            if name == "pane_1":
+                yield f"1-{len(self.panes)}", "To a pane by its digit."
+            elif name in names and not name.startswith("pane_"):
+                yield labels(self.ui.keys_of(name)), key.help
+
+    def _bar_keys(self) -> Iterable[tuple[str, str]]:
+        able = set(self.able())
+        for binding in self.active_bindings.values():
+            key = BY_NAME.get(binding.binding.id or "")
+            if key is not None and key.in_bar and key.name in able:
+                able.discard(key.name)
+                word = self._word_of(key.name) or key.word
+                yield labels(self.ui.keys_of(key.name)).split(" ")[0], word
+
+    def _word_of(self, name: str) -> str | None:
+        """Return what a key that acts does to the selection, where its own word is not it."""
+        return self.controllers.actions.word_of(name, self.targets()) if name == "pause" else None
+
+    def able(self) -> Iterable[str]:
+        """Return the names of the keys that can do something here now."""
+        pane = self.panes[self.current]
+        yield from ("command", "help")
+        if isinstance(pane, TablePane):
+            yield from ("open", "sort")
+        if pane.filter_text is not None:
+            yield "filter"
+        if self.place is not None:
+            yield "back"
+        yield from self.controllers.places.able(self.selected())
+        targets = self.targets()
+        if targets and self.controllers.can_act:
+            yield from self.controllers.actions.able(targets)
+        if self.controllers.can_launch:
+            yield "launch"
+        yield from self.commands()
+
+    def action_retry(self) -> None:
+        """Try the link of the selected machine at once."""
+        self.controllers.places.retry(self.selected())
+
+    def action_trust(self) -> None:
+        """Show the unknown host key of the selected machine."""
+        self.controllers.places.trust(self.selected())
+
+    def action_dismiss_gone(self) -> None:
+        """Take the selected gone processes off the screen."""
+        self.controllers.places.dismiss(self.targets())
+
+    def action_copy(self) -> None:
+        """Send to the clipboard what belongs to the selection."""
+        self.controllers.places.copy(self.selected())
+
+    def targets(self) -> "tuple[ActionPlace, ...]":
+        """Return what an action is on: the marked rows, else what the cursor is on."""
+        pane = self.panes[self.current]
+        if isinstance(pane, TablePane) and pane.marks:
+            return tuple(cast("ActionPlace", key) for key in pane.chosen_keys)
+        place = self.selected()
+        if place is None or isinstance(place, JournalOfOrders | ListOfGuides | ListOfRuns):
+            return ()
+        return (place,)
+
+
+def put(pane: Pane, x: int, y: int, width: int, height: int) -> None:
+    """Place a pane within the room for panes, in cells, only where that changes something."""
+    where = (x, y, max(width, 1), max(height, 1))
+    if pane.where != where:
+        pane.where = where
+        pane.styles.offset = (x, y)
+        pane.styles.width = where[2]
+        pane.styles.height = where[3]

@@ -1,0 +1,42 @@
+"""Which screen shows which place."""
+
+from core.ids import ProcessKey, SampleKey, TaskKey
+from tui.navigation import JournalOfOrders, ListOfGuides, ListOfRuns, Place
+from tui.screens.panes_screen import PanesScreen
+from tui.screens.ports import RoomUi
+
+
+def screen_for(ui: RoomUi, place: Place) -> PanesScreen:  # noqa: PLR0911 - one case per kind of place
+    """Return a new screen for a place within the room; its module is loaded with the first."""
+    # The room is drawn sooner without them.
+    match place:
+        case SampleKey():
+            from tui.screens.sample import SampleScreen  # noqa: PLC0415
+
+            return SampleScreen(ui, place)
+        case TaskKey():
+            from tui.screens.task import TaskScreen  # noqa: PLC0415
+
+            return TaskScreen(ui, place)
+        case ProcessKey():
+            from tui.screens.process import ProcessScreen  # noqa: PLC0415
+
+            return ProcessScreen(ui, place)
+        case JournalOfOrders():
+            from tui.screens.journal import JournalScreen  # noqa: PLC0415
+
+            return JournalScreen(ui, place)
+        case ListOfGuides():
+            from tui.screens.guides import GuidesScreen  # noqa: PLC0415
+
+            return GuidesScreen(ui, place)
+        case ListOfRuns():
+            from tui.screens.runs import RunsScreen  # noqa: PLC0415
+
+            return RunsScreen(ui, place)
+        case None:
+            raise ValueError("the room has its one screen")
+        case _:
+            from tui.screens.machine import MachineScreen  # noqa: PLC0415
+
+            return MachineScreen(ui, place)

@@ -1,0 +1,147 @@
+"""Everything of Textual's private side that the app needs, under public names.
+
+Textual is pinned. When it is upgraded, `tests/tui/test_textual_internals.py` names what changed.
+"""
+
+from contextlib import suppress
+from queue import Full, Queue
+from typing import IO, Any
+
+from rich.console import Console
+from rich.segment import Segment, Segments
+from textual._compositor import ChopsUpdate, Compositor
+from textual.app import App
+from textual.driver import Driver
+from textual.drivers._writer_thread import WriterThread
+from textual.drivers.linux_driver import LinuxDriver
+from textual.screen import Screen
+from textual.strip import Strip
+
+__all__ = ["ChopsUpdate", "Compositor", "OpenApp", "OpenDriver", "lines_of", "use_compositor"]
+
+
+class OpenApp(App[None], inherit_bindings=False):
+    """Textual's app; what happens in a crash can be overridden."""
+
+    @property
+    def terminal_driver(self) -> Driver | None:
+        """What reads from and writes to the terminal; None before the start and after the end."""
+        return self._driver
+
+    def last_words(self, error: Exception | None) -> str:
+        """Return what is printed after a crash, once the terminal is given back.
+
+        Args:
+            error: What went wrong; None where Textual does not say.
+        """
+        raise NotImplementedError
+
+    def _handle_exception(self, error: Exception) -> None:
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()  # pyright: ignore[reportUnknownMemberType]
+        self._fatal_error()
+
+    def _fatal_error(self) -> None:
+        words = self.last_words(self._exception)
+        if words:
+            self._exit_renderables.append(Segments([Segment(words)]))
+        self._close_messages_no_wait()
+
+
+class OpenDriver(LinuxDriver):
+    """Textual's driver; what it writes to, and how it reads, can be overridden."""
+
+    def write_to(self, file: IO[str]) -> None:
+        """Write to this file in place of standard error."""
+        self._file = file  # type: ignore[assignment]
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether the thread that writes is there."""
+        return self._writer_thread is not None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a write would block the whole program."""
+        queue = self._queue
+        return queue is not None and queue.full()
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether the terminal has taken everything that was written."""
+        queue = self._queue
+        return queue is not None and queue.empty()
+
+    def hand_over(self, data: str) -> None:
+        """Give data to the thread that writes."""
+        if self._writer_thread is not None:
+            self._writer_thread.write(data)
+
+    def stop_writing(self, timeout: float) -> None:
+        """Let the thread that writes end; after `timeout` seconds leave it behind."""
+        queue, thread = self._queue, self._writer_thread
+        if queue is not None and thread is not None:
+            with suppress(Full):
+                queue.put_nowait(None)
+            thread.join(timeout)
+
+    def use_mouse(self, is_on: bool) -> None:
+        """Ask the terminal for the mouse, or give it back."""
+        if is_on:
+            self._mouse = True
+            self._enable_mouse_support()
+        else:
+            self._disable_mouse_support()
+            self._mouse = False
+
+    @property
+    def has_mouse(self) -> bool:
+        """Whether the mouse is ours."""
+        return self._mouse
+
+    def terminal_size(self) -> tuple[int, int]:
+        """Return the terminal's size: columns, lines."""
+        return super()._get_terminal_size()
+
+    def read_input(self) -> None:
+        """Read what is typed until the end; runs in a thread of its own."""
+        self.run_input_thread()
+
+    @property
+    def _queue(self) -> Queue[str | None] | None:
+        thread: WriterThread | None = self._writer_thread
+        if thread is None:
+            return None
+        return thread._queue  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        return self.terminal_size()
+
+    def _run_input_thread(self) -> None:
+        self.read_input()
+
+
+def use_compositor(screen: Screen[Any], compositor: Compositor) -> None:
+    """Let a screen be put together by another compositor."""
+    screen._compositor = compositor  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+
+
+def lines_of(screen: Screen[Any]) -> list[Strip]:
+    """Return the lines of a screen, as they were drawn last."""
+    return screen._compositor.render_strips()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+
+
+def plain_console(console: Console) -> Console:
+    """Return a console on the same file that never takes its terminal for a dumb one."""
+    return Console(
+        file=console.file,
+        color_system="standard",
+        force_terminal=True,
+        legacy_windows=False,
+        safe_box=False,
+        highlight=False,
+        emoji=False,
+        _environ={"TERM": "xterm"},
+    )
