@@ -14,7 +14,6 @@ from core.config.model import ScreenConfig
 from core.fleet import Fleet
 from core.ports import FleetUpdate
 from core.text import Shown, shown
-from core.views.changes import only_older
 from core.views.header.totals import title
 from tui.controllers.lazy import Controllers
 from tui.dialogs.ask import AskSecret, Leave
@@ -99,7 +98,8 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self._room_screen: RoomScreen | None = None
         self._saving: Timer | None = None
         self._drawing: Timer | None = None
-        self._drawn: Fleet | None = None
+        self._revision = 0
+        self._drawn_revision: int | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
         for theme in THEMES:
             self.register_theme(theme)
@@ -185,12 +185,12 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             front.say_keys()
 
     def _heard(self, update: FleetUpdate) -> None:
-        del update
+        self._revision = update.revision
         self.post_message(self.RoomChanged())
 
     def on_room_app_room_changed(self) -> None:
         """Draw the new fleet, and leave the machine some room between two drawings."""
-        if self._only_older():
+        if not self._has_news:
             return  # ages are drawn with the clock
         wait = self._pace.wait
         if wait <= 0:
@@ -203,7 +203,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             self._drawing.stop()
             self._drawing = None
         began = time.monotonic()
-        fleet = self._drawn = self.room.fleet
+        fleet, self._drawn_revision = self.room.fleet, self._revision
         self._go_where_wanted(fleet)
         front = self.front
         if front is not None:
@@ -212,9 +212,10 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self.say_title(title(fleet))
         self._pace.drew(began)
 
-    def _only_older(self) -> bool:
-        drawn = self._drawn
-        return drawn is not None and only_older(drawn, self.room.fleet)
+    @property
+    def _has_news(self) -> bool:
+        """Whether more than ages changed since the last drawing."""
+        return self._drawn_revision != self._revision
 
     @property
     def front(self) -> PanesScreen | None:
@@ -229,7 +230,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         if front is None:
             self._draw()
             return
-        if not self._only_older():
+        if self._has_news:
             front.tell_time()
             self.on_room_app_room_changed()
             return
