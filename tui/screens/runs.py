@@ -148,7 +148,7 @@ class RunsScreen(PanesScreen):
             footer = f"{'the end of ' * is_cut}{fmt.size(output.size)}"
         self.output.show(Shown("OutputChunk"), lines, footer=(said(footer, "dim"),) * bool(footer))
 
-    @on(TablePane.Moved)
+    @on(TablePane.CursorMoved)
     def _run_moved(self) -> None:
         room = self.ui.room
         self._fill_page(room.fleet, room.now())
