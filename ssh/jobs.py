@@ -29,7 +29,7 @@ JOB_MARKER = "evalroom-job"
 
 def job_source(job: Job) -> bytes:
     """Return the source of a job's program, as it is sent to the machine."""
-    if job.program == "survey":
+    if job.program in {"survey", "launcher"}:
         return shipped_program(job.program)
     return resources.files("ssh").joinpath("shipped", f"{job.program}.py").read_bytes()
 

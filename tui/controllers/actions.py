@@ -247,7 +247,7 @@ class ActionController:
             self.take(entry)
             return
         kind = "sample" if isinstance(places[0], SampleKey) else "process"
-        self._ui.say(f"{action.verb} is no action on a {kind}", "look")
+        self._ui.say(f'"{action.verb}" doesn\'t apply to a {kind}', "look")
 
     def config(self, places: Sequence[ActionPlace]) -> None:
         """Open the knobs of a selection; of a sample those of its task."""

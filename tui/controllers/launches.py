@@ -250,14 +250,14 @@ class LaunchController:
         self._ui.open(dialog, left)
 
     async def preflight(
-        self, spec: Spec, *, tell: OnProgress | None = None
+        self, spec: Spec, *, on_progress: OnProgress | None = None
     ) -> tuple[CheckedPlan, ...]:
         """Return the runs of a spec, each on the machine that fits, with its checks.
 
         Raises:
             SpecWrong: The spec can't be launched with this config.
         """
-        return await self._launching.check(spec, tell=tell)
+        return await self._launching.check(spec, on_progress=on_progress)
 
     def start(self, checked: Sequence[CheckedPlan], form: Form | None) -> StartProgress:
         """Start runs that were confirmed, beside the keys."""
@@ -269,8 +269,8 @@ class LaunchController:
     async def _started(self, starting: StartProgress, form: Form | None) -> None:
         failed: Shown | None = Shown("launching broke off: the list of runs says what is there")
         try:
-            for run in await self._launching.launch(starting.checked, tell=starting.tell):
-                starting.tell(run)
+            for run in await self._launching.launch(starting.checked, on_change=starting.update):
+                starting.update(run)
             failed = None
         except EvalroomError as error:
             failed = shown(f"{error.message}{'; ' * bool(error.advice)}{error.advice}", 600)

@@ -45,7 +45,7 @@ class PlanLauncher(Protocol):
     """What the plan of a launch asks of the controller that opened it."""
 
     async def preflight(
-        self, spec: Spec, *, tell: OnProgress | None = None
+        self, spec: Spec, *, on_progress: OnProgress | None = None
     ) -> Sequence[CheckedPlan]:
         """Return the runs of a spec, each on the machine that fits, with its checks.
 
@@ -121,7 +121,7 @@ class LaunchPlanDialog(GuardedDialog):
 
     async def _look(self) -> None:
         try:
-            checked = await self._launcher.preflight(self._spec, tell=self._heard_progress)
+            checked = await self._launcher.preflight(self._spec, on_progress=self._heard_progress)
         except EvalroomError as error:
             self._fail(shown(f"{error.message}{'. ' * bool(error.advice)}{error.advice}", 1_000))
             return

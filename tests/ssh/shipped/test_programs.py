@@ -81,7 +81,10 @@ def test_the_probe_runs_on_the_oldest_python(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "asked", "answers"),
-    [("survey", {"verb": "survey", "given": {"runs": ["/nowhere"]}, "secrets": {}}, "machine")],
+    [
+        ("survey", {"verb": "survey", "given": {"runs": ["/nowhere"]}, "secrets": {}}, "machine"),
+        ("launcher", {"verb": "list", "given": {"directory": "~"}, "secrets": {}}, "runs"),
+    ],
 )
 def test_a_job_runs_on_the_oldest_python(
     name: str, asked: dict[str, object], answers: str, tmp_path: Path

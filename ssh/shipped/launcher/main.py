@@ -1,0 +1,40 @@
+"""Reads the question, does it, and prints the answer."""
+
+import json
+import os
+import sys
+
+from ssh.shipped.common.cannot_do import CannotDo
+from ssh.shipped.launcher.log_headers import read_logs
+from ssh.shipped.launcher.output import read_piece, run_command
+from ssh.shipped.launcher.run_rows import list_runs, poll_runs
+from ssh.shipped.launcher.run_start import bar_run, delete_secrets, place_run, start_run
+
+VERBS = {
+    "place": place_run,
+    "start": start_run,
+    "bar": bar_run,
+    "sweep": delete_secrets,
+    "look": poll_runs,
+    "list": list_runs,
+    "logs": read_logs,
+    "read": read_piece,
+    "words": run_command,
+}
+
+
+def main():
+    os.umask(0o077)
+    asked = json.loads(sys.stdin.readline())
+    try:
+        answer = VERBS[asked["verb"]](dict(asked["given"], secrets=asked["secrets"]))
+    except CannotDo as cannot:
+        answer = {"failed": str(cannot), "advice": cannot.advice}
+    except OSError as error:
+        answer = {"failed": "%s: %s" % (asked["verb"], error)}
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

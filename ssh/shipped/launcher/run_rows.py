@@ -1,0 +1,67 @@
+"""Runs as their folders and processes show them now."""
+
+import json
+import os
+import re
+import time
+
+from ssh.shipped.common.paths import at_home
+from ssh.shipped.common.platforms import LINUX
+from ssh.shipped.launcher.files import tail_of
+from ssh.shipped.launcher.log_files import SEARCH_TIMEOUT_S, newest_logs
+from ssh.shipped.launcher.manifests import manifest_of, short_manifest
+from ssh.shipped.launcher.run_processes import eval_of, is_alive, living_processes
+
+MAX_RUNS = 500
+MAX_LIST_BYTES = 4 * 1024 * 1024
+RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}\Z")
+
+
+def poll_runs(given):
+    """Return a row for each of the runs that are given."""
+    by_run, until = living_processes(), time.monotonic() + SEARCH_TIMEOUT_S
+    rows = [run_row(each, by_run, until) for each in given["runs"]]
+    return {"at": time.time(), "runs": rows}
+
+
+def list_runs(given):
+    """Return a row and a manifest for the newest runs of this account, whoever launched them."""
+    base = at_home(given["directory"])
+    by_run = living_processes()
+    try:
+        names = sorted((n for n in os.listdir(base) if RUN_ID.match(n)), reverse=True)
+    except OSError:
+        names = []
+    known = set(given.get("known", ()))
+    rows, size = [], 0
+    for name in names[: min(MAX_RUNS, given.get("most", MAX_RUNS))]:
+        if name not in known:
+            row = run_row({"run": name, "directory": os.path.join(base, name)}, by_run)
+            row["manifest"] = short_manifest(manifest_of(os.path.join(base, name)))
+            size += len(json.dumps(row))
+            if size > MAX_LIST_BYTES:  # a list of the newest is better than one that is refused
+                break
+            rows.append(row)
+    return {"at": time.time(), "runs": rows, "all": len(names)}
+
+
+def run_row(asked, by_run, until=0.0):
+    """Return the row of one run; its logs are searched for until then (monotonic seconds)."""
+    run, folder = asked["run"], at_home(asked["directory"])
+    row = {"run": run, "there": os.path.isdir(folder)}
+    row["started"] = os.path.isdir(os.path.join(folder, "started"))
+    row["ended"] = os.path.exists(os.path.join(folder, "launch.json"))
+    row["out"] = tail_of(os.path.join(folder, "launch.json"))
+    row["err"] = tail_of(os.path.join(folder, "launch.err")) or tail_of(
+        os.path.join(folder, "start.err")
+    )
+    row["output"] = asked.get("output")
+    pids = by_run.get(run, {})
+    row["alive"] = bool(pids)
+    row["pid"], row["start"] = eval_of(pids, row["out"])
+    if not LINUX and row["pid"]:
+        row["alive"] = is_alive(row["pid"])
+    log_dir = asked.get("log_dir")
+    if log_dir:
+        row["logs"] = newest_logs(os.path.join(folder, at_home(log_dir)), until)
+    return row
