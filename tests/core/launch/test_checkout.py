@@ -234,10 +234,12 @@ async def test_a_token_goes_to_no_other_host_and_over_no_open_line(
     with serving(folder / "served", TOKEN) as thief, serving(folder / "served", TOKEN) as server:
         server.moved["/code"] = thief.url("code").replace("127.0.0.1", "localhost")
         said = await refused(hands, planned(server.url("code")), TOKEN)
-        assert "leads elsewhere, and a token is not taken along" in said
+        assert "redirects to another address, and a token is not sent there" in said
         assert thief.asked == []
     for url in ("http://example.org/x", "ssh://git@example.org/x", "git@example.org:x", "/x"):
-        assert "a token opens https:// addresses alone" in await refused(hands, planned(url), TOKEN)
+        assert "a token is sent to https:// addresses only" in await refused(
+            hands, planned(url), TOKEN
+        )
     assert "no line of text" in await refused(hands, planned("https://e.org/x"), "two\nlines")
 
 
@@ -318,7 +320,7 @@ async def test_what_takes_too_long_is_ended_and_told(
             said = await refused(hands, planned(server.url("code")))
         finally:
             go_on.set()
-    assert "was not done in time and was ended" in said
+    assert "took too long and was killed" in said
     assert not at_work(hands.home)
 
 

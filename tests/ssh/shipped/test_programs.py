@@ -79,16 +79,21 @@ def test_the_probe_runs_on_the_oldest_python(tmp_path: Path) -> None:
         assert json.loads(probe.first("facts").body)["cpus"]
 
 
+CHECKOUT = {"directory": "~/run", "repository": "/nowhere", "seconds": 9}
+
+
 @pytest.mark.parametrize(
-    ("name", "asked", "answers"),
+    ("name", "verb", "given", "answers"),
     [
-        ("survey", {"verb": "survey", "given": {"runs": ["/nowhere"]}, "secrets": {}}, "machine"),
-        ("launcher", {"verb": "list", "given": {"directory": "~"}, "secrets": {}}, "runs"),
+        ("survey", "survey", {"runs": ["/nowhere"]}, "machine"),
+        ("launcher", "list", {"directory": "~"}, "runs"),
+        ("fetch", "checkout", CHECKOUT, "advice"),
     ],
 )
 def test_a_job_runs_on_the_oldest_python(
-    name: str, asked: dict[str, object], answers: str, tmp_path: Path
+    name: str, verb: str, given: dict[str, object], answers: str, tmp_path: Path
 ) -> None:
+    asked = {"verb": verb, "given": given, "secrets": {}}
     child = subprocess.Popen(
         [OLDEST, "-I", str(program_file(name))], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         env={**os.environ, "HOME": str(tmp_path)},
