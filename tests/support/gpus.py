@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.tree import ROOT
+from tests.support.programs import program_file
 
-HOLDER = ROOT / "ssh" / "shipped" / "gpu_holder.py"
+HOLDER = program_file("gpu_holder")
 RUN = "20260101-000000-abcdefgh"
 TWO = "0, GPU-aa, Disabled\n1, GPU-bb, Disabled\n"
 IN_THE_BACKGROUND = """\

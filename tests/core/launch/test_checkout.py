@@ -138,7 +138,7 @@ async def test_what_can_not_be_had_is_a_sentence(
         hands, planned("http://127.0.0.1:1/x")
     )
     with serving(folder / "served", "secret") as server:
-        assert "it asks for who you are | name the secret that opens it: code = { ..., token" in (
+        assert "asks that machine for a login | name the secret that opens it: code = { ..., token" in (
             await refused(hands, planned(server.url("code")))
         )
         assert "the token does not open" in await refused(
@@ -240,7 +240,7 @@ async def test_a_token_goes_to_no_other_host_and_over_no_open_line(
         assert "a token is sent to https:// addresses only" in await refused(
             hands, planned(url), TOKEN
         )
-    assert "no line of text" in await refused(hands, planned("https://e.org/x"), "two\nlines")
+    assert "not a line of text" in await refused(hands, planned("https://e.org/x"), "two\nlines")
 
 
 async def test_two_at_once_make_one_checkout(source: Repository, hands: Hands) -> None:
@@ -312,7 +312,7 @@ async def test_what_takes_too_long_is_ended_and_told(
     source: Repository, folder: Path, hands: Hands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del source
-    monkeypatch.setattr(fetch_client, "CODE", 0.7)
+    monkeypatch.setattr(fetch_client, "CODE_TIMEOUT_S", 0.7)
     go_on = threading.Event()
     with serving(folder / "served") as server:
         server.on_request = lambda: go_on.wait(30)
