@@ -44,3 +44,12 @@ class Fleet:
         """Return whether a machine is known and its link is up."""
         machine = self.machines.get(name)
         return machine is not None and machine.link.is_up
+
+    def process_of_run(self, run: Run) -> Process | None:
+        """Return the newest process of a run; None: the fleet has none."""
+        found = (
+            process
+            for process in self.processes.values()
+            if process.run == run.id and process.key.machine == run.machine
+        )
+        return max(found, key=lambda each: (each.ended_at is None, each.since), default=None)

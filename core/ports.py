@@ -155,7 +155,11 @@ class Clock(Protocol):
     """Time at the desk."""
 
     def now(self) -> float:
-        """Unix seconds."""
+        """Return Unix seconds."""
+        ...
+
+    def monotonic(self) -> float:
+        """Return seconds of a clock that is never set: for durations."""
         ...
 
 

@@ -86,13 +86,13 @@ class OrderJournal:
         """
         return await self.select(OrderQuery(limit=limit))
 
-    async def select(self, wanted: OrderQuery) -> Sequence[Order]:
+    async def select(self, query: OrderQuery) -> Sequence[Order]:
         """Return the orders that match, newest first.
 
         Raises:
             StorageError: The journal can't be read.
         """
-        return await self._database.run_read(lambda connection: select_orders(connection, wanted))
+        return await self._database.run_read(lambda connection: select_orders(connection, query))
 
     async def run_ids(self) -> frozenset[str]:
         """Return the ids of all runs that this operator launched.

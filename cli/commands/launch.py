@@ -49,7 +49,7 @@ def launch(command: LaunchCommand, options: GlobalOptions) -> int:
 
 
 def _dry_run(config: Config, command: LaunchCommand) -> int:
-    """Print the plans of a spec; return the exit status. Nothing is touched.
+    """Print the plans of a spec; return the exit status. Nothing is changed.
 
     A run that may go on several machines is planned on the first of them.
     """
@@ -120,7 +120,7 @@ async def launch_now(
     )
     tell = None if command.as_json else _StateNotes()
     try:
-        runs = await launches.launch(checked, tell=tell)
+        runs = await launches.launch(checked, on_change=tell)
         if command.wait:
             runs = await _ended(desk, launches, runs, tell)
     except asyncio.CancelledError:

@@ -20,7 +20,7 @@ def acting_of(desk: "Desk", history: "History") -> "ActionService":
     return ActionService(
         desk,
         instance=this_instance(),
-        book=history.book,
+        store=history.book,
         runs=history.runs,
         post=desk.post,
     )

@@ -9,3 +9,7 @@ class WallClock:
     def now(self) -> float:
         """Return the time, Unix seconds."""
         return time.time()
+
+    def monotonic(self) -> float:
+        """Return seconds of a clock that is never set."""
+        return time.monotonic()

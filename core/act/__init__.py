@@ -1,1 +1,1 @@
-"""Acting: from what an operator wants, over a previewed plan, to orders and their outcomes."""
+"""Actions: requests become a previewed plan, a confirmed plan becomes orders with outcomes."""

@@ -1,6 +1,6 @@
-"""What a knob was set to when its process was started, by the process's own command line.
+"""The value of a knob at launch, from the process's command line.
 
-Inspect's channel tells that of few knobs; the words that started it tell it of the rest.
+Inspect's control channel reports it for few knobs only.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ _DIGITS = 18
 
 
 def launched_with(argv: Sequence[str], knob: str) -> int | None:
-    """Return the value that a command line gives a knob; None: it gives none, or no number.
+    """Return the value that a command line gives a knob; None: none, or it is not a number.
 
     Args:
-        argv: The process's words, as the probe tells them.
+        argv: The command line of the process.
         knob: Its name, as `core.model.action.Change` has it.
     """
     if knob not in OPTIONS:

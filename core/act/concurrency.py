@@ -1,19 +1,19 @@
-"""How much is asked of one machine at once: a plan on hundreds of processes leaves room."""
+"""Limits how many processes of one machine are asked at once."""
 
 import asyncio
 
 from core.ids import MachineName
 
-LANES = 16
-"""Processes of one machine that are asked side by side; its probe takes 32 requests in all."""
+MAX_PROCESSES_AT_ONCE = 16
+"""Processes of one machine that are asked at once; its probe takes 32 requests in all."""
 
 
 class ConcurrencyLimit:
-    """The lanes to each machine, shared by all plans and orders of an evalroom."""
+    """One semaphore for each machine, shared by all plans and orders of an evalroom."""
 
     def __init__(self) -> None:
-        self._lanes: dict[MachineName, asyncio.Semaphore] = {}
+        self._semaphores: dict[MachineName, asyncio.Semaphore] = {}
 
-    def to(self, machine: MachineName) -> asyncio.Semaphore:
-        """Return what is held while one process of a machine is asked."""
-        return self._lanes.setdefault(machine, asyncio.Semaphore(LANES))
+    def on(self, machine: MachineName) -> asyncio.Semaphore:
+        """Return the semaphore to hold while one process of a machine is asked."""
+        return self._semaphores.setdefault(machine, asyncio.Semaphore(MAX_PROCESSES_AT_ONCE))

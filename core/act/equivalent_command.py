@@ -1,4 +1,4 @@
-"""The shell command that does the same by hand, on that machine."""
+"""The shell command that does the same by hand, on the target's machine."""
 
 from core.ctl.cli_commands import command, positional
 from core.fleet import Fleet
@@ -9,9 +9,9 @@ _SIGNALS = {Verb.INTERRUPT: "-INT", Verb.END: "-KILL"}
 
 
 def equivalent(action: Action, target: Target, fleet: Fleet, *, reason: str = "") -> str:
-    """Return the command that carries `action` out on `target` from a shell there.
+    """Return the command that carries `action` out on `target`, from a shell on its machine.
 
-    It is made of host text: harmless once it goes through `shown`.
+    It contains text of the host, so show it only through `shown`.
     """
     process = fleet.processes.get(process_of(target))
     if action.verb in _SIGNALS:
@@ -49,7 +49,7 @@ def _completed(action: Action) -> tuple[str, ...]:
 
 
 def _config_task(target: Target, fleet: Fleet) -> tuple[str, ...]:
-    """Name a task: for a process any of its own tells it from others in its folder."""
+    """Return the words that name a task; for a process, any task of it selects the process."""
     if isinstance(target, TaskKey):
         return (target.task_id,)
     process = fleet.processes.get(process_of(target))

@@ -1,4 +1,4 @@
-"""Which orders of the journal are looked for, and an order as a program reads it."""
+"""Queries of the journal of orders, and an order as a JSON object."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -13,12 +13,15 @@ from core.views.tables.filter_and_sort import fitting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderQuery:
-    """What is looked for; what is None or empty does not matter.
+    """Which orders to return; a field that is None or empty does not filter.
 
     Attributes:
         since: Orders from this moment on, Unix seconds.
+        machine: Orders to this machine.
+        verb: Orders of this action.
+        state: Orders in this state.
         text: A filter as for any table: words, `/regular expression/`, `!` before either.
-        limit: How many at most, the newest.
+        limit: The maximum number of orders; the newest are returned.
     """
 
     since: float | None = None
@@ -29,7 +32,7 @@ class OrderQuery:
     limit: int = 500
 
     def among(self, orders: Iterable[Order]) -> tuple[Order, ...]:
-        """Return those of `orders` that are looked for, in their order."""
+        """Return those of `orders` that match, in their order."""
         fits = fitting(self.text)
         found: list[Order] = []
         for order in orders:
@@ -49,7 +52,7 @@ class OrderQuery:
 
 
 def search_text(order: Order) -> str:
-    """Return all that a filter of orders looks at, in lower case."""
+    """Return the text that a filter of orders searches, in lower case."""
     to = order.address
     parts = (
         order.id, order.action.verb, order.action.manner or "", order.state, order.name,
@@ -64,7 +67,7 @@ def search_text(order: Order) -> str:
 def joined(known: Sequence[Order], kept: Sequence[Order]) -> tuple[Order, ...]:
     """Return the orders of a fleet and those of the journal as one list, newest first.
 
-    Where both have one, what is settled wins, and the fleet's where both are.
+    Of an order that both have, the settled one counts; where both are settled, the fleet's.
     """
     orders = {order.id: order for order in kept}
     for order in known:

@@ -1,4 +1,4 @@
-"""What an answer says of an order, and what a later look says of one that had no answer."""
+"""Outcomes of orders: from their answers, and from a later read where there was no answer."""
 
 from core.act.preconditions import knob_key, knob_value, latch
 from core.act.replies import body_of, is_made, why_odd
@@ -13,13 +13,13 @@ from core.ports import Reply
 from core.text import shown
 
 NOT_SENT = "not sent"
-"""What a probe's or a connection's error begins with when nothing left."""
+"""How an error of a probe or a connection begins when nothing was sent."""
 
 
 def outcome_of(  # noqa: PLR0911 - one case per kind of answer
     action: Action, reply: Reply
 ) -> Outcome:
-    """Return what the answer to an order says became of it."""
+    """Return the outcome of an order from its answer."""
     if reply.error is not None:
         return _without_answer(reply.error)
     if action.verb in {Verb.INTERRUPT, Verb.END}:
@@ -31,7 +31,7 @@ def outcome_of(  # noqa: PLR0911 - one case per kind of answer
     except NotThere as error:
         return Outcome(state=OrderState.REFUSED, message=error.message)
     except RequestFailed as error:
-        # One that failed in the middle may have been applied: only a look can tell.
+        # One that failed halfway may have been applied: only a later read can show it.
         refused = error.status is not None and 400 <= error.status < 500  # noqa: PLR2004
         state = OrderState.REFUSED if refused else OrderState.UNKNOWN
         return Outcome(state=state, message=error.message)
@@ -41,8 +41,8 @@ def outcome_of(  # noqa: PLR0911 - one case per kind of answer
 
 
 def failed(error: RequestFailed) -> Outcome:
-    """Return what became of an order whose request failed on the way."""
-    if isinstance(error, TooBusy):  # too many are out: it was never given to the link
+    """Return the outcome of an order whose request failed on the way."""
+    if isinstance(error, TooBusy):  # it was never given to the link
         return Outcome(state=OrderState.FAILED, message=f"{NOT_SENT}: {error.message}")
     return _without_answer(error.message)
 
@@ -98,7 +98,7 @@ def _configured(answer: JsonObject) -> Outcome:
     if isinstance(persisted, dict) and persisted:
         tail = f" ({warnings})" if warnings else ""
         return Outcome(state=OrderState.DONE, message=f"set{tail}")
-    if persisted is None and "persisted" not in answer:  # an Inspect that does not tell
+    if persisted is None and "persisted" not in answer:  # an Inspect that does not say
         return Outcome(state=OrderState.DONE, message=warnings or "set")
     if warnings:
         return Outcome(state=OrderState.REFUSED, message=warnings)
@@ -106,28 +106,28 @@ def _configured(answer: JsonObject) -> Outcome:
 
 
 def seen_applied(  # noqa: PLR0911 - one case per verb
-    action: Action, target: Target, basis: Basis, seen: TargetSnapshot
+    action: Action, target: Target, basis: Basis, snapshot: TargetSnapshot
 ) -> bool | None:
-    """Whether a look at the target shows that an order was applied; None: no look can tell.
+    """Return whether a read of the target shows an order applied; None: no read can show it.
 
     Args:
         action: What was ordered.
         target: To what.
-        basis: How it was before.
-        seen: A look from after the order left.
+        basis: The target's fields before the order.
+        snapshot: A read from after the order was sent.
     """
-    row = seen.row(target)
+    row = snapshot.row(target)
     match action.verb:
         case Verb.PAUSE:
-            return latch(target, seen) == ("hard" if action.now else "soft")
+            return latch(target, snapshot) == ("hard" if action.now else "soft")
         case Verb.RESUME:
-            return latch(target, seen) == "none"
+            return latch(target, snapshot) == "none"
         case Verb.CONFIG:
             return all(
-                knob_value(each, seen.config) == each.value
+                knob_value(each, snapshot.config) == each.value
                 or (
                     each.value is None
-                    and knob_value(each, seen.config) != basis.get(knob_key(each))
+                    and knob_value(each, snapshot.config) != basis.get(knob_key(each))
                 )
                 for each in action.changes
             )
@@ -141,20 +141,19 @@ def seen_applied(  # noqa: PLR0911 - one case per verb
         case Verb.CANCEL | Verb.CANCEL_CALL | Verb.REQUEUE:
             if row is None or row.eval_id != basis.get("eval id"):
                 return None  # another attempt of its task: that sample is another one
-            return _sample_moved(action, basis, seen)
+            return _sample_moved(action, basis, snapshot)
         case _:
             return None
 
 
-def _sample_moved(action: Action, basis: Basis, seen: TargetSnapshot) -> bool:
-    sample = seen.sample
+def _sample_moved(action: Action, basis: Basis, snapshot: TargetSnapshot) -> bool:
+    sample = snapshot.sample
     if action.verb is Verb.CANCEL:
         stopping = sample is not None and sample.interrupt is not None
-        return stopping or seen.sample_status not in {"running", "queued", "pending"}
+        return stopping or snapshot.sample_status not in {"running", "queued", "pending"}
     if action.verb is Verb.REQUEUE:
-        return seen.sample_status in {"queued", "running", "pending"}
+        return snapshot.sample_status in {"queued", "running", "pending"}
     calls = sample.activity.calls if sample is not None and sample.activity is not None else ()
     before = str(basis.get("calls") or "").split()
     left = [call for call in calls if call.id in before and not call.cancel_requested]
-    wanted = [call for call in left if action.tool_call in {None, call.id}]
-    return not wanted
+    return not any(action.tool_call in {None, call.id} for call in left)

@@ -1,4 +1,4 @@
-"""What a hard pause costs: the samples in flight, and the time that each has left."""
+"""The cost of a hard pause: the samples in flight, and the time that each has left."""
 
 import asyncio
 from collections.abc import Iterable
@@ -18,44 +18,47 @@ from core.model.task import TaskRow
 from core.ports import Reply
 from core.text import shown
 
-_LISTED = 12
-_HEADER = 20.0
-_KEPT = 1_000
+_MAX_LISTED = 12
+"""Samples of a task that are listed one by one."""
+_HEADER_TIMEOUT_S = 20.0
+"""Seconds that reading a log header may take."""
+_MAX_REMEMBERED = 1_000
+"""Attempts whose time limits are remembered."""
 
 
-class Limits:
-    """The time limits of tasks as launched: read from each attempt's log header once."""
+class TimeLimits:
+    """The time limits of tasks at launch, read from each attempt's log header once."""
 
-    def __init__(self, asker: ActionDesk) -> None:
-        self._asker = asker
+    def __init__(self, desk: ActionDesk) -> None:
+        self._desk = desk
         self._launched: dict[tuple[TaskKey, str], int | None] = {}
 
     async def held_notes(
-        self, target: Target, seen: TargetSnapshot, pace: Throttle
+        self, target: Target, snapshot: TargetSnapshot, throttle: Throttle
     ) -> tuple[str, ...]:
         """Return a line for each sample in flight: the time it has left while it is held.
 
         The wall clock runs on for a held sample: past its time limit it ends.
         """
-        flying = [(key, row) for key, row in _tasks(target, seen) if row.samples.in_flight]
-        told = await asyncio.gather(*(self._notes(key, row, pace) for key, row in flying))
+        flying = [(key, row) for key, row in _tasks(target, snapshot) if row.samples.in_flight]
+        told = await asyncio.gather(*(self._notes(key, row, throttle) for key, row in flying))
         return tuple(note for notes in told for note in notes)
 
-    async def _notes(self, key: TaskKey, row: TaskRow, pace: Throttle) -> list[str]:
+    async def _notes(self, key: TaskKey, row: TaskRow, throttle: Throttle) -> list[str]:
         try:
-            limit, known = await self._time_limit(key, row, pace)
-            running = await _running(self._asker, key, row, pace)
+            limit, known = await self._time_limit(key, row, throttle)
+            running = await _running(self._desk, key, row, throttle)
         except (RequestFailed, AnswerMalformed) as error:
             return [f"{shown(row.task, 60)}: its samples can't be listed: {error.message}"]
         unknown = [] if known else [f"{shown(row.task, 60)}: its time limit is not known"]
         return [*unknown, *_lines(running, limit, known=known)]
 
     async def _time_limit(
-        self, key: TaskKey, row: TaskRow, pace: Throttle
+        self, key: TaskKey, row: TaskRow, throttle: Throttle
     ) -> tuple[int | None, bool]:
         """Return a task's time limit in seconds (None: none), and whether that is known."""
-        reply = await self._asker.read(key.process, routes.task_config(key.task_id))
-        await pace.after(reply.took)
+        reply = await self._desk.read(key.process, routes.task_config(key.task_id))
+        await throttle.after(reply.took)
         view = config_view(good_body(reply, "its knobs", "task config"))
         override = view.limits.get("time_limit")
         if override is not None:
@@ -63,38 +66,38 @@ class Limits:
         attempt = (key, row.eval_id)
         if attempt not in self._launched:
             try:
-                header = await self._asker.header(key, deadline=_HEADER)
+                header = await self._desk.header(key, deadline=_HEADER_TIMEOUT_S)
                 if header.error is not None or header.status != 0:
                     return None, False
                 config = inner(inner(parse_object(header.body), "eval"), "config")
             except (RequestFailed, AnswerMalformed):
                 return None, False
-            if len(self._launched) >= _KEPT:
+            if len(self._launched) >= _MAX_REMEMBERED:
                 self._launched.clear()
             self._launched[attempt] = count(config, "time_limit")
         return self._launched[attempt], True
 
 
-def _tasks(target: Target, seen: TargetSnapshot) -> Iterable[tuple[TaskKey, TaskRow]]:
+def _tasks(target: Target, snapshot: TargetSnapshot) -> Iterable[tuple[TaskKey, TaskRow]]:
     match target:
         case TaskKey():
-            row = seen.row(target)
+            row = snapshot.row(target)
             return [(target, row)] if row is not None else []
         case SampleKey():
             return []
         case ModelKey():
-            rows = [row for row in seen.running if row.model == target.model]
+            rows = [row for row in snapshot.running if row.model == target.model]
             return [(TaskKey(target.process, row.task_id), row) for row in rows]
         case ProcessKey():
-            return [(TaskKey(target, row.task_id), row) for row in seen.running]
+            return [(TaskKey(target, row.task_id), row) for row in snapshot.running]
 
 
 async def _running(
-    asker: ActionDesk, key: TaskKey, row: TaskRow, pace: Throttle
+    desk: ActionDesk, key: TaskKey, row: TaskRow, throttle: Throttle
 ) -> tuple[Sample, ...]:
     async def read(process: ProcessKey, path: str) -> Reply:
-        reply = await asker.read(process, path)
-        await pace.after(reply.took)
+        reply = await desk.read(process, path)
+        await throttle.after(reply.took)
         return reply
 
     found = await reads.read_samples(read, key, row.eval_id, status=("running",))
@@ -110,6 +113,6 @@ def _lines(running: tuple[Sample, ...], limit: int | None, *, known: bool) -> li
         f"sample {shown(each.sample_id, 40)}/{each.epoch}: {duration(max(seconds, 0))} left of"
         f" {duration(limit)}"
         for seconds, each in sorted(left, key=lambda pair: pair[0])
-    ][:_LISTED]
+    ][:_MAX_LISTED]
     more = len(running) - len(lines)
     return [*lines, f"and {more} more"] if more > 0 else lines

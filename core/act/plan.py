@@ -20,16 +20,20 @@ class Step:
     """One target of a plan.
 
     Attributes:
-        name: How the target is called, for people; harmless.
-        where: Machine and process or task, for people; harmless.
-        preview: What its dry run said; None where it was not asked.
-        refusal: Why nothing will be sent; None where something will.
-        request: What is sent; None where nothing is.
+        target: To what.
+        action: What is asked for.
+        offer: How the action is offered on the target's scope.
+        name: The target's label; harmless text.
+        where: Its machine, and process or task; harmless text.
+        command: The equivalent shell command.
+        basis: The fields that must still hold when the plan is confirmed.
+        preview: Of the target's dry run; None: there is none.
+        refusal: Why nothing will be sent; None: something will be.
+        request: What is sent; None: nothing is.
         is_ours: Whether this operator's evalroom launched the run.
-        is_production: Whether its machine is marked so.
-        undo: What takes it back; None: nothing does.
-        has_moved: It changed since it was previewed, and was previewed again.
-        moved: Which fields those were.
+        is_production: Whether its machine is marked as production.
+        undo: The action that undoes it; None: it can't be undone.
+        moved: The fields that changed since its first preview; it was previewed again.
     """
 
     target: Target
@@ -54,15 +58,19 @@ class Step:
 
 
 Confirmation = Literal["enter", "yes", "words"]
-"""How much a plan asks for: Enter; a yes (it is somebody else's run); words to type."""
+"""How a plan is confirmed: Enter; a yes (someone else launched the run); words to type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What an operator is asked to confirm.
+    """An action on concrete targets, to be confirmed by an operator.
 
     Attributes:
-        title: What it is, in a few words.
+        id: Unique everywhere.
+        title: What the plan is called, in a few words.
+        action: Of its first step.
+        steps: One for each target, in the order of the requests.
+        made_at: Unix seconds at the desk.
         reason: Why, in the operator's words.
     """
 
@@ -75,7 +83,7 @@ class Plan:
 
     @property
     def sent(self) -> tuple[Step, ...]:
-        """The steps that something is sent for."""
+        """The steps that send something."""
         return tuple(step for step in self.steps if step.is_sent)
 
     @property
@@ -88,9 +96,9 @@ class Plan:
 
     @property
     def words(self) -> str:
-        """What is typed to confirm it; empty where nothing is.
+        """The words to type to confirm it; empty: none.
 
-        One target: its name. Several: the verb and their count.
+        For one target its label, for several the verb and their number.
         """
         sent = self.sent
         if self.confirmation != "words":
@@ -100,7 +108,7 @@ class Plan:
 
     @property
     def others(self) -> int:
-        """How many of the targets somebody else launched."""
+        """How many of the targets someone else launched."""
         return sum(not step.is_ours for step in self.sent)
 
     def with_step(self, index: int, step: Step) -> "Plan":
@@ -109,7 +117,7 @@ class Plan:
 
 
 def blast_radius(plan: Plan) -> str:
-    """Return in one sentence how much a plan reaches."""
+    """Return in one sentence how many machines, processes, tasks and samples it reaches."""
     sent = plan.sent
     if not sent:
         return "nothing will be sent"
@@ -132,13 +140,13 @@ def _task(target: Target) -> TaskKey | None:
 
 
 def skipped(steps: Iterable[Step]) -> tuple[tuple[str, int], ...]:
-    """Return why targets are left out, and how many for each reason, the most first."""
+    """Return why targets are left out, with the number of each reason, the most frequent first."""
     reasons = Counter(step.refusal.sentence for step in steps if step.refusal is not None)
     return tuple(reasons.most_common())
 
 
 def unmet(plan: Plan, *, words: str, yes: bool) -> str | None:
-    """Return what confirming `plan` still asks for; None: nothing."""
+    """Return what is still needed to confirm `plan`; None: nothing."""
     match plan.confirmation:
         case "words":
             typed = words.strip()
@@ -148,6 +156,8 @@ def unmet(plan: Plan, *, words: str, yes: bool) -> str | None:
             return f"{shown(typed, 60)} is something else: {asked}" if typed else asked
         case "yes":
             others = plural(plan.others, "target")
-            return None if yes else f"{others} launched by somebody else: it takes a yes"
+            verb = "was" if plan.others == 1 else "were"
+            how = "Press y (or pass --yes) to act on " + ("it" if plan.others == 1 else "them")
+            return None if yes else f"{others} {verb} launched by someone else. {how} anyway."
         case _:
             return None

@@ -1,4 +1,4 @@
-"""What actions need from outside: the desk that asks, and the store that keeps orders."""
+"""What actions need from outside: a desk that reads and sends, and a store of orders."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -12,7 +12,7 @@ from core.ports import Reply
 
 
 class ActionDesk(Protocol):
-    """What plans and orders ask of the desk."""
+    """The desk, as far as plans and orders need it."""
 
     @property
     def fleet(self) -> Fleet:
@@ -20,27 +20,44 @@ class ActionDesk(Protocol):
         ...
 
     def now(self) -> float:
-        """Unix seconds at the desk."""
+        """Return Unix seconds at the desk."""
+        ...
+
+    def monotonic(self) -> float:
+        """Return seconds of a clock that is never set: for durations."""
         ...
 
     async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
-        """GET; raises RequestFailed."""
+        """GET a path of a process's control channel.
+
+        Raises:
+            RequestFailed: There is no answer within `deadline` seconds.
+        """
         ...
 
     async def send(self, process: ProcessKey, request: Request, *, deadline: float) -> Reply:
-        """Send a mutation or a signal, once; raises RequestFailed."""
+        """Send a mutation or a signal, once.
+
+        Raises:
+            RequestFailed: There is no answer within `deadline` seconds. Unless the message
+                begins with "not sent", the request may have been applied.
+        """
         ...
 
     async def header(self, task: TaskKey, *, deadline: float) -> Reply:
-        """Read a log's header there; raises RequestFailed."""
+        """Have a task's log header read on its machine.
+
+        Raises:
+            RequestFailed: There is no answer within `deadline` seconds.
+        """
         ...
 
 
 class OrderStore(Protocol):
-    """The durable side of orders: written before they leave, and after."""
+    """The journal of orders: each is written before it is sent, and its outcome after."""
 
     async def intend(self, orders: Sequence[Order]) -> None:
-        """Write orders that are about to leave; returns when they are on disk.
+        """Write orders that are about to be sent; returns when they are on disk.
 
         Raises:
             StorageError: They are not.
@@ -48,7 +65,7 @@ class OrderStore(Protocol):
         ...
 
     async def end(self, order: str, outcome: Outcome, at: float) -> None:
-        """Write what became of an order.
+        """Write the outcome of an order.
 
         Raises:
             StorageError: It is not on disk.
@@ -56,7 +73,7 @@ class OrderStore(Protocol):
         ...
 
     async def take_up(self, instance: Instance) -> Sequence[Order]:
-        """Claim the open orders of dead evalrooms, each in one transaction, and return them.
+        """Claim the open orders of dead instances, each in one transaction, and return them.
 
         Raises:
             StorageError: The journal can't be read.
@@ -71,8 +88,8 @@ class OrderStore(Protocol):
         """
         ...
 
-    async def select(self, wanted: OrderQuery) -> Sequence[Order]:
-        """Return the orders that are looked for, newest first.
+    async def select(self, query: OrderQuery) -> Sequence[Order]:
+        """Return the orders that match, newest first.
 
         Raises:
             StorageError: The journal can't be read.

@@ -1,7 +1,7 @@
-"""What a plan was based on, and what must still hold when it is confirmed: one table.
+"""Preconditions: the fields of a target that must still hold when its plan is confirmed.
 
-Counts are shown and refreshed, and never stand here, but for one: a cancel asks again when
-more is in flight than the preview showed.
+A change of a count does not matter, with one exception: a cancel has to be confirmed again when
+more is in flight than its preview showed.
 """
 
 from collections.abc import Iterable
@@ -16,69 +16,69 @@ from core.model.task import TaskRow
 
 IN_FLIGHT = "in flight"
 _NOTED = frozenset({"running", "quiesced", "pending", "unstarted"})
-"""Fields that are kept for later (is a husk's work safe?) and need not hold."""
+"""Fields that need not hold: they say later whether a leftover process can be killed."""
 
 
-def basis_of(action: Action, target: Target, seen: TargetSnapshot) -> Basis:
+def basis_of(action: Action, target: Target, snapshot: TargetSnapshot) -> Basis:
     """Return the fields that must still hold when `action` on `target` is confirmed."""
-    row = seen.row(target)
+    row = snapshot.row(target)
     fields: dict[str, BasisValue] = {}
     if row is not None and not isinstance(target, ProcessKey | ModelKey):
         fields |= {"eval id": row.eval_id, "attempts": row.attempts, "status": row.status}
-    fields |= _own(action, target, seen, row)
+    fields |= _own(action, target, snapshot, row)
     return MappingProxyType(fields)
 
 
 def _own(  # noqa: PLR0911 - one case per verb
-    action: Action, target: Target, seen: TargetSnapshot, row: TaskRow | None
+    action: Action, target: Target, snapshot: TargetSnapshot, row: TaskRow | None
 ) -> dict[str, BasisValue]:
     resolving = row.resolving if row is not None else None
     match action.verb:
         case Verb.PAUSE | Verb.RESUME:
-            return {"pause": latch(target, seen)}
+            return {"pause": latch(target, snapshot)}
         case Verb.DRAIN:
             return {"resolving": resolving}
         case Verb.CANCEL | Verb.CANCEL_CALL | Verb.REQUEUE if isinstance(target, SampleKey):
-            return _sample(action, seen)
+            return _sample(action, snapshot)
         case Verb.CANCEL:
             flying = row.samples.in_flight if row is not None else None
             return {"resolving": resolving, IN_FLIGHT: flying}
         case Verb.KEEP | Verb.RELEASE:
             return {"keep": row.keep_alive if row is not None else None}
         case Verb.CONFIG:
-            return {knob_key(each): knob_value(each, seen.config) for each in action.changes}
+            return {knob_key(each): knob_value(each, snapshot.config) for each in action.changes}
         case Verb.INTERRUPT | Verb.END:
-            held = sum(each.held or 0 for each in seen.rows)
+            held = sum(each.held or 0 for each in snapshot.rows)
             return {
-                "channel": seen.answers,
-                "running": len(seen.running),
+                "channel": snapshot.answers,
+                "running": len(snapshot.running),
                 "held": held,
-                "quiesced": all(each.quiesced for each in seen.running),
-                "pending": _pending(seen.config),
-                "unstarted": _unstarted(seen.config),
-                IN_FLIGHT: sum(each.samples.in_flight or 0 for each in seen.running),
+                "quiesced": all(each.quiesced for each in snapshot.running),
+                "pending": _pending(snapshot.config),
+                "unstarted": _unstarted(snapshot.config),
+                IN_FLIGHT: sum(each.samples.in_flight or 0 for each in snapshot.running),
             }
         case _:
             return {}
 
 
 def _pending(config: ConfigView | None) -> BasisValue:
-    """Return how many finished samples wait for a log; None: not told."""
+    """Return how many finished samples wait for a log; None: unknown."""
     if config is None or config.buffer is None:
         return None
     return config.buffer.pending
 
 
 def _unstarted(config: ConfigView | None) -> BasisValue:
-    """Return how many tasks of a set have not started; None: not told."""
+    """Return how many tasks of an eval-set have not started; None: unknown."""
     tasks = config.max_tasks if config is not None else None
     return None if tasks is None else tasks.pending or 0
 
 
-def _sample(action: Action, seen: TargetSnapshot) -> dict[str, BasisValue]:
-    sample = seen.sample
+def _sample(action: Action, snapshot: TargetSnapshot) -> dict[str, BasisValue]:
+    sample = snapshot.sample
     fields: dict[str, BasisValue] = {
-        "sample": seen.sample_status,
+        "sample": snapshot.sample_status,
         "retries": (sample.retries or 0) if sample is not None else 0,
     }
     if action.verb is Verb.CANCEL:
@@ -89,9 +89,9 @@ def _sample(action: Action, seen: TargetSnapshot) -> dict[str, BasisValue]:
     return fields
 
 
-def latch(target: Target, seen: TargetSnapshot) -> str:
+def latch(target: Target, snapshot: TargetSnapshot) -> str:
     """Return a target's own pause: `none`, `soft` or `hard`."""
-    row = seen.row(target)
+    row = snapshot.row(target)
     if row is None:
         return "none"
     match target:
@@ -105,7 +105,7 @@ def latch(target: Target, seen: TargetSnapshot) -> str:
 
 
 def changed(before: Basis, now: Basis) -> tuple[str, ...]:
-    """Return the fields that no longer hold; growth alone counts for what is in flight."""
+    """Return the fields that no longer hold; what is in flight may shrink."""
     return tuple(
         name
         for name, value in before.items()
@@ -122,7 +122,7 @@ def _grew(before: BasisValue, now: BasisValue) -> bool:
 
 
 def knob_key(change: Change) -> str:
-    """Return what a knob is called in previews: with its key or model where it has one."""
+    """Return a knob's name in previews: with its key or model where it has one."""
     if change.knob == "key":
         return f"key {change.key}"
     return f"{change.knob} of {change.model}" if change.model else change.knob
@@ -131,7 +131,7 @@ def knob_key(change: Change) -> str:
 def knob_value(  # noqa: PLR0911 - one case per knob
     change: Change, config: ConfigView | None
 ) -> BasisValue:
-    """Return a knob's value now; None: unset, or not told."""
+    """Return a knob's value now; None: unset, or unknown."""
     if config is None:
         return None
     match change.knob:
@@ -174,5 +174,5 @@ def _together(values: Iterable[int | None]) -> BasisValue:
 
 
 def _fits(name: str, model: str) -> bool:
-    """Whether a connection's name is meant, by `inspect ctl`'s own rule."""
+    """Return whether `model` selects a connection, by the rule of `inspect ctl`."""
     return not model or name.startswith(model) or f"/{model}" in name

@@ -1,4 +1,4 @@
-"""What an action would do to one target, in fields and in one sentence."""
+"""Previews: what an action would do to one target, in fields and in one sentence."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,12 +22,12 @@ _PLAIN = frozenset(
     {"task_id", "eval_id", "sample_id", "action", "status", "reason", "scope", "tool_call_id",
      "task", "model", "function", "pass_id"}
 )  # fmt: skip
-"""Text fields of Inspect's answers that are its own words or names; all others are free text."""
+"""Text fields that Inspect fills with its own words or names; all others are free text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """Free text of an answer: drawn only when asked for, written nowhere.
+    """Free text of an answer: shown only on request, and never stored.
 
     Attributes:
         name: Its field.
@@ -39,7 +39,7 @@ class Withheld:
 
     @property
     def size(self) -> str:
-        """What is told of it instead."""
+        """What is shown in its place: what it is, and its length."""
         what = "error" if "error" in self.name else self.name.replace("_", " ")
         return f"{what}, {plural(len(self.text), 'character')}"
 
@@ -56,15 +56,15 @@ class KnobChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What one target's own dry run said, or what was computed where it has none.
+    """The answer of a target's dry run, or a computed preview where it has no dry run.
 
     Attributes:
-        sentence: In words of ours; harmless.
+        sentence: What would happen; harmless text.
         fields: The answer without any free text.
-        notes: What to mind, sentences; harmless.
+        notes: Warnings, one sentence each; harmless text.
         changes: Of knobs.
         withheld: Free text of the answer.
-        is_computed: No dry run exists for this: it was worked out from what is known.
+        is_computed: This action has no dry run: the preview was computed from the last read.
         is_noop: Nothing would change; the sentence says why.
     """
 
@@ -77,7 +77,7 @@ class Preview:
     is_noop: bool = False
 
 
-def apart_text(answer: JsonObject) -> tuple[Mapping[str, Any], tuple[Withheld, ...]]:
+def without_free_text(answer: JsonObject) -> tuple[Mapping[str, Any], tuple[Withheld, ...]]:
     """Return an answer's fields without free text, and the free text."""
     fields: dict[str, Any] = {}
     withheld: list[Withheld] = []
@@ -109,49 +109,51 @@ def _values(value: object) -> Iterable[object]:
 _LATCHES = ("task", "process", "model")
 
 
-def preview_of(action: Action, target: Target, answer: JsonObject, seen: TargetSnapshot) -> Preview:
-    """Return what a dry run's answer means."""
-    fields, withheld = apart_text(answer)
+def preview_of(
+    action: Action, target: Target, answer: JsonObject, snapshot: TargetSnapshot
+) -> Preview:
+    """Return the preview that a dry run's answer means."""
+    fields, withheld = without_free_text(answer)
     if answer.get("changed") is False:
         why = shown(text(answer, "reason") or "nothing to change", 300)
         return Preview(sentence=f"{why}", fields=fields, withheld=withheld, is_noop=True)
     return Preview(
-        sentence=_sentence(action, target, answer, seen), fields=fields, withheld=withheld
+        sentence=_sentence(action, target, answer, snapshot), fields=fields, withheld=withheld
     )
 
 
 def _sentence(  # noqa: PLR0911 - one case per verb
-    action: Action, target: Target, answer: JsonObject, seen: TargetSnapshot
+    action: Action, target: Target, answer: JsonObject, snapshot: TargetSnapshot
 ) -> str:
     match action.verb:
         case Verb.PAUSE:
-            return _paused(action, target, answer, seen)
+            return _paused(action, target, answer, snapshot)
         case Verb.RESUME:
-            return _resumed(target, seen)
+            return _resumed(target, snapshot)
         case Verb.DRAIN:
-            return f"{_flying(answer, 'finish')}, {_queued(answer, seen, target)}; then it ends"
+            return f"{_flying(answer, 'finish')}, {_queued(answer, snapshot, target)}; then it ends"
         case Verb.CANCEL if isinstance(target, SampleKey):
-            return _sample_cancelled(action, seen)
+            return _sample_cancelled(action, snapshot)
         case Verb.CANCEL:
-            return _task_cancelled(action, target, answer, seen)
+            return _task_cancelled(action, target, answer, snapshot)
         case Verb.CANCEL_CALL:
             since = number(answer, "running_time")
             how_long = f", which runs {duration(since)}," if since is not None else ""
             named = shown(text(answer, "function") or "the call", 60)
             return f"the call of {named}{how_long} ends as a time-out; the sample goes on"
         case Verb.REQUEUE:
-            return _requeued(answer, seen)
+            return _requeued(answer, snapshot)
         case Verb.SCORE:
             return _scored(action, answer)
         case _:
             return "it changes"
 
 
-def _requeued(answer: JsonObject, seen: TargetSnapshot) -> str:
+def _requeued(answer: JsonObject, snapshot: TargetSnapshot) -> str:
     attempt = count(answer, "attempt")
     if attempt is None:
         return shown(text(answer, "reason") or "it goes back into the queue", 300)
-    was = shown(text(answer, "status") or seen.sample_status, 30)
+    was = shown(text(answer, "status") or snapshot.sample_status, 30)
     return f"it is {was}; it goes to the end of the queue, for run {attempt}"
 
 
@@ -164,20 +166,20 @@ def _flying(answer: JsonObject, what: str) -> str:
 
 
 def _queued(
-    answer: JsonObject, seen: TargetSnapshot, target: Target, what: str = "abandoned"
+    answer: JsonObject, snapshot: TargetSnapshot, target: Target, what: str = "abandoned"
 ) -> str:
     queued = count(answer, "queued")
-    row = seen.row(target)
+    row = snapshot.row(target)
     if queued is None and row is not None:
         queued = row.samples.queued
     return "queued ones are " + what if queued is None else f"{queued} queued {what}"
 
 
-def _paused(action: Action, target: Target, answer: JsonObject, seen: TargetSnapshot) -> str:
+def _paused(action: Action, target: Target, answer: JsonObject, snapshot: TargetSnapshot) -> str:
     how = "are held at their next model call, with their clocks running" if action.now else "finish"
     match target:
         case ProcessKey():
-            rows = seen.running
+            rows = snapshot.running
             flying = sum(row.samples.in_flight or 0 for row in rows)
             where = f"in {plural(len(rows), 'task')}: "
             return f"{where}{plural(flying, 'sample')} in flight {how}; nothing new starts"
@@ -188,11 +190,11 @@ def _paused(action: Action, target: Target, answer: JsonObject, seen: TargetSnap
             rest = f"; {held}" if held else ""
             return f"{where}{_flying(answer, how)}{rest}; nothing new starts"
         case _:
-            return f"{_flying(answer, how)}; {_queued(answer, seen, target, 'wait')}"
+            return f"{_flying(answer, how)}; {_queued(answer, snapshot, target, 'wait')}"
 
 
-def _resumed(target: Target, seen: TargetSnapshot) -> str:
-    rows = seen.running_of(target)
+def _resumed(target: Target, snapshot: TargetSnapshot) -> str:
+    rows = snapshot.running_of(target)
     other = [each for each in _LATCHES if each != scope_of(target)]
     kept = [row for row in rows if not set(other).isdisjoint(row.paused)]
     others = [each for each in other if any(each in row.paused for row in kept)]
@@ -203,8 +205,8 @@ def _resumed(target: Target, seen: TargetSnapshot) -> str:
     return f"{gone_on}queued samples start again{still}"
 
 
-def _sample_cancelled(action: Action, seen: TargetSnapshot) -> str:
-    status = seen.sample_status
+def _sample_cancelled(action: Action, snapshot: TargetSnapshot) -> str:
+    status = snapshot.sample_status
     if status in {"pending", "queued"}:
         return "it has not started: it leaves the queue and is absent from the log"
     how = {
@@ -216,7 +218,7 @@ def _sample_cancelled(action: Action, seen: TargetSnapshot) -> str:
 
 
 def _task_cancelled(
-    action: Action, target: Target, answer: JsonObject, seen: TargetSnapshot
+    action: Action, target: Target, answer: JsonObject, snapshot: TargetSnapshot
 ) -> str:
     if answer.get("retry_abandoned") is True:
         return "the retry that waits is abandoned; the task ends with its last attempt's log"
@@ -225,10 +227,10 @@ def _task_cancelled(
         "error": "are marked errored",
         "cancel": "are cut off",
     }[action.manner or "cancel"]
-    row = seen.row(target)
+    row = snapshot.row(target)
     kept = f", {row.samples.completed} finished are kept" if row is not None else ""
     ends = "; the log ends with an error" if action.manner == "cancel" else "; then it ends"
-    return f"{_flying(answer, how)}, {_queued(answer, seen, target)}{kept}{ends}"
+    return f"{_flying(answer, how)}, {_queued(answer, snapshot, target)}{kept}{ends}"
 
 
 def _scored(action: Action, answer: JsonObject) -> str:
@@ -248,16 +250,16 @@ def _scored(action: Action, answer: JsonObject) -> str:
 
 
 def config_preview(
-    action: Action, body: bytes, answer: JsonObject, seen: TargetSnapshot
+    action: Action, body: bytes, answer: JsonObject, snapshot: TargetSnapshot
 ) -> Preview:
-    """Return what a dry run of config said: before and after of each knob."""
+    """Return the preview of a config change: before and after of each knob."""
     after = config_view(body)
     changes = tuple(
         KnobChange(
             knob=knob_key(each),
-            before=knob_value(each, seen.config),
+            before=knob_value(each, snapshot.config),
             after=each.value,
-            launch=_launch(each.knob, seen),
+            launch=_launch(each.knob, snapshot),
         )
         for each in action.changes
     )
@@ -275,10 +277,10 @@ def config_preview(
     )
 
 
-def _launch(knob: str, seen: TargetSnapshot) -> BasisValue:
-    tasks = seen.config.max_tasks if seen.config is not None else None
+def _launch(knob: str, snapshot: TargetSnapshot) -> BasisValue:
+    tasks = snapshot.config.max_tasks if snapshot.config is not None else None
     told = tasks.launch if knob == "max_tasks" and tasks is not None else None
-    return launched_with(seen.argv, knob) if told is None else told
+    return launched_with(snapshot.argv, knob) if told is None else told
 
 
 def _requested(value: object) -> object:

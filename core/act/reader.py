@@ -1,8 +1,7 @@
-"""Fresh looks at processes, for plans and right before orders: few reads, kindly spaced."""
+"""Fresh reads of processes, for plans and right before orders: few reads, with pauses."""
 
 import asyncio
 import math
-import time
 from dataclasses import replace
 
 from core.act.ports import ActionDesk
@@ -18,148 +17,174 @@ from core.model.knobs import ConfigView
 from core.model.task import TaskRow
 from core.ports import Reply
 
-BURST = 2.0
-"""Seconds of an eval's loop that one plan may take at once, before it goes slowly."""
-SHARE = 100.0
-"""After that it waits this many times as long as each answer took."""
-LONGEST_PAUSE = 3.0
-FRESH = 1.0
-"""Seconds for which the rows of a process need not be read again."""
-_SURFACES_KEPT = 500
-
-
-def unthrottled() -> "Throttle":
-    """Return a pace without pauses: what was confirmed does not wait."""
-    hurry = asyncio.Event()
-    hurry.set()
-    return Throttle(hurry)
+FREE_LOOP_S = 2.0
+"""Seconds of an eval's event loop that one plan may use before its reads are spaced out."""
+PAUSE_FACTOR = 100.0
+"""After that each read waits this many times as long as its answer took."""
+MAX_PAUSE_S = 3.0
+"""Seconds that such a pause lasts at most."""
+ROWS_FRESH_S = 1.0
+"""Seconds for which the task rows of a process need not be read again."""
+_MAX_SURFACES = 500
+"""Processes whose routes are remembered."""
 
 
 class Throttle:
-    """Keeps a plan's share of one eval's loop small; `hurry` lets it go at once."""
+    """Spaces out what one plan asks of one eval, so that the eval's event loop stays free.
+
+    Args:
+        hurry: Ends the pauses once it is set.
+    """
 
     def __init__(self, hurry: asyncio.Event | None = None) -> None:
         self._hurry = asyncio.Event() if hurry is None else hurry
-        self._spent = 0.0
+        self._used = 0.0
 
     async def after(self, took: float) -> None:
-        """Wait as long as an answer that took so many seconds asks for."""
-        self._spent += took
-        if self._spent <= BURST or self._hurry.is_set():
+        """Wait after an answer that took so many seconds."""
+        self._used += took
+        if self._used <= FREE_LOOP_S or self._hurry.is_set():
             return
         try:
-            async with asyncio.timeout(min(took * SHARE, LONGEST_PAUSE)):
+            async with asyncio.timeout(min(took * PAUSE_FACTOR, MAX_PAUSE_S)):
                 await self._hurry.wait()
         except TimeoutError:
             return
 
 
-class FreshReader:
-    """Looks of one plan or of one carrying out."""
+def unthrottled() -> Throttle:
+    """Return a throttle without pauses: what was confirmed does not wait."""
+    hurry = asyncio.Event()
+    hurry.set()
+    return Throttle(hurry)
 
-    def __init__(self, asker: ActionDesk, surfaces: dict[ProcessKey, Surface]) -> None:
-        self._asker = asker
+
+class SurfaceCache:
+    """The routes of processes, each read once."""
+
+    def __init__(self) -> None:
+        self._surfaces: dict[ProcessKey, Surface] = {}
+
+    def get(self, process: ProcessKey) -> Surface | None:
+        """Return the routes of a process; None: not read yet."""
+        return self._surfaces.get(process)
+
+    def put(self, process: ProcessKey, surface: Surface) -> None:
+        """Remember the routes of a process."""
+        if len(self._surfaces) >= _MAX_SURFACES:
+            self._surfaces.clear()
+        self._surfaces[process] = surface
+
+
+class FreshReader:
+    """Reads what one plan, or one execution of a plan, depends on.
+
+    Args:
+        desk: Reads.
+        surfaces: The routes that were read before.
+    """
+
+    def __init__(self, desk: ActionDesk, surfaces: SurfaceCache) -> None:
+        self._desk = desk
         self._surfaces = surfaces
         self._rows: dict[ProcessKey, tuple[float, tuple[TaskRow, ...]]] = {}
 
-    async def seen(self, action: Action, target: Target, pace: Throttle) -> TargetSnapshot:
-        """Look at what `action` on `target` depends on.
+    async def read(self, action: Action, target: Target, throttle: Throttle) -> TargetSnapshot:
+        """Read what `action` on `target` depends on.
 
         Raises:
             RequestFailed: The process did not answer well.
-            AnswerMalformed: It answered what is no answer.
+            AnswerMalformed: Its answer can't be decoded.
         """
         process = process_of(target)
         if action.verb in {Verb.INTERRUPT, Verb.END}:
-            return await self._for_signal(process, pace)
-        rows = await self._read_rows(process, pace)
-        seen = TargetSnapshot(rows=rows, surface=await self.surface(process, pace))
+            return await self._for_signal(process, throttle)
+        rows = await self._read_rows(process, throttle)
+        snapshot = TargetSnapshot(rows=rows, surface=await self.surface(process, throttle))
         if action.verb is Verb.CONFIG:
-            known = self._asker.fleet.processes.get(process)
+            known = self._desk.fleet.processes.get(process)
             argv = known.argv if known is not None else ()
-            seen = replace(seen, config=await self._config(target, pace), argv=argv)
+            snapshot = replace(snapshot, config=await self._config(target, throttle), argv=argv)
         if isinstance(target, SampleKey):
-            seen = await self._with_sample(seen, target, pace)
-        return seen
+            snapshot = await self._with_sample(snapshot, target, throttle)
+        return snapshot
 
     def forget(self, process: ProcessKey) -> None:
-        """Read a process anew the next time: something was sent to it."""
+        """Read the rows of a process again the next time: something was sent to it."""
         self._rows.pop(process, None)
 
-    async def _for_signal(self, process: ProcessKey, pace: Throttle) -> TargetSnapshot:
-        known = self._asker.fleet.processes.get(process)
+    async def _for_signal(self, process: ProcessKey, throttle: Throttle) -> TargetSnapshot:
+        known = self._desk.fleet.processes.get(process)
         if known is None or known.socket_path is None:
             return TargetSnapshot(answers=False)
         try:
-            rows = await self._read_rows(process, pace)
+            rows = await self._read_rows(process, throttle)
             running = [TaskKey(process, row.task_id) for row in rows if not row.is_completed]
-            views = [await self._config(key, pace) for key in running]
+            views = [await self._config(key, throttle) for key in running]
         except (RequestFailed, AnswerMalformed):
             return TargetSnapshot(answers=False)
         if not running:
-            # Between two tasks of a set: only the knobs tell that others are yet to start.
-            return TargetSnapshot(rows=rows, config=await self._process_config(process, pace))
+            # Between two tasks of a set only the knobs say that others have not started yet.
+            return TargetSnapshot(rows=rows, config=await self._process_config(process, throttle))
         return TargetSnapshot(rows=rows, config=max(views, key=_waiting))
 
-    async def _process_config(self, process: ProcessKey, pace: Throttle) -> ConfigView | None:
+    async def _process_config(self, process: ProcessKey, throttle: Throttle) -> ConfigView | None:
         try:
-            return await self._config(process, pace)
+            return await self._config(process, throttle)
         except (RequestFailed, AnswerMalformed):
             return None
 
-    async def _read_rows(self, process: ProcessKey, pace: Throttle) -> tuple[TaskRow, ...]:
-        at, rows = self._rows.get(process, (-FRESH, ()))
-        if time.monotonic() - at < FRESH:
+    async def _read_rows(self, process: ProcessKey, throttle: Throttle) -> tuple[TaskRow, ...]:
+        at, rows = self._rows.get(process, (-math.inf, ()))
+        if self._desk.monotonic() - at < ROWS_FRESH_S:
             return rows
-        found = await reads.read_tasks(self._paced(pace), process)
-        self._rows[process] = (time.monotonic(), found.rows)
+        found = await reads.read_tasks(self._throttled(throttle), process)
+        self._rows[process] = (self._desk.monotonic(), found.rows)
         return found.rows
 
-    async def surface(self, process: ProcessKey, pace: Throttle) -> Surface:
+    async def surface(self, process: ProcessKey, throttle: Throttle) -> Surface:
         """Return a process's routes, read once.
 
         Raises:
-            RequestFailed, AnswerMalformed: It does not tell them.
+            RequestFailed, AnswerMalformed: The process does not tell them.
         """
         known = self._surfaces.get(process)
         if known is None:
-            reply = await self._paced(pace)(process, routes.OPENAPI)
+            reply = await self._throttled(throttle)(process, routes.OPENAPI)
             known = surface(good_body(reply, "its list of routes"))
-            if len(self._surfaces) >= _SURFACES_KEPT:
-                self._surfaces.clear()
-            self._surfaces[process] = known
+            self._surfaces.put(process, known)
         return known
 
-    async def _config(self, target: Target, pace: Throttle) -> ConfigView:
+    async def _config(self, target: Target, throttle: Throttle) -> ConfigView:
         path = routes.PROCESS_CONFIG
         if isinstance(target, TaskKey):
             path = routes.task_config(target.task_id)
-        reply = await self._paced(pace)(process_of(target), path)
+        reply = await self._throttled(throttle)(process_of(target), path)
         return config_view(good_body(reply, "its knobs", "task config"))
 
     async def _with_sample(
-        self, seen: TargetSnapshot, target: SampleKey, pace: Throttle
+        self, snapshot: TargetSnapshot, target: SampleKey, throttle: Throttle
     ) -> TargetSnapshot:
-        row = seen.row(target)
+        row = snapshot.row(target)
         if row is None:
-            return seen
+            return snapshot
         try:
-            detail = await reads.read_sample(self._paced(pace), target, row.eval_id)
+            detail = await reads.read_sample(self._throttled(throttle), target, row.eval_id)
         except Unsupported:
             raise
         except NotThere:  # it has not started
-            return seen
-        return replace(seen, sample=detail.sample)
+            return snapshot
+        return replace(snapshot, sample=detail.sample)
 
-    def _paced(self, pace: Throttle) -> reads.ReadFunction:
+    def _throttled(self, throttle: Throttle) -> reads.ReadFunction:
         async def read(process: ProcessKey, path: str) -> Reply:
-            reply = await self._asker.read(process, path)
-            await pace.after(reply.took)
+            reply = await self._desk.read(process, path)
+            await throttle.after(reply.took)
             return reply
 
         return read
 
 
 def _waiting(view: ConfigView) -> float:
-    """Return how many finished samples wait for a log; one that does not tell may hold any."""
+    """Return how many finished samples wait for the log; where it does not say: any number."""
     return math.inf if view.buffer is None or view.buffer.pending is None else view.buffer.pending

@@ -1,4 +1,4 @@
-"""Why an action is not for a target now; None where it is. Nothing is sent for a refusal."""
+"""Refusals: why nothing is sent to a target; None where something may be sent."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from core.model.order import Order, OrderState
 from core.model.process import Process, ProcessState
 from core.text import shown
 
-INTERRUPT_AGAIN = 120.0
-"""Seconds within which no second SIGINT is sent to a process."""
+INTERRUPT_INTERVAL_S = 120.0
+"""Minimum seconds between two interrupts of a process: a second one breaks finalising off."""
 
 _TASK_KNOBS = frozenset(
     {"max_samples", "log_buffer", "log_shared", "time_limit", "token_limit", "message_limit"}
@@ -33,9 +33,9 @@ class Refusal:
     """Why nothing is sent to a target.
 
     Attributes:
-        kind: `noop`: it is so already, or over; `refused`: not allowed; `unsupported`: its
-            Inspect can't; `unreachable`: not now.
-        sentence: Why, and what to do; harmless.
+        kind: `noop`: there is nothing to do; `refused`: not allowed; `unsupported`: the Inspect
+            there can't do it; `unreachable`: the process can't be reached now.
+        sentence: Why, and what to do; harmless text.
     """
 
     kind: Literal["noop", "refused", "unsupported", "unreachable"]
@@ -43,13 +43,17 @@ class Refusal:
 
 
 def at_sight(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
-    """Return what the fleet alone says against it: for menus, and before anything is read."""
+    """Return the refusal that the fleet alone shows: for menus, and before anything is read.
+
+    This is the one place that refuses actions on read-only machines; the probe and the link
+    refuse mutations there once more.
+    """
     key = process_of(target)
     machine = fleet.machines.get(key.machine)
     if machine is None:
         return Refusal("refused", f"there is no machine {shown(key.machine)}")
     if machine.read_only:
-        return Refusal("refused", f"{shown(machine.name)} is read-only: nothing is changed there")
+        return Refusal("refused", read_only_reason([machine.name]))
     if not machine.link.is_alive:
         return Refusal(
             "unreachable", f"{shown(machine.name)} is not reachable now ({machine.link.state})"
@@ -60,6 +64,13 @@ def at_sight(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
     if offer.needs is None:
         return None
     return _no_channel(process) or _over(offer, target, fleet) or _lacking(offer, process)
+
+
+def read_only_reason(names: Iterable[str]) -> str:
+    """Return why nothing is sent to these machines: all of them are read-only."""
+    listed = sorted(names)
+    verb = "is" if len(listed) == 1 else "are"
+    return f"{shown(', '.join(listed[:3]))} {verb} read-only: nothing is changed there"
 
 
 def _no_channel(process: Process) -> Refusal | None:
@@ -74,7 +85,7 @@ def _no_channel(process: Process) -> Refusal | None:
 
 
 def _lacking(offer: Offer, process: Process) -> Refusal | None:
-    """Return what its Inspect lacks, where its routes are known already."""
+    """Return what the Inspect there lacks, where its routes are known already."""
     if offer.needs is None or process.can is None or offer.needs in process.can:
         return None
     lack = missing_feature(offer.needs, process.python)
@@ -94,46 +105,45 @@ def _over(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
 
 
 def on_reading(
-    offer: Offer, action: Action, target: Target, seen: TargetSnapshot, process: Process
+    offer: Offer, action: Action, target: Target, snapshot: TargetSnapshot, process: Process
 ) -> Refusal | None:
-    """Return what a fresh look says against it."""
+    """Return the refusal that a fresh read shows."""
     if offer.needs is None:
         return None
     return (
-        _too_old(offer, action, seen, process)
+        _too_old(offer, action, snapshot, process)
         or _misfit(action, target)
-        or _finished(offer, target, seen)
+        or _finished(offer, target, snapshot)
     )
 
 
 def _too_old(
-    offer: Offer, action: Action, seen: TargetSnapshot, process: Process
+    offer: Offer, action: Action, snapshot: TargetSnapshot, process: Process
 ) -> Refusal | None:
     feature = offer.needs
-    if feature is None or seen.surface is None:
+    if feature is None or snapshot.surface is None:
         return None
-    lack = missing(feature, seen.surface, process.python)
+    lack = missing(feature, snapshot.surface, process.python)
     if lack is not None:
         return Refusal("unsupported", f"{lack.sentence}: {lack.command}")
     version = process.api_version or 0
     if offer.dry_run and version < DRY_RUN_API_VERSION:
-        # It would ignore the word and act: nothing is asked of it, and nothing is sent blindly.
+        # It would ignore `dry_run` and act, so nothing is sent.
         brings = upgrade_command(process.python, "0.3.250")
         return Refusal(
             "unsupported",
-            f"that Inspect can't say beforehand what it would do, 0.3.250 can: {brings}",
+            f"This Inspect has no dry run (0.3.250 or newer has). Upgrade with: {brings}",
         )
-    if offer.dry_run and not seen.surface.takes(feature, "dry_run"):
-        # Whatever version it claims: a word that its route does not take is not relied on.
+    if offer.dry_run and not snapshot.surface.takes(feature, "dry_run"):
+        # Whatever version it claims: `dry_run` must be in the parameters of the route.
         return Refusal(
             "unsupported",
-            "its list of routes has no dry run for this: it would act instead of only saying"
-            " what it would do",
+            "This Inspect has no dry run for this action: it would act at once. Upgrade Inspect.",
         )
-    knob = next((each for each in _parameters(action) if not _takes(seen, feature, each)), None)
+    knob = next((each for each in _parameters(action) if not _takes(snapshot, feature, each)), None)
     if knob is not None:
         brings = upgrade_command(process.python, "0.3.285")
-        return Refusal("unsupported", f"that Inspect has no knob {knob} yet: {brings}")
+        return Refusal("unsupported", f"This Inspect has no knob {knob}. Upgrade with: {brings}")
     return None
 
 
@@ -141,34 +151,34 @@ def _parameters(action: Action) -> Iterable[str]:
     return [shown(change.knob, 40) for change in action.changes]
 
 
-def _takes(seen: TargetSnapshot, feature: Feature, name: str) -> bool:
-    return seen.surface is None or seen.surface.takes(feature, name)
+def _takes(snapshot: TargetSnapshot, feature: Feature, name: str) -> bool:
+    return snapshot.surface is None or snapshot.surface.takes(feature, name)
 
 
 def _misfit(action: Action, target: Target) -> Refusal | None:
     if action.verb is Verb.CONFIG and isinstance(target, ProcessKey):
         wrong = [each.knob for each in action.changes if each.knob in _TASK_KNOBS]
         if wrong:
-            return Refusal("refused", f"{wrong[0]} is a task's own: name the task")
+            return Refusal("refused", f"{wrong[0]} is a knob of one task: name the task")
     return None
 
 
-def _finished(offer: Offer, target: Target, seen: TargetSnapshot) -> Refusal | None:
+def _finished(offer: Offer, target: Target, snapshot: TargetSnapshot) -> Refusal | None:
     if offer.action.verb in _FOR_FINISHED:
         return None
-    why = _why_finished(target, seen)
+    why = _why_finished(target, snapshot)
     return None if why is None else Refusal("noop", why)
 
 
-def _why_finished(target: Target, seen: TargetSnapshot) -> str | None:
-    row = seen.row(target)
+def _why_finished(target: Target, snapshot: TargetSnapshot) -> str | None:
+    row = snapshot.row(target)
     match target:
         case ModelKey():
-            runs = any(each.model == target.model for each in seen.running)
-            held = any(target.model in each.paused_models for each in seen.rows)
+            runs = any(each.model == target.model for each in snapshot.running)
+            held = any(target.model in each.paused_models for each in snapshot.rows)
             return None if runs or held else f"nothing runs with {shown(target.model)} any more"
         case ProcessKey():
-            return "all its tasks are finished" if seen.rows and not seen.running else None
+            return "all its tasks are finished" if snapshot.rows and not snapshot.running else None
         case _ if row is None:
             return "the task is not there any more"
         case _:
@@ -176,75 +186,86 @@ def _why_finished(target: Target, seen: TargetSnapshot) -> str | None:
 
 
 def against_signal(
-    action: Action, target: ProcessKey, seen: TargetSnapshot, orders: Iterable[Order], now: float
+    action: Action,
+    target: ProcessKey,
+    snapshot: TargetSnapshot,
+    orders: Iterable[Order],
+    now: float,
 ) -> Refusal | None:
-    """Return what speaks against an interrupt or an end, but for what its logs say.
+    """Return the refusal of an interrupt or a kill, apart from what the process's logs say.
 
     Args:
         action: Either of the two.
         target: The process.
-        seen: A fresh look; its channel may not answer.
-        orders: What was sent lately, newest first.
+        snapshot: A fresh read; the channel may not answer.
+        orders: Interrupts that were sent lately, newest first.
         now: Unix seconds at the desk.
     """
-    held = sum(row.held or 0 for row in seen.rows)
+    held = sum(row.held or 0 for row in snapshot.rows)
     if held:
         return Refusal(
             "refused",
             f"{held} samples are held: their work would be lost."
-            " Resume, or pause soft and let them finish, first",
+            " Resume them first, or pause soft and let them finish.",
         )
     sent = last_interrupt(target, orders)
-    if action.verb is Verb.INTERRUPT and sent is not None and now - sent.at < INTERRUPT_AGAIN:
+    if action.verb is Verb.INTERRUPT and sent is not None and now - sent.at < INTERRUPT_INTERVAL_S:
         ago = max(now - sent.at, 0.0)  # the clock may have been set back
-        wait = INTERRUPT_AGAIN - ago
+        wait = INTERRUPT_INTERVAL_S - ago
         return Refusal(
             "refused",
-            f"it was interrupted {ago:.0f} s ago and is finalising;"
-            f" a second interrupt would break that off (possible in {wait:.0f} s)",
+            f"It was interrupted {ago:.0f} s ago and is finalising; a second interrupt would break"
+            f" that off. A second one is allowed in {wait:.0f} s.",
         )
     return None
 
 
-def against_end(seen: TargetSnapshot, process: Process, interrupt: Order | None) -> Refusal | None:
-    """Return what speaks against ending a process although all its known logs are final.
+def against_end(
+    snapshot: TargetSnapshot, process: Process, interrupt: Order | None
+) -> Refusal | None:
+    """Return the refusal of a kill although all known logs of the process are final.
 
     Args:
-        seen: A fresh look; its channel may not answer.
+        snapshot: A fresh read; the channel may not answer.
         process: Which.
-        interrupt: The newest that was sent to it.
+        interrupt: The newest one that was sent to it.
     """
-    if seen.running:
-        return Refusal("refused", f"{plural(len(seen.running), 'task')} of it run: end them first")
-    if seen.unstarted:
+    running = len(snapshot.running)
+    if running:
+        verb, which = ("is", "it") if running == 1 else ("are", "them")
         return Refusal(
-            "refused", f"{plural(seen.unstarted, 'task')} of it have not started: they would never"
+            "refused", f"{plural(running, 'task')} of it {verb} still running. End {which} first."
         )
-    if seen.answers or "eval-set" not in process.argv:
+    if snapshot.unstarted:
+        return Refusal(
+            "refused",
+            f"{plural(snapshot.unstarted, 'task')} not started yet would never run.",
+        )
+    if snapshot.answers or "eval-set" not in process.argv:
         return None
     before = None if interrupt is None else interrupt.basis.get("unstarted")
     if before == 0:
         return None
     return Refusal(
         "refused",
-        "it runs a set and its control server does not answer: another task of it may have"
-        " started unseen, and would be lost",
+        "It runs an eval-set and its control server does not answer: another task may have"
+        " started since, and its work would be lost.",
     )
 
 
 def last_interrupt(target: ProcessKey, orders: Iterable[Order]) -> Order | None:
-    """Return the newest interrupt that was sent to a process, whatever became of it."""
+    """Return the newest interrupt that was sent to a process, whatever its outcome."""
     for order in orders:
-        if order.action.verb is Verb.INTERRUPT and _left(order) and _is_same(order, target):
+        if order.action.verb is Verb.INTERRUPT and _was_sent(order) and _is_same(order, target):
             return order
     return None
 
 
 def _is_same(order: Order, target: ProcessKey) -> bool:
-    """Whether an order went to a process: by what it is, also under another machine's name."""
+    """Return whether an order went to this process, also under another machine's name."""
     to = order.address.process
     return to == target or (bool(to.start) and (to.pid, to.start) == (target.pid, target.start))
 
 
-def _left(order: Order) -> bool:
+def _was_sent(order: Order) -> bool:
     return order.state in {OrderState.DONE, OrderState.UNKNOWN, OrderState.INTENT}

@@ -1,4 +1,4 @@
-"""What an answer to a dry run or an order says, and whether it can be believed."""
+"""Checks the answers to dry runs and orders: are they complete and consistent?"""
 
 from dataclasses import replace
 
@@ -13,10 +13,10 @@ _BUSY = 503
 
 
 def body_of(reply: Reply, what: str, feature: Feature | None = None) -> bytes:
-    """Return the body of a good answer; `good_body` says what else there is.
+    """Return the body of a good answer, as `good_body` does.
 
-    Where a control server failed, its text is an exception's, which can quote a sample: it is
-    not repeated. Neither is what is no JSON object: that is no word of Inspect's.
+    The text of a failed control server is not repeated: it is an exception's, which can quote a
+    sample. A body that is not a JSON object is not repeated either: Inspect did not write it.
 
     Raises:
         RequestFailed, AnswerMalformed: As `good_body`.
@@ -31,27 +31,28 @@ def body_of(reply: Reply, what: str, feature: Feature | None = None) -> bytes:
 
 
 def is_made(answer: JsonObject) -> bool:
-    """Whether an answer that is not odd says that something changes."""
+    """Return whether an answer that `why_odd` found good says that something changes."""
     return answer.get("changed") is True
 
 
 def why_odd(answer: JsonObject, *, dry_run: bool, tells_changed: bool = True) -> str | None:
-    """Return why an answer can't be believed; None: it can.
+    """Return why an answer can't be trusted; None: it can.
 
     Args:
         answer: To a mutation, or to its dry run.
-        dry_run: Which of the two was asked for.
-        tells_changed: Whether it has to tell whether anything changes; one of config does not.
+        dry_run: Which of the two was sent.
+        tells_changed: Whether the answer must say whether anything changes; an answer to a
+            config change need not.
     """
     changed: object = answer.get("changed") if tells_changed else True
     if not isinstance(changed, bool):
-        return "its answer does not tell whether anything changed"
+        return "The eval's answer does not say whether anything changed. Check its state."
     said: object = answer.get("dry_run")
     if changed and dry_run and said is not True:
         return (
-            "its answer to a dry run does not say that it was one:"
-            " it may have acted. Look before anything else"
+            "The eval did not confirm that this was a dry run; the action may have been applied."
+            " Check its state first."
         )
     if changed and not dry_run and said is True:
-        return "it answered as if it had only been asked what it would do"
+        return "The eval answered as if this was a dry run. Check its state."
     return None

@@ -1,11 +1,11 @@
-"""Which request carries an action out. Every parameter stands in the query, where it counts."""
+"""The request that carries an action out. Inspect takes every parameter in the query."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from core.ctl.routes import path, with_query
 from core.frames import Frame
-from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
+from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.model.action import Action, Change, Verb
 
 SIGNALS: dict[Verb, Literal["INT", "KILL"]] = {Verb.INTERRUPT: "INT", Verb.END: "KILL"}
@@ -15,7 +15,7 @@ Query = tuple[str, str | float | bool | None]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What leaves for a process: a mutation of its control channel, or a signal.
+    """What is sent to a process: a mutation of its control channel, or a signal.
 
     Attributes:
         method: `POST`, `PATCH`, or `SIGNAL`.
@@ -52,8 +52,8 @@ def request_of(
         target: To what.
         eval_id: Of the attempt, for a sample.
         dry_run: Only ask what it would do. A verb without a dry run has no such request.
-        author: Who; sent where the channel takes it (config).
-        reason: Why; the same.
+        author: The operator; sent where the channel takes it (config).
+        reason: In the operator's words; sent where the channel takes it (config).
     """
     signal = SIGNALS.get(action.verb)
     if signal is not None:
@@ -107,10 +107,10 @@ def _knobs(changes: tuple[Change, ...]) -> tuple[Query, ...]:
     return tuple(query)
 
 
-def apart(action: Action) -> tuple[Action, ...]:
-    """Return `action` as what one request each can carry.
+def split_changes(action: Action) -> tuple[Action, ...]:
+    """Return `action` as actions that one request each can carry.
 
-    A change of config names one key and one model at most; several take several requests.
+    A config request names at most one key and one model; several take several requests.
     """
     if action.verb is not Verb.CONFIG:
         return (action,)
@@ -118,6 +118,3 @@ def apart(action: Action) -> tuple[Action, ...]:
     rest = tuple(each for each in action.changes if each not in alone)
     groups = ([rest] if rest else []) + [(each,) for each in alone]
     return tuple(Action(verb=Verb.CONFIG, changes=group) for group in groups)
-
-
-__all__ = ["SIGNALS", "Request", "apart", "process_of", "request_of"]

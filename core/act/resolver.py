@@ -1,10 +1,9 @@
-"""Orders that had no answer: what became of them is read from the state, never sent again."""
+"""Resolves orders that had no answer: reads the state later, and never sends them again."""
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Callable
 
+from core.act.order_tracker import OrderTracker
 from core.act.outcome import seen_applied
 from core.act.ports import ActionDesk
 from core.act.reader import FreshReader, Throttle
@@ -16,142 +15,121 @@ from core.model.action import Verb, offer_of, scope_of
 from core.model.order import Order, OrderState, Outcome
 from core.model.process import Process, ProcessState
 
-EVERY = 1.0
-"""Seconds between two rounds while something is open."""
-LINGERS = 20.0
-"""Seconds after which a process that was to be killed, and is there, was not."""
-SETTLED_AFTER = 3.0
-"""Seconds between two looks that must both not show an order, until it counts as not applied:
-what a blocked eval still had in its queue is done before it answers the second look."""
+ROUND_INTERVAL_S = 1.0
+"""Seconds between two rounds over the open orders."""
+KILL_FAILED_AFTER_S = 20.0
+"""If the process is still alive this many seconds after SIGKILL, the kill failed."""
+NOT_APPLIED_AFTER_S = 3.0
+"""Seconds between two reads that must both not show an order until it counts as not applied.
 
-_ENDS = frozenset({Verb.INTERRUPT, Verb.END, Verb.RELEASE, Verb.CANCEL, Verb.DRAIN})
-"""Verbs that a process's end speaks for."""
+A blocked eval handles what it had queued before it answers the second read.
+"""
 
-
-@dataclass(frozen=True, slots=True)
-class _Doubt:
-    """A look at a target that did not show its order applied, by the monotonic clock."""
-
-    at: float
+_DONE_AT_END = frozenset({Verb.INTERRUPT, Verb.END, Verb.RELEASE, Verb.CANCEL, Verb.DRAIN})
+"""Verbs that count as done once the process has ended."""
 
 
 class Resolver:
-    """Looks after the open orders of this evalroom.
+    """Settles the open orders of this evalroom.
 
     Args:
-        asker: The desk.
-        looks: Makes fresh looks.
-        settle: Tells and writes what became of an order.
-        is_mine: Whether this evalroom answers for an order.
-        is_out: Whether an order is on its way at this moment.
-        each_round: Done once in each round, before it looks.
+        desk: Knows the fleet and the time.
+        orders: Knows which orders are open here, and settles them.
+        new_reader: Makes the reader of one round.
     """
 
     def __init__(
-        self,
-        asker: ActionDesk,
-        *,
-        looks: Callable[[], FreshReader],
-        settle: Callable[[str, Outcome], Awaitable[None]],
-        is_mine: Callable[[Order], bool],
-        is_out: Callable[[str], bool],
-        each_round: Callable[[], Awaitable[None]],
+        self, desk: ActionDesk, orders: OrderTracker, *, new_reader: Callable[[], FreshReader]
     ) -> None:
-        self._asker = asker
-        self._looks = looks
-        self._settle = settle
-        self._is_mine = is_mine
-        self._is_out = is_out
-        self._each_round = each_round
-        self._doubts: dict[str, _Doubt] = {}
-        self._told: set[str] = set()
+        self._desk = desk
+        self._orders = orders
+        self._new_reader = new_reader
+        self._not_shown_at: dict[str, float] = {}
+        """When a read first did not show an order applied, monotonic seconds, by its id."""
+        self._unknowable: set[str] = set()
+        """Orders whose outcome no read can show: they stay unknown."""
 
     async def run(self) -> None:
         """Resolve until cancelled."""
         while True:
-            await asyncio.sleep(EVERY)
-            await self._each_round()
-            for order in self._open():
+            await asyncio.sleep(ROUND_INTERVAL_S)
+            await self._orders.catch_up()
+            for order in self._orders.to_resolve(self._desk.fleet.orders):
+                if order.id in self._unknowable:
+                    continue
                 outcome = await self.resolved(order)
                 if outcome is not None:
-                    await self._settle(order.id, outcome)
-
-    def _open(self) -> tuple[Order, ...]:
-        return tuple(
-            order
-            for order in self._asker.fleet.orders
-            if order.is_open
-            and not self._is_out(order.id)  # an intent that is not: carrying it out broke off
-            and order.id not in self._told
-            and self._is_mine(order)
-        )
+                    await self._orders.settle(order.id, outcome)
 
     async def resolved(  # noqa: PLR0911 - one case after the other
         self, order: Order
     ) -> Outcome | None:
-        """Return what a look now shows of an open order; None: nothing yet."""
+        """Return the outcome of an open order, as the state shows it now; None: not yet."""
         offer = offer_of(order.action, scope_of(order.target))
-        process = self._asker.fleet.processes.get(process_of(order.target))
+        process = self._desk.fleet.processes.get(process_of(order.target))
         if offer is None:
             return None
         if process is None:
-            is_gone = self._is_listed_without(order)
+            machine = self._desk.fleet.machines.get(process_of(order.target).machine)
+            is_gone = machine is not None and machine.lists_all(self._desk.now())
             return self._at_its_end(order) if is_gone else None
         if process.is_gone:
             return self._at_its_end(order)
-        refusal = at_sight(offer, order.target, self._asker.fleet)
+        refusal = at_sight(offer, order.target, self._desk.fleet)
         if refusal is not None and refusal.kind == "unreachable":
             return None
         try:
-            seen = await self._looks().seen(order.action, order.target, Throttle())
+            snapshot = await self._new_reader().read(order.action, order.target, Throttle())
         except (RequestFailed, AnswerMalformed):
             return None
         if order.action.verb in {Verb.INTERRUPT, Verb.END}:
-            return self._signalled(order, process, seen)
-        applied = seen_applied(order.action, order.target, order.basis, seen)
+            return self._after_signal(order, process, snapshot)
+        applied = seen_applied(order.action, order.target, order.basis, snapshot)
         if applied is None:
-            self._told.add(order.id)
-            return self._never(
-                "no look can tell whether it was applied: look before doing it again"
+            return self._unknown(
+                order,
+                "Outcome unknown: the eval's state does not show it. Check before you retry.",
             )
-        return self._judged(order, shows=applied)
+        return self._judged(order, is_applied=applied)
 
-    def _is_listed_without(self, order: Order) -> bool:
-        """Whether a process that was never seen here would have been, were it still there."""
-        machine = self._asker.fleet.machines.get(process_of(order.target).machine)
-        return machine is not None and machine.lists_all(self._asker.now())
-
-    def _signalled(self, order: Order, process: Process, seen: TargetSnapshot) -> Outcome | None:
-        """What a look tells of a signal. That nothing answers tells nothing: it may be busy."""
-        if seen.answers:
-            return self._judged(order, shows=False)
+    def _after_signal(
+        self, order: Order, process: Process, snapshot: TargetSnapshot
+    ) -> Outcome | None:
+        """Return the outcome of a signal. No answer proves nothing: the process may be busy."""
+        if snapshot.answers:
+            return self._judged(order, is_applied=False)
         if process.state is not ProcessState.HEADLESS:
             return None
         if order.action.verb is Verb.INTERRUPT:
-            return self._judged(order, shows=True)
-        return self._judged(order, shows=False, after=LINGERS)
+            return self._judged(order, is_applied=True)
+        return self._judged(order, is_applied=False, after=KILL_FAILED_AFTER_S)
 
-    def _judged(self, order: Order, *, shows: bool, after: float = SETTLED_AFTER) -> Outcome | None:
-        if shows:
-            self._doubts.pop(order.id, None)
+    def _judged(
+        self, order: Order, *, is_applied: bool, after: float = NOT_APPLIED_AFTER_S
+    ) -> Outcome | None:
+        if is_applied:
+            self._not_shown_at.pop(order.id, None)
             return Outcome(
-                state=OrderState.DONE, message="it is so: seen once it could be read again"
+                state=OrderState.DONE,
+                message="Applied. (Confirmed by reading the eval's state after the connection"
+                " came back.)",
             )
-        doubt = self._doubts.setdefault(order.id, _Doubt(time.monotonic()))
-        if time.monotonic() - doubt.at < after:
+        now = self._desk.monotonic()
+        if now - self._not_shown_at.setdefault(order.id, now) < after:
             return None
-        del self._doubts[order.id]
+        del self._not_shown_at[order.id]
         return Outcome(
             state=OrderState.FAILED,
-            message="it was not applied: seen once it could be read again; nothing is sent twice",
+            message="Not applied. (Confirmed by reading the state.) evalroom does not resend it.",
         )
 
     def _at_its_end(self, order: Order) -> Outcome:
-        if order.action.verb in _ENDS and not isinstance(order.target, SampleKey):
+        if order.action.verb in _DONE_AT_END and not isinstance(order.target, SampleKey):
             return Outcome(state=OrderState.DONE, message="its process has ended")
-        self._told.add(order.id)
-        return self._never("its process has ended: whether it was applied can't be told")
+        return self._unknown(
+            order, "Outcome unknown: the process has ended. Its log shows what it did."
+        )
 
-    @staticmethod
-    def _never(why: str) -> Outcome:
+    def _unknown(self, order: Order, why: str) -> Outcome:
+        self._unknowable.add(order.id)
         return Outcome(state=OrderState.UNKNOWN, message=why)

@@ -1,4 +1,4 @@
-"""What a target's process said just before a plan, or just before an order leaves."""
+"""The state of a target, as read just before a plan is made or an order is sent."""
 
 from dataclasses import dataclass
 
@@ -11,15 +11,15 @@ from core.model.task import TaskRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSnapshot:
-    """A fresh look at what one action on one target depends on.
+    """A fresh read of what one action on one target depends on.
 
     Attributes:
-        rows: The task rows of the process; empty where its channel does not answer.
-        surface: Its routes; None where it did not tell them.
-        sample: The addressed sample; None where none is addressed, or it has not started.
+        rows: The task rows of the process; empty where its control channel does not answer.
+        surface: Its routes; None: the process did not tell them.
+        sample: The target's sample; None: the target is not a sample, or it has not started.
         config: The knobs, for `config`; also the log buffer, for signals.
-        argv: The words that started its process; empty: unknown.
-        answers: Whether the channel answered at all.
+        argv: The command line of the process; empty: unknown.
+        answers: Whether the control channel answered at all.
     """
 
     rows: tuple[TaskRow, ...] = ()
@@ -30,7 +30,7 @@ class TargetSnapshot:
     answers: bool = True
 
     def row(self, target: Target) -> TaskRow | None:
-        """Return the row of a target's task; for a process or model the first that runs."""
+        """Return the row of a target's task; for a process or a model the first running one."""
         match target:
             case TaskKey():
                 found = [row for row in self.rows if row.task_id == target.task_id]
@@ -66,5 +66,5 @@ class TargetSnapshot:
 
     @property
     def sample_status(self) -> str:
-        """The addressed sample's status; what has no row yet is pending."""
+        """The status of the target's sample; one without a row is pending."""
         return str(SampleStatus.PENDING) if self.sample is None else self.sample.status

@@ -1,9 +1,9 @@
-"""From what the cursor, the marks or a command name to concrete targets."""
+"""From a selection (the cursor, the marks, the words of a command) to concrete targets."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from core.act.ports import ActionDesk
-from core.act.requests import apart
+from core.act.requests import split_changes
 from core.ctl import reads
 from core.errors import AnswerMalformed, NothingToDo, RequestFailed, UsageWrong
 from core.fleet import Fleet
@@ -12,7 +12,7 @@ from core.model.action import Action, Scope, Verb, offers_on
 from core.model.task import TaskState
 
 ActionPlace = MachineName | ProcessKey | TaskKey | SampleKey | ModelKey
-"""What can be selected."""
+"""What can be selected: a machine by its name, or a process, task, sample or model."""
 
 ActionRequest = tuple[Action, Target]
 """One action on one target, before it is planned."""
@@ -27,7 +27,7 @@ _SCOPES: dict[type, Scope] = {
 
 
 def scope_at(place: ActionPlace) -> Scope:
-    """Return on which scope an action on a place works: on a machine, on its processes."""
+    """Return the scope of an action on a place; an action on a machine is on its processes."""
     return _SCOPES[type(place)]
 
 
@@ -69,7 +69,7 @@ def with_model(
 
 
 def models_of(fleet: Fleet, among: Iterable[ProcessKey]) -> tuple[str, ...]:
-    """Return the models that these processes run, in the order first seen."""
+    """Return the models that these processes run, in the order first snapshot."""
     found: dict[str, None] = {}
     for key in among:
         process = fleet.processes.get(key)
@@ -79,22 +79,22 @@ def models_of(fleet: Fleet, among: Iterable[ProcessKey]) -> tuple[str, ...]:
 
 
 async def requests_for(
-    asker: ActionDesk, action: Action, places: Sequence[ActionPlace]
+    desk: ActionDesk, action: Action, places: Sequence[ActionPlace]
 ) -> tuple[ActionRequest, ...]:
-    """Return what `action` on the selected places means, target by target.
+    """Return the requests that `action` on the selected places means, one for each target.
 
     On a machine it means each of its live processes. To requeue a task, a process or a machine
-    means each of its samples that are errored at this moment; several config changes may take
-    several requests.
+    means each of its samples that are errored now. Several config changes may take several
+    requests.
 
     Raises:
-        UsageWrong: The action is none of such a place, or there is nothing to act on
+        UsageWrong: The action does not apply to such a place, or there is nothing to act on
             (`NothingToDo`: no sample is errored).
         RequestFailed: A task's errored samples can't be listed.
     """
     targets: dict[Target, None] = {}
     for place in places:
-        for target in await _targets(asker, action, place):
+        for target in await _targets(desk, action, place):
             targets[target] = None
     if not targets and action.verb is Verb.REQUEUE:
         raise NothingToDo(
@@ -102,16 +102,16 @@ async def requests_for(
         )
     if not targets:
         raise UsageWrong("there is nothing there to act on", "select a row, or name a target")
-    return tuple((one, target) for target in targets for one in apart(action))
+    return tuple((one, target) for target in targets for one in split_changes(action))
 
 
-async def _targets(asker: ActionDesk, action: Action, place: ActionPlace) -> tuple[Target, ...]:
+async def _targets(desk: ActionDesk, action: Action, place: ActionPlace) -> tuple[Target, ...]:
     if action.verb is Verb.REQUEUE and not isinstance(place, SampleKey | ModelKey):
-        tasks = _tasks(asker.fleet, place)
-        return tuple([one for task in tasks for one in await _errored(asker, task)])
+        tasks = _tasks(desk.fleet, place)
+        return tuple([one for task in tasks for one in await _errored(desk, task)])
     if not any(offer.action.verb is action.verb for offer in offers_on(scope_at(place))):
-        raise no_action_on(action, scope_at(place))
-    return live_processes(asker.fleet, place) if isinstance(place, str) else (place,)
+        raise does_not_apply(action, scope_at(place))
+    return live_processes(desk.fleet, place) if isinstance(place, str) else (place,)
 
 
 def _tasks(fleet: Fleet, place: MachineName | ProcessKey | TaskKey) -> tuple[TaskKey, ...]:
@@ -129,23 +129,23 @@ _SAID: Mapping[Scope, str] = {
 }
 
 
-def no_action_on(action: Action, scope: Scope) -> UsageWrong:
-    """Return the error for an action on what it is none of: it says on what it works."""
+def does_not_apply(action: Action, scope: Scope) -> UsageWrong:
+    """Return the error for an action on the wrong scope; it says where the action applies."""
     works = [
         said
         for each, said in _SAID.items()
         if any(offer.action.verb is action.verb for offer in offers_on(each))
     ]
-    return UsageWrong(f"{action.verb} is no action on a {scope}", f"name {' or '.join(works)}")
+    return UsageWrong(f'"{action.verb}" doesn\'t apply to a {scope}', f"name {' or '.join(works)}")
 
 
-async def _errored(asker: ActionDesk, task: TaskKey) -> tuple[SampleKey, ...]:
-    known = asker.fleet.tasks.get(task)
+async def _errored(desk: ActionDesk, task: TaskKey) -> tuple[SampleKey, ...]:
+    known = desk.fleet.tasks.get(task)
     if known is None:
         return ()
     try:
         found = await reads.read_samples(
-            asker.read, task, known.row.eval_id, errors=True, all_rows=True
+            desk.read, task, known.row.eval_id, errors=True, all_rows=True
         )
     except AnswerMalformed as error:
         raise RequestFailed(f"its errored samples can't be listed: {error.message}") from error

@@ -1,4 +1,4 @@
-"""TARGET for actions: the grammar of the reads, and more: samples, processes, whole machines.
+"""TARGET of an action: the words that the reads take, and samples, processes, machines.
 
 machine:task-id-prefix      a task, by any unambiguous part (core.task_targets)
 TASK#ID or TASK#ID/EPOCH    one of its samples
@@ -14,7 +14,7 @@ from core.act.target_expansion import ActionPlace, live_processes, running_tasks
 from core.errors import TargetUnclear, UsageWrong
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
-from core.model.action import OFFERS, Action, Offer, Scope, Verb
+from core.model.action import OFFERS, Action, Scope, Verb
 from core.task_targets import find_task
 from core.text import shown
 
@@ -24,14 +24,14 @@ _SAMPLE = re.compile(r"(?P<task>.+?)#(?P<id>.+?)(?:/(?P<epoch>[0-9]{1,9}))?\Z", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSpec:
-    """What a command's words aim at.
+    """The targets that a command's words name.
 
     Attributes:
         targets: As typed.
-        model: Act on this model of the processes aimed at.
-        everything: On all of what the action works on.
+        model: Act on this model, in the processes that are named.
+        everything: Act on everything that the action applies to.
         on: Only on this machine.
-        errored: The errored samples of the tasks.
+        errored: Act on the errored samples of the tasks.
     """
 
     targets: Sequence[str] = ()
@@ -42,7 +42,7 @@ class TargetSpec:
 
 
 def action_named(name: str) -> Action:
-    """Return the action that a command's word means: a verb, or a menu's name of it.
+    """Return the action that a command's word means: its name in a menu.
 
     Raises:
         UsageWrong: There is no such action.
@@ -54,50 +54,50 @@ def action_named(name: str) -> Action:
     raise UsageWrong(f"no action {shown(name, 40)}", f"there are {names}")
 
 
-def places_of(aim: TargetSpec, action: Action, fleet: Fleet) -> tuple[ActionPlace, ...]:
-    """Return what the words aim at.
+def places_of(spec: TargetSpec, action: Action, fleet: Fleet) -> tuple[ActionPlace, ...]:
+    """Return the places that the words name.
 
     Raises:
-        UsageWrong: They aim at nothing, or at what such an action does not work on.
+        UsageWrong: They name nothing, or the action does not apply to what they name.
         TargetUnclear: A word fits nothing, or several things.
     """
-    machine = _machine(aim.on, fleet) if aim.on is not None else None
+    machine = _machine(spec.on, fleet) if spec.on is not None else None
     scopes: set[Scope] = {each.scope for each in OFFERS if each.action.verb is action.verb}
-    if action.verb is Verb.REQUEUE:  # of more than a sample it means all errored ones
+    if action.verb is Verb.REQUEUE:  # on a larger scope it means all errored samples
         scopes |= {"task", "process"}
-    if aim.model is not None:
-        return _models(aim, action, fleet, machine, scopes)
-    if aim.errored and action.verb is not Verb.REQUEUE:
+    if spec.model is not None:
+        return _models(spec, action, fleet, machine, scopes)
+    if spec.errored and action.verb is not Verb.REQUEUE:
         raise UsageWrong(f"--errored goes with requeue, not with {action.verb}")
-    if not aim.targets:
-        if not (aim.everything or machine is not None):
+    if not spec.targets:
+        if not (spec.everything or machine is not None):
             raise UsageWrong("no TARGET", "name one, or say --all or --on MACHINE")
-        return _all(fleet, machine, scopes, everything=aim.everything)
+        return _all(fleet, machine, scopes, everything=spec.everything)
     found: dict[ActionPlace, None] = {}
-    for word in aim.targets:
+    for word in spec.targets:
         found[_place(word, fleet, scopes)] = None
     return tuple(place for place in found if machine in {None, _machine_of(place)})
 
 
 def _models(
-    aim: TargetSpec,
+    spec: TargetSpec,
     action: Action,
     fleet: Fleet,
     machine: MachineName | None,
     scopes: Iterable[Scope],
 ) -> tuple[ActionPlace, ...]:
-    model = aim.model or ""
+    model = spec.model or ""
     if "model" not in scopes:
         raise UsageWrong(f"--model goes with pause and resume, not with {action.verb}")
     among: list[ProcessKey] = []
-    for word in aim.targets:
+    for word in spec.targets:
         place = _place(word, fleet, {"task", "process"})
         among += live_processes(fleet, place) if isinstance(place, str) else [_process(place)]
-    chosen = among if aim.targets else live_processes(fleet, machine)
+    chosen = among if spec.targets else live_processes(fleet, machine)
     found = with_model(fleet, model, chosen)
     if not found:
         raise UsageWrong(
-            f"no process there runs {shown(model)}", "the exact names stand in: evalroom status"
+            f"no process there runs {shown(model)}", "the exact names are in: evalroom status"
         )
     return found
 
@@ -121,9 +121,9 @@ def _machine_of(place: ActionPlace) -> str:
 def _all(
     fleet: Fleet, machine: MachineName | None, scopes: set[Scope], *, everything: bool
 ) -> tuple[ActionPlace, ...]:
-    """Return every task that is not over where the action works on tasks, else every process.
+    """Return every running task where the action applies to tasks, else every process.
 
-    `--on MACHINE` alone means its processes, where the action works on them.
+    `--on MACHINE` alone means the machine's processes, where the action applies to them.
     """
     if "task" in scopes and (everything or "process" not in scopes):
         return tuple(key for key in running_tasks(fleet) if machine in {None, key.machine})
@@ -172,13 +172,8 @@ def _sample(fleet: Fleet, task: TaskKey, named: str, epoch: str | None) -> Sampl
             f"say which: TASK#{shown(named, 40)}/EPOCH",
         )
     number = int(epoch or 1)
-    # An id that is a number and one that is its text are told apart by what is listed.
+    # Whether an id is a number or text is known from the listed samples.
     for sample_id, its_epoch in known.samples:
         if str(sample_id) == named and its_epoch == number:
             return SampleKey(task, sample_id, number)
     return SampleKey(task, named, number)
-
-
-def offers_named(name: str) -> tuple[Offer, ...]:
-    """Return what a name means on every scope that has it."""
-    return tuple(offer for offer in OFFERS if offer.name == name)

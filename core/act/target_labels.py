@@ -1,23 +1,24 @@
-"""How targets are called, on screen, in the journal, and typed to confirm."""
+"""Labels of targets: on screen, in the journal, and typed to confirm an action."""
 
 from core.fleet import Fleet
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.text import Shown, shown
 
-_LONGEST = 60
+_MAX_LENGTH = 60
+"""Characters of a label."""
 
 
 def target_label(target: Target, fleet: Fleet) -> Shown:
-    """Return a target's own name: what an operator types to confirm something on it."""
+    """Return a target's own name; an operator types it to confirm an action on it."""
     match target:
         case SampleKey():
-            return shown(f"{target.sample_id}/{target.epoch}", _LONGEST)
+            return shown(f"{target.sample_id}/{target.epoch}", _MAX_LENGTH)
         case TaskKey():
             task = fleet.tasks.get(target)
             named = task.row.task if task is not None else ""
-            return shown(named or target.task_id or "task", _LONGEST)
+            return shown(named or target.task_id or "task", _MAX_LENGTH)
         case ModelKey():
-            return shown(target.model, _LONGEST)
+            return shown(target.model, _MAX_LENGTH)
         case ProcessKey():
             return shown(target.pid)
 
@@ -26,7 +27,9 @@ def target_location(target: Target, fleet: Fleet) -> Shown:
     """Return where a target is: its machine, and the process or task that holds it."""
     match target:
         case SampleKey():
-            return shown(f"{target.task.machine} {target_label(target.task, fleet)}", 2 * _LONGEST)
+            return shown(
+                f"{target.task.machine} {target_label(target.task, fleet)}", 2 * _MAX_LENGTH
+            )
         case TaskKey():
             return shown(target.machine)
         case ModelKey():

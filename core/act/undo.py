@@ -15,8 +15,8 @@ from core.model.action import CLEARABLE, Action, Change, Verb
 from core.model.order import Basis, Order, OrderState
 from core.text import shown
 
-_MARK = "undo-"
-"""What the id of a plan begins with that takes another one back."""
+_UNDO_PREFIX = "undo-"
+"""How the id of a plan begins that undoes another one."""
 _GOOD = frozenset({OrderState.DONE, OrderState.NOOP})
 _PAUSES = {
     "none": Action(verb=Verb.RESUME),
@@ -26,14 +26,14 @@ _PAUSES = {
 
 
 def undo_action(action: Action, target: Target, basis: Basis, *, is_over: bool) -> Action | None:
-    """Return the action that brings back what was before; None: nothing does.
+    """Return the action that restores the state before; None: none can.
 
     Args:
         action: What is done.
         target: To what.
-        basis: What was before.
-        is_over: Whether the process's tasks are all finished: a parked one that is released
-            ends, and no keep brings it back.
+        basis: The target's fields before.
+        is_over: Whether the process's tasks are all finished: a parked process ends when it is
+            released, and can't be kept any more.
     """
     match action.verb:
         case Verb.PAUSE | Verb.RESUME:
@@ -53,7 +53,7 @@ def _former(action: Action, basis: Basis) -> Action | None:
     for change in action.changes:
         value = basis.get(knob_key(change))
         if isinstance(value, bool) or not (value is None or isinstance(value, int)):
-            return None  # several values were under one knob: none of them brings all back
+            return None  # the knob had several values: no single one restores them
         if value is None and change.knob not in CLEARABLE:
             return None
         former.append(Change(change.knob, value, change.key, change.model))
@@ -61,7 +61,7 @@ def _former(action: Action, basis: Basis) -> Action | None:
 
 
 def undo_sentence(action: Action, undo: Action | None, target: Target | None = None) -> str:
-    """Return how an action is undone, for its preview."""
+    """Return whether and how an action can be undone, for its preview."""
     if undo is not None:
         return "can be undone"
     match action.verb:
@@ -77,58 +77,58 @@ def undo_sentence(action: Action, undo: Action | None, target: Target | None = N
 
 @dataclass(frozen=True, slots=True)
 class UndoablePlan:
-    """What of a plan is still to be taken back.
+    """The orders of a plan that can be undone.
 
     Attributes:
-        plan: Its id; empty: there is none.
-        orders: Of it, newest first.
+        plan: The plan's id; empty: there is none.
+        orders: Newest first.
     """
 
     plan: str
     orders: tuple[Order, ...]
 
     @property
-    def wishes(self) -> tuple[ActionRequest, ...]:
-        """What takes them back."""
+    def requests(self) -> tuple[ActionRequest, ...]:
+        """What undoes them."""
         return tuple((each.undo, each.target) for each in self.orders if each.undo is not None)
 
 
 def newest_undoable(
     orders: Sequence[Order], operator: str, *, but: Collection[str] = ()
 ) -> UndoablePlan:
-    """Return the newest plan of an operator of which something can be taken back.
+    """Return the newest plan of an operator of which an order can be undone.
 
-    What was itself an undo is not undone again: that would only swing to and fro. Each order of
-    an undo stands for the one order before it, to the same target, that it took back; so what
-    was done again since can be undone again, and what an undo failed to bring back can too.
+    An undo can't be undone; otherwise `u` would toggle. Each order of an undo cancels out the
+    one order to the same target that it undid; so an action that was done again since can be
+    undone again, and one whose undo failed can too.
 
     Args:
         orders: Newest first.
-        operator: Whose.
-        but: Ids of plans that are passed over.
+        operator: Whose plans.
+        but: Ids of plans to skip.
     """
-    back: Counter[Address] = Counter()
+    undone: Counter[Address] = Counter()
     plan, found = "", list[Order]()
     for order in orders:
         if order.instance.operator != operator:
             continue
         if is_undo(order.plan):
-            back[order.address] += order.state in _GOOD
+            undone[order.address] += order.state in _GOOD
         elif order.undo is None or order.state is not OrderState.DONE:
             continue
-        elif back[order.address]:
-            back[order.address] -= 1
+        elif undone[order.address]:
+            undone[order.address] -= 1
         elif order.plan not in but and plan in {"", order.plan}:
             plan = order.plan
             found.append(order)
     return UndoablePlan(plan, tuple(found))
 
 
-def undo_title(undoing: UndoablePlan, fleet: Fleet) -> str:
-    """Return what the plan is called that takes these orders back: what is undone, of what."""
-    first = undoing.orders[0]
+def undo_title(undoable: UndoablePlan, fleet: Fleet) -> str:
+    """Return the title of the plan that undoes these orders: what is undone, on what."""
+    first = undoable.orders[0]
     now = " now" if first.action.now else ""
-    targets = {order.target for order in undoing.orders}
+    targets = {order.target for order in undoable.orders}
     label = target_label(first.target, fleet)
     one = f"{label} on {target_location(first.target, fleet)}"
     whose = one if len(targets) == 1 else plural(len(targets), "target")
@@ -136,21 +136,21 @@ def undo_title(undoing: UndoablePlan, fleet: Fleet) -> str:
 
 
 def undo_requests(orders: Sequence[Order], operator: str) -> tuple[ActionRequest, ...]:
-    """Return what takes back the newest plan that can be taken back; newest order first."""
-    return newest_undoable(orders, operator).wishes
+    """Return what undoes the newest plan that can be undone, newest order first."""
+    return newest_undoable(orders, operator).requests
 
 
 def is_undo(plan: str) -> bool:
-    """Whether a plan of that id took another one back."""
-    return plan.startswith(_MARK)
+    """Return whether the plan of that id undid another one."""
+    return plan.startswith(_UNDO_PREFIX)
 
 
-def as_undo(plan: Plan, undoing: UndoablePlan) -> Plan:
-    """Return a plan as one that takes back: marked, and it notes what others changed since."""
+def as_undo(plan: Plan, undoable: UndoablePlan) -> Plan:
+    """Return a plan marked as an undo, with notes of what others changed since."""
     steps = tuple(
-        _noted(step, order) for step, order in zip(plan.steps, undoing.orders, strict=True)
+        _noted(step, order) for step, order in zip(plan.steps, undoable.orders, strict=True)
     )
-    return replace(plan, id=_MARK + plan.id, steps=steps)
+    return replace(plan, id=_UNDO_PREFIX + plan.id, steps=steps)
 
 
 def _noted(step: Step, order: Order) -> Step:
@@ -159,13 +159,13 @@ def _noted(step: Step, order: Order) -> Step:
     moved = _moved(order.action, step.basis)
     if not moved:
         return step
-    note = f"changed by somebody else since: {', '.join(moved)}; this takes that away too"
+    note = f"Someone else changed it since: {', '.join(moved)}. The undo reverts that too."
     preview = replace(step.preview, notes=(note, *step.preview.notes))
     return replace(step, preview=preview)
 
 
 def _moved(action: Action, now: Basis) -> list[str]:
-    """Return what is no longer as an action left it, in words."""
+    """Return in words what is no longer as an action left it."""
     match action.verb:
         case Verb.PAUSE | Verb.RESUME:
             left = "none" if action.verb is Verb.RESUME else "hard" if action.now else "soft"

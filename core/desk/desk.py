@@ -138,6 +138,10 @@ class Desk(MachineRequests):
         """Return the desk's time, Unix seconds."""
         return self._clock.now()
 
+    def monotonic(self) -> float:
+        """Return seconds of a clock that is never set: for durations."""
+        return self._clock.monotonic()
+
     def post(self, event: Event) -> None:
         """Take an event in, as if a machine had sent it."""
         self._inbox.append(event)

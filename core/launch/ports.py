@@ -1,4 +1,4 @@
-"""What screens and commands use to launch: plans checked, runs started, found again and read."""
+"""What screens and commands use to launch: check plans, start and follow runs, read output."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from core.ports import Reply
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputChunk:
-    """A piece of what a run printed.
+    """A part of a run's output.
 
     Attributes:
-        data: Bytes as they came, untrusted.
-        end: Where the next piece begins, bytes from the file's start.
-        size: Of the file now.
+        data: The bytes as the machine sent them, untrusted.
+        end: Offset of the next part, bytes from the start of the output.
+        size: Size of the output now, bytes.
     """
 
     data: bytes
@@ -30,7 +30,7 @@ class OutputChunk:
 
 
 class LaunchDesk(Worker, Protocol):
-    """What a start needs of the desk."""
+    """What launches need from the desk: jobs on machines, the fleet, and reads of processes."""
 
     @property
     def fleet(self) -> Fleet:
@@ -38,25 +38,40 @@ class LaunchDesk(Worker, Protocol):
         ...
 
     def now(self) -> float:
-        """Unix seconds at the desk."""
+        """Return the time at the desk, Unix seconds."""
         ...
 
     async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
-        """GET; raises RequestFailed."""
+        """Send a GET to a process and return its reply.
+
+        Args:
+            process: Which process.
+            path: The path of the request.
+            deadline: Timeout, seconds.
+
+        Raises:
+            RequestFailed: No reply came.
+        """
         ...
 
 
 class LaunchService(Protocol):
-    """The launches of one room."""
+    """Checks, starts and follows the runs of one room."""
 
     async def run(self) -> None:
-        """Look after all runs until cancelled."""
+        """Poll all runs until cancelled."""
         ...
 
-    async def check(self, spec: Spec, *, tell: OnProgress | None = None) -> tuple[CheckedPlan, ...]:
-        """Return the runs of a spec, each on the machine that fits, with its preflight.
+    async def check(
+        self, spec: Spec, *, on_progress: OnProgress | None = None
+    ) -> tuple[CheckedPlan, ...]:
+        """Return a plan for every run of a spec, each on the best machine, with its preflight.
 
-        Nothing is changed anywhere.
+        Nothing is changed on any machine.
+
+        Args:
+            spec: What to launch.
+            on_progress: Gets a line of text after each machine.
 
         Raises:
             SpecWrong: The spec can't be launched with this config.
@@ -64,27 +79,31 @@ class LaunchService(Protocol):
         ...
 
     async def launch(
-        self, checked: Sequence[CheckedPlan], *, tell: Callable[[Run], None] | None = None
+        self, checked: Sequence[CheckedPlan], *, on_change: Callable[[Run], None] | None = None
     ) -> tuple[Run, ...]:
-        """Start runs that were checked and confirmed; return them as they stand then.
+        """Start runs that were checked and confirmed, and return their state.
 
-        Each is written down before its first byte is sent. One that is known to be watched, or
-        to have failed, is not waited for any further. `tell` hears every change.
+        Every run is in the database before anything is sent to its machine. A run is awaited
+        until its process is watched or it has failed, at most for a few seconds.
+
+        Args:
+            checked: The plans to start.
+            on_change: Gets a run at each of its changes.
 
         Raises:
-            NotConfirmed: A check says stop, or nothing may be changed; nothing was started.
-            StorageError: It can't be written down; nothing was started.
+            NotConfirmed: A check says stop, or evalroom is read-only. Nothing was started.
+            StorageError: The runs can't be stored. Nothing was started.
         """
         ...
 
     async def output(self, run: Run, *, start: int | None = None) -> OutputChunk:
-        """Return a piece of at most 64 KiB of what a run printed.
+        """Return at most 64 KiB of a run's output.
 
         Args:
-            run: Which.
-            start: Where it begins, bytes; None: so that it is the end.
+            run: Which run.
+            start: Offset of the first byte; None: the last 64 KiB.
 
         Raises:
-            RequestFailed: It can't be read.
+            RequestFailed: The output can't be read.
         """
         ...

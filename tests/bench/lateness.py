@@ -16,11 +16,7 @@ from core.desk.desk import Desk
 from core.events import Event, MachineNamed, SamplesSeen
 from ssh.factory import connection_for
 from tests.bench.rows import percentile
-
-
-class _Clock:
-    def now(self) -> float:
-        return time.time()
+from tests.support.clocks import RealClock
 
 
 async def _measured(path: Path, seconds: float) -> list[float]:
@@ -47,7 +43,7 @@ async def _measured(path: Path, seconds: float) -> list[float]:
             for each in config.machines
         ],
         watch=config.watch,
-        clock=_Clock(),
+        clock=RealClock(),
     )
     desk.listen(hear)
     running = asyncio.create_task(desk.run())

@@ -51,9 +51,9 @@ def fits(value: object, kind: Any) -> bool:
 def test_every_field_of_a_command_is_of_its_type(line: str) -> None:
     command = parse(line.split()).command
     kinds = typing.get_type_hints(type(command))
-    for field in dataclasses.fields(command):
-        value = getattr(command, field.name)
-        assert fits(value, kinds[field.name]), (field.name, value)
+    values = {field.name: getattr(command, field.name) for field in dataclasses.fields(command)}
+    wrong = {name: value for name, value in values.items() if not fits(value, kinds[name])}
+    assert wrong == {}
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -4,8 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.act.order_query import OrderQuery
+from core.act.order_tracker import MAX_LOADED_ORDERS
 from core.act.requests import Request
-from core.act.service import REMEMBERED, ActionService
+from core.act.service import ActionService
 from core.errors import RequestFailed
 from core.events import Event
 from core.fleet import Fleet
@@ -29,6 +30,9 @@ class Desk:
     def now(self) -> float:
         return 100.0
 
+    def monotonic(self) -> float:
+        return 100.0
+
     def post(self, event: Event) -> None:
         self.fleet = fold(self.fleet, event)
 
@@ -46,7 +50,7 @@ def acting(desk: Desk, database: Database | None) -> ActionService:
     book = None
     if database is not None:
         book = OrderJournal(database, alive=lambda instance, here: instance == here)
-    return ActionService(desk, instance=HERE, book=book, post=desk.post)
+    return ActionService(desk, instance=HERE, store=book, post=desk.post)
 
 
 async def test_it_is_told_and_written_that_nobody_knows_what_became_of_it(tmp_path: Path) -> None:
@@ -71,11 +75,11 @@ async def test_it_is_told_and_written_that_nobody_knows_what_became_of_it(tmp_pa
 async def test_what_was_left_open_is_known_however_much_was_ordered_since(tmp_path: Path) -> None:
     async with Database.at(tmp_path / "data" / "history.sqlite3") as database:
         journal = OrderJournal(database)
-        since = [order(f"n{n}", at=10.0 + n, instance=HERE) for n in range(REMEMBERED)]
+        since = [order(f"n{n}", at=10.0 + n, instance=HERE) for n in range(MAX_LOADED_ORDERS)]
         await journal.intend([order("left", at=1.0, instance=DEAD), *since])
         desk = Desk()
         await acting(desk, database).take_up()
-        assert len(desk.fleet.orders) == REMEMBERED + 1
+        assert len(desk.fleet.orders) == MAX_LOADED_ORDERS + 1
         assert desk.fleet.orders[-1].id == "left"
         assert desk.fleet.orders[-1].state is OrderState.UNKNOWN
 

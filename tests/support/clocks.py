@@ -11,6 +11,9 @@ class SetClock:
     def now(self) -> float:
         return self.at
 
+    def monotonic(self) -> float:
+        return self.at
+
     def later(self, seconds: float) -> float:
         self.at += seconds
         return self.at
@@ -21,6 +24,9 @@ class RealClock:
 
     def now(self) -> float:
         return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
 
 
 class HeldClock:

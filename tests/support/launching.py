@@ -59,12 +59,14 @@ class ToldLaunching:
     async def run(self) -> None:
         await asyncio.Event().wait()
 
-    async def check(self, spec: Spec, *, tell: OnProgress | None = None) -> tuple[CheckedPlan, ...]:
+    async def check(
+        self, spec: Spec, *, on_progress: OnProgress | None = None
+    ) -> tuple[CheckedPlan, ...]:
         self.asked.append(spec)
         machines = {each.name: each for each in machines_of(self.room.fleet)}
         launches = expand(spec, tuple(machines.values()))
-        if tell is not None:
-            tell(f"looked at 0 of {len(launches)}")
+        if on_progress is not None:
+            on_progress(f"looked at 0 of {len(launches)}")
         await self.gate.wait()
         if self.fails is not None:
             raise self.fails
@@ -87,7 +89,7 @@ class ToldLaunching:
         return CheckedPlan(plan=plan, checks=checks, passed_over=self.passed_over)
 
     async def launch(
-        self, checked: Sequence[CheckedPlan], *, tell: Callable[[Run], None] | None = None
+        self, checked: Sequence[CheckedPlan], *, on_change: Callable[[Run], None] | None = None
     ) -> tuple[Run, ...]:
         assert not any(each.stops for each in checked)
         self.launched.append(tuple(checked))
@@ -100,8 +102,8 @@ class ToldLaunching:
             for state in self.states:
                 run = replace(run, state=state)
                 self.room.happen(RunChanged(at=self.room.at, run=run))
-                if tell is not None:
-                    tell(run)
+                if on_change is not None:
+                    on_change(run)
                 await asyncio.sleep(0)
             runs.append(run)
         return tuple(runs)

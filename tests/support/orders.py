@@ -41,10 +41,10 @@ class Book:
         """Return the newest ones."""
         return self.orders[:limit]
 
-    async def select(self, wanted: OrderQuery) -> Sequence[Order]:
+    async def select(self, query: OrderQuery) -> Sequence[Order]:
         """Return those that are looked for."""
         self._fail_if_broken()
-        return wanted.among(self.orders)
+        return query.among(self.orders)
 
     def _fail_if_broken(self) -> None:
         if self.is_broken:

@@ -38,7 +38,7 @@ class ToldActing(ActionService):
     """
 
     def __init__(self, room: FakeRoom) -> None:
-        super().__init__(room, instance=HERE, book=Book(), post=room.post)  # type: ignore[arg-type]
+        super().__init__(room, instance=HERE, store=Book(), post=room.post)  # type: ignore[arg-type]
         self.room = room
         self.ours = True
         self.previews: dict[Target, Preview | Refusal] = {}

@@ -20,6 +20,7 @@ from core.ports import MachineConnection, Reply, Room
 from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals
 from tests.support.rooms import answerable, app_on, screen_text, services_on, shows
+from tests.support.waiting import wait_until
 from tui.app import RoomApp
 from tui.dialogs.guarded_dialog import LOOK
 
@@ -74,11 +75,7 @@ def one_line(app: RoomApp) -> str:
 
 async def until(ask: Callable[[], Any], what: str) -> Any:
     """Return the first true answer of a look at the eval."""
-    for _ in range(300):
-        if found := await asyncio.to_thread(ask):
-            return found
-        await asyncio.sleep(0.05)
-    raise AssertionError(what)
+    return await asyncio.to_thread(wait_until, ask, what)
 
 
 def max_samples(one: Eval) -> object:
@@ -175,6 +172,7 @@ DIALOGS = (
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_no_key_sends_anything_unconfirmed(evals: Evals) -> None:
     one = start(evals, turns=2000)
     async with room_on(one) as (pilot, app, acted):
@@ -224,7 +222,7 @@ async def _home(pilot: Pilot[None], app: RoomApp) -> None:
 async def test_an_order_without_an_answer_stays_on_screen_until_a_look_tells(
     evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.act.executor.SOON", 1.5)
+    monkeypatch.setattr("core.act.executor.ORDER_TIMEOUT_S", 1.5)
     one = start(evals)
     async with room_on(one) as (pilot, app, acted):
         [connection] = acted.watched.desk.connections

@@ -38,7 +38,7 @@ from core.views.actions.action_menu import (
 from core.views.actions.outcome_lines import summary
 from core.views.actions.plan_progress import PlanProgress
 from core.views.cells import Span, said
-from tui.dialogs.choose import Command
+from tui.dialogs.palette import PaletteCommand
 from tui.dialogs.plan_execution import MakePlan
 from tui.dialogs.preview import PreviewDialog
 from tui.services import Service
@@ -247,7 +247,7 @@ class ActionController:
             self.take(entry)
             return
         kind = "sample" if isinstance(places[0], SampleKey) else "process"
-        self._ui.say(f"{action.verb} is no action on a {kind}", "look")
+        self._ui.say(f'"{action.verb}" doesn\'t apply to a {kind}', "look")
 
     def config(self, places: Sequence[ActionPlace]) -> None:
         """Open the knobs of a selection; of a sample those of its task."""
@@ -370,12 +370,12 @@ class ActionController:
         if self._preview is not None and self._preview.is_active:
             self._preview.renew()
 
-    def commands(self, places: Sequence[ActionPlace]) -> Iterator[Command]:
+    def commands(self, places: Sequence[ActionPlace]) -> Iterator[PaletteCommand]:
         """Yield every action on a selection for the palette, also those that are unavailable."""
         if self._acting is None or not places:
             return
         for entry in (*entries(self._fleet, places), *calls(self._fleet, places)):
             title = f"{entry.title}: not now, {entry.why_not}" if entry.why_not else entry.title
-            yield Command(
+            yield PaletteCommand(
                 name=entry.name, title=shown(title, 300), key="", run=partial(self.take, entry)
             )

@@ -24,11 +24,12 @@ from core.ports import Room
 from core.text import Shown, shown
 from core.views.launch.launch_form import FormContext
 from tui.controllers.drafts import FormMemory
-from tui.dialogs.ask_value import AskValue
-from tui.dialogs.choose import Choice, Choose, Command
-from tui.dialogs.launch_plan import LaunchPlan
+from tui.dialogs.choices import Choice, ChoiceDialog
+from tui.dialogs.launch_plan import LaunchPlanDialog
+from tui.dialogs.palette import PaletteCommand
+from tui.dialogs.secret_value import SecretValueDialog
 from tui.navigation import RUNS
-from tui.screens.launch_form import LaunchForm
+from tui.screens.launch_form import LaunchFormScreen
 from tui.services import Service
 from tui.ui import Ui
 
@@ -133,7 +134,7 @@ class LaunchController:
             if value is not None:
                 self._ui.background(self._keep_secret(name, value, then), "a secret")
 
-        self._ui.open(AskValue(name), typed)
+        self._ui.open(SecretValueDialog(name), typed)
         return True
 
     async def _keep_secret(self, name: str, value: str, then: Callable[[], None]) -> None:
@@ -166,7 +167,7 @@ class LaunchController:
         choices += [
             Choice(f"{_TEMPLATE}{each.name}", _title(each)) for each in templates(self.templates)
         ]
-        chooser = Choose(Shown("Begin a run with"), choices)
+        chooser = ChoiceDialog(Shown("Begin a run with"), choices)
         chooser.add_class("wide")
         self._ui.open(chooser, self._chosen)
 
@@ -190,12 +191,12 @@ class LaunchController:
 
     def open(self, form: Form) -> None:
         """Open the form."""
-        self._ui.open(LaunchForm(self._ui, self._room, self, form))
+        self._ui.open(LaunchFormScreen(self._ui, self._room, self, form))
 
-    def commands(self) -> Iterator[Command]:
+    def commands(self) -> Iterator[PaletteCommand]:
         """Yield a launch of each template for the palette."""
         for each in templates(self.templates) if self._service.exists else ():
-            yield Command(
+            yield PaletteCommand(
                 name=shown(f"launch-{each.name}"),
                 title=shown(f"Launch: {each.title}", 200),
                 key="",
@@ -238,7 +239,7 @@ class LaunchController:
             form: The form that the spec was typed in; its draft is forgotten at the start.
             launched: Called once runs were started and the plan is closed.
         """
-        dialog = LaunchPlan(self, self._room, spec, form=form)
+        dialog = LaunchPlanDialog(self, self._room, spec, form=form)
 
         def left(_: None) -> None:
             if dialog.began:
@@ -249,14 +250,14 @@ class LaunchController:
         self._ui.open(dialog, left)
 
     async def preflight(
-        self, spec: Spec, *, tell: OnProgress | None = None
+        self, spec: Spec, *, on_progress: OnProgress | None = None
     ) -> tuple[CheckedPlan, ...]:
         """Return the runs of a spec, each on the machine that fits, with its checks.
 
         Raises:
             SpecWrong: The spec can't be launched with this config.
         """
-        return await self._launching.check(spec, tell=tell)
+        return await self._launching.check(spec, on_progress=on_progress)
 
     def start(self, checked: Sequence[CheckedPlan], form: Form | None) -> StartProgress:
         """Start runs that were confirmed, beside the keys."""
@@ -268,8 +269,8 @@ class LaunchController:
     async def _started(self, starting: StartProgress, form: Form | None) -> None:
         failed: Shown | None = Shown("launching broke off: the list of runs says what is there")
         try:
-            for run in await self._launching.launch(starting.checked, tell=starting.tell):
-                starting.tell(run)
+            for run in await self._launching.launch(starting.checked, on_change=starting.update):
+                starting.update(run)
             failed = None
         except EvalroomError as error:
             failed = shown(f"{error.message}{'; ' * bool(error.advice)}{error.advice}", 600)

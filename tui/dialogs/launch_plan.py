@@ -33,7 +33,7 @@ from core.views.launch.launch_plan import (
     title_of,
     words_of,
 )
-from tui.dialogs.guarded_dialog import SeenFirst
+from tui.dialogs.guarded_dialog import GuardedDialog
 
 if TYPE_CHECKING:
     from core.launch.run.start_progress import StartProgress
@@ -45,7 +45,7 @@ class PlanLauncher(Protocol):
     """What the plan of a launch asks of the controller that opened it."""
 
     async def preflight(
-        self, spec: Spec, *, tell: OnProgress | None = None
+        self, spec: Spec, *, on_progress: OnProgress | None = None
     ) -> Sequence[CheckedPlan]:
         """Return the runs of a spec, each on the machine that fits, with its checks.
 
@@ -59,7 +59,7 @@ class PlanLauncher(Protocol):
         ...
 
 
-class LaunchPlan(SeenFirst):
+class LaunchPlanDialog(GuardedDialog):
     """A launch from its preflight to its runs.
 
     Args:
@@ -121,7 +121,7 @@ class LaunchPlan(SeenFirst):
 
     async def _look(self) -> None:
         try:
-            checked = await self._launcher.preflight(self._spec, tell=self._heard_progress)
+            checked = await self._launcher.preflight(self._spec, on_progress=self._heard_progress)
         except EvalroomError as error:
             self._fail(shown(f"{error.message}{'. ' * bool(error.advice)}{error.advice}", 1_000))
             return

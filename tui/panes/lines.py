@@ -9,7 +9,7 @@ from core.text import Shown, shown
 from core.views.cells import Span, TextLine
 from core.views.tables.filter_and_sort import fitting
 from tui.keys.bindings import bindings
-from tui.panes.painted import Line, fitted
+from tui.panes.painted_widget import Line, fitted
 from tui.panes.pane import FRAME, Pane
 
 _LONG_WORD = 12

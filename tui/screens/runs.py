@@ -21,7 +21,7 @@ from core.views.pages.run_page import (
     output_lines,
     run_page,
 )
-from core.views.tables.runs import process_of, runs_table, way_to_tasks
+from core.views.tables.runs import runs_table, way_to_tasks
 from tui.keys.bindings import bindings
 from tui.navigation import Place
 from tui.panes.lines import LinesPane
@@ -146,9 +146,9 @@ class RunsScreen(PanesScreen):
             is_cut = len(output.data) < output.end
             lines = output_lines(output.data, is_cut=is_cut) or (_said("it printed nothing"),)
             footer = f"{'the end of ' * is_cut}{fmt.size(output.size)}"
-        self.output.show(Shown("OutputChunk"), lines, footer=(said(footer, "dim"),) * bool(footer))
+        self.output.show(Shown("Output"), lines, footer=(said(footer, "dim"),) * bool(footer))
 
-    @on(TablePane.Moved)
+    @on(TablePane.CursorMoved)
     def _run_moved(self) -> None:
         room = self.ui.room
         self._fill_page(room.fleet, room.now())
@@ -168,7 +168,7 @@ class RunsScreen(PanesScreen):
     def selected(self) -> Place:
         """Return the process that the run under the cursor became."""
         run = self.run_here
-        process = process_of(self.ui.room.fleet, run) if run is not None else None
+        process = self.ui.room.fleet.process_of_run(run) if run is not None else None
         return process.key if process is not None else None
 
     def targets(self) -> tuple[ActionPlace, ...]:
@@ -183,7 +183,7 @@ class RunsScreen(PanesScreen):
         fleet = self.ui.room.fleet
         for key in keys:
             run = fleet.runs.get(cast("str", key))
-            process = process_of(fleet, run) if run is not None else None
+            process = fleet.process_of_run(run) if run is not None else None
             if process is not None:
                 yield process.key
 

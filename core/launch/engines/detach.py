@@ -1,4 +1,4 @@
-"""The engine `detach`: Inspect puts itself into the background and prints its launch record."""
+"""The engine `detach`: Inspect starts in the background and prints a launch record."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ _MAX_LINE_CHARS = 64 * 1024
 
 
 class DetachEngine:
-    """Starts `inspect eval-set ... --detach`, whose record says that it can be watched."""
+    """Starts `inspect eval-set ... --detach`; its launch record means that it can be watched."""
 
     name = "detach"
     has_terminal = False
@@ -57,7 +57,7 @@ class _Control(msgspec.Struct, frozen=True):
 
 
 class _LaunchRecord(msgspec.Struct, frozen=True):
-    """A line that Inspect prints: `launch`, or `done` alone where all was complete before."""
+    """A line that Inspect prints: `launch`, or only `done` if the log folder was complete."""
 
     event: _Text
     pid: Annotated[int, msgspec.Meta(gt=0)] | None = None

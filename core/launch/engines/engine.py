@@ -1,26 +1,26 @@
-"""What an engine is: how a run's script is started on a machine, and what the start answered.
+"""The interface of an engine: how a run's script is started on a machine.
 
-An engine is pure: it makes words and shell text, and reads what came back. Whoever carries a
-launch out writes the files of a run into its folder, starts one of them there with `/bin/sh`,
-and hands exit status, output and errors to `read`. The same two texts stand in the run's folder
-as `launch.json` and `launch.err`, so that they can be read again after a link was cut.
+An engine is pure: it builds arguments and shell text, and parses the output of the start. The
+starter writes the files of a run into its folder, runs one of them with `/bin/sh`, and passes
+exit status, output and errors to `Engine.read`. The run's folder keeps both texts as
+`launch.json` and `launch.err`, so that they can be read again after the link was lost.
 """
 
 from dataclasses import dataclass
 from typing import Protocol
 
 EXIT_ALREADY_STARTED = 75
-"""The exit status of a script whose run was started before."""
+"""Exit status of a script whose run was started before."""
 SECRETS_FOLDER = "~/.evalroom/secrets"
-"""The folder, 0700, of secrets on their way into a run that has no standard input of ours."""
+"""The folder, mode 0700, of the secrets of runs that do not read them from standard input."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileOutput:
-    """What a run prints is in a file.
+    """The run prints into a file.
 
     Attributes:
-        path: On its machine; without a leading `/` or `~/` from the run's folder.
+        path: On its machine; relative paths start at the run's folder.
     """
 
     path: str
@@ -28,31 +28,31 @@ class FileOutput:
 
 @dataclass(frozen=True, slots=True)
 class ScreenOutput:
-    """What a run prints is on a screen.
+    """The run prints onto a terminal screen.
 
     Attributes:
-        words: The command that prints what stands there now, on the run's machine.
+        words: The command that prints the present screen, on the run's machine.
     """
 
     words: tuple[str, ...]
 
 
 OutputSource = FileOutput | ScreenOutput
-"""Where what a run prints is to be had."""
+"""Where the output of a run can be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartResult:
-    """What a start that went well answered. Text in it is a host's, and untrusted.
+    """The answer of a successful start. Its text comes from a host, untrusted.
 
     Attributes:
-        pid: Of the eval's process; None: not told, the run is found by its id.
-        log_dir: Absolute, or with a scheme; None: not told.
-        eval_run_id, eval_set_id: Inspect's own ids; None: not told.
-        socket: Of its control channel; None: not told, or there is none.
-        is_complete: Whether nothing had to run: its log folder held it all before.
-        attach: The words that attach to it in a terminal of its machine; empty: nothing does.
-        output: Where what it prints is; None: not told.
+        pid: The eval's process; None: unknown, the run is found by its id.
+        log_dir: Absolute, or with a scheme; None: unknown.
+        eval_run_id, eval_set_id: Inspect's own ids; None: unknown.
+        socket: Path of the control socket; None: unknown, or the eval has none.
+        is_complete: Whether nothing had to run, because the log folder was complete before.
+        attach: The command that shows it in a terminal of its machine; empty: it has none.
+        output: Where its output is; None: unknown.
     """
 
     pid: int | None = None
@@ -69,11 +69,11 @@ class Engine(Protocol):
     """One way to start a run.
 
     Attributes:
-        name: As a spec names it.
-        has_terminal: Whether Inspect has a terminal, and so a display for a person.
-        start_timeout_s: Seconds after its start within which a run's process must be seen;
-            it failed then, and its output says why.
-        needs: The program that must be on the machine; None: there is none.
+        name: The engine's name in a spec.
+        has_terminal: Whether Inspect runs on a terminal, with its display.
+        start_timeout_s: A run whose process is not seen so many seconds after its start has
+            failed.
+        needs: The program that it needs on the machine; None: it needs none.
     """
 
     name: str
@@ -82,11 +82,11 @@ class Engine(Protocol):
     needs: str | None
 
     def words(self, display: str | None) -> tuple[str, ...]:
-        """Return what is appended to Inspect's command."""
+        """Return the arguments to append to Inspect's command; `display` is the spec's."""
         ...
 
     def secrets_from(self, run: str) -> str:
-        """Return where a run's script reads its secrets.
+        """Return where the script of a run reads its secrets.
 
         `-`: one line of JSON on its standard input. Otherwise the path of a file in
         `SECRETS_FOLDER`, mode 0600, that holds this line; the script deletes it once read.
@@ -96,21 +96,21 @@ class Engine(Protocol):
     def start(self, run: str, task: str) -> str | None:
         """Return the POSIX shell text that starts the run's script, in the run's folder.
 
-        It ends soon whatever the run does, starts at most once however often it is run
-        (`EXIT_ALREADY_STARTED`, and prints what it printed before), and leaves what it prints as
-        `launch.json` and `launch.err`. None: the run's script does all that itself.
+        The text returns within seconds, whatever the run does. It starts the script only once:
+        a second call prints the first call's output and ends with `EXIT_ALREADY_STARTED`. It
+        keeps its output as `launch.json` and `launch.err`. None: the script does all that itself.
         """
         ...
 
     def attach(self, run: str, task: str) -> tuple[str, ...]:
-        """Return the words that are going to attach to it; empty: nothing does.
+        """Return the command that will show the run in a terminal; empty: it has none.
 
-        The start may have to take another name: then `StartResult.attach` tells the true ones.
+        The start may choose another session name; then `StartResult.attach` has the command.
         """
         ...
 
     def read(self, status: int, out: str, err: str) -> StartResult:
-        """Return what a start answered.
+        """Parse the output of a start.
 
         Args:
             status: Its exit status. `EXIT_ALREADY_STARTED` without output: the run was started
@@ -119,6 +119,6 @@ class Engine(Protocol):
             err: Its standard error, untrusted.
 
         Raises:
-            JobFailed: It failed: a sentence, and what to look at first.
+            JobFailed: The start failed; message and advice say why.
         """
         ...

@@ -1,4 +1,4 @@
-"""The engines that there are."""
+"""All engines, by name."""
 
 from core.errors import SpecWrong
 from core.launch.engines.detach import DetachEngine
@@ -7,15 +7,15 @@ from core.launch.engines.tmux import TmuxEngine
 from core.text import shown
 
 DEFAULT_ENGINE = DetachEngine.name
-"""The engine of a spec that names none."""
+"""The engine of a spec without the key `engine`."""
 ENGINES: dict[str, Engine] = {"detach": DetachEngine(), "tmux": TmuxEngine()}
 
 
 def engine_named(name: str) -> Engine:
-    """Return an engine.
+    """Return the engine of this name.
 
     Raises:
-        SpecWrong: There is none of this name.
+        SpecWrong: No engine has this name.
     """
     found = ENGINES.get(name)
     if found is None:
@@ -25,7 +25,7 @@ def engine_named(name: str) -> Engine:
 
 
 def engines_by_program() -> dict[str, tuple[str, ...]]:
-    """Return the programs that engines need on a machine, with the names of these engines."""
+    """Return the programs that engines need on a machine, each with the engines that need it."""
     found: dict[str, tuple[str, ...]] = {}
     for engine in ENGINES.values():
         if engine.needs is not None:
@@ -34,6 +34,6 @@ def engines_by_program() -> dict[str, tuple[str, ...]]:
 
 
 def terminal_engine_line() -> str:
-    """Return how a spec asks for an engine whose Inspect has a terminal: `engine = "tmux"`."""
+    """Return the line of a spec that chooses an engine with a terminal: `engine = "tmux"`."""
     names = (f'"{each.name}"' for each in ENGINES.values() if each.has_terminal)
     return f"engine = {' or '.join(names)}"

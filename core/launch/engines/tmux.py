@@ -1,7 +1,7 @@
-"""The engine `tmux`: Inspect's own display in a detached session of a tmux server of ours.
+"""The engine `tmux`: Inspect's display in a detached session of evalroom's own tmux server.
 
-The server is started with a clean environment and reads no configuration: plugins of a login's
-own may end or restore sessions. What is given to a run goes through its script alone.
+The server starts with a clean environment and without a configuration file: plugins in a
+user's configuration may end or restore sessions. A run gets its variables from its script.
 """
 
 from typing import Annotated
@@ -26,19 +26,19 @@ from core.launch.engines.tmux_sessions import (
 from core.quoting import quoted
 
 SCREEN_COLUMNS, SCREEN_ROWS = 200, 50
-"""The size of a session that nobody is attached to, characters."""
+"""Size of a session while no terminal shows it, characters."""
 SCROLLBACK_LINES = 10_000
 EXIT_NO_TMUX = 69
-"""The exit status where there is no tmux."""
+"""Exit status if tmux is not installed."""
 
 _HINT = " C-b d goes back (within a tmux: C-b C-b d); the eval runs on "
 
 
 class TmuxEngine:
-    """Starts `inspect eval-set` on a terminal that outlives whoever looks at it.
+    """Starts `inspect eval-set` on a terminal that stays when nobody is attached.
 
-    The pane stays when the eval ends, so that its last screen can be read; its session is
-    ended by an operator, after a preview.
+    The pane also stays when the eval ends, so that its last screen can be read. An operator
+    ends the session, after a preview.
     """
 
     name = "tmux"
@@ -84,13 +84,14 @@ class TmuxEngine:
             return StartResult()
         if status == EXIT_NO_TMUX:
             raise JobFailed(
-                "the run did not start: there is no tmux", 'install it, or use engine = "detach"'
+                "the run did not start: tmux is not installed",
+                'install it there, or use engine = "detach"',
             )
         raise start_failure(f"{out}\n{err}", status)
 
 
 class _SessionRecord(msgspec.Struct, frozen=True):
-    """The line that the start prints."""
+    """The line that the start script prints."""
 
     session: Annotated[str, msgspec.Meta(max_length=200)]
 
@@ -116,7 +117,7 @@ _RUN_ENV = " ".join(
         ),
     )
 )
-"""What a run gets, and the pane's TERM: whoever started the server first does not matter."""
+"""The environment of a run, beside TERM: it does not depend on who started the server."""
 
 _START = """\
 #!/bin/sh

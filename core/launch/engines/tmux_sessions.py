@@ -1,12 +1,13 @@
-"""The sessions of our tmux server: their names, the commands about them, and their list."""
+"""The sessions of evalroom's own tmux server: names, commands, and the parsed list."""
 
 import re
 from dataclasses import dataclass
 
 TMUX_COMMAND = ("tmux", "-u", "-L", "evalroom")
-"""The server of ours; `-u`: a login over ssh often has no locale, and the displays are UTF-8."""
+"""Addresses our server; `-u` because a login over ssh often has no locale, and displays need
+UTF-8."""
 MAX_NAME_CHARS = 60
-"""Of a session's name, characters."""
+"""Longest name of a session, characters."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _OTHER = re.compile(r"[^A-Za-z0-9_]+")
@@ -14,21 +15,21 @@ _FIELDS = (
     "#{session_created} #{session_attached} #{pane_dead} =#{pane_dead_status} =#{@run} "
     "#{session_name}"
 )
-"""One line for each pane, the name last: somebody else's may hold spaces."""
+"""One line for each pane. The name comes last: a session made by hand may have spaces in it."""
 _GONE = ("can't find session", "can't find pane", "no server running", "error connecting to")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TmuxSession:
-    """A session of our server on a machine. Text in it is a host's, and untrusted.
+    """A session of our server on a machine. Its text comes from a host, untrusted.
 
     Attributes:
-        created: Unix seconds, that machine's clock.
+        created: Unix seconds by the machine's clock.
         attached: How many terminals show it now.
-        has_ended: Whether all that ran in it has ended.
-        status: The exit status of what ended; None: it lives, a signal ended it, or tmux does
-            not know it yet.
-        run: The run that it was made for; None: somebody made it by hand.
+        has_ended: Whether every program in it has ended.
+        status: Exit status of the ended program; None: it still runs, a signal ended it, or
+            tmux does not know it yet.
+        run: Id of its run; None: someone made the session by hand.
     """
 
     name: str
@@ -40,13 +41,13 @@ class TmuxSession:
 
 
 def session_name(run: str, task: str) -> str:
-    """Return the name for a run's session: its task's own, and the end of its id.
+    """Return the name of a run's session: the task's short name, and the end of the run's id.
 
-    tmux takes no `:` and no `.` in a name, and a shell should read nothing into one.
+    It has only characters that neither tmux (`:` and `.`) nor a shell treats specially.
 
     Args:
-        run: An id, of `run_id`.
-        task: As a spec names it.
+        run: The run's id.
+        task: The task as the spec names it.
     """
     own = re.split(r"[/@]", task)[-1].removesuffix(".py")
     tail = run.rpartition("-")[2]
@@ -55,12 +56,12 @@ def session_name(run: str, task: str) -> str:
 
 
 def is_session_gone(err: str) -> bool:
-    """Whether a command failed because its session, or the whole server, is there no more."""
+    """Whether a command failed because its session, or the whole server, has ended."""
     return any(each in err for each in _GONE)
 
 
 def is_session_name(name: str) -> bool:
-    """Whether it may be one of ours."""
+    """Whether this can be the name of one of our sessions."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -70,17 +71,17 @@ def attach_command(name: str) -> tuple[str, ...]:
 
 
 def screen_command(name: str) -> tuple[str, ...]:
-    """Return the command that prints a session's screen, with what scrolled off it."""
+    """Return the command that prints a session's screen and its scrollback."""
     return (*TMUX_COMMAND, "capture-pane", "-p", "-S", "-", "-t", f"={name}:")
 
 
 def list_command() -> tuple[str, ...]:
-    """Return the command that lists all sessions; it fails where no server runs."""
+    """Return the command that lists all sessions; it fails if the server does not run."""
     return (*TMUX_COMMAND, "list-panes", "-a", "-F", _FIELDS)
 
 
 def end_command(name: str) -> tuple[str, ...]:
-    """Return the command that ends a session and all that runs in it."""
+    """Return the command that ends a session and every program in it."""
     return (*TMUX_COMMAND, "kill-session", "-t", f"={name}")
 
 
@@ -99,7 +100,7 @@ def parse_sessions(listed: str) -> tuple[TmuxSession, ...]:
 
 def _pane(line: str) -> TmuxSession | None:
     parts = line.split(" ", 5)
-    if len(parts) < 6 or not parts[5]:  # noqa: PLR2004 - the fields above
+    if len(parts) < 6 or not parts[5]:  # noqa: PLR2004 - the six fields above
         return None
     created, attached, dead, status, run, name = parts
     if not (_is_number(created) and _is_number(attached) and dead in {"0", "1"}):
@@ -121,21 +122,21 @@ def _is_number(text: str) -> bool:
 
 
 def end_effect(session: TmuxSession) -> str:
-    """Return what ending a session does, a sentence without its end; it is shown before."""
+    """Return what would happen if the session ended now, a sentence without its full stop."""
     if session.has_ended:
-        return "its eval has ended; the last screen goes, the logs stay"
-    return "its eval still runs and is cut off: what is not in its log yet is lost"
+        return "its eval has ended: the last screen is lost, the logs stay"
+    return "its eval still runs and is killed: samples that are not in its log yet are lost"
 
 
 def switch_command(attach: tuple[str, ...], tmux: str) -> tuple[str, ...] | None:
-    """Return what shows the session of attach words to a client of the server it is in.
+    """Return the command that shows a run's session within a tmux client that already runs.
 
     Args:
-        attach: The words of a run.
-        tmux: The variable TMUX of the client: its server's socket, with more behind commas.
+        attach: The run's attach command.
+        tmux: The client's variable TMUX: the socket of its server, a comma, more fields.
 
     Returns:
-        None: the session is in another server, or is none of tmux.
+        None: the session is on another server, or the run has no session.
     """
     *command, target = attach or ("",)
     server = tmux.partition(",")[0].rpartition("/")[2]

@@ -1,7 +1,6 @@
-"""The command that gives an operator's terminal to a program on a machine.
+"""Builds the command that connects the operator's terminal to a program on a machine.
 
-What watches a machine takes no terminal; this is for the programs that a person wants to see
-there: a run's own display, Inspect's client for steering a sample.
+For programs that a person watches there: the display of a run, Inspect's ACP client.
 """
 
 from collections.abc import Sequence
@@ -11,35 +10,35 @@ from core.config.model import MachineConfig
 from core.quoting import command_line, quoted
 
 KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
-"""Where ssh looks for host keys that nobody wrote by answering it."""
+"""The system's files of host keys, which ssh reads by default."""
 
 _SHELL = "/bin/sh"
 _SSH = frozenset({"ssh", "autossh"})
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl", "kubectl", "oc"})
 _LAUNCHERS = frozenset({"srun"})
-# A host seldom knows the newest terminals; all of them act as this one well enough.
+# Hosts rarely have the terminfo of new terminals; this one is close enough to all of them.
 _KNOWN_TERM = "infocmp >/dev/null 2>&1 || export TERM=xterm-256color"
 
 
 def is_here(machine: MachineConfig) -> bool:
-    """Whether a machine is this computer, reached by nothing."""
+    """Whether a machine is this computer, so that no link is needed."""
     return machine.link == "command" and not machine.command
 
 
 def terminal_command(
     machine: MachineConfig, words: Sequence[str], *, known_hosts: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return the command that runs `words` on a machine in the terminal that it is started in.
+    """Return the command that runs `words` on a machine, in the present terminal.
 
-    It may ask: for a passphrase, a code, whether a host key is right.
+    ssh may ask in it for a passphrase, a code, or to confirm a host key.
 
     Args:
-        machine: Where; how its link is made says how it is reached.
-        words: The program and its arguments there.
-        known_hosts: Files of this computer with host keys that were accepted, beside ssh's own.
+        machine: Where; it is reached the way its link is made.
+        words: The program and its arguments.
+        known_hosts: Files with the host keys that evalroom accepted.
 
     Raises:
-        UsageWrong: A word holds what no argument can.
+        UsageWrong: A word holds a character that an argument can't.
     """
     line = command_line(tuple(words))
     if is_here(machine):
@@ -51,7 +50,7 @@ def terminal_command(
 
 
 def _ssh(machine: MachineConfig, known_hosts: Sequence[str]) -> tuple[str, ...]:
-    """Return OpenSSH's words for a machine that the library's own link reaches otherwise."""
+    """Return the ssh command for a machine whose link uses asyncssh."""
     files = [*known_hosts, *([machine.known_hosts] if machine.known_hosts else [])]
     listed = " ".join(f'"{each}"' for each in (*KNOWN_HOSTS, *files))
     return (
@@ -66,18 +65,18 @@ def _ssh(machine: MachineConfig, known_hosts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _in_shell(command: Sequence[str], script: str) -> tuple[str, ...]:
-    # ssh hands its words to a shell there, joined by spaces.
+    # ssh joins its arguments with spaces and gives them to a remote shell.
     return (_SHELL, "-c", quoted(script) if _is_ssh(command[0]) else script)
 
 
 def _with_terminal(command: Sequence[str]) -> tuple[str, ...]:
-    """Return a link's command so that what it starts has a terminal, where that is known how."""
+    """Return a link's command with the options that give its program a terminal."""
     out: list[str] = []
     programs: set[str] = set()
     for index, word in enumerate(command):
         name = PurePath(word).name
         programs.add(name)
-        if word == "-T":  # no terminal: for the link
+        if word == "-T":  # the link itself wants no terminal
             continue
         out.append(word)
         if index == 0 and _is_ssh(word):

@@ -1,4 +1,4 @@
-"""What the launcher program on a machine is asked: one function for each of its verbs."""
+"""The client of the launcher program (`ssh/shipped`): one function for each of its verbs."""
 
 import base64
 from collections.abc import Collection, Iterable, Mapping
@@ -12,23 +12,25 @@ from core.launch.ports import OutputChunk
 from core.launch.run.run_record import MANIFEST_FILE
 from core.model.job import Job, Worker
 from core.model.run import Run
+from core.text import shown
 
 SHORT_TIMEOUT_S = 30.0
-"""Seconds for a look, or for a few small files."""
+"""Timeout of a poll or of a few small files, seconds."""
 LOGS_TIMEOUT_S = 300.0
-"""Seconds for a run's logs to be read by that machine's Inspect."""
+"""Timeout while a machine's Inspect reads the logs of a run, seconds."""
 START_TIMEOUT_S = 90.0
-"""Seconds that a start is waited for; importing a large task takes some. It goes on behind."""
+"""How long to wait for a start, seconds: importing a large task takes long. The start goes on
+after that."""
 MAX_PIECE_BYTES = 64 * 1024
-_LOOKS = frozenset({"look", "list", "logs", "read"})
+_READ_ONLY_VERBS = frozenset({"look", "list", "logs", "read"})
 
 
 async def create_folder(worker: Worker, plan: RunPlan, manifest: bytes) -> None:
-    """Make a run's folder, whole or not at all; one that is there stays as it is.
+    """Create a run's folder with its files, all or nothing; an existing folder stays as it is.
 
     Raises:
-        JobFailed: It can't be made: no space, no right.
-        RequestFailed: It may have been made.
+        JobFailed: The machine can't create it: no space, no permission.
+        RequestFailed: No answer came; the folder may exist.
     """
     files = {**plan.files, MANIFEST_FILE: manifest}
     given = {
@@ -41,18 +43,18 @@ async def create_folder(worker: Worker, plan: RunPlan, manifest: bytes) -> None:
 async def start_run(
     worker: Worker, plan: RunPlan, secrets: Mapping[str, str]
 ) -> tuple[int | None, str, str]:
-    """Start a run's script and return its exit status, its output and its errors.
+    """Start a run's script; return its exit status, standard output and standard error.
 
-    Status None: it goes on; what it will have said stands in the run's folder.
+    Status None: the script still runs; it leaves its output in the run's folder.
 
     Args:
-        worker: Has jobs done.
-        plan: Of the run; it is placed.
-        secrets: Variables to values.
+        worker: Does jobs on machines.
+        plan: The run's plan; its folder exists.
+        secrets: The values of its secret variables.
 
     Raises:
-        JobFailed: It could not be started.
-        RequestFailed: It may have been started.
+        JobFailed: The machine can't start it.
+        RequestFailed: No answer came; the script may run.
     """
     given = {
         "directory": plan.directory,
@@ -66,21 +68,21 @@ async def start_run(
 
 
 async def bar_start(worker: Worker, machine: MachineName, directory: str) -> bool:
-    """Keep a run from starting, whatever is still on its way; return False where it has started.
+    """Take a run's start lock, so that it can't start any more; False: it has started.
 
     Raises:
-        JobFailed: It can't be kept from it; it has not started.
-        RequestFailed: It is not known.
+        JobFailed: The machine can't take the lock; the run has not started.
+        RequestFailed: No answer came.
     """
     answer = await _do(worker, machine, "bar", {"directory": directory})
     return answer.get("barred") is True
 
 
 async def delete_secrets(worker: Worker, machine: MachineName, path: str) -> None:
-    """Remove the file of secrets of a run that did not start; one that is gone does no harm.
+    """Delete the secrets file of a run that did not start; a missing file is not an error.
 
     Raises:
-        RequestFailed: It may still be there.
+        RequestFailed: No answer came; the file may still exist.
     """
     await _do(worker, machine, "sweep", {"path": path})
 
@@ -88,10 +90,10 @@ async def delete_secrets(worker: Worker, machine: MachineName, path: str) -> Non
 async def poll_runs(
     worker: Worker, machine: MachineName, runs: Iterable[Run]
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return what can be seen of runs of one machine now, by their ids.
+    """Return the present state of some runs of one machine, as raw rows by run id.
 
     Raises:
-        RequestFailed: It can't be seen now.
+        RequestFailed: No answer came.
     """
     asked = [
         {"run": run.id, "directory": run.directory, "log_dir": run.log_dir or None} for run in runs
@@ -103,20 +105,26 @@ async def poll_runs(
 async def discover_runs(
     worker: Worker, machine: MachineName, known: Collection[str]
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return what can be seen of the runs of a machine that are not known here.
+    """Return the present state of a machine's other runs, as raw rows.
+
+    Args:
+        worker: Does jobs on machines.
+        machine: Which machine.
+        known: Ids of runs to leave out.
 
     Raises:
-        RequestFailed: It can't be seen now.
+        RequestFailed: No answer came.
     """
     answer = await _do(worker, machine, "list", {"directory": RUNS_FOLDER, "known": sorted(known)})
     return objects(answer, "runs")
 
 
 async def read_logs(worker: Worker, run: Run) -> tuple[Mapping[str, Any], ...]:
-    """Have a run's logs read by that machine's own Inspect; return a row for each, newest first.
+    """Let the machine's Inspect read the headers of a run's logs; return a row each, newest first.
 
     Raises:
-        RequestFailed: They can't be read now.
+        JobFailed: The machine can't read them.
+        RequestFailed: No answer came.
     """
     given = {"directory": run.directory, "log_dir": run.log_dir}
     answer = await _do(worker, run.machine, "logs", given, deadline=LOGS_TIMEOUT_S)
@@ -124,35 +132,43 @@ async def read_logs(worker: Worker, run: Run) -> tuple[Mapping[str, Any], ...]:
 
 
 async def read_output(worker: Worker, run: Run, file: str, start: int | None) -> OutputChunk:
-    """Return a piece of a file of a run.
+    """Return a part of a file in a run's folder.
+
+    Args:
+        worker: Does jobs on machines.
+        run: Which run.
+        file: Path of the file, from the run's folder.
+        start: Offset of the first byte; None: the end of the file.
 
     Raises:
-        JobFailed: It is not there.
-        RequestFailed: It can't be read now.
+        JobFailed: The file does not exist.
+        RequestFailed: No answer came, or a malformed one.
     """
     given = {"directory": run.directory, "file": file, "start": start, "most": MAX_PIECE_BYTES}
     answer = await _do(worker, run.machine, "read", given)
     try:
         data = base64.b64decode(text(answer, "data") or "", validate=True)
     except ValueError as error:
-        raise RequestFailed(f"what {run.machine} sent is no piece of a file") from error
+        raise RequestFailed(
+            f"{run.machine} sent a malformed part of the file {shown(file)}"
+        ) from error
     return OutputChunk(data=data, end=count(answer, "end") or 0, size=count(answer, "size") or 0)
 
 
 async def run_command(
     worker: Worker, machine: MachineName, command: tuple[str, ...], *, changes: bool = True
 ) -> tuple[int | None, str, str]:
-    """Run a short command of an engine there; return its exit status, output and errors.
+    """Run a short command; return its exit status, standard output and standard error.
 
     Args:
-        worker: Has jobs done.
-        machine: Where.
-        command: Its words.
-        changes: Whether it may change something: such a one goes to no read-only machine.
+        worker: Does jobs on machines.
+        machine: Where it runs.
+        command: The program and its arguments.
+        changes: Whether it may change anything; such a command is refused on read-only machines.
 
     Raises:
-        JobFailed: It can't be run.
-        RequestFailed: It may have been run.
+        JobFailed: The machine can't run it.
+        RequestFailed: No answer came; the command may have run.
     """
     given = {"words": list(command)}
     job = Job(program="launcher", verb="words", given=given, changes=changes)
@@ -168,5 +184,5 @@ async def _do(
     *,
     deadline: float = SHORT_TIMEOUT_S,
 ) -> Mapping[str, Any]:
-    job = Job(program="launcher", verb=verb, given=given, changes=verb not in _LOOKS)
+    job = Job(program="launcher", verb=verb, given=given, changes=verb not in _READ_ONLY_VERBS)
     return await worker.work(machine, job, deadline=deadline)

@@ -1,4 +1,4 @@
-"""A run's record and its manifest, made from its plan before the first byte is sent."""
+"""The record and the manifest of a run, made from its plan before anything is sent."""
 
 import json
 from collections.abc import Mapping
@@ -12,18 +12,18 @@ from core.launch.spec.spec_writer import spec_table
 from core.model.run import Run, RunState
 
 MANIFEST_FILE = "run.json"
-"""The file in a run's folder that says what it is, so that every evalroom finds it."""
+"""The file in a run's folder that describes it, so that every instance of evalroom finds it."""
 _MAX_SPEC_CHARS = 64 * 1024
 
 
 def new_run(plan: RunPlan, *, at: float, operator: str, launch: str) -> Run:
-    """Return the record of a run that is about to be prepared.
+    """Return the record of a new run, queued.
 
     Args:
-        plan: What is launched.
-        at: Unix seconds at the desk.
+        plan: The run's plan.
+        at: The time at the desk, Unix seconds.
         operator: Who launches it.
-        launch: What the runs of one matrix share.
+        launch: The id that all runs of one launch share.
     """
     return Run(
         id=plan.run,
@@ -44,7 +44,7 @@ def new_run(plan: RunPlan, *, at: float, operator: str, launch: str) -> Run:
 
 
 def manifest(plan: RunPlan, run: Run) -> bytes:
-    """Return the content of `MANIFEST_FILE`; no secret's value is in it."""
+    """Return the content of `MANIFEST_FILE`; it never holds the value of a secret."""
     return json.dumps(
         {
             "v": 1,
@@ -69,35 +69,35 @@ def manifest(plan: RunPlan, run: Run) -> bytes:
 
 
 def run_from_manifest(machine: MachineName, row: Mapping[str, Any], now: float) -> Run | None:
-    """Return a run that another evalroom launched, as its manifest tells it; None: it has none.
+    """Return a run that someone else launched, from its manifest; None: it has no valid one.
 
-    Where it is and what attaches to it are not the manifest's to say: the one is where it was
-    seen, the other is what its engine makes of its start.
+    The manifest is untrusted: the folder comes from where the run was found, and the attach
+    command later from its engine.
 
     Args:
-        machine: Where it was seen.
-        row: What the launcher's `list` tells of it.
-        now: Unix seconds at the desk.
+        machine: Where the run was found.
+        row: Its row in the answer of the launcher's `list`.
+        now: The time at the desk, Unix seconds.
     """
-    told = inner(row, "manifest")
+    fields = inner(row, "manifest")
     run = text(row, "run")
-    if not told or run is None or text(told, "run") != run or not is_run_id(run):
+    if not fields or run is None or text(fields, "run") != run or not is_run_id(run):
         return None
-    at = number(told, "at")
-    spec = inner(told, "spec")
+    at = number(fields, "at")
+    spec = inner(fields, "spec")
     return Run(
         id=run,
         machine=machine,
         at=now if at is None else min(max(at, 0.0), now),
-        operator=(text(told, "operator") or "")[:200],
+        operator=(text(fields, "operator") or "")[:200],
         state=RunState.PREPARING,
-        task=(text(told, "task") or "")[:500],
-        model=(text(told, "model") or "")[:500],
-        engine=(text(told, "engine") or "")[:50],
+        task=(text(fields, "task") or "")[:500],
+        model=(text(fields, "model") or "")[:500],
+        engine=(text(fields, "engine") or "")[:50],
         is_ours=False,
         spec=spec if len(json.dumps(spec)) <= _MAX_SPEC_CHARS else MappingProxyType({}),
         directory=f"{RUNS_FOLDER}/{run}",
-        log_dir=(text(told, "log_dir") or "")[:1_000],
-        command_line=(text(told, "command_line") or "")[:20_000],
-        launch=(text(told, "launch") or run)[:100],
+        log_dir=(text(fields, "log_dir") or "")[:1_000],
+        command_line=(text(fields, "command_line") or "")[:20_000],
+        launch=(text(fields, "launch") or run)[:100],
     )

@@ -1,4 +1,4 @@
-"""All runs that one room knows, as they stand: told to the fleet, and kept on disk."""
+"""All runs that one room knows: published to the fleet, and saved in the database."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -16,10 +16,10 @@ class RunRegistry:
     """The runs of one room.
 
     Args:
-        store: Where they are kept; None: nothing can be launched, only seen.
-        instance: This evalroom.
+        store: The database; None: evalroom has none, so runs can be watched but not launched.
+        instance: This instance of evalroom.
         post: Takes the events.
-        now: The desk's time, Unix seconds.
+        now: Returns the desk's time, Unix seconds.
     """
 
     def __init__(
@@ -37,55 +37,56 @@ class RunRegistry:
         self._runs: dict[str, Run] = {}
         self._unsaved: set[str] = set()
         self._changed = Signal[Run]()
-        self.held: set[str] = set()
-        """Runs that are being started from here: nobody else changes them."""
+        self.starting: set[str] = set()
+        """Ids of the runs that this room is starting; only the starter changes them."""
 
     @property
     def runs(self) -> Mapping[str, Run]:
-        """All of them by their ids."""
+        """All runs by id."""
         return MappingProxyType(self._runs)
 
-    @property
-    def can_keep(self) -> bool:
-        """Whether there is a disk to keep runs on."""
-        return self._store is not None
-
-    def open(self) -> Iterable[Run]:
-        """Return those of which something more may come, but for what is being started here."""
-        return [run for run in self._runs.values() if not run.is_over and run.id not in self.held]
+    def open_runs(self) -> Iterable[Run]:
+        """Return the runs that are not over and that this room is not just starting."""
+        return [
+            run for run in self._runs.values() if not run.is_over and run.id not in self.starting
+        ]
 
     async def add(self, runs: Sequence[Run]) -> None:
-        """Write new runs down and tell of them.
+        """Store new runs, then publish them.
 
         Raises:
-            StorageError: They are not on disk; nothing was told.
+            StorageError: The runs were neither stored nor published.
         """
         if self._store is None:
-            raise StorageError("runs can't be kept here: there is no history", "mend that first")
+            raise StorageError(
+                "evalroom has no history, so it can't store a run", "make its history usable first"
+            )
         await self._store.add(runs, self._instance)
         for run in runs:
-            self.see(run)
+            self.publish(run)
 
-    def see(self, run: Run) -> None:
-        """Tell of a run as it stands, where that is news; it is on disk, or is not ours."""
+    def publish(self, run: Run) -> None:
+        """Post a run's state to the fleet if it changed. Does not save it."""
         if self._runs.get(run.id) != run:
             self._runs[run.id] = run
             self._post(RunChanged(at=self._now(), run=run))
             self._changed.emit(run)
 
-    def listen(self, hear: Callable[[Run], None], runs: AbstractSet[str]) -> Callable[[], None]:
-        """Call `hear` for every change of these runs; returns what ends it."""
+    def on_change(
+        self, callback: Callable[[Run], None], runs: AbstractSet[str]
+    ) -> Callable[[], None]:
+        """Call `callback` at every change of the runs with these ids; return a function to stop."""
 
-        def of_these(run: Run) -> None:
+        def filtered(run: Run) -> None:
             if run.id in runs:
-                hear(run)
+                callback(run)
 
-        return self._changed.connect(of_these)
+        return self._changed.connect(filtered)
 
-    async def change(self, run: Run) -> Run:
-        """Tell of a run as it stands now and write it down; what can't be written is later."""
+    async def update(self, run: Run) -> Run:
+        """Publish a run's state if it changed and save it; a failed save is retried later."""
         if self._runs.get(run.id) != run:
-            self.see(run)
+            self.publish(run)
             if run.is_ours:
                 await self._save(run)
         return run
@@ -100,29 +101,32 @@ class RunRegistry:
         else:
             self._unsaved.discard(run.id)
 
-    async def save_again(self) -> None:
-        """Write what could not be written before."""
+    async def retry_saves(self) -> None:
+        """Save the runs whose last save failed."""
         for each in sorted(self._unsaved):
             await self._save(self._runs[each])
 
     async def load(self, limit: int) -> None:
-        """Tell of the runs on disk, also as another evalroom of this operator changed them.
+        """Publish the stored runs, with the changes of this operator's other instances.
+
+        Args:
+            limit: At most so many runs.
 
         Raises:
-            StorageError: They can't be read.
+            StorageError: The database can't be read.
         """
         if self._store is None:
             return
         for run in reversed(await self._store.recent(limit)):
             known = self._runs.get(run.id)
-            is_known_better = run.id in self.held | self._unsaved or (known and known.is_over)
+            is_known_better = run.id in self.starting | self._unsaved or (known and known.is_over)
             if not is_known_better:
-                self.see(run)
+                self.publish(run)
 
     async def abandoned(self) -> frozenset[str]:
-        """Return the open runs that no other living evalroom is about to start.
+        """Return the ids of open runs that no other living instance is starting.
 
         Raises:
-            StorageError: They can't be read.
+            StorageError: The database can't be read.
         """
         return frozenset() if self._store is None else await self._store.abandoned(self._instance)

@@ -1,4 +1,4 @@
-"""Where a run stands, from what was seen of it on its machine. Pure."""
+"""The state of a run, computed from the fleet, its folder and its logs. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,6 @@ from typing import Any
 from core.ctl.decode import count, inner, objects, text
 from core.ctl.envelopes import header_metrics
 from core.errors import JobFailed, SpecWrong
-from core.fleet import Fleet
 from core.launch.engines.engine import FileOutput, ScreenOutput, StartResult
 from core.launch.engines.registry import engine_named
 from core.launch.engines.start_failures import (
@@ -20,22 +19,13 @@ from core.model.process import Process
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
 
+_NO_END = "its process is gone, and one of its logs has no end"
 _GIVE_UP_AFTER_S = 86_400.0
-"""Seconds after which somebody else's run that never started is not waited for any more."""
-
-
-def process_of_run(fleet: Fleet, run: Run) -> Process | None:
-    """Return the newest process of a run that the fleet knows; None: none."""
-    found = [
-        process
-        for process in fleet.processes.values()
-        if process.run == run.id and process.key.machine == run.machine
-    ]
-    return max(found, key=lambda each: (each.ended_at is None, each.since), default=None)
+"""A run of someone else that has not started after so many seconds counts as failed."""
 
 
 def after_fleet(run: Run, process: Process, now: float) -> Run:
-    """Return a run as its process in the fleet shows it."""
+    """Return a run with the state of its process in the fleet."""
     known = replace(
         run,
         pid=process.key.pid,
@@ -49,54 +39,54 @@ def after_fleet(run: Run, process: Process, now: float) -> Run:
 
 
 def after_poll(run: Run, row: Mapping[str, Any], now: float, *, is_abandoned: bool) -> Run:
-    """Return a run as a look at its folder and its processes shows it.
+    """Return a run with the state of its folder and its process on the machine.
 
     Args:
-        run: As it was known.
-        row: What the launcher's `look` tells of it.
-        now: Unix seconds at the desk.
-        is_abandoned: Whether no evalroom is about to start it: the one that was has ended.
+        run: The run as known so far.
+        row: Its row in the answer of the launcher's `look`.
+        now: The time at the desk, Unix seconds.
+        is_abandoned: Whether the instance of evalroom that was to start it has ended.
     """
     if not has_started(run, row):
-        return _not_started(run, row, now) if is_abandoned else _others(run, now)
-    begun = replace(_as_its_start_says(run, row), started_at=run.started_at or now)
+        return _not_started(run, row, now) if is_abandoned else _unless_given_up(run, now)
+    begun = replace(_with_start_record(run, row), started_at=run.started_at or now)
     if row.get("alive") is True:
         pid, start = count(row, "pid"), text(row, "start")
         if pid is None:
             return replace(begun, state=RunState.STARTING)
         return replace(begun, state=RunState.RUNNING, pid=pid, start=start, said="")
     if run.state in {RunState.PREPARING, RunState.STARTING, RunState.QUEUED} and _never_ran(row):
-        if _is_on_its_way(begun, row, now):
+        if _is_still_starting(begun, row, now):
             return replace(begun, state=RunState.STARTING)
-        return with_error(begun, _why(run, row), now)
+        return with_error(begun, _start_error(run, row), now)
     return replace(begun, state=RunState.FINISHING, ended_at=run.ended_at or now)
 
 
 def has_started(run: Run, row: Mapping[str, Any]) -> bool:
-    """Whether a run was started: its folder may be gone, and it ran all the same."""
+    """Whether a run was ever started; its folder may be gone since."""
     has_run = run.state in {RunState.RUNNING, RunState.FINISHING}
     return has_run or row.get("started") is True or row.get("alive") is True
 
 
 def _not_started(run: Run, row: Mapping[str, Any], now: float) -> Run:
-    where = "its folder was made" if row.get("there") is True else "nothing was sent"
-    return with_error(run, f"its evalroom ended before it was started: {where}", now)
+    done = "only its folder was created" if row.get("there") is True else "nothing was sent"
+    return with_error(run, f"evalroom ended before it started this run; {done}", now)
 
 
-def _others(run: Run, now: float) -> Run:
-    """Return a run that another evalroom is about to start, as far as anybody can tell."""
+def _unless_given_up(run: Run, now: float) -> Run:
+    """Return a run that another instance is about to start; failed if that takes over a day."""
     if run.is_ours or now - run.at < _GIVE_UP_AFTER_S:
         return run
-    return with_error(run, "its evalroom has not started it within a day", now)
+    return with_error(run, "evalroom has not started this run within a day", now)
 
 
 def _never_ran(row: Mapping[str, Any]) -> bool:
-    """Whether nothing says that an eval ever began."""
+    """Whether neither output nor logs show that an eval began."""
     return '"event"' not in (text(row, "out") or "") and not objects(row, "logs")
 
 
-def _is_on_its_way(run: Run, row: Mapping[str, Any], now: float) -> bool:
-    """Whether its start went well, and its process may not be there yet."""
+def _is_still_starting(run: Run, row: Mapping[str, Any], now: float) -> bool:
+    """Whether the start went well so far, and the process may still appear."""
     try:
         engine = engine_named(run.engine)
         engine.read(0, text(row, "out") or "", text(row, "err") or "")
@@ -105,7 +95,7 @@ def _is_on_its_way(run: Run, row: Mapping[str, Any], now: float) -> bool:
     return now - (run.started_at or now) < engine.start_timeout_s
 
 
-def _as_its_start_says(run: Run, row: Mapping[str, Any]) -> Run:
+def _with_start_record(run: Run, row: Mapping[str, Any]) -> Run:
     out = text(row, "out") or ""
     if not out.strip():
         return run
@@ -115,38 +105,38 @@ def _as_its_start_says(run: Run, row: Mapping[str, Any]) -> Run:
         return run
 
 
-def with_started(run: Run, started: StartResult) -> Run:
-    """Return a run with what its start answered."""
-    where = started.output
+def with_started(run: Run, result: StartResult) -> Run:
+    """Return a run with the result of its start."""
+    output = result.output
     return replace(
         run,
-        pid=run.pid if started.pid is None else started.pid,
-        log_dir=started.log_dir or run.log_dir,
-        attach=started.attach or run.attach,
-        output_file=where.path if isinstance(where, FileOutput) else run.output_file,
-        screen=where.words if isinstance(where, ScreenOutput) else run.screen,
+        pid=run.pid if result.pid is None else result.pid,
+        log_dir=result.log_dir or run.log_dir,
+        attach=result.attach or run.attach,
+        output_file=output.path if isinstance(output, FileOutput) else run.output_file,
+        screen=output.words if isinstance(output, ScreenOutput) else run.screen,
     )
 
 
-def _why(run: Run, row: Mapping[str, Any]) -> str:
+def _start_error(run: Run, row: Mapping[str, Any]) -> str:
     out, err = text(row, "out") or "", text(row, "err") or ""
     try:
         engine_named(run.engine).read(1, out, err)
     except JobFailed as error:
         return error.sentence
     except SpecWrong:
-        return "no eval of it was seen, and its engine is not known here"
-    return "its script ended, and no eval was seen"
+        return "no eval of this run appeared, and this evalroom does not know its engine"
+    return "the start script ended, but no eval appeared"
 
 
 def after_screen(run: Run, screen: str, now: float) -> Run:
-    """Return a run that left no log, as the last that stands on its screen tells."""
+    """Return a run that left no log as failed, with the error on its screen."""
     error = start_failure(screen)
     return with_error(run, error.sentence, now)
 
 
 def with_error(run: Run, why: str, now: float) -> Run:
-    """Return a run that failed, and why."""
+    """Return a run in the state error, with the reason."""
     return replace(run, state=RunState.ERROR, said=shown(why, 600), ended_at=run.ended_at or now)
 
 
@@ -158,39 +148,39 @@ def after_logs(
     is_alive: bool,
     is_last: bool = False,
 ) -> Run:
-    """Return a run as its logs prove it; others that lie in the same folder prove nothing.
+    """Return a run with the state that its logs prove; logs of other evals do not count.
 
     Args:
-        run: As it was known.
-        rows: What the launcher's `logs` tells, the newest first.
-        now: Unix seconds at the desk.
-        is_alive: Whether a process of it may still do something: then a log that never ended
-            may end, and a task that failed may be tried again.
-        is_last: Whether a log that can't be read is not waited for any more.
+        run: The run as known so far.
+        rows: The answer of the launcher's `logs`, newest log first.
+        now: The time at the desk, Unix seconds.
+        is_alive: Whether its process may still work: a log may still end, and a failed task
+            may be retried.
+        is_last: Whether this was the last attempt to read its logs.
     """
     own = [row for row in rows if _is_of(run, row)]
     logs = newest_logs(own)
     known = replace(run, logs=logs or run.logs, ended_at=run.ended_at or now)
     unread = next((text(row, "error") for row in own if text(row, "error")), None)
     if unread is not None:
-        said = f"a log of it can't be read: {error_line(plain_text(unread))}"
+        said = f"can't read one of its logs: {error_line(plain_text(unread))}"
         is_over = is_last and not is_alive
         return replace(known, state=RunState.LOST if is_over else known.state, said=said)
     if not logs:
         return replace(known, state=RunState.LOST, said="its process is gone and left no log")
-    told = {log.status for log in logs}
-    if is_alive and told != {"success"}:
-        return replace(known, said="its process lives: a task may be tried again")
-    if "started" in told:
-        return replace(known, state=RunState.LOST, said="its process is gone and a log never ended")
-    if told == {"success"}:
+    statuses = {log.status for log in logs}
+    if is_alive and statuses != {"success"}:
+        return replace(known, said="its process still runs: it may retry a task")
+    if "started" in statuses:
+        return replace(known, state=RunState.LOST, said=_NO_END)
+    if statuses == {"success"}:
         return replace(known, state=RunState.SUCCESS, said="")
-    worst = "error" if "error" in told else "cancelled"
-    return replace(known, state=RunState.ERROR, said=f"its log says {shown(worst)}")
+    worst = "error" if "error" in statuses else "cancelled"
+    return replace(known, state=RunState.ERROR, said=f"one of its logs ended with {shown(worst)}")
 
 
 def _is_of(run: Run, row: Mapping[str, Any]) -> bool:
-    """Whether a log may be a run's: one from before its start is, if it is of the same task."""
+    """Whether a log belongs to a run; one from before its start does if task and model match."""
     if row.get("is_old") is not True:
         return True
     what = inner(inner(row, "header"), "eval")
@@ -200,7 +190,7 @@ def _is_of(run: Run, row: Mapping[str, Any]) -> bool:
 
 
 def newest_logs(rows: Sequence[Mapping[str, Any]]) -> tuple[RunLog, ...]:
-    """Return the newest log of each task: a task that was tried again has several."""
+    """Return the newest log of each task: a retried task has several."""
     out: dict[object, RunLog] = {}
     for row in rows:
         header = inner(row, "header")

@@ -1,4 +1,4 @@
-"""The durable side of runs, as the core needs it."""
+"""The port of the database for runs."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,36 +8,43 @@ from core.model.run import Run
 
 
 class RunStore(Protocol):
-    """Runs that this operator launched, on disk before the first byte of them is sent."""
+    """The runs of this operator, in the database before anything is sent to a machine."""
 
     async def add(self, runs: Sequence[Run], instance: Instance) -> None:
-        """Write new runs; returns when they are on disk.
+        """Add new runs, all or none; return once they are on disk.
+
+        Args:
+            runs: The new runs.
+            instance: The instance of evalroom that starts them.
 
         Raises:
-            StorageError: None of them is.
+            StorageError: No run was added.
         """
         ...
 
     async def save(self, run: Run) -> None:
-        """Write how a run stands now.
+        """Save a run's present state.
 
         Raises:
-            StorageError: It is not on disk.
+            StorageError: The run was not saved.
         """
         ...
 
     async def recent(self, limit: int) -> Sequence[Run]:
-        """Return all that are not over and the newest of the others, up to `limit`.
+        """Return up to `limit` runs: those that are not over, then the newest of the others.
 
         Raises:
-            StorageError: They can't be read.
+            StorageError: The database can't be read.
         """
         ...
 
     async def abandoned(self, instance: Instance) -> frozenset[str]:
-        """Return the runs that are not over and that no other living evalroom starts.
+        """Return the ids of open runs that no other living instance of evalroom is starting.
+
+        Args:
+            instance: This instance of evalroom.
 
         Raises:
-            StorageError: They can't be read.
+            StorageError: The database can't be read.
         """
         ...

@@ -1,7 +1,7 @@
-"""The launches of one room (`core.launch.ports.LaunchService`)."""
+"""The launch service over a desk; implements `core.launch.ports.LaunchService`."""
 
 import asyncio
-import secrets as chance
+import secrets as random
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -28,98 +28,101 @@ from core.text import shown
 ChooseMachines = Callable[
     [Sequence[RunRequest], OnProgress | None], Awaitable[tuple[CheckedPlan, ...]]
 ]
-"""Finds the machine that fits each launch, with the preflight of its plan there."""
+"""Finds the best machine for each run, with the preflight of its plan there."""
 OpenSecrets = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
-"""Returns the values of secrets by their names; raises EvalroomError where one is missing."""
+"""Returns the values of secrets by name; raises EvalroomError where one is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeskLaunchService:
-    """Checks, starts and finds runs.
+    """Checks, starts and follows runs over a desk.
 
     Attributes:
-        desk: Has jobs done, and knows the fleet.
-        registry: Where runs are told and kept.
-        machines: Of the config.
-        choose: Finds the machines for launches.
-        bring: Brings what a run needs to its machine.
-        open_secrets: Knows secrets.
+        desk: Does jobs on machines, and knows the fleet.
+        registry: Publishes and saves the runs.
+        machines: The machines of the config.
+        choose: Finds the machines for a launch.
+        provision: Brings what a run needs to its machine.
+        open_secrets: Returns secrets.
         operator: Who launches.
-        read_only: Whether nothing may be changed from here.
+        read_only: Whether this evalroom must not change anything.
     """
 
     desk: LaunchDesk
     registry: RunRegistry
     machines: Sequence[MachineConfig]
     choose: ChooseMachines
-    bring: Provision
+    provision: Provision
     open_secrets: OpenSecrets
     operator: str
     read_only: bool = False
 
     async def run(self) -> None:
-        """Look after all runs until cancelled."""
-        await RunPoller(self.desk, self.registry, calmly=True).run()
+        """See `LaunchService.run`."""
+        await RunPoller(self.desk, self.registry, delay_discovery=True).run()
 
-    async def look_once(self) -> None:
-        """Look once after all runs that are due, also for those of others."""
-        await RunPoller(self.desk, self.registry, calmly=False).turn()
+    async def poll_once(self) -> None:
+        """Poll every run that is due once, and look for runs of others."""
+        await RunPoller(self.desk, self.registry, delay_discovery=False).poll_once()
 
-    async def check(self, spec: Spec, *, tell: OnProgress | None = None) -> tuple[CheckedPlan, ...]:
-        """See `core.launch.ports.LaunchService.check`."""
-        return await self.choose(expand(spec, self.machines), tell)
+    async def check(
+        self, spec: Spec, *, on_progress: OnProgress | None = None
+    ) -> tuple[CheckedPlan, ...]:
+        """See `LaunchService.check`."""
+        return await self.choose(expand(spec, self.machines), on_progress)
 
     async def launch(
-        self, checked: Sequence[CheckedPlan], *, tell: Callable[[Run], None] | None = None
+        self, checked: Sequence[CheckedPlan], *, on_change: Callable[[Run], None] | None = None
     ) -> tuple[Run, ...]:
-        """See `core.launch.ports.LaunchService.launch`."""
+        """See `LaunchService.launch`."""
         self._refuse(checked)
         plans = [each.plan for each in checked]
         values = {plan.run: await self._values(plan) for plan in plans}
-        at, mark = self.desk.now(), chance.token_hex(4)
-        shared = f"{plans[0].run}-{mark}" if len(plans) > 1 else plans[0].run
-        runs = [new_run(plan, at=at, operator=self.operator, launch=shared) for plan in plans]
+        at, suffix = self.desk.now(), random.token_hex(4)
+        launch_id = f"{plans[0].run}-{suffix}" if len(plans) > 1 else plans[0].run
+        runs = [new_run(plan, at=at, operator=self.operator, launch=launch_id) for plan in plans]
         ids = {run.id for run in runs}
-        lanes: dict[MachineName, list[tuple[RunPlan, Run]]] = defaultdict(list)
+        by_machine: dict[MachineName, list[tuple[RunPlan, Run]]] = defaultdict(list)
         for plan, run in zip(plans, runs, strict=True):
-            lanes[plan.machine].append((plan, run))
+            by_machine[plan.machine].append((plan, run))
         with ExitStack() as after:
-            # Held first: what is on the disk and in nobody's hands is taken for abandoned.
-            self.registry.held.update(ids)
-            after.callback(self.registry.held.difference_update, ids)
+            # First: the poller takes a stored run that nobody starts for abandoned.
+            self.registry.starting.update(ids)
+            after.callback(self.registry.starting.difference_update, ids)
             await self.registry.add(runs)
-            if tell is not None:
-                after.callback(self.registry.listen(tell, ids))
-            await asyncio.gather(*(self._lane(lane, values) for lane in lanes.values()))
+            if on_change is not None:
+                after.callback(self.registry.on_change(on_change, ids))
+            await asyncio.gather(*(self._start_all(each, values) for each in by_machine.values()))
         return tuple(self.registry.runs[run.id] for run in runs)
 
     def _refuse(self, checked: Sequence[CheckedPlan]) -> None:
         if not checked:
-            raise NotConfirmed("nothing is launched: there is no run in it")
+            raise NotConfirmed("nothing was launched: no run is left")
         if self.read_only:
-            raise NotConfirmed("nothing is launched: evalroom is read-only")
+            raise NotConfirmed("nothing was launched: evalroom is read-only")
         for each in checked:
             for stop in each.stops:
-                said = f"nothing is launched: {each.plan.machine}: {stop.said}"
-                raise NotConfirmed(said, stop.advice)
+                raise NotConfirmed(
+                    f"nothing was launched: {each.plan.machine}: {stop.said}", stop.advice
+                )
 
     async def _values(self, plan: RunPlan) -> Mapping[str, str]:
-        """Return the secrets of a run, by the names of its variables."""
+        """Return the values of a run's secrets by the names of its variables."""
         if not plan.secrets:
             return {}
         values = await self.open_secrets(tuple(plan.secrets.values()))
         return {variable: values[name] for variable, name in plan.secrets.items()}
 
-    async def _lane(
-        self, lane: Sequence[tuple[RunPlan, Run]], values: Mapping[str, Mapping[str, str]]
+    async def _start_all(
+        self, runs: Sequence[tuple[RunPlan, Run]], values: Mapping[str, Mapping[str, str]]
     ) -> None:
-        """Start the runs of one machine, one after the other."""
-        starting = RunStarter(desk=self.desk, registry=self.registry, bring=self.bring)
-        for plan, run in lane:
-            await starting.start(plan, run, values[run.id])
+        """Start the runs of one machine, one after another."""
+        starter = RunStarter(desk=self.desk, registry=self.registry, provision=self.provision)
+        for plan, run in runs:
+            await starter.start(plan, run, values[run.id])
 
     async def output(self, run: Run, *, start: int | None = None) -> OutputChunk:
-        """See `core.launch.ports.LaunchService.output`."""
+        """See `LaunchService.output`."""
         if run.has_screen:
             return await self._screen(run)
         for file in (run.output_file, "launch.err", "start.err"):
@@ -135,9 +138,11 @@ class DeskLaunchService:
             self.desk, run.machine, run.screen, changes=False
         )
         if status != 0 and is_session_gone(err):
-            said = "its session is gone, and what stood on its screen with it"
-            raise JobFailed(said, f"evalroom run {run.id} names its logs")
+            raise JobFailed(
+                "its tmux session has ended, and its screen contents are lost",
+                f"find its logs with: evalroom run {run.id}",
+            )
         if status != 0:
-            raise JobFailed(f"its screen can't be read: {shown(err, 200)}")
+            raise JobFailed(f"can't read its screen: {shown(err, 200)}")
         data = out.encode()
         return OutputChunk(data=data, end=len(data), size=len(data))

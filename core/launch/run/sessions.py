@@ -1,4 +1,4 @@
-"""Sessions on machines: listed, and ended by an operator who saw what that means."""
+"""The tmux sessions of evalroom on machines: lists them, and ends one."""
 
 import asyncio
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from core.text import shown
 
 @dataclass(frozen=True, slots=True)
 class MachineSession:
-    """A session and where it is."""
+    """A session and its machine."""
 
     machine: MachineName
     session: TmuxSession
@@ -30,34 +30,34 @@ class MachineSession:
 async def list_sessions(
     worker: Worker, machines: Iterable[MachineName]
 ) -> tuple[MachineSession, ...]:
-    """Return the sessions of ours on these machines; one that can't be asked has none."""
-    told = await asyncio.gather(*(_sessions(worker, name) for name in machines))
-    return tuple(each for found in told for each in found)
+    """Return evalroom's sessions on these machines; a machine that does not answer has none."""
+    found = await asyncio.gather(*(_sessions_of(worker, name) for name in machines))
+    return tuple(each for sessions in found for each in sessions)
 
 
-async def _sessions(worker: Worker, machine: MachineName) -> tuple[MachineSession, ...]:
+async def _sessions_of(worker: Worker, machine: MachineName) -> tuple[MachineSession, ...]:
     try:
         status, out, _ = await launcher_client.run_command(
             worker, machine, list_command(), changes=False
         )
     except RequestFailed:
         return ()
-    return (
-        tuple(MachineSession(machine, each) for each in parse_sessions(out)) if status == 0 else ()
-    )
+    if status != 0:
+        return ()
+    return tuple(MachineSession(machine, each) for each in parse_sessions(out))
 
 
 async def end_session(worker: Worker, found: MachineSession) -> None:
-    """End a session and all that runs in it; one that is gone already does no harm.
+    """End a session and every program in it; a session that is gone is not an error.
 
     Raises:
-        UsageWrong: It is none of ours.
-        RequestFailed: It may have been ended.
-        JobFailed: It can't be ended.
+        UsageWrong: It is not a session of evalroom.
+        JobFailed: The machine can't end it.
+        RequestFailed: No answer came; the session may have ended.
     """
     name = found.session.name
     if not is_session_name(name):
-        raise UsageWrong(f"{shown(name, 60)} is no session of evalroom")
+        raise UsageWrong(f"{shown(name, 60)} is not a session of evalroom")
     status, _, err = await launcher_client.run_command(worker, found.machine, end_command(name))
     if status != 0 and not is_session_gone(err):
-        raise JobFailed(f"session {shown(name)} can't be ended: {shown(err, 200)}")
+        raise JobFailed(f"can't end the session {shown(name)}: {shown(err, 200)}")

@@ -1,4 +1,4 @@
-"""Runs on their way: what was told of each since they were confirmed."""
+"""The runs of a confirmed launch while they start, for the screen that shows them."""
 
 from collections.abc import Sequence
 
@@ -9,13 +9,13 @@ from core.text import Shown
 
 
 class StartProgress:
-    """Runs on their way, from the Enter that confirmed them.
+    """The runs of one launch, from its confirmation on.
 
     Attributes:
-        checked: What was confirmed.
-        is_running: Some are still being started.
-        updated: Emitted when a run, or the whole, changed.
-        failed: Why starting broke off; None: it did not.
+        checked: The plans that were confirmed.
+        is_running: Whether some runs are still being started.
+        failed: Why the launch stopped early; None: it did not.
+        updated: Emitted when a run or `is_running` changes.
     """
 
     def __init__(self, checked: Sequence[CheckedPlan]) -> None:
@@ -27,15 +27,15 @@ class StartProgress:
 
     @property
     def runs(self) -> Sequence[Run]:
-        """The runs as they were told last."""
+        """The latest state of each run."""
         return tuple(self._runs.values())
 
-    def tell(self, run: Run) -> None:
-        """Take in how a run stands."""
+    def update(self, run: Run) -> None:
+        """Store a run's latest state."""
         self._runs[run.id] = run
         self.updated.emit(None)
 
     def end(self, failed: Shown | None) -> None:
-        """Nothing of it is being started any more."""
+        """Mark the launch as done; `failed` says why it stopped early."""
         self.is_running, self.failed = False, failed
         self.updated.emit(None)

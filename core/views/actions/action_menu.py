@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.act.refusals import at_sight
+from core.act.refusals import at_sight, read_only_reason
 from core.act.target_expansion import ActionPlace, live_processes, models_of, scope_at, with_model
 from core.act.target_labels import target_label, target_location
 from core.fleet import Fleet
@@ -113,9 +113,7 @@ def read_only(fleet: Fleet, places: Sequence[ActionPlace]) -> Shown | None:
     machines = [fleet.machines.get(MachineName(name)) for name in names]
     if not machines or not all(each is not None and each.read_only for each in machines):
         return None
-    named = ", ".join(sorted(names)[:3])
-    verb = "is" if len(names) == 1 else "are"
-    return shown(f"{named} {verb} read-only: nothing is changed there")
+    return shown(read_only_reason(names))
 
 
 def entries(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
@@ -135,17 +133,23 @@ def buttons(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...
 
 def entry_of(fleet: Fleet, places: Sequence[ActionPlace], action: Action) -> MenuEntry | None:
     """Return the entry of an action on a selection; None: it is none of its scope."""
-    return next((each for each in entries(fleet, places) if each.action == action), None)
+    if read_only(fleet, places) is not None:
+        return None
+    return next(_own(fleet, tuple(places), lambda offer: offer.action == action), None)
 
 
-def _own(fleet: Fleet, places: tuple[ActionPlace, ...]) -> Iterator[MenuEntry]:
+def _own(
+    fleet: Fleet, places: tuple[ActionPlace, ...], is_wanted: Callable[[Offer], bool] | None = None
+) -> Iterator[MenuEntry]:
+    """Yield the entries of a selection's own scope, of all offers or of the wanted ones."""
     scope = scope_at(places[0])
     targets = targets_of(fleet, places)
     offers = list(offers_on(scope))
     if scope == "task":
         offers.insert(3, REQUEUE_ERRORED)
     for offer in offers:
-        yield _entry(fleet, offer, places, targets, title=_title(offer, fleet, places))
+        if is_wanted is None or is_wanted(offer):
+            yield _entry(fleet, offer, places, targets, title=_title(offer, fleet, places))
 
 
 def _title(offer: Offer, fleet: Fleet, places: Sequence[ActionPlace]) -> str:
@@ -274,7 +278,9 @@ _ENDINGS = ("score", "error", "cancel")
 
 def endings(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
     """Return the ways to end a selection, the gentlest first, then its tool calls by name."""
-    found = [each for each in entries(fleet, places) if each.action.verb is Verb.CANCEL]
+    found = list[MenuEntry]()
+    if read_only(fleet, places) is None:
+        found += _own(fleet, tuple(places), lambda offer: offer.action.verb is Verb.CANCEL)
     found.sort(key=lambda each: _ENDINGS.index(each.action.manner or "cancel"))
     return (*found, *calls(fleet, places))
 

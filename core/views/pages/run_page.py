@@ -17,7 +17,7 @@ from core.text import shown
 from core.views.cells import Cell, Span, TextLine, Tone, said
 from core.views.pages.order_page import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
-from core.views.tables.runs import LOOKS, launched_by, log_place, process_of, run_sign, scores, took
+from core.views.tables.runs import LOOKS, launched_by, log_place, run_sign, scores, took
 
 _LONG = 1_000
 _COMMAND = 16_000
@@ -73,7 +73,7 @@ def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
 
 
 def _way(fleet: Fleet, run: Run) -> Cell:
-    process = process_of(fleet, run)
+    process = fleet.process_of_run(run)
     if process is not None:
         return (said(f"Enter goes to them: pid {process.key.pid}, {process.state}", "key"),)
     if run.pid is not None:

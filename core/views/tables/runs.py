@@ -7,7 +7,6 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
-from core.model.process import Process
 from core.model.run import OVER, Run, RunLog, RunState
 from core.text import shown
 from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, said, text_cell
@@ -200,19 +199,9 @@ def runs_table(fleet: Fleet, now: float) -> Table[str]:
     )
 
 
-def process_of(fleet: Fleet, run: Run) -> Process | None:
-    """Return the process that a run became; None: the fleet knows none."""
-    found = (
-        process
-        for process in fleet.processes.values()
-        if process.run == run.id and process.key.machine == run.machine
-    )
-    return max(found, key=lambda each: (each.ended_at is None, each.since), default=None)
-
-
 def way_to_tasks(fleet: Fleet, run: Run) -> ProcessKey | TaskKey | None:
     """Return the place of a run's tasks: the one task, else the process; None: there is none."""
-    process = process_of(fleet, run)
+    process = fleet.process_of_run(run)
     if process is None:
         return None
     tasks = [key for key in process.tasks if key in fleet.tasks]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from core.act.equivalent_command import equivalent
 from core.act.plan import Plan, Step, unmet
 from core.act.preconditions import IN_FLIGHT, basis_of, changed
-from core.act.preview import apart_text, preview_of
+from core.act.preview import preview_of, without_free_text
 from core.act.refusals import against_end, against_signal
-from core.act.requests import Request, apart, request_of
+from core.act.requests import Request, request_of, split_changes
 from core.act.snapshot import TargetSnapshot
 from core.act.target_grammar import TargetSpec, action_named, places_of
 from core.act.undo import undo_requests
@@ -72,7 +72,9 @@ def actions_on(target: Target) -> list[Action]:
 def test_no_name_of_a_host_reaches_another_route_or_another_parameter(
     target: Target, eval_id: str, reason: str
 ) -> None:
-    for action in actions_on(target):
+    offered = actions_on(target)
+    assert offered
+    for action in offered:
         for dry_run in (True, False):
             request = request_of(
                 action, target, eval_id=eval_id, dry_run=dry_run, author="a", reason=reason
@@ -93,7 +95,9 @@ def test_no_name_of_a_host_reaches_another_route_or_another_parameter(
 
 @given(target=TARGETS)
 def test_a_command_stays_the_words_it_is_made_of(target: Target) -> None:
-    for action in actions_on(target):
+    offered = actions_on(target)
+    assert offered
+    for action in offered:
         words = shlex.split(equivalent(action, target, Fleet()))
         assert words[0] in {"inspect", "kill"}
         if isinstance(target, ModelKey):
@@ -115,7 +119,7 @@ def test_an_offer_has_a_letter_of_its_own_on_its_scope() -> None:
 def test_free_text_of_a_dry_run_is_withheld_wherever_it_stands(answer: dict[str, object]) -> None:
     secret = "the agent said this"
     hostile = {**answer, "prior_error": secret, "odd": {"deep": [secret]}, "list": [secret, 1]}
-    fields, withheld = apart_text(hostile)
+    fields, withheld = without_free_text(hostile)
     assert secret not in repr(fields)
     assert secret in [each.text for each in withheld]
     assert all(secret not in each.size for each in withheld)
@@ -129,7 +133,7 @@ def test_several_knobs_take_as_few_requests_as_their_route_allows() -> None:
         Change("key", 4, key="browse"),
         Change("max_connections", 9, model="openai/x"),
     )
-    groups = apart(Action(verb=Verb.CONFIG, changes=changes))
+    groups = split_changes(Action(verb=Verb.CONFIG, changes=changes))
     assert [each.changes for each in groups] == [changes[:2], *((each,) for each in changes[2:])]
     paths = [request_of(each, TASK, dry_run=False).path for each in groups]
     assert paths == [
@@ -318,7 +322,7 @@ def test_a_set_that_may_have_started_a_task_unseen_is_not_ended() -> None:
     running = TargetSnapshot(rows=(task_row("T9"),))
     refusal = against_end(running, process, None)
     assert refusal is not None
-    assert "1 task of it run" in refusal.sentence
+    assert "1 task of it is still running" in refusal.sentence
 
 
 def test_an_interrupt_asks_again_when_more_would_be_cut_off() -> None:

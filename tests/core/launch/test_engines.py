@@ -117,27 +117,28 @@ def test_a_record_that_is_none_is_a_failure(name: str, said: str) -> None:
     ("said", "says", "advice"),
     [
         # As Inspect 0.3.285, uv and a shell say it.
-        ("\nTask named 'nope' not found.\n", "has no task nope", "look at task"),
-        ("Error: No inspect tasks were found at the specified paths.", "no task was found", "task"),
+        ("\nTask named 'nope' not found.\n", "has no task nope", "in `task`"),
+        ("Error: No inspect tasks were found at the specified paths.", "found no task",
+         "check `task`"),
         ("Traceback\n  x\nValueError: Model API nope of model 'nope/x' not recognized.",
-         "no provider nope", "look at model"),
-        (NO_PACKAGE, "OpenAI API lacks a package: openai", 'add packages = ["openai"]'),
-        (NO_KEY, "OpenAI found no OPENAI_API_KEY", "name OPENAI_API_KEY under secrets"),
+         "no provider nope", "check `model`"),
+        (NO_PACKAGE, "OpenAI API needs the package openai", 'add packages = ["openai"]'),
+        (NO_KEY, "OpenAI found no OPENAI_API_KEY", "add OPENAI_API_KEY to `secrets`"),
         ("Usage: inspect eval-set [OPTIONS]\n\nError: No such option '--frob'.",
-         "has no option --frob", "leave it out"),
+         "has no option --frob", "remove it"),
         ("Detached launch failed — the control endpoint did not bind", "control channel",
          "shorter"),
-        ("/usr/bin/python3: No module named inspect_ai", "has no Inspect", "leave python out"),
+        ("/usr/bin/python3: No module named inspect_ai", "has no Inspect", "remove `python`"),
         ("evalroom: no secret was given for A_KEY", "no secret was given for A_KEY", "secrets set"),
         ("evalroom: /no/python can't be started: No such file or directory",
-         "/no/python can't be started", "look at python"),
+         "/no/python can't be started", "correct `python`"),
         ("OSError: [Errno 28] No space left on device: 'x'", "disk is full", "free some space"),
         ("error: Failed to fetch: `https://x/simple/inspect-ai/`", "could not download", "prepare"),
         ("Traceback (most recent call last):\n File x\nOSError: no [bold]data[/bold] [Errno 2]\n",
-         "OSError: no data [Errno 2]", "look at its output"),
+         "OSError: no data [Errno 2]", "read its output"),
         ("\x1b[1mhm\x1b[0m\n\x1b]0;title\x07last \x1b[31mwords\x9b\n", "last words", "output"),
         ("╭──────╮\n│ why  │\n╰──────╯\n\nPane is dead (status 1, now)\n", ": why", "output"),
-        ("", "nothing says why (exit status 3)", "output"),
+        ("", "its output does not say why (exit status 3)", "output"),
     ],
 )  # fmt: skip
 def test_a_failure_is_a_sentence_with_what_to_look_at_first(
@@ -151,7 +152,7 @@ def test_a_failure_is_a_sentence_with_what_to_look_at_first(
 
 
 def test_a_machine_without_tmux_says_so() -> None:
-    with pytest.raises(JobFailed, match="there is no tmux") as failed:
+    with pytest.raises(JobFailed, match="tmux is not installed") as failed:
         engine_named("tmux").read(69, "", "")
     assert 'engine = "detach"' in failed.value.advice
 
@@ -194,7 +195,7 @@ def test_sessions_are_read_from_their_list() -> None:
                 status=0, run="20261129-210255-aaaaaaaa"),
     )  # fmt: skip
     _, running, ended = parse_sessions(listed)
-    assert "is cut off" in end_effect(running)
+    assert "is killed" in end_effect(running)
     assert "the logs stay" in end_effect(ended)
 
 

@@ -47,12 +47,12 @@ def test_what_no_longer_lives_is_finishing_until_its_logs_are_read() -> None:
     ("row", "says"),
     [
         ({"there": False}, "nothing was sent"),
-        ({"there": True, "started": False}, "its folder was made"),
+        ({"there": True, "started": False}, "only its folder was created"),
         (
             {"there": True, "started": True, "alive": False, "err": "Task named 'x' not found."},
             "no task x",
         ),
-        ({"there": True, "started": True, "alive": False}, "nothing says why"),
+        ({"there": True, "started": True, "alive": False}, "does not say why"),
     ],
 )
 def test_what_never_ran_failed_and_says_how_far_it_came(row: dict[str, Any], says: str) -> None:
@@ -70,7 +70,7 @@ def test_a_run_of_an_engine_that_is_not_known_here_says_so() -> None:
     other = replace(RUN, engine="other\x1b[2J")
     row = {"there": True, "started": True, "alive": False}
     found = after_poll(other, row, NOW, is_abandoned=True)
-    assert found.said == "no eval of it was seen, and its engine is not known here"
+    assert found.said == "no eval of this run appeared, and this evalroom does not know its engine"
 
 
 def test_a_run_whose_folder_is_gone_ran_all_the_same() -> None:
@@ -88,7 +88,7 @@ def test_a_run_of_others_that_is_still_prepared_is_not_failed() -> None:
     assert after_poll(theirs, row, NOW, is_abandoned=False) == theirs
     old = after_poll(theirs, row, RUN.at + 90_000, is_abandoned=False)
     assert (old.state, old.said) == (
-        RunState.ERROR, "its evalroom has not started it within a day",
+        RunState.ERROR, "evalroom has not started this run within a day",
     )  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def test_only_logs_prove_how_a_run_ended(
 def test_a_log_that_can_never_be_read_is_not_waited_for_for_ever() -> None:
     rows = [{"path": "/x", "header": None, "error": "bad"}, log("success")]
     found = after_logs(RUN, rows, NOW, is_alive=False, is_last=True)
-    assert (found.state, found.said) == (RunState.LOST, "a log of it can't be read: bad")
+    assert (found.state, found.said) == (RunState.LOST, "can't read one of its logs: bad")
     assert after_logs(RUN, rows, NOW, is_alive=True, is_last=True).state is RUN.state
 
 

@@ -1,5 +1,6 @@
 """A launch from its plan to what its logs say, over real links, with a real Inspect."""
 
+import asyncio
 import stat
 import sys
 from dataclasses import replace
@@ -11,10 +12,9 @@ from core.config.model import MachineConfig
 from core.errors import JobFailed
 from core.ids import MachineName
 from core.launch.run import launcher_client
-from core.launch.run.run_state import process_of_run
 from core.launch.run.sessions import end_session, list_sessions
 from core.model.run import RunState
-from tests.support.launches import alive, end_all, launching
+from tests.support.launches import alive, end_all, launching, wait_all_gone
 from tests.support.reached import machine_of, trusting
 from tests.support.specs import EVALS, spec
 from tests.support.sshd import SUPER, Sshd
@@ -34,7 +34,7 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
         await here.watched.desk.first_look(20)
         checked = here.checked(spec("", "machine=gpu"))
         told: list[RunState] = []
-        [run] = await here.launches.launch(checked, tell=lambda each: told.append(each.state))
+        [run] = await here.launches.launch(checked, on_change=lambda each: told.append(each.state))
         assert told[:3] == [RunState.PREPARING, RunState.STARTING, RunState.RUNNING]
         run = await here.over(run)
         assert (run.state, run.status, run.said) == (RunState.SUCCESS, "success", "")
@@ -51,7 +51,7 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
         status, out, _ = await launcher_client.start_run(here.place, plan, {})
         assert status == 75
         assert f'"pid": {run.pid}' in out
-        assert not alive(run.id)
+        await asyncio.to_thread(wait_all_gone, run.id)
 
         # What it printed is read from its end, and from where the last piece ended.
         piece = await here.launches.output(run)
@@ -85,7 +85,7 @@ async def test_a_launch_that_fails_says_why_and_leaves_nothing_running(
         run = await here.over(run)
         assert run.state is RunState.ERROR
         assert says in run.said
-        assert not alive(run.id)
+        await asyncio.to_thread(wait_all_gone, run.id)
 
 
 LONG = f"""
@@ -107,7 +107,7 @@ async def test_an_eval_that_is_killed_is_lost_and_never_done(sshd: Sshd, folder:
         end_all([run.id])
         run = await here.over(run)
         assert (run.state, run.status) == (RunState.LOST, "started")
-        assert "a log never ended" in run.said
+        assert "one of its logs has no end" in run.said
 
 
 @pytest.mark.slow
@@ -161,7 +161,7 @@ async def test_a_run_that_rests_between_attempts_is_not_over_and_one_that_is_kep
             run = await here.over(run, 100)
             assert (run.state, run.status) == (RunState.ERROR, "error")
             assert run.pid in alive(run.id)
-            process = process_of_run(here.watched.fleet, run)
+            process = here.watched.fleet.process_of_run(run)
             assert process is not None
             task = here.watched.fleet.tasks[process.tasks[-1]]
             assert task.row.attempts == 2
@@ -192,7 +192,7 @@ async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_faile
         for each in found:
             await end_session(here.place, each)
             await end_session(here.place, each)  # it is gone already
-        with pytest.raises(JobFailed, match="its session is gone"):
+        with pytest.raises(JobFailed, match="its tmux session has ended"):
             await here.launches.output(failed)
         assert await list_sessions(here.place, [local.name]) == ()
         # A start that is sent again leaves no secrets where nothing reads them any more.

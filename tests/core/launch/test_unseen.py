@@ -21,8 +21,8 @@ class There:
 
     def __init__(self, known: Run) -> None:
         self.fleet = busy_fleet()
-        self.runs, self.held = {known.id: known}, frozenset[str]()
-        self.load = self.abandoned = self.save_again = self._nothing
+        self.runs, self.starting = {known.id: known}, frozenset[str]()
+        self.load = self.abandoned = self.retry_saves = self._nothing
         self.looks = 0
 
     async def _nothing(self, *_: object) -> frozenset[str]:
@@ -31,10 +31,10 @@ class There:
     def now(self) -> float:
         return NOW
 
-    def open(self) -> tuple[Run, ...]:
+    def open_runs(self) -> tuple[Run, ...]:
         return tuple(self.runs.values())
 
-    async def change(self, known: Run) -> Run:
+    async def update(self, known: Run) -> Run:
         self.runs[known.id] = known
         return known
 
@@ -54,12 +54,12 @@ async def test_a_young_run_that_is_not_seen_is_looked_at_soon_again(
     there: Any = There(run(9, RunState.RUNNING, machine=H1, started_at=NOW - seconds))
     clock = SimpleNamespace(at=1_000.0)
     loop = SimpleNamespace(time=lambda: clock.at)
-    finding = RunPoller(there, there, calmly=True)
+    poller = RunPoller(there, there, delay_discovery=True)
     monkeypatch.setattr(
         "core.launch.run.run_poller.asyncio",
         SimpleNamespace(get_running_loop=lambda: loop, gather=asyncio.gather),
     )
-    await finding.turn()
+    await poller.poll_once()
     clock.at += 3.0
-    await finding.turn()
+    await poller.poll_once()
     assert there.looks == looks
