@@ -31,7 +31,7 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
 
     refused = home.run("guide", "park", target)
     assert refused.status == 4, refused
-    assert "add --yes" in refused.out
+    assert "Add --yes" in refused.out
     assert not one.task()["process_paused"]
     [left] = home.run("guide", "list", "--json").json["guides"]
     assert (left["kind"], left["steps"][1]["state"]) == ("park", "waiting")
