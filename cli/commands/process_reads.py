@@ -7,8 +7,8 @@ from cli.render.fleet_json import Json
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
 from core.ctl.decode import parse_object
-from core.ctl.features import Feature
 from core.errors import AnswerMalformed, NobodyReached, NotThere, TargetUnclear
+from core.model.feature import Feature
 from core.model.task import Task
 from core.task_targets import find_task
 from core.text import shown
