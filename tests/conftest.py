@@ -1,20 +1,25 @@
 """Fixtures that several folders of tests share: real evals that are only read."""
 
-import os
 import signal
 import threading
 
 from hypothesis import HealthCheck, settings
 
-# No test asks, or writes to, the keyring of who runs it.
-os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+from tests.support.inherited import keep_what_tests_need
+
+keep_what_tests_need()
 
 if threading.current_thread() is threading.main_thread():
     # A run of tests that was started in the background ignores SIGINT, and so would all that
     # they start: an interrupt is what several of them are about.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest_plugins = ["tests.support.evals", "tests.support.ctl", "tests.support.rest"]
+pytest_plugins = [
+    "tests.support.evals",
+    "tests.support.ctl",
+    "tests.support.rest",
+    "tests.support.skips",
+]
 
 settings.register_profile(
     "steady",

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from cli.parser.command import Command, command_of
+from cli.parser.command import ParsedCommand, command_of
 from cli.parser.options import add_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigCommand(Command):
+class ConfigCommand(ParsedCommand):
     """`evalroom config check | show | path`.
 
     Attributes:
@@ -22,7 +22,7 @@ class ConfigCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeCommand(Command):
+class ProbeCommand(ParsedCommand):
     """`evalroom probe`."""
 
     run_by: ClassVar[str] = "cli.commands.probe:probe"
@@ -35,7 +35,7 @@ def add_config(parser: argparse.ArgumentParser) -> None:
         "what",
         metavar="check|show|path",
         choices=("check", "show", "path"),
-        help="check the file, show all values with their defaults, or print the file's path",
+        help="check the file, print all values with their defaults, or print the file's path",
     )
     parser.set_defaults(make=partial(command_of, ConfigCommand))
 

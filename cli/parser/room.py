@@ -6,21 +6,21 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from cli.parser.command import Command, command_of
+from cli.parser.command import ParsedCommand, command_of
 from cli.parser.options import factor, seconds
 
 _DEMO_S = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoomCommand(Command):
+class RoomCommand(ParsedCommand):
     """`evalroom`."""
 
     run_by: ClassVar[str] = "cli.commands.room:room"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayCommand(Command):
+class ReplayCommand(ParsedCommand):
     """`evalroom replay FILE`.
 
     Attributes:
@@ -33,7 +33,7 @@ class ReplayCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DemoCommand(Command):
+class DemoCommand(ParsedCommand):
     """`evalroom demo`.
 
     Attributes:
@@ -48,7 +48,7 @@ class DemoCommand(Command):
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
     """Add the words of `replay`."""
-    parser.add_argument("file", type=Path, metavar="FILE", help="written by --record")
+    parser.add_argument("file", type=Path, metavar="FILE", help="a recording that --record wrote")
     parser.add_argument(
         "--speed",
         type=factor,

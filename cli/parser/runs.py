@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from cli.parser.command import Command, Consent, command_of
+from cli.parser.command import Consent, ParsedCommand, command_of
 from cli.parser.options import add_consent, add_json, add_timeout
 from core.errors import UsageWrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunsCommand(Command):
+class RunsCommand(ParsedCommand):
     """`evalroom runs`.
 
     Attributes:
@@ -23,7 +23,7 @@ class RunsCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunCommand(Command):
+class RunCommand(ParsedCommand):
     """`evalroom run ID`.
 
     Attributes:
@@ -36,7 +36,7 @@ class RunCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutputCommand(Command):
+class OutputCommand(ParsedCommand):
     """`evalroom output ID`.
 
     Attributes:
@@ -50,7 +50,7 @@ class OutputCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttachCommand(Command):
+class AttachCommand(ParsedCommand):
     """`evalroom attach ID`."""
 
     run_by: ClassVar[str] = "cli.commands.attach:attach"
@@ -59,7 +59,7 @@ class AttachCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionsCommand(Command):
+class SessionsCommand(ParsedCommand):
     """`evalroom sessions`."""
 
     run_by: ClassVar[str] = "cli.commands.sessions:sessions"
@@ -67,7 +67,7 @@ class SessionsCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EndSessionCommand(Command):
+class EndSessionCommand(ParsedCommand):
     """`evalroom sessions end NAME`."""
 
     run_by: ClassVar[str] = "cli.commands.sessions:end_session"
@@ -92,7 +92,9 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the words of `output`."""
     _add_one(parser)
-    parser.add_argument("--follow", action="store_true", help="print on until the run has ended")
+    parser.add_argument(
+        "--follow", action="store_true", help="keep printing until the run has ended"
+    )
     parser.set_defaults(make=partial(command_of, OutputCommand))
 
 
@@ -116,8 +118,8 @@ def add_sessions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="the session to end")
     add_consent(
         parser,
-        yes="end a session whose eval has ended, without asking",
-        confirm="the session's name: end it although its eval still runs",
+        yes="end a session without asking, if its eval has ended",
+        confirm="the session's name again: end it although its eval still runs",
         metavar="NAME",
     )
     add_timeout(parser)
@@ -126,11 +128,13 @@ def add_sessions(parser: argparse.ArgumentParser) -> None:
 
 def _add_one(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
-    parser.add_argument("name", metavar="ID", help="the run's id, or a part that fits one run")
+    parser.add_argument(
+        "name", metavar="ID", help="the run's ID, or any part that matches only one"
+    )
     add_timeout(parser)
 
 
-def _sessions(given: argparse.Namespace) -> Command:
+def _sessions(given: argparse.Namespace) -> ParsedCommand:
     if given.what == "list":
         return command_of(SessionsCommand, given)
     if given.name is None:

@@ -11,9 +11,11 @@ import pytest
 from cli.commands.demo import report, tasks_of
 from cli.commands.demo_eval import remove_forgotten, size_for, start
 from tests.support.commands import EVALROOM, Home
-from tests.support.evals import short_folder, wait_until
+from tests.support.evals import short_folder
 from tests.support.fleets import NOW, fleet_after, named, tasks_seen
+from tests.support.processes import environ_of, working_in
 from tests.support.terminal import Terminal
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -25,38 +27,42 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield folder
 
 
-def processes_in(folder: Path) -> list[int]:
-    """Pids whose working folder lies in `folder`."""
-    found: list[int] = []
-    for link in Path("/proc").glob("[0-9]*/cwd"):
-        try:
-            target = str(link.readlink())
-        except OSError:
-            continue
-        if target.startswith(f"{folder}/"):
-            found.append(int(link.parent.name))
-    return found
+def the_eval_in(place: Path) -> int:
+    """Return the pid of the one eval-set of a demo, once it is there alone."""
+
+    def alone() -> int | None:
+        found = working_in(place)
+        return found[0] if len(found) == 1 else None
+
+    return wait_until(alone, "one process works there", seen=lambda: working_in(place))
 
 
-def nothing_is_left(place: Path) -> bool:
-    return not list(place.glob("evalroom-demo-*")) and not processes_in(place)
+def nothing_is_left(place: Path) -> None:
+    """Wait until neither a folder nor a process of a demo is left; the test saw them before."""
+
+    def left() -> list[object]:
+        return [*place.glob("evalroom-demo-*"), *working_in(place)]
+
+    wait_until(lambda: not left(), "all is cleaned up", seen=left)
 
 
 @pytest.mark.timeout(120)
 def test_without_a_terminal_it_runs_to_its_end_and_reports_the_scores(
     home: Home, place: Path
 ) -> None:
-    ran = home.run("demo", "--seconds", "12", timeout=110)
-    assert ran.status == 0, ran.err
-    lines = ran.out.splitlines()
+    child = home.start("demo", "--seconds", "12", err=subprocess.PIPE)
+    the_eval_in(place)
+    out, err = child.communicate(timeout=110)
+    assert child.returncode == 0, err
+    lines = out.decode().splitlines()
     [sums] = [line for line in lines if line.startswith("evalroom/sums ")]
     [archive] = [line for line in lines if line.startswith("evalroom/archive ")]
     assert sums.split()[1:4] == ["success", "17/18", "1"]
     assert "match/accuracy ." in sums
     assert archive.split()[1:3] == ["success", "6/6"]
     assert "includes/accuracy ." in archive
-    assert any("run again" in line for line in lines)
-    assert nothing_is_left(place)
+    assert any("retried" in line for line in lines)
+    nothing_is_left(place)
     assert not list(home.folder.rglob("history*"))
 
 
@@ -72,11 +78,11 @@ def test_an_interrupt_ends_the_eval_and_leaves_nothing(
     assert child.stderr is not None
     while b"sums: 0/" not in (line := child.stdout.readline()):
         assert line
-    assert len(processes_in(place)) == 1
+    the_eval_in(place)
     child.send_signal(number)
-    assert child.wait(25) == 128 + number
+    assert child.wait(40) == 128 + number
     assert child.stderr.read() == b""
-    assert nothing_is_left(place)
+    nothing_is_left(place)
     child.stdout.close()
     child.stderr.close()
 
@@ -89,11 +95,10 @@ def test_an_eval_that_is_killed_is_no_success(home: Home, place: Path) -> None:
     assert child.stderr is not None
     while b"sums: 0/" not in (line := child.stdout.readline()):
         assert line
-    [pid] = processes_in(place)
-    os.kill(pid, signal.SIGKILL)
+    os.kill(the_eval_in(place), signal.SIGKILL)
     assert child.wait(80) == 1
-    assert b"did not end as a success (evalroom/sums lost" in child.stderr.read()
-    assert nothing_is_left(place)
+    assert b"did not succeed (evalroom/sums lost" in child.stderr.read()
+    nothing_is_left(place)
     child.stdout.close()
     child.stderr.close()
 
@@ -106,9 +111,10 @@ def test_the_room_opens_on_it_and_a_terminal_that_goes_away_takes_all_with_it(
     try:
         terminal.until("generating", 60)
         assert terminal.process.poll() is None
+        the_eval_in(place)
     finally:
         terminal.close()
-    wait_until(lambda: nothing_is_left(place), "all is cleaned up", 30)
+    nothing_is_left(place)
     assert not list(home.folder.rglob("view.json"))
 
 
@@ -137,9 +143,9 @@ def test_its_environment_is_free_of_the_operators_inspect_settings(
     monkeypatch.setenv("INSPECT_LOG_DIR", "/operators/logs")
     demo = start(20)
     try:
-        environ = Path(f"/proc/{demo.pid}/environ").read_bytes()
-        assert b"INSPECT_" not in environ
-        assert f"XDG_DATA_HOME={demo.folder}/data".encode() in environ
+        environ = environ_of(demo.pid)
+        assert not [name for name in environ if name.startswith("INSPECT_")]
+        assert environ["XDG_DATA_HOME"] == f"{demo.folder}/data"
         assert demo.folder.stat().st_mode & 0o777 == 0o700
         assert os.getsid(demo.pid) == demo.pid
         status = Path(f"/proc/{demo.pid}/status").read_text()
@@ -147,7 +153,7 @@ def test_its_environment_is_free_of_the_operators_inspect_settings(
         assert umask.split()[1] == "0077"
     finally:
         demo.stop()
-    assert nothing_is_left(place)
+    nothing_is_left(place)
 
 
 def test_its_size_follows_the_seconds() -> None:

@@ -2,7 +2,6 @@ import json
 import os
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,8 @@ from cli.main import main
 from core.errors import LinkRefused, UsageWrong, first_error
 from core.ids import MachineName
 from tests.support.commands import EVALROOM, Home
-from tests.support.evals import wait_until
+from tests.support.processes import children_of, lives
+from tests.support.waiting import wait_until
 
 
 def crash_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def test_a_crash_without_a_place_for_its_file_is_still_a_sentence(
     (here.folder / ".local").touch()
     crash_with(ValueError("no"), monkeypatch)
     assert main([]) == 1
-    assert "no crash file could be written" in capsys.readouterr().err
+    assert "the crash report could not be written" in capsys.readouterr().err
 
 
 def test_an_error_inside_groups_is_the_one_that_is_told(
@@ -88,16 +88,11 @@ def test_a_signal_ends_a_watch_at_once_and_leaves_nothing(
         assert line
     [probe] = wait_until(lambda: children_of(child.pid), "the probe runs")
     child.send_signal(number)
-    assert child.wait(10) == status
+    assert child.wait(40) == status
     assert child.stderr.read() == b""
-    wait_until(lambda: not Path(f"/proc/{probe}").exists(), "the probe is gone")
+    wait_until(lambda: not lives(probe), "the probe is gone")
     child.stdout.close()
     child.stderr.close()
-
-
-def children_of(pid: int) -> list[int]:
-    path = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(word) for word in path.read_text().split()]
 
 
 @pytest.mark.parametrize("words", ["status", "status --json", "config show", "probe", "--version"])

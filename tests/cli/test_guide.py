@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Home
+from tests.support.commands import EVALROOM, Home
 from tests.support.evals import Evals
+from tests.support.terminal import Terminal
 
 pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
 
@@ -24,7 +25,7 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
     tried = home.run("guide", "park", target, "--dry-run")
     assert tried.status == 0, tried
     assert "eval-set --detach" in tried.out
-    assert "nothing new starts" in tried.out
+    assert "no new samples start" in tried.out
     assert "no guide has been started" in home.run("guide", "list").out
     assert not one.task()["process_paused"]
 
@@ -35,6 +36,18 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
     [left] = home.run("guide", "list", "--json").json["guides"]
     assert (left["kind"], left["steps"][1]["state"]) == ("park", "waiting")
 
+    closed = home.run_closed("guide", "resume", left["id"])
+    assert (closed.status, "Add --yes" in closed.out) == (4, True)
+    for keys, status in (("n\r", 4), ("\x04", 4), ("\x03", 130)):
+        terminal = Terminal((*EVALROOM, "guide", "resume", left["id"]), env=home.env, cwd=tmp_path)
+        try:
+            terminal.until("? [y/N] ")
+            terminal.type(keys)
+            assert terminal.process.wait(20) == status
+        finally:
+            terminal.close()
+    assert not one.task()["process_paused"]
+
     paused = home.run("guide", "resume", left["id"][:6], "--yes", "--json")
     assert paused.status == 4, paused
     [guide] = paused.json["guides"]
@@ -43,12 +56,17 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
     assert one.task()["process_paused"]
     assert one.popen.poll() is None
 
+    wrong = home.run("guide", "resume", left["id"], "--confirm", "1")
+    assert wrong.status == 4
+    assert "--confirm '1' is not what is asked for: this step was not sent" in wrong.out
+    assert one.popen.poll() is None
+
     ended = home.run("guide", "resume", left["id"], "--confirm", str(one.pid))
     assert ended.status == 0, ended
-    assert "its process is gone; 1 log: 1 cancelled" in ended.out
-    assert one.popen.wait(10) == 0
+    assert "the process is gone; 1 log: 1 cancelled" in ended.out
+    assert one.popen.wait(40) == 0
     again = home.run("guide", "resume", left["id"], "--yes")
-    assert (again.status, "is over" in again.err) == (2, True)
+    assert (again.status, "has ended" in again.err) == (2, True)
 
 
 @pytest.mark.slow
@@ -67,7 +85,7 @@ def test_an_incident_stays_open_until_it_is_resumed(evals: Evals, tmp_path: Path
     assert guide["state"] == "waits"
     back = home.run("guide", "resume", guide["id"], "--yes")
     assert back.status == 0, back
-    assert "1 as before" in back.out
+    assert "1 resumed" in back.out
     assert not one.task()["paused_models"]
 
 

@@ -197,7 +197,7 @@ def test_a_watch_tells_an_eval_from_its_start_to_its_end(home: Home, evals: Eval
         assert line, seen[-3:]
         seen.append(json.loads(line))
     child.terminate()
-    assert child.wait(10) == 143
+    assert child.wait(40) == 143
     child.stdout.close()
     kinds = [each["event"] for each in seen]
     assert kinds[0] in {"LinkChanged", "MachineNamed"}

@@ -50,10 +50,7 @@ def test_nothing_that_a_library_logs_is_written_to_the_terminal(home: Home) -> N
         terminal.type("q")
         terminal.until("stay")
         terminal.type("\r")
-        while terminal.process.poll() is None:
-            terminal.read(0.1)
-        terminal.read(0.1)
-        assert terminal.process.returncode == 0
+        assert terminal.wait_end() == 0
     finally:
         terminal.close()
     assert b"NOISE" not in terminal.output

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import EVALROOM, Home
-from tests.support.evals import wait_until
 from tests.support.fleets import link, named, process_seen, task_row, tasks_seen
 from tests.support.recordings import write_recording
 from tests.support.terminal import Terminal
+from tests.support.waiting import wait_until
 
 
 @contextmanager
@@ -28,9 +28,7 @@ def leave(terminal: Terminal) -> int:
     terminal.type("q")
     terminal.until("stay")
     terminal.type("\r")
-    while terminal.process.poll() is None:
-        terminal.read(0.1)
-    return terminal.process.returncode
+    return terminal.wait_end()
 
 
 def kept(history: sqlite3.Connection) -> bool:
@@ -73,7 +71,7 @@ def test_the_room_opens_although_its_history_is_of_a_newer_evalroom(home: Home) 
         raw.execute("CREATE TABLE later (x)")
     raw.close()
     with opened(home) as terminal:
-        terminal.until("nothing is kept", 30)
+        terminal.until("nothing is stored", 30)
         terminal.until("up", 30)
         assert leave(terminal) == 0
 
@@ -87,7 +85,7 @@ def test_the_room_opens_at_once_although_another_program_holds_its_history(home:
         raw.execute("PRAGMA locking_mode = EXCLUSIVE")
         raw.execute("BEGIN EXCLUSIVE")
         with opened(home) as terminal:
-            terminal.until("nothing is kept until it is free", 9)
+            terminal.until("nothing is stored until it is free", 9)
             raw.execute("ROLLBACK")
             raw.close()
             with closing(sqlite3.connect(file, timeout=10)) as free:
@@ -127,9 +125,6 @@ def test_a_recording_that_can_not_be_read_is_told_and_no_room_opens(
     if content is not None:
         file.write_text(content)
     with opened(home, "replay", str(file)) as terminal:
-        while terminal.process.poll() is None:
-            terminal.read(0.1)
-        terminal.read(0.2)
-        assert terminal.process.returncode == 1
+        assert terminal.wait_end() == 1
         assert b"\x1b[?1049h" not in bytes(terminal.output)
         assert str(Path(file)).encode() in bytes(terminal.output)

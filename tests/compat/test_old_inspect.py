@@ -1,8 +1,11 @@
 """Evals of older Inspects are watched too: rows come, what they lack is None, nothing breaks."""
 
+import fcntl
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from platformdirs import user_cache_path
@@ -19,6 +22,7 @@ from core.model.sample import Activity, Sample
 from core.model.task import Task, TaskState
 from tests.support.desk_on_evals import Watched, watching_eval
 from tests.support.evals import Eval, Evals
+from tests.support.inherited import proxies_for_packages
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -39,15 +43,24 @@ def python_with(version: str) -> str:
     folder = user_cache_path("evalroom") / "tests" / tag
     python = folder / "bin" / "python"
     made = folder / ".made"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f"{tag}.lock").open("w") as lock:  # another worker may be making it
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _make(folder, made, version)
+    return str(python)
+
+
+def _make(folder: Path, made: Path, version: str) -> None:
+    python = folder / "bin" / "python"
     if not made.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
         install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         done = subprocess.run(
-            [*install, f"inspect-ai=={version}"], check=False, capture_output=True, text=True
-        )
+            [*install, f"inspect-ai=={version}"], check=False, capture_output=True, text=True,
+            env={**os.environ, **proxies_for_packages()},
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr[-2000:]
         made.touch()
-    return str(python)
 
 
 @pytest.fixture(
@@ -63,17 +76,28 @@ def version(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def old_eval(version: str, evals: Evals) -> Eval:
+def gate(evals: Evals) -> Path:
+    """Made by a test, it lets the samples of its eval go on; before, two of the four wait."""
+    return evals.folder / "gate"
+
+
+def open_gate(gate: Path) -> None:
+    """Let the samples of the eval go on."""
+    gate.touch()
+
+
+@pytest.fixture
+def old_eval(version: str, evals: Evals, gate: Path) -> Eval:
     """An eval under way on that version; it is kept when it ends."""
     one = evals.start(
-        "turns", args={"samples": 4, "turns": 4, "sleep": 1.0, "think": 1.0}, keep=True,
+        "turns", args={"samples": 4, "turns": 4, "gate": gate}, keep=True,
         options=("--max-samples=2",), python=python_with(version),
     )  # fmt: skip
     return one.wait_ready()
 
 
 async def test_an_old_inspect_is_watched_from_its_start_to_its_logs_word(
-    version: str, old_eval: Eval
+    version: str, old_eval: Eval, gate: Path
 ) -> None:
     async with watching_eval(old_eval) as watched:
         key = await watched.key(old_eval)
@@ -93,6 +117,8 @@ async def test_an_old_inspect_is_watched_from_its_start_to_its_logs_word(
         assert task.row.model == "mock/talker"
         for name in TELLS:
             assert (getattr(task.row, name) is None) == (name in LACKS[version]), name
+
+        open_gate(gate)
 
         def parked() -> bool:
             running()
@@ -135,8 +161,9 @@ def _proved(watched: Watched, one: Eval) -> bool:
 
 
 async def test_the_insides_of_an_old_sample_are_read_or_said_to_be_missing(
-    version: str, old_eval: Eval
+    version: str, old_eval: Eval, gate: Path
 ) -> None:
+    open_gate(gate)
     old_eval.wait_finished(seconds=90)
     async with watching_eval(old_eval) as watched:
         key = await watched.key(old_eval)

@@ -192,7 +192,8 @@ async def test_the_throughput_of_the_models(one: Eval, ctl: Ctl, reader: Reader)
     ours = await read(routes.throughput(120))
     theirs = ctl.once(one, "model", "throughput", "--window", "120")
     assert still(ours, *RATES) == still(theirs, *RATES)
-    assert [model["cumulative"]["requests"] > 0 for model in ours["models"]]
+    assert ours["models"]
+    assert all(model["cumulative"]["requests"] > 0 for model in ours["models"])
 
 
 def _id(row: dict[str, Any]) -> tuple[str | int, int]:

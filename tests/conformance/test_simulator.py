@@ -146,8 +146,8 @@ async def _ask(one: Watched) -> tuple[Reply, Reply]:
         if process.tasks:
             key = process.key
     place = {"pid": key.pid, "start": key.start}
-    good = await one.connection.request(Frame("get", {**place, "path": "/tasks"}), deadline=5)
-    bad = await one.connection.request(Frame("get", {**place, "path": "/nothing"}), deadline=5)
+    good = await one.connection.request(Frame("get", {**place, "path": "/tasks"}), deadline=20)
+    bad = await one.connection.request(Frame("get", {**place, "path": "/nothing"}), deadline=20)
     return good, bad
 
 

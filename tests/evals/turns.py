@@ -1,4 +1,7 @@
-"""Several turns a sample, a pause between two, a number in the store."""
+"""Several turns a sample, a pause between two, a number in the store.
+
+With a `gate`, a path, each sample waits after its first turn until a file is there.
+"""
 
 import sys
 from pathlib import Path
@@ -14,14 +17,20 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mocks import mock_model
 
 
+def is_shut(gate: str) -> bool:
+    return bool(gate) and not Path(gate).exists()
+
+
 @solver
-def talk(turns: int, sleep: float) -> Solver:
+def talk(turns: int, sleep: float, gate: str) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         for turn in range(1, turns + 1):
             state.store.set("turn", turn)
             state.store.set("note", f"turn {turn} of {turns}")
             state = await generate(state)
             await anyio.sleep(sleep)
+            while is_shut(gate):  # noqa: ASYNC110 - another process opens it
+                await anyio.sleep(0.05)
             state.messages.append(ChatMessageUser(content=f"and again ({turn})"))
         return state
 
@@ -29,13 +38,18 @@ def talk(turns: int, sleep: float) -> Solver:
 
 
 @task
-def turns(
-    samples: int = 4, turns: int = 3, sleep: float = 0.2, think: float = 0.1, label: str = ""
+def turns(  # noqa: PLR0917 - Inspect passes them by name
+    samples: int = 4,
+    turns: int = 3,
+    sleep: float = 0.2,
+    think: float = 0.1,
+    label: str = "",
+    gate: str = "",
 ) -> Task:
     rows = [Sample(id=f"s{n:03d}", input="say yes", target="yes") for n in range(1, samples + 1)]
     return Task(
         dataset=MemoryDataset(rows, name="turns"),
-        solver=talk(turns, sleep),
+        solver=talk(turns, sleep, gate),
         scorer=includes(),
         model=mock_model("talker", think),
         metadata={"label": label},

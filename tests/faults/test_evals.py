@@ -88,7 +88,7 @@ async def test_three_processes_on_two_machines_and_how_two_of_them_end(
             return task.state is wanted
 
         await until(ends, RED, ProcessState.GONE)
-        assert ends.popen.wait(10) == 0
+        assert ends.popen.wait(40) == 0
         await watched.until(lambda: ended(ends, RED, "turns", TaskState.SUCCESS), "success", 60)
 
         dies.kill()

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import sqlite3
-import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -19,10 +18,11 @@ from core.model.run import RunState
 from tests.core.launch.test_service import gpu_host
 from tests.support.commands import Home, machine
 from tests.support.evals import short_folder
-from tests.support.launches import alive, end_all, launching
+from tests.support.launches import end_all, launching, wait_all_gone
 from tests.support.reached import trusting
 from tests.support.specs import SMOKE, spec
 from tests.support.sshd import SUPER, Sshd
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cuts"), pytest.mark.timeout(180)]
 Really = Callable[[], Any]
@@ -63,7 +63,7 @@ async def test_a_launch_whose_link_is_cut_goes_on_and_runs_once(
             there = own_sshd.home(SUPER) / ".evalroom" / "runs"
             assert [each.name for each in there.iterdir()] == [run.id]
             assert len(list(there.rglob("*.eval"))) == 1
-            assert not alive(run.id)
+            await asyncio.to_thread(wait_all_gone, run.id)
 
 
 MOMENTS: dict[str, Callable[[Path, str], bool]] = {
@@ -82,13 +82,13 @@ def test_a_run_of_a_killed_evalroom_is_found_by_its_id(moment: str) -> None:
         (folder / "s.toml").write_text(SMOKE)
         child = home.start("launch", "s.toml", "--yes", "--wait")
         database = folder / ".local/share/evalroom/history.sqlite3"
-        run = _until(lambda: _run_in(database), "a run is written down")
+        run = wait_until(lambda: _run_in(database), "a run is written down", every=0.01)
         runs = folder / ".evalroom" / "runs"
-        _until(lambda: MOMENTS[moment](runs, run), moment)
+        wait_until(lambda: MOMENTS[moment](runs, run), moment, every=0.01)
         os.killpg(child.pid, signal.SIGKILL)
         child.communicate()
         try:
-            told = _until(lambda: _over(home, run), "it is known what became of it", 60)
+            told = wait_until(lambda: _over(home, run), "it is known what became of it", 60)
             logs = list(runs.rglob("*.eval"))
             said = runs / run / "launch.err"
             is_barred = said.exists() and "given up" in said.read_text()
@@ -98,17 +98,9 @@ def test_a_run_of_a_killed_evalroom_is_found_by_its_id(moment: str) -> None:
             else:
                 assert (told["state"], logs) == ("error", [])
                 assert "evalroom ended before it started this run" in told["said"]
-            assert not alive(run)
+            wait_all_gone(run)
         finally:
             end_all([run])
-
-
-def _until(found: Callable[[], Any], what: str, seconds: float = 30.0) -> Any:
-    end = time.monotonic() + seconds
-    while not (answer := found()):
-        assert time.monotonic() < end, what
-        time.sleep(0.01)
-    return answer
 
 
 def _run_in(database: Path) -> str | None:

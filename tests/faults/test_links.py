@@ -33,11 +33,14 @@ async def test_sshd_that_stops_and_starts_comes_back_by_itself(
         assert down.retry_at is not None
         assert not connection.send(Frame("beat"))
         own_sshd.start()
-        await heard.until(lambda: len(heard.frames("hello")) == 2)
+        await heard.until(lambda: len(heard.frames("hello")) >= 2)
         assert heard.state is LinkState.UP
 
 
-async def test_it_is_back_within_five_seconds_when_asked(own_sshd: Sshd, tmp_path: Path) -> None:
+async def test_it_is_back_at_once_when_asked(
+    own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ssh.link_supervisor.FIRST_BACKOFF_S", 60.0)  # it would be long
     connection = connection_of(machine_of(own_sshd), trusting(own_sshd, tmp_path))
     async with hearing(connection) as heard:
         await heard.hello()
@@ -45,15 +48,13 @@ async def test_it_is_back_within_five_seconds_when_asked(own_sshd: Sshd, tmp_pat
         await heard.until(
             lambda: (
                 heard.state is LinkState.DOWN
-                and (heard.links[-1].retry_at or 0) > time.time() + 2.0
+                and (heard.links[-1].retry_at or 0) > time.time() + 35.0
             )
         )
-        assert "refused" in (heard.links[-1].reason or "")
+        assert heard.links[-1].reason
         own_sshd.start()
-        back = time.monotonic()
         connection.retry_now()
-        await heard.until(lambda: len(heard.frames("hello")) == 2)
-        assert time.monotonic() - back < 5.0
+        await heard.until(lambda: len(heard.frames("hello")) >= 2)
 
 
 async def test_a_restarted_listener_leaves_a_session_alone(own_sshd: Sshd, tmp_path: Path) -> None:
@@ -77,9 +78,9 @@ async def test_silence_is_lagging_and_then_down(
         await heard.hello()
         own_sshd.signal_sessions(signal.SIGSTOP)
         lagging = await heard.link(LinkState.LAGGING)
-        assert "no word" in (lagging.reason or "")
+        assert "no data" in (lagging.reason or "")
         await heard.link(LinkState.DOWN)
-        await heard.until(lambda: len(heard.frames("hello")) == 2)
+        await heard.until(lambda: len(heard.frames("hello")) >= 2)
 
 
 async def test_asking_while_it_lags_makes_a_fresh_connection_at_once(
@@ -92,7 +93,7 @@ async def test_asking_while_it_lags_makes_a_fresh_connection_at_once(
         own_sshd.signal_sessions(signal.SIGSTOP)
         await heard.link(LinkState.LAGGING)
         connection.retry_now()
-        await heard.until(lambda: len(heard.frames("hello")) == 2, 8.0)
+        await heard.until(lambda: len(heard.frames("hello")) >= 2)
 
 
 async def test_an_sshd_that_accepts_and_never_speaks_is_given_up(

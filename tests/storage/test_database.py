@@ -266,7 +266,7 @@ def test_a_program_that_forgot_to_close_still_ends(path: Path) -> None:
         "async def main():\n    await Database(Path(sys.argv[1])).open()\n    raise SystemExit(3)\n"
         "asyncio.run(main())"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(path)], timeout=10, check=False)
+    done = subprocess.run([sys.executable, "-c", program, str(path)], timeout=40, check=False)
     assert done.returncode == 3
 
 

@@ -13,10 +13,11 @@ import pytest
 
 from core.launch.engines.tmux_sessions import TMUX_COMMAND, attach_command
 from tests.bench.rooms import home_env
-from tests.support.evals import short_folder, wait_until
+from tests.support.evals import short_folder
 from tests.support.sshd import SUPER, Sshd, running
 from tests.support.tmux import Tmux, in_tmux
 from tests.support.tree import ROOT
+from tests.support.waiting import wait_until
 
 NAME = "smoke-vdmc2a9g"
 DISPLAY = "the display of an eval"

@@ -1,18 +1,18 @@
 """The room in a real tmux, on a real eval, from the first frame to the last key."""
 
-import os
-import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.bench.rooms import home_env
 from tests.support.evals import Eval, Evals, short_folder
+from tests.support.processes import command_of, wait_gone, with_variable, working_in
 from tests.support.tmux import Tmux, in_tmux
 from tests.support.tree import ROOT
 
-EVALROOM = (sys.executable, "-m", "tui")
+EVALROOM = (sys.executable, "-m", "cli")
 
 
 def _config(folder: Path, data_dir: Path) -> Path:
@@ -36,6 +36,7 @@ def test_an_operator_finds_a_sample_and_leaves_on_a_large_terminal_and_a_small_o
             command = [*EVALROOM, "--config", str(_config(folder, one.data_dir))]
             with in_tmux(folder, command, columns=columns, lines=lines, env=_env(folder)) as tmux:
                 _finds_a_sample(tmux, one)
+                assert _probes_of(folder)
                 if lines == 24:
                     one.kill()
                     tmux.keys("4")
@@ -43,7 +44,7 @@ def test_an_operator_finds_a_sample_and_leaves_on_a_large_terminal_and_a_small_o
                 tmux.keys("q")
                 _leave(tmux)
                 tmux.until_gone()
-        assert _probes_of(folder) == []
+                wait_gone(partial(_probes_of, folder), "the probes are")
 
 
 def _finds_a_sample(tmux: Tmux, one: Eval) -> None:
@@ -85,19 +86,9 @@ def _leave(tmux: Tmux) -> None:
         tmux.keys("Enter")
 
 
-def _probes_of(folder: Path) -> list[str]:
-    listed = subprocess.run(
-        ["pgrep", "-af", "evalroom-probe"], capture_output=True, text=True, check=False
-    )
-    ours = f"XDG_STATE_HOME={folder}"
-    return [line for line in listed.stdout.splitlines() if ours in _environ(int(line.split()[0]))]
-
-
-def _environ(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes().replace(b"\0", b"\n").decode()
-    except OSError:
-        return ""
+def _probes_of(folder: Path) -> list[int]:
+    ours = with_variable("XDG_STATE_HOME", home_env(folder)["XDG_STATE_HOME"])
+    return [pid for pid in ours if "evalroom-probe" in command_of(pid)]
 
 
 @pytest.mark.timeout(120)
@@ -109,25 +100,10 @@ def test_the_embedded_default_opens_the_room_and_cleans_up() -> None:
             tmux.until("Samples of evalroom/", 60)
             demos = list(folder.glob("evalroom-demo-*"))
             assert demos, "the demo keeps its files in a folder of its own"
+            assert working_in(folder)
             tmux.keys("q")
-            tmux.until("The demo's eval-set ends with the room")
+            tmux.until("Leaving ends the demo's eval-set")
             _leave(tmux)
             tmux.until_gone(60)
+        wait_gone(lambda: working_in(folder), "the demo's processes are")
         assert list(folder.glob("evalroom-demo-*")) == []
-    assert not _lives(str(folder))
-
-
-def _lives(text: str) -> bool:
-    own = str(os.getpid())
-    return any(
-        text in _environ(int(entry.name)) and "inspect_ai" in _command(int(entry.name))
-        for entry in Path("/proc").iterdir()
-        if entry.name.isdigit() and entry.name != own
-    )
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return ""

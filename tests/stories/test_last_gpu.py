@@ -4,14 +4,15 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.support.commands import Home
-from tests.support.evals import short_folder, wait_until
+from tests.support.evals import short_folder
 from tests.support.gpus import TWO, Gpus
 from tests.support.launches import alive, end_all
+from tests.support.processes import environ_of
+from tests.support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.slow, pytest.mark.xdist_group("launches"), pytest.mark.timeout(120),
@@ -58,7 +59,7 @@ def test_one_gets_it_and_the_other_is_told_who_has_it(gpus: Gpus) -> None:
         [loser] = [text for text in said if winner not in json.loads(text)["run_id"]]
         assert f"1 GPU asked for, 0 of 2 free; GPU 0 is reserved by run {winner}" in loser
         [pid] = alive(winner)
-        assert b"CUDA_VISIBLE_DEVICES=GPU-aa" in Path(f"/proc/{pid}/environ").read_bytes()
+        assert environ_of(pid)["CUDA_VISIBLE_DEVICES"] == "GPU-aa"
 
         # Later the preflight knows, and nothing is tried.
         late = second.run(*words, env=env)

@@ -11,6 +11,7 @@ import pytest
 from tests.support.commands import EVALROOM, Home, machine
 from tests.support.evals import short_folder
 from tests.support.launches import alive, end_all
+from tests.support.processes import environ_of
 
 pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(120)]
 GIVEN = "sk-canary-that-the-spec-names"
@@ -118,8 +119,7 @@ def test_a_secret_is_in_the_environment_of_its_eval_alone(operator: Home, engine
         assert spy.holders == {run}
         assert not spy.seen
         [eval_, *_] = alive(run)
-        environ = Path(f"/proc/{eval_}/environ").read_bytes().split(b"\0")
-        assert f"SOME_API_KEY={GIVEN}".encode() in environ
+        assert environ_of(eval_)["SOME_API_KEY"] == GIVEN
         assert _holding(operator.folder) == [store]
         if engine == "tmux":
             for words in (["show-environment", "-g"], ["capture-pane", "-p", "-S", "-"]):

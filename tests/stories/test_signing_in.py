@@ -1,6 +1,5 @@
 """An operator signs in to a machine whose own ssh has to ask, in the room's own terminal."""
 
-import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -11,10 +10,12 @@ import pytest
 
 from tests.bench.rooms import EVALROOM, home_env
 from tests.support.evals import short_folder
+from tests.support.processes import wait_gone, with_words
 from tests.support.sshd import Sshd, running
 from tests.support.terminal import Terminal
 from tests.support.tmux import Tmux, in_tmux
 from tests.support.tree import ROOT
+from tests.support.waiting import wait_until
 
 ASKED = "Enter passphrase for key"
 
@@ -47,7 +48,7 @@ class Desk:
     def master(self, command: str) -> bool:
         """Whether the ControlMaster takes a command (`check`, `exit`)."""
         words = [self.ssh[0], "-O", command, *self.ssh[1:]]
-        done = subprocess.run(words, capture_output=True, check=False, timeout=10)
+        done = subprocess.run(words, capture_output=True, check=False, timeout=40)
         return done.returncode == 0
 
 
@@ -92,11 +93,16 @@ def test_the_passphrase_is_typed_to_ssh_and_the_link_goes_over_its_master(desk: 
         assert "To sign in to far, evalroom runs this here" in asked
         tmux.resize(140, 36)
         tmux.keys("open sesame", "Enter")
-        screen = tmux.until(lambda screen: "Findings" in screen and "● far" in screen)
-        assert {len(line) for line in screen.splitlines() if line.startswith("┌")} == {140}
+        screen = tmux.until(
+            lambda screen: (
+                "Findings" in screen
+                and "● far" in screen
+                and {len(line) for line in screen.splitlines() if line.startswith("┌")} == {140}
+            )
+        )
         assert ASKED not in screen
         assert "sesame" not in screen
-        assert tmux.title().startswith("evalroom")
+        wait_until(lambda: tmux.title().startswith("evalroom"), "its title", seen=tmux.title)
         assert desk.master("check")
         tmux.keys("?")
         tmux.until("Esc closes")
@@ -111,8 +117,9 @@ def test_a_wrong_passphrase_can_be_read_about_and_comes_back_with_a_sentence(des
         tmux.keys("wrong", "Enter")
         assert "Permission denied" in tmux.until("Enter goes back to the room")
         tmux.keys("q", "Enter")  # for ssh, or for nobody: never for the room
-        screen = tmux.until("ssh did not sign in to far")
-        assert "needs you" in screen
+        screen = tmux.until(
+            lambda screen: "ssh did not sign in to far" in screen and "needs you" in screen
+        )
         assert "Leave the room" not in screen
         assert not desk.master("check")
         tmux.keys("r")
@@ -147,23 +154,18 @@ def test_an_unknown_host_key_is_asked_about_by_ssh_itself(desk: Desk) -> None:
 
 @pytest.mark.timeout(60)
 def test_a_room_behind_ssh_can_not_be_stopped_and_its_end_is_the_end_of_ssh(desk: Desk) -> None:
+    word = f"ControlPath={desk.folder}"
     terminal = Terminal(desk.command, env=desk.env, cwd=ROOT)
     try:
         terminal.until("needs you")
         terminal.type("1r")
         terminal.until(ASKED)
+        assert with_words(word)
         assert not terminal.echoes()
         terminal.type("\x1a")  # Ctrl+Z would stop the room too, and a signal would wait
         terminal.process.send_signal(signal.SIGTERM)
-        while terminal.process.poll() is None:
-            terminal.read(0.05)
-        assert terminal.process.returncode == 128 + signal.SIGTERM
+        assert terminal.wait_end() == 128 + signal.SIGTERM
         assert terminal.echoes()
     finally:
         terminal.close()
-    assert not _runs(f"ControlPath={desk.folder}")
-
-
-def _runs(word: str) -> bool:
-    listed = subprocess.run(["pgrep", "-af", "--", word], capture_output=True, check=False)
-    return any(int(line.split()[0]) != os.getpid() for line in listed.stdout.splitlines())
+    wait_gone(lambda: with_words(word), "the ssh of the room is")

@@ -1,7 +1,6 @@
 """The command that steers a sample, run in a real terminal on a real eval with an ACP server."""
 
 import shlex
-from pathlib import Path
 
 import pytest
 
@@ -11,6 +10,7 @@ from core.launch.engines.registry import engine_named
 from core.model.process import Process, ProcessState
 from tests.support.evals import short_folder
 from tests.support.launches import end_all
+from tests.support.processes import words_of
 from tests.support.specs import EVALS, Home, plan, spec
 from tests.support.tmux import in_tmux
 
@@ -35,7 +35,7 @@ def test_inspects_client_opens_on_the_one_sample_that_is_meant() -> None:
             done = home.start(asked)
             told = engine_named("detach").read(done.returncode, done.stdout, done.stderr)
             assert told.pid is not None
-            argv = Path(f"/proc/{told.pid}/cmdline").read_text().split("\0")
+            argv = words_of(told.pid)
             key = ProcessKey(MachineName("local"), told.pid, "x")
             process = Process(
                 key=key, state=ProcessState.LIVE, since=0.0, run_id=told.eval_run_id,

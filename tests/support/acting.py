@@ -1,7 +1,7 @@
 """The operator's hands over real evals."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -129,13 +129,3 @@ def _tap(connection: MachineConnection, wire: list[Frame]) -> None:
         return await request(frame, deadline=deadline)
 
     connection.request = heard  # type: ignore[method-assign]
-
-
-async def eventually(ask: Callable[[], Found | None], what: str, seconds: float = 30.0) -> Found:
-    """Return the first true answer of `ask`, while the desk goes on."""
-    end = asyncio.get_running_loop().time() + seconds
-    while asyncio.get_running_loop().time() < end:
-        if found := ask():
-            return found
-        await asyncio.sleep(0.05)
-    raise AssertionError(f"not within {seconds} s: {what}")

@@ -75,7 +75,7 @@ class Ctl:
         assert self._popen.stdin is not None
         assert self._popen.stdout is not None
         self._popen.stdin.close()
-        self._popen.wait(10)
+        self._popen.wait(40)
         self._popen.stdout.close()
 
 

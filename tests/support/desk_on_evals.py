@@ -19,6 +19,7 @@ from core.model.task import Task
 from ssh.factory import connection_for
 from tests.support.clocks import RealClock
 from tests.support.evals import Eval
+from tests.support.waiting import until
 
 Found = TypeVar("Found")
 Read = Callable[[str], Awaitable[Any]]
@@ -51,15 +52,13 @@ class Watched:
         self, wanted: Callable[[], Found | None], what: str, seconds: float = 30.0
     ) -> Found:
         """Return the first true answer; it fails when none came in time."""
-        end = asyncio.get_running_loop().time() + seconds
-        while asyncio.get_running_loop().time() < end:
-            if found := wanted():
-                return found
-            await asyncio.sleep(0.05)
+        return await until(wanted, what, seconds, seen=self._seen)
+
+    def _seen(self) -> str:
         links = [(name, m.link) for name, m in self.fleet.machines.items()]
         processes = [(p.key, p.state, p.trouble) for p in self.fleet.processes.values()]
         tasks = [(t.row.task, t.state, t.row.samples) for t in self.fleet.tasks.values()]
-        raise AssertionError(f"not within {seconds} s: {what}\n{links}\n{processes}\n{tasks}")
+        return f"\n{links}\n{processes}\n{tasks}"
 
     def process(self, one: Eval, machine: MachineName = LOCAL) -> Process | None:
         """The process of an eval; None while it is not known."""

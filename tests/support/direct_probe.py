@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from core.frames import Frame, Splitter, encode
 from tests.support.programs import program_file
+from tests.support.waiting import wait_until
 
 
 class DirectProbe:
@@ -70,14 +70,10 @@ class DirectProbe:
 
     def until(self, wanted: Callable[[], Any], seconds: float = 30.0) -> Any:
         """Return what `wanted()` gives once it is true."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            found = wanted()
-            if found:
-                return found
-            time.sleep(0.01)
-        tail = "\n".join(str(frame)[:300] for frame in self.frames[-12:])
-        raise AssertionError(f"not within {seconds} s; last frames:\n{tail}")
+        return wait_until(wanted, "the probe tells it", seconds, every=0.01, seen=self._tail)
+
+    def _tail(self) -> str:
+        return "\n".join(str(frame)[:300] for frame in self.frames[-12:])
 
     def first(self, kind: str, seconds: float = 30.0, **wanted: Any) -> Frame:
         """Wait for a frame of a kind."""

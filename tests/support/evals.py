@@ -13,16 +13,16 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import pytest
 
 from core.ctl import routes
+from tests.support.waiting import wait_until
 
 EVALS = Path(__file__).parent.parent / "evals"
 START_UP = 120.0
@@ -33,19 +33,6 @@ hostile_group = pytest.mark.xdist_group("hostile_eval")
 """Marks tests that share `hostile_eval`."""
 paused_group = pytest.mark.xdist_group("paused_eval")
 """Marks tests that share `paused_eval`."""
-
-Found = TypeVar("Found")
-
-
-def wait_until(ask: Callable[[], Found], what: str, seconds: float = 30.0) -> Found:
-    """Return the first true answer of `ask`; it fails when there is none in `seconds`."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = ask()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"not within {seconds} s: {what}")
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -176,12 +163,14 @@ class Eval:
     ) -> None:
         """Wait until its task rows are as wanted."""
 
+        rows: list[dict[str, Any]] = []
+
         def there() -> bool:
             assert self.popen.poll() is None, self.output()
-            rows = self.tasks()
+            rows[:] = self.tasks()
             return bool(rows) and wanted(rows)
 
-        wait_until(there, f"task rows {self.tasks()}", seconds)
+        wait_until(there, "its task rows are as wanted", seconds, seen=lambda: rows)
 
     def wait_finished(self, tasks: int = 1, seconds: float = 60) -> None:
         """Wait until that many tasks are listed and all of them are completed (it parks)."""

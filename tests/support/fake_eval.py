@@ -126,7 +126,7 @@ class FakeEval:
     def _talk(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
             held = b""
-            connection.settimeout(5.0)
+            connection.settimeout(60.0)
             while True:
                 while b"\r\n\r\n" not in held:
                     data = connection.recv(65536)

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.tree import ROOT
+from tests.support.processes import lives
+from tests.support.programs import program_file
+from tests.support.waiting import wait_until
 
-HOLDER = ROOT / "ssh" / "shipped" / "gpu_holder.py"
+HOLDER = program_file("gpu_holder")
 RUN = "20260101-000000-abcdefgh"
 TWO = "0, GPU-aa, Disabled\n1, GPU-bb, Disabled\n"
 IN_THE_BACKGROUND = """\
@@ -133,25 +135,14 @@ class Ran:
         if self.pid is not None:
             end(self.pid)
 
+    def wait_gone(self) -> None:
+        """Wait until the eval, which ran, has ended, also where nobody reaps it."""
+        pid = self.pid
+        assert pid is not None
+        wait_until(lambda: not lives(pid), f"the eval {pid} is gone")
+
 
 def end(pid: int) -> None:
     """Kill a process; one that is gone is no harm."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-
-
-def parent_of(pid: int) -> int:
-    """Return the parent of a living process."""
-    return int(_stat(pid)[1])
-
-
-def is_gone(pid: int | None) -> bool:
-    """Whether a process ended, also where nobody reaps it."""
-    return pid is None or not (stat := _stat(pid)) or stat[0] == "Z"
-
-
-def _stat(pid: int) -> list[str]:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return []

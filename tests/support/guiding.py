@@ -13,10 +13,11 @@ from core.guide.runner import GuideRunner
 from core.model.order import Instance
 from storage.database import Database
 from storage.guides import Guides
-from tests.support.acting import Acted, acting_on, eventually
+from tests.support.acting import Acted, acting_on
 from tests.support.desk_on_evals import this_computer
 from tests.support.evals import Eval, environment
 from tests.support.orders import HERE, Book
+from tests.support.waiting import until
 
 LATER = replace(HERE, pid=2, start="2")
 """The evalroom that was started after the first one ended."""
@@ -38,7 +39,7 @@ class Guided:
             return now if now and now.waits and step and step.kind == kind else None
 
         try:
-            return await eventually(there, f"{kind} waits", seconds)
+            return await until(there, f"{kind} waits", seconds)
         except AssertionError as error:
             raise AssertionError(lines(self.guiding.guide(guide.id))) from error
 
@@ -50,7 +51,7 @@ class Guided:
             return now if now and not now.is_open else None
 
         try:
-            return await eventually(there, "it is over", seconds)
+            return await until(there, "it is over", seconds)
         except AssertionError as error:
             raise AssertionError(lines(self.guiding.guide(guide.id))) from error
 

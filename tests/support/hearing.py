@@ -10,6 +10,7 @@ from core.events import LinkChanged
 from core.frames import Frame
 from core.model.machine import LinkState
 from core.ports import Heard, MachineConnection
+from tests.support.waiting import until
 
 
 class Hearing:
@@ -18,26 +19,17 @@ class Hearing:
     def __init__(self, connection: MachineConnection) -> None:
         self.connection = connection
         self.heard: list[Heard] = []
-        self._news = asyncio.Condition()
-        self._told = asyncio.Event()
 
     def hear(self, heard: Heard) -> None:
         """Take one thing."""
         self.heard.append(heard)
-        self._told.set()
 
     async def until(self, wanted: Callable[[], bool], seconds: float = 30.0) -> None:
-        """Wait until `wanted()`; it is asked again whenever something was heard."""
-        try:
-            async with asyncio.timeout(seconds):
-                while not wanted():
-                    self._told.clear()
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(0.5):
-                            await self._told.wait()
-        except TimeoutError:
-            tail = "\n".join(str(heard)[:300] for heard in self.heard[-12:])
-            raise AssertionError(f"not within {seconds} s; last heard:\n{tail}") from None
+        """Wait until `wanted()`."""
+        await until(wanted, "the station tells it", seconds, every=0.01, seen=self._tail)
+
+    def _tail(self) -> str:
+        return "\n".join(str(heard)[:300] for heard in self.heard[-12:])
 
     @property
     def links(self) -> list[LinkChanged]:
@@ -64,9 +56,14 @@ class Hearing:
         return facts
 
     async def link(self, state: LinkState, seconds: float = 30.0) -> LinkChanged:
-        """Wait until the link is in `state`; return how it came there."""
-        await self.until(lambda: self.state is state, seconds)
-        return self.links[-1]
+        """Wait until the link is, or was for an instant, in `state`; return how it came there."""
+        before = len(self.links)
+
+        def found() -> LinkChanged | None:
+            came = [each for each in self.links[before:] if each.state is state]
+            return self.links[-1] if self.state is state else next(iter(came), None)
+
+        return await until(found, f"the link is {state}", seconds, every=0.01, seen=self._tail)
 
     async def hello(self, seconds: float = 30.0) -> Frame:
         """Wait for a first hello, or for a state that waits for the operator."""

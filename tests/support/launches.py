@@ -28,6 +28,7 @@ from storage.database import Database
 from storage.identity import this_instance
 from storage.runs import SqliteRunStore
 from tests.support.desk_on_evals import Watched, watching
+from tests.support.processes import wait_gone, with_variable
 
 Work = Callable[[MachineName, Job, float], Any]
 
@@ -162,16 +163,12 @@ async def launching(
 
 def alive(run: str) -> list[int]:
     """The pids of a run's processes on this computer."""
-    mark = f"EVALROOM_RUN={run}".encode()
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):
-                environ = (entry / "environ").read_bytes().split(b"\0")
-                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-                if mark in environ and state not in "ZX":
-                    found.append(int(entry.name))
-    return found
+    return with_variable("EVALROOM_RUN", run)
+
+
+def wait_all_gone(run: str) -> None:
+    """Wait until no process of a run is left; whether it ever ran is for the test to show."""
+    wait_gone(lambda: alive(run), f"the processes of {run} are")
 
 
 def end_all(runs: Sequence[str]) -> None:

@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -49,8 +48,9 @@ from tests.support.fleets import (
     task_row,
     tasks_seen,
 )
+from tests.support.waiting import until
 from tui.app import RoomApp
-from tui.dialogs.guarded_dialog import SeenFirst
+from tui.dialogs.guarded_dialog import GuardedDialog
 from tui.services import RoomServices, Service
 from tui.terminal.textual_internals import lines_of
 
@@ -211,19 +211,20 @@ def screen_text(app: App[Any]) -> str:
 
 async def shows(pilot: Pilot[None], words: str, seconds: float = 30.0) -> None:
     """Wait until these words are on screen."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        await pilot.pause()
-        if words in screen_text(pilot.app):
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"{words!r} is not on screen:\n{screen_text(pilot.app)}")
+    await until(
+        lambda: words in screen_text(pilot.app),
+        f"{words!r} is on screen",
+        seconds,
+        before=pilot.pause,
+        every=0.02,
+        seen=lambda: f"\n{screen_text(pilot.app)}",
+    )
 
 
 async def answerable(pilot: Pilot[None], words: str = "") -> None:
     """Wait until a dialog with these words is on screen; from then on it takes an answer."""
     await shows(pilot, words)
-    assert isinstance(pilot.app.screen, SeenFirst), screen_text(pilot.app)
+    assert isinstance(pilot.app.screen, GuardedDialog), screen_text(pilot.app)
     LOOKING.go_on()
     assert pilot.app.screen.takes_enter
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.fetching import Hands
+from tests.support.processes import with_words
 from tests.support.surveys import of
 
 
@@ -75,15 +76,6 @@ exit 1
 """
 
 
-def running_from(folder: Path) -> list[str]:
-    """The command lines of what runs from this folder."""
-    found: list[str] = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            except OSError:
-                continue
-            if str(folder) in words and int(entry.name) != os.getpid():
-                found.append(words)
-    return found
+def running_from(folder: Path) -> list[int]:
+    """The pids of what runs from this folder: it stands in their command lines."""
+    return with_words(str(folder))

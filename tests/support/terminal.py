@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.support.screen import Screen
+from tests.support.waiting import WAIT_S, wait_until
 
 
 def _inherited() -> dict[str, str]:
@@ -81,7 +82,7 @@ class Terminal:
         self.output += got
         return bytes(got)
 
-    def until(self, wanted: str | bytes, seconds: float = 20.0) -> float:
+    def until(self, wanted: str | bytes, seconds: float = WAIT_S) -> float:
         """Read until `wanted` was written (since the start); return the seconds that took.
 
         Raises:
@@ -94,6 +95,29 @@ class Terminal:
                 raise TimeoutError(f"{wanted!r} was not written:\n{self.screen()}")
             self.read(0.05)
         return time.monotonic() - began
+
+    def shows(self, words: str, seconds: float = WAIT_S) -> None:
+        """Read until these words are on the screen.
+
+        Raises:
+            AssertionError: They did not come.
+        """
+        wait_until(
+            lambda: self.read(0.05) is not None and words in self.screen(),
+            f"{words!r} is on the screen",
+            seconds,
+            every=0.0,
+            seen=lambda: f"\n{self.screen()}",
+        )
+
+    def wait_end(self, seconds: float = WAIT_S) -> int:
+        """Read until the program ends, and all it wrote; return its exit status.
+
+        Raises:
+            AssertionError: It goes on.
+        """
+        wait_until(self.has_ended, "the program ends", seconds, every=0.0, seen=self.screen)
+        return self.process.returncode
 
     def screen(self) -> str:
         """Return what the terminal shows, if it kept its first size."""
@@ -133,7 +157,7 @@ class Terminal:
         """End the program and its children, and free the pty."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            end = time.monotonic() + 5
+            end = time.monotonic() + WAIT_S  # it cleans up first
             while self.process.poll() is None and time.monotonic() < end:
                 self.read(0.05)
         if self.process.poll() is None:

@@ -2,11 +2,12 @@
 
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import join
+
+from tests.support.waiting import wait_until
 
 WAIT = 30.0
 
@@ -58,21 +59,21 @@ class Tmux:
         Raises:
             AssertionError: It did not come to that.
         """
-        end = time.monotonic() + seconds
         screen = ""
-        while time.monotonic() < end:
+
+        def is_there() -> object:
+            nonlocal screen
             screen = self.screen()
-            if wanted in screen if isinstance(wanted, str) else wanted(screen):
-                return screen
-            time.sleep(0.05)
-        raise AssertionError(f"not on the screen within {seconds} s: {wanted}\n{screen}")
+            return wanted in screen if isinstance(wanted, str) else wanted(screen)
+
+        wait_until(is_there, f"on the screen: {wanted}", seconds, seen=lambda: f"\n{screen}")
+        return screen
 
     def until_gone(self, seconds: float = WAIT) -> None:
         """Wait until the program in the pane ended."""
-        end = time.monotonic() + seconds
-        while self.is_alive():
-            assert time.monotonic() < end, self.screen()
-            time.sleep(0.05)
+        wait_until(
+            lambda: not self.is_alive(), "the program in the pane ended", seconds, seen=self.screen
+        )
 
 
 @contextmanager

@@ -8,13 +8,20 @@ from functools import cache
 
 from platformdirs import user_cache_path
 
+from tests.support.inherited import proxies_for_packages
+
 
 @cache
 def uv_env() -> Mapping[str, str]:
     """Return the variables of a login whose uv finds packages here, and keeps them."""
     folder = user_cache_path("evalroom") / "tests" / "uv"
     folder.mkdir(parents=True, exist_ok=True)
-    return {"UV_CACHE_DIR": str(folder), "UV_LINK_MODE": "hardlink", **_index()}
+    return {
+        "UV_CACHE_DIR": str(folder),
+        "UV_LINK_MODE": "hardlink",
+        **_index(),
+        **proxies_for_packages(),
+    }
 
 
 def _index() -> Mapping[str, str]:

@@ -20,6 +20,7 @@ from core.ports import MachineConnection, Reply, Room
 from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals
 from tests.support.rooms import answerable, app_on, screen_text, services_on, shows
+from tests.support.waiting import wait_until
 from tui.app import RoomApp
 from tui.dialogs.guarded_dialog import LOOK
 
@@ -74,11 +75,7 @@ def one_line(app: RoomApp) -> str:
 
 async def until(ask: Callable[[], Any], what: str) -> Any:
     """Return the first true answer of a look at the eval."""
-    for _ in range(300):
-        if found := await asyncio.to_thread(ask):
-            return found
-        await asyncio.sleep(0.05)
-    raise AssertionError(what)
+    return await asyncio.to_thread(wait_until, ask, what)
 
 
 def max_samples(one: Eval) -> object:
@@ -93,13 +90,13 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
     async with room_on(one) as (pilot, app, acted):
         # Somebody else's run is paused after a yes, and the row says so.
         await pilot.press("2", "p")
-        await previewed(pilot, "somebody else launched it")
+        await previewed(pilot, "someone else launched it")
         assert "ctl task pause" in one_line(app)
         await pilot.press("enter")
         await pilot.pause()
         assert acted.sent == []
         await pilot.press("y")
-        await previewed(pilot, "your yes is given")
+        await previewed(pilot, "you agreed")
         await pilot.press("enter")
         await shows(pilot, "1 done")
         await previewed(pilot, "dismiss")
@@ -144,7 +141,7 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
         await pilot.press("x")
         await shows(pilot, "end and score")
         await pilot.press("x")
-        await previewed(pilot, "to confirm it")
+        await previewed(pilot, "to confirm")
         before = len(acted.sent)
         key = app.front.selected() if app.front is not None else None
         assert isinstance(key, SampleKey)
@@ -175,6 +172,7 @@ DIALOGS = (
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_no_key_sends_anything_unconfirmed(evals: Evals) -> None:
     one = start(evals, turns=2000)
     async with room_on(one) as (pilot, app, acted):
@@ -230,9 +228,9 @@ async def test_an_order_without_an_answer_stays_on_screen_until_a_look_tells(
         [connection] = acted.watched.desk.connections
         _stop_at_the_order(connection, one)
         await pilot.press("2", "P")
-        await previewed(pilot, "somebody else launched it")
+        await previewed(pilot, "someone else launched it")
         await pilot.press("y", "enter")
-        await shows(pilot, "1 on its way")
+        await shows(pilot, "1 sending")
         await pilot.press("escape")
         await shows(pilot, "orders 1 unknown")
         await pilot.press("j", "k")

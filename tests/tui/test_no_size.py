@@ -1,7 +1,6 @@
 """A terminal that knows no size, as some serial lines and new ptys."""
 
 import sys
-import time
 
 import pytest
 
@@ -28,9 +27,6 @@ def test_a_terminal_without_a_size_gets_one_and_the_room_comes_to_rest(
         terminal.until("Leave")
         terminal.settle()
         terminal.type("\r")
-        end = time.monotonic() + 10
-        while terminal.process.poll() is None and time.monotonic() < end:
-            terminal.read(0.05)
-        assert terminal.process.poll() == 0
+        assert terminal.wait_end() == 0
     finally:
         terminal.close()

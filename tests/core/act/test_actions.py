@@ -13,8 +13,9 @@ from core.ctl import routes
 from core.ids import ModelKey, SampleKey, Target
 from core.model.action import Action, Change, Manner, Verb
 from core.model.order import OrderState
-from tests.support.acting import Acted, acting_on_eval, eventually
+from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, running_evals
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.xdist_group("acted_eval")
 
@@ -236,7 +237,7 @@ async def test_three_latches_hold_a_task_each_by_itself(long_eval: Eval) -> None
         row = _row(long_eval, task)
         assert sorted(row["paused"]) == ["model", "process", "task"]
         assert row["paused_now"] == ["task"]
-        await eventually(lambda: _row(long_eval, task)["held"], "samples are held")
+        await until(lambda: _row(long_eval, task)["held"], "samples are held")
         assert not _row(long_eval, task)["quiesced"]
 
         [step] = (await acted.plan(_RESUME, task.process)).steps
@@ -274,7 +275,7 @@ async def test_a_running_sample_is_cancelled_as_its_twin_by_the_shown_command(
     action = Action(verb=Verb.CANCEL, manner=manner)
     async with acting_on_eval(long_eval) as acted:
         task = await acted.task(long_eval, "turns")
-        await eventually(lambda: len(_running(long_eval, "turns")) > 1, "two samples run")
+        await until(lambda: len(_running(long_eval, "turns")) > 1, "two samples run")
         # The youngest two: they run long enough.
         first, twin = (SampleKey(task, each, 1) for each in _running(long_eval, "turns")[-2:])
         plan = await acted.plan(action, first)
@@ -293,7 +294,7 @@ async def test_a_running_sample_is_cancelled_as_its_twin_by_the_shown_command(
                 return None
             return [(row["status"], row["limit"]) for row in rows]
 
-        [ours, by_command] = await eventually(ended, "both ended")
+        [ours, by_command] = await until(ended, "both ended")
         assert ours == by_command
         assert ours == (("completed", "operator") if manner == "score" else ("cancelled", None))
         repeat = await acted.one(action, first)
@@ -326,7 +327,7 @@ async def test_a_tool_call_is_ended_and_its_sample_goes_on(long_eval: Eval) -> N
             rows = (row for row in long_eval.samples("tools") if row["status"] == "running")
             return next((row["sample_id"] for row in rows if _calls(row)), None)
 
-        sample = SampleKey(task, await eventually(calling, "a tool runs"), 1)
+        sample = SampleKey(task, await until(calling, "a tool runs"), 1)
         plan = await acted.plan(Action(verb=Verb.CANCEL_CALL), sample)
         [step] = plan.steps
         assert step.preview is not None
@@ -342,7 +343,7 @@ async def test_a_tool_call_is_ended_and_its_sample_goes_on(long_eval: Eval) -> N
             row = _sample(long_eval, "tools", sample.sample_id)
             return row["status"] != "running" or all(call["id"] != before for call in _calls(row))
 
-        await eventually(other_call, "the call is over")
+        await until(other_call, "the call is over")
 
 
 def _calls(row: Mapping[str, Any]) -> list[Any]:
@@ -358,7 +359,7 @@ async def test_interim_scores_are_asked_for_and_come(long_eval: Eval) -> None:
             action = Action(verb=Verb.SCORE, completed_only=completed_only)
             state, _ = await acted.one(action, task)
             assert state is OrderState.DONE
-            await eventually(
+            await until(
                 lambda: not long_eval.get(routes.task_score(task.task_id))["running"],
                 "the pass is over",
                 60,
@@ -379,7 +380,7 @@ async def test_a_flush_writes_what_waits_and_its_repeat_is_nothing(long_eval: Ev
         def waiting() -> bool:
             return bool(long_eval.get(routes.task_config(task.task_id))["buffer"]["pending"])
 
-        await eventually(waiting, "a finished sample waits for the log", 60)
+        await until(waiting, "a finished sample waits for the log", 60)
         plan = await acted.plan(Action(verb=Verb.FLUSH), task)
         [step] = plan.steps
         assert step.preview is not None

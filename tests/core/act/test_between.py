@@ -13,8 +13,9 @@ from core.ids import SampleKey
 from core.model.action import Action, Change, Verb
 from core.model.machine import LinkState
 from core.model.order import Instance, OrderState
-from tests.support.acting import Acted, acting_on_eval, eventually
+from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.xdist_group("busy_eval")
 
@@ -51,7 +52,7 @@ async def test_counts_that_move_each_second_never_ask_again(busy_eval: Eval) -> 
         for action in (_PAUSE, _RESUME, knobs, back):
             plan = await acted.plan(action, task)
             tokens = busy_eval.task()["total_tokens"]
-            await eventually(lambda: busy_eval.task()["total_tokens"] > tokens, "it moves on")  # noqa: B023
+            await until(lambda: busy_eval.task()["total_tokens"] > tokens, "it moves on")  # noqa: B023
             [told] = await acted.acting.carry_out(plan, yes=True)
             assert told.outcome is not None, told.step.moved
             assert told.outcome.state is OrderState.DONE
@@ -65,7 +66,7 @@ async def test_what_was_not_confirmed_as_asked_sends_nothing(busy_eval: Eval) ->
         task = await acted.task(busy_eval)
         pause = await acted.plan(_PAUSE, task)
         drain = await acted.plan(Action(verb=Verb.DRAIN), task)
-        with pytest.raises(NotConfirmed, match="somebody else"):
+        with pytest.raises(NotConfirmed, match="someone else"):
             await acted.acting.carry_out(pause)
         for words in ("", "turn", "drain", "yes"):
             with pytest.raises(NotConfirmed, match="turns"):
@@ -104,7 +105,7 @@ async def test_an_order_into_a_stopped_eval_is_unknown_and_found_out_later(
             assert [order.state for order in acted.book.orders] == [OrderState.UNKNOWN]
         finally:
             os.kill(busy_eval.pid, signal.SIGCONT)
-        settled = await eventually(
+        settled = await until(
             lambda: None if acted.book.orders[0].is_open else acted.book.orders[0], "settled", 40
         )
         assert settled.state is OrderState.DONE
@@ -138,7 +139,7 @@ async def test_what_a_dead_evalroom_left_is_taken_up_said_and_resolved(busy_eval
         acting = ActionService(desk, instance=other, store=second.book, post=desk.post)
         running = asyncio.create_task(acting.run())
         try:
-            await eventually(
+            await until(
                 lambda: not any(order.is_open for order in second.book.orders), "resolved", 40
             )
         finally:

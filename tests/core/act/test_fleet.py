@@ -17,9 +17,10 @@ from core.ids import MachineName, process_of
 from core.model.action import Action, Change, Verb
 from core.model.order import OrderState, Outcome
 from core.model.process import ProcessState
-from tests.support.acting import Acted, acting_on, acting_on_eval, eventually
+from tests.support.acting import Acted, acting_on, acting_on_eval
 from tests.support.desk_on_evals import PROBE_PYTHON
 from tests.support.evals import Eval, Evals
+from tests.support.waiting import until
 
 RED, BLUE = MachineName("red"), MachineName("blue")
 MODEL = "mock/talker"
@@ -161,7 +162,7 @@ async def test_every_errored_sample_is_run_again_and_what_it_said_stays_withheld
             row = one.task("errors")
             return bool(row) and row["samples"]["errored"] == 2
 
-        await eventually(errored, "two samples errored", 60)
+        await until(errored, "two samples errored", 60)
         plan = await acted.plan(Action(verb=Verb.REQUEUE), task)
         assert len(plan.sent) == 2
         requeue = Action(verb=Verb.REQUEUE)
@@ -186,9 +187,7 @@ async def test_every_errored_sample_is_run_again_and_what_it_said_stays_withheld
         told = await acted.acting.carry_out(plan, yes=True)
         assert [each.outcome.state for each in told if each.outcome] == [OrderState.DONE] * 2
         assert all("sandbox" not in repr(order) for order in acted.book.orders)
-        await eventually(
-            lambda: one.task("errors")["samples"]["errored"] == 0, "both run again", 60
-        )
+        await until(lambda: one.task("errors")["samples"]["errored"] == 0, "both run again", 60)
 
 
 @pytest.mark.xdist_group("busy_eval")

@@ -72,7 +72,9 @@ def actions_on(target: Target) -> list[Action]:
 def test_no_name_of_a_host_reaches_another_route_or_another_parameter(
     target: Target, eval_id: str, reason: str
 ) -> None:
-    for action in actions_on(target):
+    offered = actions_on(target)
+    assert offered
+    for action in offered:
         for dry_run in (True, False):
             request = request_of(
                 action, target, eval_id=eval_id, dry_run=dry_run, author="a", reason=reason
@@ -93,7 +95,9 @@ def test_no_name_of_a_host_reaches_another_route_or_another_parameter(
 
 @given(target=TARGETS)
 def test_a_command_stays_the_words_it_is_made_of(target: Target) -> None:
-    for action in actions_on(target):
+    offered = actions_on(target)
+    assert offered
+    for action in offered:
         words = shlex.split(equivalent(action, target, Fleet()))
         assert words[0] in {"inspect", "kill"}
         if isinstance(target, ModelKey):

@@ -12,8 +12,9 @@ from core.model.action import Action, Verb
 from core.model.order import OrderState
 from core.model.process import ProcessState
 from core.model.task import TaskState
-from tests.support.acting import Acted, acting_on_eval, eventually
+from tests.support.acting import Acted, acting_on_eval
 from tests.support.evals import Eval, Evals
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(150)
 
@@ -67,7 +68,7 @@ async def test_nothing_is_interrupted_or_ended_while_samples_are_held(busy_eval:
     async with acting_on_eval(busy_eval) as acted:
         process = await acted.process(busy_eval)
         busy_eval.pause(hard=True)
-        await eventually(lambda: busy_eval.task()["held"], "samples are held")
+        await until(lambda: busy_eval.task()["held"], "samples are held")
         for action in (_INTERRUPT, _END):
             state, message = await acted.one(action, process)
             assert state is OrderState.REFUSED
@@ -114,7 +115,7 @@ async def test_where_sigint_is_ignored_the_husk_may_be_ended_once_nothing_can_be
         process = await acted.process(one)
         task = await acted.task(one)
         await acted.one(_PAUSE, process)
-        await eventually(lambda: one.task()["quiesced"], "quiesced", 60)
+        await until(lambda: one.task()["quiesced"], "quiesced", 60)
         await acted.one(_FLUSH, task)
         finished = one.task()["samples"]["completed"]
         assert (await acted.one(_INTERRUPT, process))[0] is OrderState.DONE
@@ -125,7 +126,7 @@ async def test_where_sigint_is_ignored_the_husk_may_be_ended_once_nothing_can_be
         )
         assert one.popen.poll() is None
         told = [each for each in acted.watched.fleet.findings if each.kind == "interrupt"]
-        assert "goes on unseen" in told[0].text
+        assert "continues unobserved" in told[0].text
         plan = await plan_to_end(acted, process)
         [step] = plan.steps
         assert step.preview is not None

@@ -1,5 +1,6 @@
 import re
 import tomllib
+from contextlib import nullcontext as does_not_raise
 from dataclasses import fields
 from pathlib import Path
 
@@ -267,8 +268,9 @@ def test_lines_are_found_through_strings_comments_and_dotted_keys() -> None:
 
 @given(st.text(alphabet="[]{}=.,\"'#\\\n ab1", max_size=60))
 def test_a_text_of_any_shape_is_read_or_told_wrong_and_nothing_else(text: str) -> None:
-    check_config(text, HERE)
-    lines_of(text)
+    with does_not_raise():
+        check_config(text, HERE)
+        lines_of(text)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext as does_not_raise
 from contextlib import suppress
 from typing import Any
 
@@ -162,14 +163,14 @@ DOCUMENTS = st.recursive(
 @given(document=DOCUMENTS)
 def test_any_document_is_read_or_refused(decode: Callable[[bytes], Any], document: Any) -> None:
     body = json.dumps(document).encode()
-    with suppress(AnswerMalformed):
+    with does_not_raise(), suppress(AnswerMalformed):
         decode(body)
 
 
 @pytest.mark.parametrize("decode", DECODERS.values(), ids=DECODERS)
 def test_a_spoiled_document_is_read_or_refused(decode: Callable[[bytes], Any]) -> None:
     for body in (*SPOILED.values(), DEEP, b"", b"\x00", b"<html>", b'{"samples":[', b"[1,]"):
-        with suppress(AnswerMalformed):
+        with does_not_raise(), suppress(AnswerMalformed):
             decode(body)
 
 
@@ -243,8 +244,9 @@ def test_cutting_an_object_gives_what_reading_it_gives(fields: dict[str, Any]) -
 
 @given(body=st.text('[]{},:"\\ a1', max_size=30).map(str.encode))
 def test_cutting_anything_ends(body: bytes) -> None:
-    split_items(body)
-    split_fields(body)
+    with does_not_raise():
+        split_items(body)
+        split_fields(body)
 
 
 def test_a_list_is_no_object_and_the_other_way_round() -> None:

@@ -19,6 +19,7 @@ from core.ids import MachineName, TaskKey
 from core.model.machine import LinkState
 from core.model.task import ProgressPoint, TaskState
 from core.ports import EventStore, FleetUpdate, Heard, Room, SignIn
+from tests.support import waiting
 from tests.support.clocks import SetClock
 from tests.support.connections import FakeConnection, down, header, reply, up
 from tests.support.fleets import (
@@ -113,10 +114,8 @@ async def running(desk: Desk) -> AsyncGenerator[Desk]:
         assert task.cancelled(), task.exception()
 
 
-async def until(holds: Callable[[], object], seconds: float = 30.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not holds():  # noqa: ASYNC110 - any condition, also of things without events
-            await asyncio.sleep(0.005)
+async def until(holds: Callable[[], object]) -> None:
+    await waiting.until(holds, "the desk comes to that", every=0.005)
 
 
 def test_a_desk_is_a_room() -> None:
@@ -168,15 +167,16 @@ async def test_who_unsubscribed_sees_no_more() -> None:
     shown = list[FleetUpdate]()
     connection = FakeConnection(H1, up(H1))
     desk = desk_of(connection)
+    others = list[FleetUpdate]()
     end = desk.subscribe(shown.append)
+    desk.subscribe(others.append)
     async with running(desk):
         await until(lambda: shown)
         end()
         end()
         count = len(shown)
         connection.say(told(process_seen()))
-        await until(lambda: desk.fleet.processes)
-        await asyncio.sleep(0.15)
+        await until(lambda: others[-1].fleet.processes)  # who stays has seen it by now
         assert len(shown) == count
 
 
@@ -293,7 +293,7 @@ async def test_the_first_look_is_over_when_all_have_answered_or_failed() -> None
     connection = FakeConnection(H1, up(H1))
     desk = desk_of(connection, FakeConnection(H2, down(H2)))
     async with running(desk):
-        look = asyncio.create_task(desk.first_look(5.0))
+        look = asyncio.create_task(desk.first_look(30.0))
         await until(lambda: connection.sent)
         connection.say(listed(process_seen()))
         await until(lambda: desk.fleet.processes)

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from core.guide.guide import Guide, StepKind, StepState
-from tests.support.evals import Eval, Evals, wait_until
+from tests.support.evals import Eval, Evals
 from tests.support.guiding import LATER, Guided, guided, in_a_shell, lines, states
 from tests.support.orders import Book
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
 _DONE = StepState.DONE

@@ -5,7 +5,6 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +14,9 @@ from core.errors import EvalroomError, JobFailed
 from core.launch.plan.run_plan import RunPlan
 from core.launch.provision import fetch_client
 from core.launch.spec.spec import Code
-from tests.support.evals import short_folder, wait_until
+from tests.support.evals import short_folder
 from tests.support.fetching import Hands, path_without, small_disk
+from tests.support.processes import command_of, holding, wait_gone, with_variable, working_in
 from tests.support.repositories import Repository, repository, serving
 from tests.support.specs import plan, spec
 
@@ -138,9 +138,8 @@ async def test_what_can_not_be_had_is_a_sentence(
         hands, planned("http://127.0.0.1:1/x")
     )
     with serving(folder / "served", "secret") as server:
-        assert "it asks for who you are | name the secret that opens it: code = { ..., token" in (
-            await refused(hands, planned(server.url("code")))
-        )
+        said = await refused(hands, planned(server.url("code")))
+        assert "asks that machine for a login | name the secret that opens it: code = {" in said
         assert "the token does not open" in await refused(
             hands, planned(server.url("code")), "wrong"
         )
@@ -180,18 +179,6 @@ async def test_hostile_addresses_and_refs_start_nothing(
     asked = planned(url.format(**names), None if ref is None else ref.format(**names))
     await refused(hands, asked)
     assert not pwned.exists()
-
-
-def holding(text: str) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the processes in whose arguments a text stands, and those in whose variables."""
-    found: tuple[dict[int, str], dict[int, str]] = ({}, {})
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            for place, name in enumerate(("cmdline", "environ")):
-                with suppress(OSError):
-                    if text.encode() in (entry / name).read_bytes():
-                        found[place][int(entry.name)] = (entry / "comm").read_text().strip()
-    return found
 
 
 def files_holding(folder: Path, text: str) -> list[Path]:
@@ -234,11 +221,13 @@ async def test_a_token_goes_to_no_other_host_and_over_no_open_line(
     with serving(folder / "served", TOKEN) as thief, serving(folder / "served", TOKEN) as server:
         server.moved["/code"] = thief.url("code").replace("127.0.0.1", "localhost")
         said = await refused(hands, planned(server.url("code")), TOKEN)
-        assert "leads elsewhere, and a token is not taken along" in said
+        assert "redirects to another address, and a token is not sent there" in said
         assert thief.asked == []
     for url in ("http://example.org/x", "ssh://git@example.org/x", "git@example.org:x", "/x"):
-        assert "a token opens https:// addresses alone" in await refused(hands, planned(url), TOKEN)
-    assert "no line of text" in await refused(hands, planned("https://e.org/x"), "two\nlines")
+        assert "a token is sent to https:// addresses only" in await refused(
+            hands, planned(url), TOKEN
+        )
+    assert "not a line of text" in await refused(hands, planned("https://e.org/x"), "two\nlines")
 
 
 async def test_two_at_once_make_one_checkout(source: Repository, hands: Hands) -> None:
@@ -248,16 +237,6 @@ async def test_two_at_once_make_one_checkout(source: Repository, hands: Hands) -
     )
     assert sorted(each.was_there for each in got) == [False, True, True]
     assert len({each.version for each in got}) == 1
-
-
-def at_work(folder: Path) -> list[int]:
-    """Return the pids of programs that work in a folder."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        with suppress(OSError):
-            if entry.name.isdigit() and (entry / "cwd").readlink().is_relative_to(folder):
-                found.append(int(entry.name))
-    return found
 
 
 async def test_what_is_cut_in_its_middle_is_done_again(
@@ -274,16 +253,19 @@ async def test_what_is_cut_in_its_middle_is_done_again(
         asked = planned(server.url("code"))
         # The link goes: nothing goes on there.
         cut = asyncio.create_task(fetch_client.fetch_code(hands, asked, token=None))
-        await asyncio.to_thread(asked_for.wait, 20)
+        assert await asyncio.to_thread(asked_for.wait, 30)
+        assert working_in(hands.home)
         cut.cancel()
         await asyncio.wait([cut])
-        await asyncio.to_thread(wait_until, lambda: not at_work(hands.home), "all has ended")
+        await asyncio.to_thread(wait_gone, lambda: working_in(hands.home), "its programs are")
 
         # The program is killed: the git that it leaves is waited for, then all is done afresh.
         asked_for.clear()
         killed = asyncio.create_task(fetch_client.fetch_code(hands, asked, token=None))
-        await asyncio.to_thread(asked_for.wait, 20)
-        for pid in programs(hands.home):
+        assert await asyncio.to_thread(asked_for.wait, 30)
+        ours = programs(hands.home)
+        assert ours
+        for pid in ours:
             os.kill(pid, signal.SIGKILL)
         with pytest.raises(EvalroomError, match="ended without an answer"):
             await killed
@@ -296,30 +278,29 @@ async def test_what_is_cut_in_its_middle_is_done_again(
 
 def programs(home: Path) -> list[int]:
     """Return the pids of our programs of a home."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        with suppress(OSError):
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-            environ = (entry / "environ").read_bytes().split(b"\0")
-            if b"evalroom-job" in words and f"HOME={home}".encode() in environ:
-                found.append(int(entry.name))
-    return found
+    return [pid for pid in with_variable("HOME", str(home)) if "evalroom-job" in command_of(pid)]
 
 
 async def test_what_takes_too_long_is_ended_and_told(
     source: Repository, folder: Path, hands: Hands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del source
-    monkeypatch.setattr(fetch_client, "CODE", 0.7)
-    go_on = threading.Event()
+    monkeypatch.setattr(fetch_client, "CODE_TIMEOUT_S", 0.7)
+    go_on, asked_for = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        asked_for.set()
+        go_on.wait(30)
+
     with serving(folder / "served") as server:
-        server.on_request = lambda: go_on.wait(30)
+        server.on_request = hold
         try:
             said = await refused(hands, planned(server.url("code")))
         finally:
             go_on.set()
-    assert "was not done in time and was ended" in said
-    assert not at_work(hands.home)
+    assert "took too long and was killed" in said
+    assert asked_for.is_set()  # it was at work
+    await asyncio.to_thread(wait_gone, lambda: working_in(hands.home), "its programs are")
 
 
 async def test_a_full_disk_is_told_and_what_was_taken_of_it_is_given_back(

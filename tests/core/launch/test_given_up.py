@@ -1,5 +1,6 @@
 """A launch that is given up: the run never starts later, and one that did start is not failed."""
 
+import asyncio
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +16,7 @@ from core.launch.run import launcher_client
 from core.launch.run.run_record import new_run
 from core.model.job import Job
 from core.model.run import RunState
-from tests.support.launches import Launched, alive, launching
+from tests.support.launches import Launched, launching, wait_all_gone
 from tests.support.specs import spec
 
 pytestmark = [pytest.mark.xdist_group("launches"), pytest.mark.timeout(180)]
@@ -58,7 +59,7 @@ async def test_a_run_whose_start_failed_never_starts_later(
         # The start arrives after all: it was on its way, somewhere.
         here.place.spoil = None
         assert (await launcher_client.start_run(here.place, checked[0].plan, {}))[0] == 75
-        assert not alive(run.id)
+        await asyncio.to_thread(wait_all_gone, run.id)
         row = (await launcher_client.poll_runs(here.place, HERE, [run]))[run.id]
         assert "given up before it was started" in row["err"]
 
@@ -105,4 +106,4 @@ async def test_a_run_of_an_evalroom_that_ended_is_kept_from_starting_before_it_i
         run = await here.comes_to(run.id, RunState.ERROR)
         assert "evalroom ended before it started this run" in run.said
         assert (await launcher_client.start_run(here.place, checked.plan, {}))[0] == 75
-        assert not alive(run.id)
+        await asyncio.to_thread(wait_all_gone, run.id)

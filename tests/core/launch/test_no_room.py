@@ -1,5 +1,6 @@
 """A launch where nothing can be written: a sentence, and nothing is left."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.run import RunState
-from tests.support.launches import alive, launching
+from tests.support.launches import launching, wait_all_gone
 from tests.support.reached import machine_of, trusting
 from tests.support.small_disk import small_disk_at
 from tests.support.specs import spec
@@ -39,7 +40,7 @@ async def test_a_full_disk_is_told_and_nothing_is_started(full_home: Path, folde
         assert run.state is RunState.ERROR
         assert "no space is left" in run.said
         assert "Make room on that disk" in run.said
-        assert not alive(run.id)
+        await asyncio.to_thread(wait_all_gone, run.id)
         assert not list((full_home / ".evalroom").rglob("*.toml"))
 
 

@@ -14,10 +14,11 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.provision import fetch_client
 from core.model.machine import LinkState
-from tests.core.launch.test_checkout import at_work, planned
+from tests.core.launch.test_checkout import planned
 from tests.core.launch.test_uv_comes import made, nothing
 from tests.support.desk_on_evals import watching
-from tests.support.evals import short_folder, wait_until
+from tests.support.evals import short_folder
+from tests.support.processes import wait_gone, working_in
 from tests.support.reached import machine_of, trusting
 from tests.support.repositories import repository, serving
 from tests.support.sshd import Sshd, running
@@ -56,15 +57,15 @@ async def test_uv_and_code_come_over_ssh_and_a_cut_link_leaves_nothing_at_work(
             server.on_request = hold
             asked = planned(server.url("code"))
             cut = asyncio.create_task(fetch_client.fetch_code(desk, asked, token=None))
-            await asyncio.to_thread(asked_for.wait, 20)
+            assert await asyncio.to_thread(asked_for.wait, 30)
             inside = Path("/home/alice")  # as its own programs see it
-            assert at_work(inside)
+            assert working_in(inside)
             before = desk.fleet.machines[ALICE].link.since
             sshd.signal_sessions(signal.SIGKILL)
             with pytest.raises(RequestFailed) as told:
                 await cut
             assert not isinstance(told.value, JobFailed)  # nobody knows: it is done again
-            await asyncio.to_thread(wait_until, lambda: not at_work(inside), "all has ended")
+            await asyncio.to_thread(wait_gone, lambda: working_in(inside), "its programs are")
             go_on.set()
             await watched.until(lambda: _is_up_again(desk.fleet, before), "it is up again")
             done = await fetch_client.fetch_code(desk, asked, token=None)

@@ -5,8 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,10 @@ from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 from core.launch.plan.eval_set_args import eval_set_args, worst_case
 from core.launch.plan.matrix import expand
 from tests.support.evals import short_folder
+from tests.support.processes import environ_of, lives, words_of
 from tests.support.specs import EVALS, LOCAL, Home, plan, spec
 from tests.support.tree import ROOT
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.xdist_group("launches")
 SECRET = "sk-never-to-be-seen-again"
@@ -29,14 +30,6 @@ HOSTILE = 'it\'s "so" $(touch pwned) `id`\n-line two, ünïcode 😀 \\ \t%s *?~
 def home() -> Iterator[Home]:
     with short_folder() as folder:
         yield Home(folder)
-
-
-def _until(holds: Callable[[], Any], what: str, seconds: float = 40) -> Any:
-    end = time.monotonic() + seconds
-    while not (found := holds()):
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
-    return found
 
 
 def _log(folder: Path) -> EvalLog:
@@ -50,9 +43,7 @@ def _log(folder: Path) -> EvalLog:
                     return log
         return None
 
-    found = _until(final, f"a final log in {folder}")
-    assert isinstance(found, EvalLog)
-    return found
+    return wait_until(final, f"a final log in {folder}", 40)
 
 
 def _accuracy(log: EvalLog) -> float:
@@ -61,20 +52,10 @@ def _accuracy(log: EvalLog) -> float:
     return float(log.results.scores[0].metrics["accuracy"].value)
 
 
-def _lives(pid: int) -> bool:
-    """Whether a process is there and is no zombie, which waits for a slow parent."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
-
-
 def _interrupted(pid: int) -> bool:
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGINT)
-    time.sleep(0.5)
-    return not _lives(pid)
+    return not lives(pid)
 
 
 def _end(pid: int) -> None:
@@ -99,12 +80,12 @@ def test_a_script_starts_a_run_that_scores_as_known_and_an_interrupt_ends_it(hom
         assert json.loads((folder / "launch.json").read_text()) == record
         assert record["log_dir"] == str(folder / "logs")
         assert record["control"]["socket_path"].startswith(f"{home.folder}/.local/share/")
-        environ = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        environ = environ_of(pid)
         assert {
-            f"EVALROOM_RUN={asked.run}".encode(), b"PLAIN=p", f"OPENAI_API_KEY={SECRET}".encode(),
-        } <= set(environ)  # fmt: skip
-        assert not [each for each in environ if each.startswith(b"INSPECT_EVAL_LIMIT")]
-        assert SECRET not in Path(f"/proc/{pid}/cmdline").read_text()
+            "EVALROOM_RUN": asked.run, "PLAIN": "p", "OPENAI_API_KEY": SECRET,
+        }.items() <= environ.items()  # fmt: skip
+        assert "INSPECT_EVAL_LIMIT" not in environ
+        assert SECRET not in " ".join(words_of(pid))
 
         log = _log(folder / "logs")
         assert _accuracy(log) == pytest.approx(0.7)
@@ -117,7 +98,7 @@ def test_a_script_starts_a_run_that_scores_as_known_and_an_interrupt_ends_it(hom
         assert (again.returncode, again.stdout) == (75, started.stdout)
 
         # Its parents ignored it. One that comes between a run's end and its parking is lost.
-        _until(lambda: _interrupted(pid), "the parked run ends")
+        wait_until(lambda: _interrupted(pid), "the parked run ends", every=0.5)
         modes = {oct(file.stat().st_mode & 0o077) for file in folder.rglob("*")}
         assert modes == {"0o0"}
         assert not _holding(home.folder, SECRET)

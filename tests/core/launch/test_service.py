@@ -1,5 +1,6 @@
 """A launch from its plan to what its logs say, over real links, with a real Inspect."""
 
+import asyncio
 import stat
 import sys
 from dataclasses import replace
@@ -13,7 +14,7 @@ from core.ids import MachineName
 from core.launch.run import launcher_client
 from core.launch.run.sessions import end_session, list_sessions
 from core.model.run import RunState
-from tests.support.launches import alive, end_all, launching
+from tests.support.launches import alive, end_all, launching, wait_all_gone
 from tests.support.reached import machine_of, trusting
 from tests.support.specs import EVALS, spec
 from tests.support.sshd import SUPER, Sshd
@@ -50,7 +51,7 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
         status, out, _ = await launcher_client.start_run(here.place, plan, {})
         assert status == 75
         assert f'"pid": {run.pid}' in out
-        assert not alive(run.id)
+        await asyncio.to_thread(wait_all_gone, run.id)
 
         # What it printed is read from its end, and from where the last piece ended.
         piece = await here.launches.output(run)
@@ -84,7 +85,7 @@ async def test_a_launch_that_fails_says_why_and_leaves_nothing_running(
         run = await here.over(run)
         assert run.state is RunState.ERROR
         assert says in run.said
-        assert not alive(run.id)
+        await asyncio.to_thread(wait_all_gone, run.id)
 
 
 LONG = f"""

@@ -19,8 +19,9 @@ from core.launch.engines.tmux_sessions import (
     parse_sessions,
 )
 from core.launch.plan.run_plan import RunPlan
-from tests.support.evals import short_folder, wait_until
+from tests.support.evals import short_folder
 from tests.support.specs import Home, plan, spec
+from tests.support.waiting import wait_until
 
 SECRET = "sk-never-to-be-seen-again"
 

@@ -225,6 +225,7 @@ def test_nothing_hostile_that_is_typed_or_was_launched_is_drawn() -> None:
     drawn = [words([row.note, (row.value, row.sign), (Span(row.label),)]) for row in rows.values()]
     drawn += [words(explained(form, checked, HERE, name)) for name in rows]
     drawn.append(words(spec_lines(checked)))
+    assert any(drawn)
     for text in drawn:
         assert not any(bad in line for bad in BAD for line in text.split("\n"))
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import stat
@@ -17,7 +16,7 @@ from inspect_ai.log import list_eval_logs, read_eval_log
 
 from core.launch.plan.start_script import GPU_HOLDER_FILE
 from core.launch.preflight.gpu_reservations import EXIT_NO_GPUS, OWN_FOLDER, SHARED_FOLDER
-from tests.support.evals import short_folder, wait_until
+from tests.support.evals import short_folder
 from tests.support.gpus import (
     HOLDER,
     IN_THE_BACKGROUND,
@@ -26,10 +25,10 @@ from tests.support.gpus import (
     Gpus,
     Ran,
     end,
-    is_gone,
-    parent_of,
 )
+from tests.support.processes import environ_of, parent_of, words_of
 from tests.support.specs import LOCAL, Home, plan, spec
+from tests.support.waiting import wait_until
 
 SECRET = "sk-never-to-be-seen-by-a-holder"
 OTHER = "20260202-000000-abcdefgh"
@@ -83,9 +82,9 @@ def test_the_holder_has_nothing_of_the_run_and_is_no_eval(gpus: Gpus, ended: lis
     ended.append(ran := gpus.end_of(child))  # its output ended: nobody else has it
     assert ran.given == "GPU-aa,GPU-bb"
     assert ran.pid is not None
+    assert environ_of(ran.pid)["EVALROOM_RUN"] == RUN
+    assert "EVALROOM_RUN" not in environ_of(_holder_of(ran))
     holder = Path(f"/proc/{_holder_of(ran)}")
-    assert b"EVALROOM_RUN" not in (holder / "environ").read_bytes()
-    assert f"EVALROOM_RUN={RUN}".encode() in Path(f"/proc/{ran.pid}/environ").read_bytes()
     locks = {f"{gpus.locks}/GPU-{each}.lock" for each in ("aa", "bb")}
     wait_until(
         lambda: (
@@ -105,7 +104,7 @@ def test_gpus_stay_reserved_when_their_holder_is_killed(gpus: Gpus, ended: list[
     assert refused.status == EXIT_NO_GPUS
     assert f"GPU 1 is reserved by run {RUN}" in refused.err
     ran.end()
-    wait_until(lambda: is_gone(ran.pid), "the eval is gone")
+    ran.wait_gone()
     ended.append(after := gpus.ran(2, run=OTHER))
     assert after.status == 0
 
@@ -131,7 +130,7 @@ def test_of_several_that_want_all_gpus_one_gets_them(gpus: Gpus, ended: list[Ran
 def test_a_command_that_stays_inherits_the_locks(gpus: Gpus) -> None:
     child = gpus.start(gpus.words(1, way="become", command=("sleep", "600")))
     try:
-        wait_until(lambda: _words(child.pid) == [b"sleep", b"600"], "it becomes the command")
+        wait_until(lambda: words_of(child.pid) == ["sleep", "600"], "it becomes the command")
         assert list(gpus.said("GPU-aa")["pids"]) == [str(child.pid)]
         assert gpus.ran(2).status == EXIT_NO_GPUS
     finally:
@@ -140,10 +139,6 @@ def test_a_command_that_stays_inherits_the_locks(gpus: Gpus) -> None:
     after = gpus.ran(2)
     assert after.status == 0
     after.end()
-
-
-def _words(pid: int) -> list[bytes]:
-    return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
 
 
 def test_a_command_that_fails_leaves_nothing_held(gpus: Gpus) -> None:
@@ -188,8 +183,8 @@ def _told(gpus: Gpus, tool: str, script: str) -> str:
     hasty = gpus.folder / "hasty.py"
     hasty.write_text(
         HOLDER.read_text()
-        .replace("TOOL_SECONDS = 20.0", "TOOL_SECONDS = 0.3")
-        .replace("or os.defpath) + TOOLS", "or os.defpath)")
+        .replace("TOOL_TIMEOUT_S = 20.0", "TOOL_TIMEOUT_S = 0.3")
+        .replace("or os.defpath) + TOOL_FOLDERS", "or os.defpath)")
     )
     (gpus.folder / "nvidia-smi").unlink(missing_ok=True)
     if tool:
@@ -201,12 +196,12 @@ def _told(gpus: Gpus, tool: str, script: str) -> str:
 
 
 def test_without_an_answer_of_the_driver_nothing_is_reserved(gpus: Gpus) -> None:
-    none = "there is neither nvidia-smi nor rocm-smi here to say which GPUs there are\n"
+    none = "this machine has neither nvidia-smi nor rocm-smi, so its GPUs are unknown\n"
     assert _told(gpus, "", "") == none
     broken = _told(gpus, "nvidia-smi", "echo no driver >&2; exit 9")
-    assert broken == "nvidia-smi says no GPU: no driver\n"
+    assert broken == "nvidia-smi lists no GPU: no driver\n"
     hung = _told(gpus, "nvidia-smi", "exec sleep 60")
-    assert hung == "nvidia-smi gave no answer in 0 s, so nobody knows which GPUs are free\n"
+    assert hung == "nvidia-smi did not answer in 0 s, so the free GPUs are unknown\n"
     assert not gpus.locks.exists()
 
 
@@ -221,7 +216,8 @@ def test_gpus_of_amd_are_reserved_by_their_indexes(gpus: Gpus, ended: list[Ran])
     ended.append(ran := gpus.ran(1))
     assert ran.given == "0"
     assert gpus.said("index-0")["run"] == RUN
-    assert b"HIP_VISIBLE_DEVICES=0" in Path(f"/proc/{ran.pid}/environ").read_bytes()
+    assert ran.pid is not None
+    assert environ_of(ran.pid)["HIP_VISIBLE_DEVICES"] == "0"
 
 
 def test_what_others_laid_into_the_folder_harms_nobody(gpus: Gpus, ended: list[Ran]) -> None:
@@ -255,8 +251,8 @@ def test_where_the_shared_folder_is_none_the_accounts_own_is_used(
     usual, own = gpus.folder / "usual.py", gpus.folder / "home" / "gpus"
     usual.write_text(
         HOLDER.read_text()
-        .replace(f'SHARED = "{SHARED_FOLDER}"', f'SHARED = "{gpus.locks}"')
-        .replace(f'OWN = "{OWN_FOLDER}"', f'OWN = "{own}"')
+        .replace(f'SHARED_FOLDER = "{SHARED_FOLDER}"', f'SHARED_FOLDER = "{gpus.locks}"')
+        .replace(f'OWN_FOLDER = "{OWN_FOLDER}"', f'OWN_FOLDER = "{own}"')
     )
 
     def ran() -> Ran:
@@ -302,7 +298,7 @@ def test_accounts_share_the_folder_and_never_a_gpu(gpus: Gpus, ended: list[Ran])
     end(_holder_of(ours))  # what is left says it to all
     assert "GPU 1 is reserved by run" in gpus.end_of(start(65534)).err
     ours.end()
-    wait_until(lambda: is_gone(ours.pid), "the eval is gone")
+    ours.wait_gone()
     both = [gpus.end_of(each) for each in [start(uid) for uid in (65534, 0, 65533)]]
     ended += both
     assert sorted(each.status for each in both) == [0, EXIT_NO_GPUS, EXIT_NO_GPUS]
@@ -325,16 +321,14 @@ def test_a_real_eval_gets_its_gpus_and_its_secret_and_its_holder_neither(gpus: G
     record = json.loads(started.stdout)
     pid = record["pid"]
     try:
-        environ = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         assert {
-            b"CUDA_VISIBLE_DEVICES=GPU-aa", f"EVALROOM_RUN={asked.run}".encode(),
-            f"OPENAI_API_KEY={SECRET}".encode(),
-        } <= set(environ)  # fmt: skip
-        holder = Path(f"/proc/{parent_of(pid)}")
-        assert GPU_HOLDER_FILE in (holder / "cmdline").read_text()
-        assert not {b"EVALROOM_RUN", SECRET.encode()} & set(
-            re.split(rb"[\0=]", (holder / "environ").read_bytes())
-        )
+            "CUDA_VISIBLE_DEVICES": "GPU-aa", "EVALROOM_RUN": asked.run, "OPENAI_API_KEY": SECRET,
+        }.items() <= environ_of(pid).items()  # fmt: skip
+        holder = parent_of(pid)
+        assert GPU_HOLDER_FILE in " ".join(words_of(holder))
+        variables = environ_of(holder)
+        assert "EVALROOM_RUN" not in variables
+        assert SECRET not in variables.values()
         assert list(gpus.said("GPU-aa")["pids"]) == [str(pid)]
         refused = home.start(plan(spec("gpus = 2"), machine=machine), env={"PATH": gpus.path})
         assert refused.returncode == EXIT_NO_GPUS

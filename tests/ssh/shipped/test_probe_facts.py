@@ -20,6 +20,7 @@ from ssh.shipped.probe.reading import Reading
 from ssh.shipped.probe.rocm import read_rocm
 from ssh.shipped_program import shipped_program
 from tests.support.direct_probe import DirectProbe, direct_probe
+from tests.support.waiting import wait_until
 
 MIB = 1024 * 1024
 Tool = Callable[[str, str], None]
@@ -310,7 +311,5 @@ def test_a_reading_that_breaks_in_any_way_is_read_again() -> None:
 
     reading = Reading("any", 0.01, read, lambda: None, lambda: True)
     reading.start()
-    end = time.monotonic() + 10
-    while len(rounds) < 3 and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_until(lambda: len(rounds) >= 3, "it is read a third time", every=0.01)
     assert reading.value == "fine"

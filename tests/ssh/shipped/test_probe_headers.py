@@ -9,7 +9,7 @@ from typing import Any
 
 from ssh.shipped.probe.log_headers import LogHeaders
 from ssh.shipped.probe.requests import Request
-from tests.support.evals import wait_until
+from tests.support.waiting import wait_until
 
 
 class Answers:

@@ -37,7 +37,7 @@ def simulator(
     """
     socket = folder / "far.sock"
     wrapper = folder / "python"
-    relay = ROOT / "tests" / "sim" / "relay.py"
+    relay = Path(__file__).with_name("relay.py")
     wrapper.write_text(f'#!/bin/sh\nexec {sys.executable} -I {relay} {socket} "$@"\n')
     wrapper.chmod(0o755)
     words = ["--processes", str(processes), "--samples", str(samples)]
