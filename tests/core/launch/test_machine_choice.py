@@ -11,11 +11,11 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.plan.matrix import expand
 from core.launch.preflight.checks import CheckedPlan
-from core.launch.preflight.machine_choice import choose_machines, preflight
+from core.launch.preflight.machine_choice import choose_machines
 from core.model.job import Job
 from core.model.machine import LinkState, LinkStatus, Machine
 from tests.support.specs import SMOKE, spec
-from tests.support.surveys import said
+from tests.support.surveys import preflight, said
 
 NAMES = ("a", "b", "c")
 MACHINES = tuple(

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from core.ids import MachineName
-from core.launch.preflight.machine_choice import preflight
 from tests.support.desk_on_evals import watching
 from tests.support.reached import machine_of, trusting
 from tests.support.specs import plan, spec
 from tests.support.sshd import SUPER, Sshd
-from tests.support.surveys import said
+from tests.support.surveys import preflight, said
 
 pytestmark = pytest.mark.xdist_group("launches")
 

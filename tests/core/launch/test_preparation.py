@@ -90,7 +90,7 @@ async def prepared(hands: Hands, asked: Sequence[RunPlan]) -> dict[ItemKind, Pre
     told: list[PreparedItem] = []
     preparing = Preparer(
         worker=hands, secrets={"HF_TOKEN": "hf_secret-value"}, uv=lambda: None,
-        say=lambda _: None, tell=told.append,
+        on_progress=lambda _: None, on_item=told.append,
     )  # fmt: skip
     done = await preparing.run(asked)
     assert list(done) == told

@@ -47,7 +47,7 @@ def hands(home: Home) -> Hands:
 
 
 async def brought(hands: Hands, asked: RunPlan, token: str | None = None) -> Provisioned:
-    return await provision(hands, asked, token=token, uv=local_uv, tell=lambda _: None)
+    return await provision(hands, asked, token=token, uv=local_uv, on_progress=lambda _: None)
 
 
 def started_without_network(home: Home, asked: RunPlan) -> EvalLog:

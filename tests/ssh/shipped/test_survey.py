@@ -22,7 +22,7 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.preflight import survey_request
 from core.launch.preflight.checks import CheckedPlan, CheckLevel
-from core.launch.preflight.machine_choice import check_machine, choose_machines, preflight
+from core.launch.preflight.machine_choice import check_machine, choose_machines
 from core.model.job import Job
 from core.model.machine import MachineFacts, ToolState
 from ssh import jobs
@@ -33,7 +33,7 @@ from tests.support.small_disk import small_disk_at
 from tests.support.specs import Home as AtHome
 from tests.support.specs import plan, plans, spec
 from tests.support.standins import DOCKER, NO_DAEMON, Login, running_from
-from tests.support.surveys import of, said
+from tests.support.surveys import of, preflight, said
 from tests.support.waiting import wait_until
 
 HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.executable)
