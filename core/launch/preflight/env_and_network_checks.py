@@ -33,9 +33,9 @@ def variable_checks(case: PreflightContext) -> Iterator[Check]:
         said = f"{model} needs {each.name}{others}, which neither spec nor login sets"
         how = f'secrets = ["{each.name}"]' if each.is_secret else f'env = {{ {each.name} = "..." }}'
         if case.facts.variables.value is None:
-            yield warning("variables", f"{model} needs {each.name}{others}", f"write {how}")
+            yield warning("variables", f"{model} needs {each.name}{others}", f"set {how}")
         else:
-            yield stop("variables", said, f"write {how}")
+            yield stop("variables", said, f"set {how}")
     told = list(_set(case))
     if told and not lacks and not unknown:
         yield passed("variables", listed(told))

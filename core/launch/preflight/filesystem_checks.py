@@ -106,7 +106,7 @@ def run_checks(case: PreflightContext) -> Iterator[Check]:
     """Yield whether the run's folder can be created, and the run was not started before."""
     part = case.facts.runs.get(case.plan.directory)
     if part is not None and part.value is not None and part.value.is_started:
-        yield stop("run", f"run {case.plan.run} was started there before", "launch it as a new run")
+        yield stop("run", f"{case.plan.run} was started there before", "launch it as a new run")
     place = case.facts.places.get(RUNS_FOLDER)
     folder = None if place is None else place.value
     if folder is not None and not (folder.is_writable and folder.is_folder):

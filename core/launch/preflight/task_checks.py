@@ -16,7 +16,7 @@ _UNCERTAIN = frozenset({"KeyError", "ValueError", "OSError", "PrerequisiteError"
 
 
 _SLOW = "its import may be slow, or hang"
-_LATER = "the start of the run will tell"
+_LATER = "the start of the run will show it"
 
 
 def task_checks(case: PreflightContext) -> Iterator[Check]:
@@ -63,7 +63,7 @@ def _not_told(case: PreflightContext, name: str) -> Iterator[Check]:
     if inspect is None:
         if case.plan.python is None:
             said = f"{name} was not checked: Inspect must be downloaded first"
-            yield warning("task", said, "`evalroom machines prepare` or the start will tell")
+            yield warning("task", said, "`evalroom machines prepare` or the start will show it")
     elif inspect.imported:
         said = f"unknown whether {name} can be imported: {error_of(inspect.error)}"
         yield warning("task", said, _SLOW)

@@ -105,7 +105,7 @@ async def test_code_data_tokens_and_images_come_and_nothing_else_stays(hands: Ha
         ItemKind.IMAGES: "done",
     }  # fmt: skip
     assert (hands.home / "data").read_text() == "hf_secret-valuex"
-    assert done[ItemKind.DATA].said.startswith("the task was made with 3 samples")
+    assert done[ItemKind.DATA].said.startswith("the task was created with 3 samples")
     assert "tokenizer's file can't be fetched" in done[ItemKind.TOKENIZER].said
     assert done[ItemKind.IMAGES].said == "3 images"
     asked = [json.loads(line) for line in told.read_text().splitlines()]
@@ -131,7 +131,7 @@ async def test_what_fails_is_a_sentence_and_the_rest_comes_all_the_same(hands: H
     assert "the task can't be made there: " in done[ItemKind.DATA].said
     assert "no data for [hidden]" in done[ItemKind.DATA].said
     assert (done[ItemKind.CODE].state, done[ItemKind.IMAGES].state) == ("done", "skipped")
-    assert done[ItemKind.IMAGES].said == "the data it needs are not there"
+    assert done[ItemKind.IMAGES].said == "it needs data, which failed"
 
 
 async def test_what_needs_something_that_failed_is_left_out(hands: Hands) -> None:
