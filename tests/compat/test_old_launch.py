@@ -20,7 +20,7 @@ HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.execu
 @pytest.mark.parametrize(
     ("version", "says"),
     [
-        ("0.3.246", "stop Inspect: Inspect 0.3.246 has no --detach; "),
+        ("0.3.246", "stop Inspect: Inspect 0.3.246 does not have --detach; "),
         ("0.3.252", "warning Inspect: Inspect 0.3.252 is too old to hard pause, drain task"),
     ],
 )

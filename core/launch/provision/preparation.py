@@ -102,7 +102,7 @@ def _items(plan: RunPlan) -> list[PrepareItem]:
             ItemKind.UV,
             least,
             UV_PATH,
-            "sent if the platform is the same, else by pip there",
+            "from this computer if the platforms match, else by pip",
         )
         add(ItemKind.PACKAGES, ", ".join(_requirements(plan)), "uv's cache there", "by uv")
     if spec.task[0] in BUILT_IN_TASKS:
@@ -121,7 +121,7 @@ def _items(plan: RunPlan) -> list[PrepareItem]:
             where,
             "by tiktoken, as the mock model does",
         )
-    add(ItemKind.IMAGES, f"images of {task}", "Docker there", "by docker pull and docker build")
+    add(ItemKind.IMAGES, task, "Docker there", "by docker pull and docker build")
     if provider is not None and provider.loads_weights and spec.base_url is None:
         add(ItemKind.WEIGHTS, spec.model[0], "your model cache there", "by you")
     return found

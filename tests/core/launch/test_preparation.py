@@ -155,5 +155,5 @@ def test_what_a_spec_needs_is_known_before_anything_is_fetched() -> None:
     listed = prepare_items(plans(both, machine=FAR))
     assert [(each.what, each.name) for each in listed] == [
         ("uv", "0.8.0 or newer"), ("packages", "inspect-ai==0.3.285, x>=1"), ("data", "a/b"),
-        ("images", "those of a/b"), ("data", "a/c"), ("images", "those of a/c"),
+        ("images", "a/b"), ("data", "a/c"), ("images", "a/c"),
     ]  # fmt: skip
