@@ -26,7 +26,7 @@ exit status:
   4  an action was refused or not confirmed
 """
 
-_COMMANDS = (
+COMMANDS = (
     ("status", "observation", "print every machine, process and task once"),
     ("samples", "observation", "list the samples of a task"),
     ("sample", "observation", "show one sample of a task"),
@@ -144,7 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", parser_class=CommandParser, title="commands"
     )
-    for name, module, says in _COMMANDS:
+    for name, module, says in COMMANDS:
         add = f"cli.parser.{module}:add_{name.replace('-', '_')}"
         commands.add_parser(name, help=says, description=f"{says[0].upper()}{says[1:]}.", add=add)
     return parser
