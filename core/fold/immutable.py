@@ -1,7 +1,7 @@
 """Changed copies of frozen dataclasses and read-only mappings, for the fold alone."""
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -20,13 +20,13 @@ _COPIERS: dict[type, _Copier] = {}
 
 
 def _copier(kind: Any) -> _Copier:
-    names = [each.name for each in fields(kind)]
+    names = [each.name for each in dataclasses.fields(kind)]
     setter_of = {name: getattr(kind, name).__set__ for name in names}
     return _Copier(attrgetter(*names), tuple(setter_of.values()), setter_of)
 
 
 if TYPE_CHECKING:
-    from dataclasses import replace as with_fields  # checked as that one
+    with_fields = dataclasses.replace  # type checkers check it as that one
 else:
 
     def with_fields(thing: Any, /, **changes: Any) -> Any:
