@@ -2,6 +2,7 @@
 
 from core.events import OrderEnded, OrderGiven
 from core.fleet import Fleet
+from core.fold.immutable import with_fields
 
 ORDERS_KEPT = 500
 """Most orders in the fleet; all of them are in the journal."""

@@ -13,11 +13,11 @@ from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.model.run import Run, RunState
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone, said
-from core.views.glyphs import Name, sign
+from core.views.glyphs import GlyphName, sign
 from core.views.tables.machines import marks
 from core.views.tables.runs import LOOKS, log_place, run_sign
 
-_LEVELS: Mapping[CheckLevel, tuple[Name, Tone]] = {
+_LEVELS: Mapping[CheckLevel, tuple[GlyphName, Tone]] = {
     CheckLevel.OK: ("success", "good"),
     CheckLevel.WARNING: ("starved", "look"),
     CheckLevel.STOP: ("failed", "hand"),

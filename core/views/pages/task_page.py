@@ -1,4 +1,4 @@
-"""The page of one task: where it stands, its samples by status, its score, its log."""
+"""The page of one task: its state, its samples by status, their durations, its score."""
 
 from collections.abc import Iterator
 
@@ -59,12 +59,12 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
     yield fact("epochs", count_cell(row.epochs))
     yield words("log", row.log_location, "dim", limit=1_000)
     if task.header_error:
-        yield words("log unread", task.header_error, "look", limit=400)
+        yield words("log error", task.header_error, "look", limit=400)
     if task.trouble:
         yield words("trouble", task.trouble, "look", limit=400)
     yield words("task id", row.task_id, "dim")
     yield words("eval id", row.eval_id, "dim")
-    yield fact("looked at", (*age_cell(line), said(" ago", "dim")))
+    yield fact("last read", (*age_cell(line), said(" ago", "dim")))
 
 
 def _tokens(line: TaskLine) -> Cell:
@@ -72,7 +72,7 @@ def _tokens(line: TaskLine) -> Cell:
     per_minute = rate(line)
     if per_minute is None:
         return total
-    return (*total, said(f"  {fmt.count(per_minute)} a minute", "dim"))
+    return (*total, said(f"  {fmt.count(per_minute)} per minute", "dim"))
 
 
 def _samples(line: TaskLine) -> Iterator[Fact]:
@@ -103,7 +103,7 @@ def _durations(line: TaskLine) -> Iterator[Fact]:
         return
     for label, fraction in (("half within", 0.5), ("nine in ten", 0.9), ("longest", 1.0)):
         yield fact(label, (said(fmt.duration(quantile(took, fraction))),))
-    yield words("of", f"the newest {len(took)} finished", "dim")
+    yield words("based on", f"the newest {len(took)} finished", "dim")
 
 
 def _score(line: TaskLine) -> Iterator[Fact]:
@@ -113,10 +113,10 @@ def _score(line: TaskLine) -> Iterator[Fact]:
         if header.completed_samples is not None or header.total_samples is not None:
             yield fact("scored", _of(header.completed_samples, header.total_samples))
         if header.has_error:
-            yield words("error", "the log carries one; ! shows it", "hand")
+            yield words("error", "the log has an error; ! shows it", "hand")
         yield from _metrics(header.metrics)
     elif line.task.interim:
-        yield words("so far", "of the samples scored until now", "dim")
+        yield words("so far", "of the samples scored so far", "dim")
         yield from _metrics(line.task.interim)
 
 

@@ -1,4 +1,4 @@
-"""A task or sample with all that its row needs: its process, its machine, the time."""
+"""A task or sample with all that its row needs: its process, its machine and the time."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from core.model.sample import Sample
 from core.model.task import Task, TaskState
 
 STALE_AFTER_S = 60.0
-"""Seconds after which what a live process shows is drawn as old."""
+"""Seconds after which a row of a live process is marked as old."""
 
 
 EstimateTimeLeft = Callable[[Task, float], TimeLeft | None]
@@ -43,24 +43,24 @@ class TaskLine(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether its state is known now: it is over, or its machine can be looked at."""
+        """Whether its state is known now: it is over, or its machine can be reached."""
         return self.task.is_over or self.is_reached
 
     @property
     def process_state(self) -> ProcessState | None:
-        """The state of its process."""
+        """The state of its process; None: the process is not known."""
         return self.process.state if self.process is not None else None
 
     @property
     def age(self) -> float:
-        """Seconds since it was last looked at."""
+        """Seconds since it was last read."""
         return max(0.0, self.now - self.task.heard_at)
 
     @property
     def clock(self) -> float | None:
-        """The eval's own clock now, Unix seconds.
+        """The time now on the eval's own clock, Unix seconds; None: unknown.
 
-        It stands still while the eval can't be looked at, and from the end of its process on.
+        It stops while the machine can't be reached, and when the process ends.
         """
         ended = self.process.ended_at if self.process is not None else None
         now = self.now if ended is None else min(self.now, ended)
@@ -68,13 +68,13 @@ class TaskLine(NamedTuple):
 
     @property
     def is_gone(self) -> bool:
-        """Whether its process is gone: nothing of it runs, whatever was last heard."""
+        """Whether its process is gone; then nothing of it runs, whatever its last row says."""
         return self.process_state is ProcessState.GONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleLine:
-    """A sample, the eval's clock, Unix seconds (None: unknown), and whether its process is gone."""
+    """A sample, the time on the eval's clock (Unix seconds), and whether its process is gone."""
 
     sample: Sample
     clock: float | None
@@ -82,12 +82,12 @@ class SampleLine:
 
     @classmethod
     def of(cls, task: TaskLine, sample: Sample) -> "SampleLine":
-        """Return a task's sample in its surroundings."""
+        """Return the line of a sample of a task."""
         return cls(sample=sample, clock=task.clock, gone=task.is_gone)
 
 
 def eval_clock(task: Task, now: float, *, runs: bool) -> float | None:
-    """Return what the eval's own clock shows now, from the last look at its samples."""
+    """Return the time on the eval's own clock, computed from the last read of its samples."""
     if task.samples_as_of is None or task.samples_heard_at is None:
         return None
     past = max(0.0, now - task.samples_heard_at) if runs else 0.0
@@ -119,7 +119,7 @@ _HELPLESS = frozenset({ProcessState.STARVED, ProcessState.HEADLESS})
 
 
 def trouble_rank(line: TaskLine) -> int:  # noqa: PLR0911 - a ladder reads best as one
-    """Return where a task stands when trouble comes first: 0 wants a hand at once."""
+    """Return the place of a task when those in trouble come first; 0 is the most urgent."""
     task = line.task
     state = task.state
     if state is TaskState.LOST:

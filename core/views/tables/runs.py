@@ -10,12 +10,12 @@ from core.model.machine import Machine
 from core.model.run import OVER, Run, RunLog, RunState
 from core.text import shown
 from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, said, text_cell
-from core.views.glyphs import Name, sign
+from core.views.glyphs import GlyphName, sign
 from core.views.tables.fields import Fields, field, table
 from core.views.tables.machines import marks
 from core.views.tables.orders import when
 
-LOOKS: Mapping[RunState, tuple[Name, Tone]] = {
+LOOKS: Mapping[RunState, tuple[GlyphName, Tone]] = {
     RunState.QUEUED: ("wait", "dim"),
     RunState.PREPARING: ("wait", "plain"),
     RunState.STARTING: ("wait", "plain"),
