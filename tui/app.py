@@ -16,6 +16,7 @@ from core.ports import FleetUpdate
 from core.text import Shown, shown
 from core.views.header.totals import title
 from tui.controllers.registry import Controllers
+from tui.dialogs.keys_help import KeysDialog
 from tui.dialogs.prompts import LeaveDialog, QuestionDialog
 from tui.draw_pace import DrawPace
 from tui.keys.bindings import bindings
@@ -345,8 +346,6 @@ class RoomApp(TerminalApp, inherit_bindings=False):
 
     def action_help(self) -> None:
         """Show the keys of where the operator is."""
-        from tui.dialogs.keys_help import KeysDialog  # noqa: PLC0415 - the first frame does without
-
         front = self.front
         if front is not None:
             self.push_screen(KeysDialog(list(front.live_keys())))

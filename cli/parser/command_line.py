@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from cli.parser.command import Command, GlobalOptions
+from cli.parser.command import GlobalOptions, ParsedCommand
 from core.errors import UsageWrong
 
 _ABOUT = "The control room for Inspect AI evaluations on machines reached over SSH."
@@ -57,7 +57,7 @@ _GLOBAL = {"--config": "--config FILE", "--record": "--record FILE", "--read-onl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VersionCommand(Command):
+class VersionCommand(ParsedCommand):
     """`evalroom --version`."""
 
     run_by: ClassVar[str] = "cli.version:print_version"
@@ -67,7 +67,7 @@ class VersionCommand(Command):
 class CommandLine:
     """What a command line says."""
 
-    command: Command
+    command: ParsedCommand
     options: GlobalOptions
 
 
@@ -123,7 +123,7 @@ def parse(argv: Sequence[str]) -> CommandLine:
         record=given.record,
         leaving=given.leaving,
     )
-    make: Callable[[argparse.Namespace], Command] = given.make
+    make: Callable[[argparse.Namespace], ParsedCommand] = given.make
     command = VersionCommand() if given.version else make(given)
     return CommandLine(command=command, options=options)
 
@@ -150,7 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _room(given: argparse.Namespace) -> Command:
+def _room(given: argparse.Namespace) -> ParsedCommand:
     del given
     from cli.parser.room import RoomCommand  # noqa: PLC0415 - a command's file is read when named
 

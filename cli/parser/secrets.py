@@ -4,7 +4,7 @@ import argparse
 from dataclasses import dataclass
 from typing import ClassVar, Literal, cast
 
-from cli.parser.command import Command, Consent, command_of
+from cli.parser.command import Consent, ParsedCommand, command_of
 from cli.parser.options import add_consent, add_json
 from core.errors import UsageWrong
 
@@ -24,7 +24,7 @@ can read. evalroom never prints it. A spec names the secrets that its runs get.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SecretsCommand(Command):
+class SecretsCommand(ParsedCommand):
     """`evalroom secrets set | list | delete`.
 
     Attributes:

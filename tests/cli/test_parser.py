@@ -11,7 +11,7 @@ import pytest
 from cli.main import runner_of
 from cli.parser import command_line
 from cli.parser.act import ActCommand, UndoCommand
-from cli.parser.command import Command, Consent, GlobalOptions
+from cli.parser.command import Consent, GlobalOptions, ParsedCommand
 from cli.parser.command_line import parse
 from cli.parser.guide import GuideCommand, GuideListCommand
 from cli.parser.machines import CheckCommand, MachinesCommand, PrepareCommand
@@ -74,7 +74,7 @@ def test_an_action_has_its_targets_and_options_typed() -> None:
     command = parse(words.split()).command
     assert isinstance(command, ActCommand)
     assert (command.action.verb, command.action.manner) == (Verb.CANCEL, "score")
-    assert (command.aim.targets, command.aim.on) == (("t", "u"), "m")
+    assert (command.targets.targets, command.targets.on) == (("t", "u"), "m")
     assert (command.consent, command.reason) == (Consent(confirm=("t",)), "why")
     assert (command.dry_run, command.content, command.timeout) == (False, False, 2.0)
 
@@ -105,7 +105,7 @@ def test_settings_are_changes_and_our_own_timeout_is_called_wait() -> None:
         ("undo", UndoCommand),
     ],
 )
-def test_a_second_word_chooses_the_command(line: str, kind: type[Command]) -> None:
+def test_a_second_word_chooses_the_command(line: str, kind: type[ParsedCommand]) -> None:
     assert type(parse(line.split()).command) is kind
 
 

@@ -12,7 +12,7 @@ from tests.support.processes import command_of, wait_gone, with_variable, workin
 from tests.support.tmux import Tmux, in_tmux
 from tests.support.tree import ROOT
 
-EVALROOM = (sys.executable, "-m", "tui")
+EVALROOM = (sys.executable, "-m", "cli")
 
 
 def _config(folder: Path, data_dir: Path) -> Path:

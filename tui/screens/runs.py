@@ -53,7 +53,7 @@ class RunsScreen(PanesScreen):
         """The id of the run whose output is shown."""
         self._output: OutputChunk | None = None
         self._unread = Shown("")
-        self._shown: str | None = None
+        self._shown: str | None = ""
         """The id of the run that the output pane is about."""
 
     def make_panes(self) -> tuple[Pane, ...]:

@@ -7,6 +7,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from core.text import Shown
+from tui.dialogs.choices import Choice, ChoiceDialog, MultiChoiceDialog
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
 from tui.screens.ports import RoomUi
@@ -80,8 +81,6 @@ class TableScreen(Screen[None], inherit_bindings=False):
 
     def action_sort(self) -> None:
         """Choose the column that sorts the current pane."""
-        from tui.dialogs.choices import Choice, ChoiceDialog  # noqa: PLC0415
-
         pane = self.panes[self.current]
         if not isinstance(pane, TablePane):
             return
@@ -103,8 +102,6 @@ class TableScreen(Screen[None], inherit_bindings=False):
 
     def action_columns(self) -> None:
         """Choose the columns of the current pane."""
-        from tui.dialogs.choices import Choice, MultiChoiceDialog  # noqa: PLC0415
-
         pane = self.panes[self.current]
         if not isinstance(pane, TablePane):
             return

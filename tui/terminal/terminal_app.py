@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from textual.filter import LineFilter, Monochrome, NoColor
 
@@ -16,6 +16,7 @@ from core.config.model import ScreenConfig
 from core.text import Shown, shown
 from tui.terminal.crash_report import report_of, sentence_of
 from tui.terminal.driver import RoomDriver
+from tui.terminal.foreground import ProgramEnd, run_program
 from tui.terminal.key_queue import KeyQueueApp
 from tui.terminal.output_filters import AsciiFilter, HarmlessFilter, to_ascii
 from tui.terminal.sequences import (
@@ -27,12 +28,6 @@ from tui.terminal.sequences import (
 from tui.terminal.shutdown import GRACE_S, LEAVING_SIGNALS, end_after
 from tui.terminal.textual_internals import plain_console
 from tui.theme import terminal_features
-
-if TYPE_CHECKING:
-    from tui.terminal.foreground import ProgramEnd
-
-if TYPE_CHECKING:
-    pass
 
 _OF_KEYS = (signal.SIGINT, signal.SIGQUIT)
 """What the terminal's own keys send to all who run in its foreground."""
@@ -107,7 +102,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
             end_after(GRACE_S, status)
         self.exit(return_code=status)
 
-    async def run_in_foreground(self, words: Sequence[str], line: Shown) -> "ProgramEnd | None":
+    async def run_in_foreground(self, words: Sequence[str], line: Shown) -> ProgramEnd | None:
         """Lend the terminal to a program, and draw the whole screen anew once it ended.
 
         Args:
@@ -117,8 +112,6 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         Returns:
             None: there is no terminal to lend.
         """
-        from tui.terminal.foreground import run_program  # noqa: PLC0415 - the first frame does without
-
         driver = self.terminal_driver
         if driver is None or not driver.can_suspend:
             return None
