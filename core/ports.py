@@ -33,12 +33,12 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """What an operator runs in the foreground to sign in to a machine.
+    """A command that the operator runs in the terminal to sign in to a machine.
 
     Attributes:
-        words: The program and its arguments; it takes the terminal and asks there.
-        is_kept: Whether what it opens outlives it, so that the link can go over it; else only
-            what it wrote down (a host key) is of use.
+        words: The program and its arguments; it prompts on the terminal.
+        is_kept: Whether it leaves a connection open that the link then uses (a ControlMaster).
+            If not, only the files that it wrote (a host key) help.
     """
 
     words: tuple[str, ...]
@@ -50,59 +50,70 @@ Heard = LinkChanged | Frame
 
 
 class MachineConnection(Protocol):
-    """The desk's side of one machine: its link, kept up for ever, and the probe on it."""
+    """The connection to one machine: keeps its link up and a probe running over it."""
 
     @property
     def machine(self) -> MachineName:
-        """Whose it is."""
+        """The machine's name."""
         ...
 
     async def run(self, hear: Callable[[Heard], None]) -> None:
-        """Keep the link up until cancelled; tell `hear` all that comes. Never raises by itself."""
+        """Keep the link up until cancelled; pass every event to `hear`. Raises no errors."""
         ...
 
     def send(self, frame: Frame) -> bool:
-        """Hand a frame to the probe without waiting; False while no probe answers."""
+        """Queue a frame for the probe, without waiting; False: no probe is up."""
         ...
 
     async def request(self, frame: Frame, *, deadline: float) -> Reply:
-        """Send a frame that has an answer (`get`, `send`, `header`, `facts`); wait for it.
+        """Send a frame that has a reply (`get`, `send`, `header`, `facts`) and wait for it.
 
-        The connection gives it its `id`.
+        The connection sets the frame's `id`.
+
+        Args:
+            frame: The request.
+            deadline: Timeout, seconds.
 
         Raises:
-            RequestFailed: The link is down, was lost, the deadline (seconds) passed, or too
-                many are out (`TooBusy`). A mutation may then have been applied all the same.
+            RequestFailed: The link is down or was lost, the deadline passed, or too many requests
+                are pending (`TooBusy`). A mutation may have been applied, unless the message
+                starts with "not sent" or the error is `TooBusy`.
         """
         ...
 
     async def work(self, job: Job, *, deadline: float) -> Mapping[str, Any]:
-        """Have a job of a launch done (`core.model.job.Worker`), on a channel of its own.
+        """Run a job of a launch on its own channel and return its program's answer.
+
+        Args:
+            job: The job.
+            deadline: Timeout, seconds.
 
         Raises:
-            JobFailed, RequestFailed: As there.
+            JobFailed: The program reported a failure.
+            RequestFailed: The link is down or was lost, or the deadline passed. Unless the message
+                starts with "not sent", the job may have been done anyway.
         """
         ...
 
     def retry_now(self) -> None:
-        """Try the link at once, whatever its backoff; also what resolves `refused`."""
+        """Retry at once instead of after the backoff; this also leaves the state `refused`."""
         ...
 
     def accept_key(self, fingerprint: str) -> None:
-        """The operator accepted the unknown host key that has this fingerprint; retry.
+        """Trust the unknown host key with this fingerprint, and retry.
 
         Raises:
-            StorageError: It can't be written down; it stays unknown.
+            StorageError: The key can't be saved; it stays unknown.
         """
         ...
 
     async def sign_in(self) -> SignIn | None:
-        """Return what the operator runs to sign in; None: not asked for, or nothing to run."""
+        """Return the command that signs in; None: not needed now, or a retry asks by itself."""
         ...
 
 
 Ask = Callable[[str, bool], Awaitable[str | None]]
-"""Ask the operator one thing: (prompt, whether the answer is seen) -> answer, None: gave up."""
+"""Asks the operator one question: (prompt, whether to echo the answer) -> answer; None: refused."""
 
 
 class EventStore(Protocol):

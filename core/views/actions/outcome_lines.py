@@ -1,4 +1,4 @@
-"""What became of a confirmed plan, as lines: one for each target, what wants a look first."""
+"""The outcomes of a confirmed plan, as lines: one for each target, those in trouble first."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,18 +8,18 @@ from core.format import plural
 from core.model.order import OrderState
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone, said
-from core.views.glyphs import Name, sign
+from core.views.glyphs import GlyphName, sign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetOutcome:
-    """What became of one target.
+    """The outcome of a plan for one target.
 
     Attributes:
         where, name: The target, for people.
-        state: `waiting`: not yet told; `changed`: it changed since its preview, and nothing
-            was sent; else the outcome's own word.
-        message: One sentence.
+        state: `waiting`: no outcome yet; `changed`: it changed since the preview, so nothing was
+            sent; else the state of its order.
+        message: The outcome in one sentence.
     """
 
     where: str
@@ -29,26 +29,26 @@ class TargetOutcome:
 
 
 WAITING, CHANGED = "waiting", "changed"
-_LOOKS: dict[str, tuple[Name, Tone, str]] = {
-    CHANGED: ("ask", "look", "changed since"),
+_LOOKS: dict[str, tuple[GlyphName, Tone, str]] = {
+    CHANGED: ("ask", "look", "changed"),
     OrderState.UNKNOWN: ("unknown", "look", "unknown"),
     OrderState.FAILED: ("failed", "hand", "failed"),
     OrderState.REFUSED: ("failed", "look", "refused"),
-    WAITING: ("wait", "dim", "on its way"),
-    OrderState.INTENT: ("wait", "dim", "on its way"),
+    WAITING: ("wait", "dim", "sending"),
+    OrderState.INTENT: ("wait", "dim", "sending"),
     OrderState.DONE: ("success", "good", "done"),
     OrderState.NOOP: ("cancelled", "dim", "no change"),
 }
-"""What wants a look first."""
+"""Glyph, tone and word of each state, those in trouble first."""
 _WORD = 13
 _APART = 12
-"""Up to so many targets each has a line; of more, those of one outcome stand together."""
+"""Up to this many targets, each has a line; beyond it, targets of one outcome share a line."""
 _NAMED = 24
 _LABEL = 40
 
 
 def summary(became: Iterable[TargetOutcome]) -> tuple[Span, ...]:
-    """Return how many came to what: `3 done 1 unknown`."""
+    """Return the counts of the outcomes: `3 done  1 unknown`."""
     counts = Counter(each.state for each in became)
     counts[WAITING] += counts.pop(OrderState.INTENT, 0)
     return tuple(
@@ -103,7 +103,7 @@ def _together(group: Sequence[TargetOutcome]) -> Iterator[TextLine]:
 
 
 def _message(state: str, message: str) -> Span | None:
-    # "done: done" and the like say nothing twice.
+    # A message that repeats the state ("done: done") is left out.
     if not message or message == _LOOKS[state][2]:
         return None
     return Span(shown(message, 400), "dim")

@@ -1,4 +1,4 @@
-"""The header line of totals; and the terminal's title."""
+"""The totals in the header line, and the terminal's title."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ _BAD_LINKS: dict[LinkState, Tone] = {
 
 
 def header_totals(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
-    """Return the header's groups, most needed first: machines, findings, tasks, flight, rate.
+    """Return the header's groups: machines, findings, runs, tasks, samples in flight, token rate.
 
-    A narrow header leaves out the last ones: what wants a hand is not among them.
+    A narrow header leaves out the last groups, which the operator needs least.
     """
     return (
         _machines(fleet),
@@ -51,7 +51,7 @@ def _machines(fleet: Fleet) -> HeaderGroup:
 
 @dataclass(frozen=True, slots=True)
 class _OfTask:
-    """What one task adds to the totals; kept while the task stays the same object."""
+    """One task's share of the totals; cached while the task stays the same object."""
 
     task: Task
     word: str
@@ -72,7 +72,7 @@ def _of_task(task: Task) -> _OfTask:
     runs = task.state is TaskState.RUNNING
     counted = _OfTask(
         task=task,
-        word="held" if runs and task.row.paused else str(task.state),
+        word="paused" if runs and task.row.paused else str(task.state),
         flying=max(0, task.row.samples.in_flight or 0) if runs else 0,
         rate=tokens_per_minute(task.trail, task.heard_at) if runs else None,
     )
@@ -106,7 +106,7 @@ def _tasks(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
 _TASK_WORDS: dict[str, Tone] = {
     "lost": "hand",
     "error": "hand",
-    "held": "look",
+    "paused": "look",
     "running": "dim",
     "finishing": "dim",
     "success": "dim",
@@ -130,7 +130,7 @@ def _runs(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
 
 
 def title(fleet: Fleet) -> Shown:
-    """Return the terminal's title: what needs attention, else how much runs."""
+    """Return the terminal's title: links and findings in trouble, else the running tasks."""
     links = Counter(machine.link.state for machine in fleet.machines.values())
     parts = [
         f"{links[state]} {state}"

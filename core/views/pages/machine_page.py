@@ -1,4 +1,4 @@
-"""The page of one machine: how it is reached, what it has, who holds which GPU."""
+"""The page of one machine: its link, its host, its GPUs and who uses them, its processes."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from core.views.tables.processes import ProcessLine, command, process_words
 
 _SHOWN_CONTAINERS = 50
 _SAME_CLOCK = 0.05
-"""Seconds that clocks may differ by and still be told as the same."""
+"""Seconds. Two clocks that differ by less are shown as the same."""
 
 
 def machine_page(fleet: Fleet, name: MachineName, now: float) -> Page:
@@ -22,7 +22,7 @@ def machine_page(fleet: Fleet, name: MachineName, now: float) -> Page:
 
     Args:
         fleet: All that is known.
-        name: Which machine.
+        name: The machine.
         now: Unix seconds at the desk.
     """
     machine = fleet.machines.get(name)
@@ -53,16 +53,16 @@ def machine_page(fleet: Fleet, name: MachineName, now: float) -> Page:
 def _link(machine: Machine, now: float) -> Iterator[Fact]:
     link = machine.link
     yield words("address", machine.address)
-    yield words("by", machine.kind, "dim")
+    yield words("kind", machine.kind, "dim")
     yield fact("link", link_words(machine, now))
     if link.reason:
         yield words("why", link.reason, limit=400)
     if link.advice:
-        yield words("do", link.advice, "key", limit=400)
+        yield words("what to do", link.advice, "key", limit=400)
     if link.fingerprint:
         yield words("host key", link.fingerprint, "key")
     if link.heard_at is not None:
-        yield fact("heard", (said(f"{fmt.age(now - link.heard_at)} ago", "dim"),))
+        yield fact("last heard", (said(f"{fmt.age(now - link.heard_at)} ago", "dim"),))
     if machine.tags:
         yield words("tags", ", ".join(machine.tags))
     if machine.read_only or machine.production:
@@ -80,7 +80,8 @@ def _host(machine: Machine, now: float) -> Iterator[Fact]:
         if skew is not None:
             tone: Tone = "look" if abs(skew) > 2 else "dim"  # noqa: PLR2004 - seconds
             off = f"{skew:+.1f} s from this computer's"
-            yield fact("clock", (said("as here" if abs(skew) < _SAME_CLOCK else off, tone),))
+            same = "same as this computer's"
+            yield fact("clock", (said(same if abs(skew) < _SAME_CLOCK else off, tone),))
     if facts is None:
         return
     if facts.load:
@@ -93,7 +94,7 @@ def _host(machine: Machine, now: float) -> Iterator[Fact]:
         yield fact(label, (*_share(disk.total, disk.free), said(f"  {disk.path}", "dim")))
     yield fact("inspect", _inspect(facts.inspect))
     if machine.facts_at is not None:
-        yield fact("read", (said(f"{fmt.age(now - machine.facts_at)} ago", "dim"),))
+        yield fact("last read", (said(f"{fmt.age(now - machine.facts_at)} ago", "dim"),))
 
 
 def _share(total: float | None, free: float | None) -> Cell:
@@ -119,7 +120,7 @@ def _gpus(fleet: Fleet, facts: MachineFacts, processes: list[Process]) -> Sectio
     lines = list[Fact]()
     if facts.gpu_state in {ToolState.STUCK, ToolState.FAILED}:
         since = f" for {fmt.age(facts.at - facts.gpu_since)}" if facts.gpu_since else ""
-        why = facts.gpu_error or "it does not answer; this is its last good reading"
+        why = facts.gpu_error or "the tool does not answer; this is its last good reading"
         lines.append(
             fact(
                 facts.gpu_tool or "tool",
@@ -134,7 +135,7 @@ def _gpus(fleet: Fleet, facts: MachineFacts, processes: list[Process]) -> Sectio
         for held in gpu.pids[:16]:
             process = by_pid.get(held.pid)
             memory = f" {fmt.size(held.memory)}" if held.memory is not None else ""
-            who = _who(fleet, process) if process is not None else "not an eval's"
+            who = _who(fleet, process) if process is not None else "not an eval"
             tone: Tone = "plain" if process is not None else "dim"
             lines.append(fact("", (said(f"pid {held.pid}{memory}  {who}", tone),)))
     return section("GPUs", lines)

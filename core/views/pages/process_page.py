@@ -1,4 +1,4 @@
-"""The page of one process: what it is, how its channel answers, its tasks."""
+"""The page of one process: its state, its command, its GPUs and its tasks."""
 
 from collections.abc import Iterator
 
@@ -38,14 +38,14 @@ def _facts(line: ProcessLine) -> Iterator[Fact]:
     seconds = fmt.sane(running_for(line))
     yield fact("running", UNKNOWN if seconds is None else (said(fmt.duration(seconds)),))
     yield words("command", command(process), limit=1_000)
-    yield words("folder", process.cwd, "dim")
+    yield words("working dir", process.cwd, "dim")
     yield words("python", process.python, "dim")
     yield words("run id", process.run_id, "dim")
     yield words("channel", _channel(line), "dim")
     yield words("socket", process.socket_path, "dim")
-    yield words("data folder", process.data_dir, "dim")
+    yield words("data dir", process.data_dir, "dim")
     if process.keep_alive is not None:
-        yield words("at its end", "parks until released" if process.keep_alive else "exits")
+        yield words("at the end", "parks until released" if process.keep_alive else "exits")
 
 
 def _channel(line: ProcessLine) -> str | None:

@@ -1,4 +1,4 @@
-"""The machines pane: one line a machine, what is wrong first."""
+"""The table of machines: one row for each, those in trouble first."""
 
 from dataclasses import dataclass
 
@@ -7,20 +7,20 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.model.machine import Gpu, LinkState, Machine, ToolState
 from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, said, text_cell
-from core.views.glyphs import Name, sign
+from core.views.glyphs import GlyphName, sign
 from core.views.tables.fields import Fields, FieldValue, field, table
 
 
 @dataclass(frozen=True, slots=True)
 class MachineLine:
-    """A machine, how many processes live on it, and now (Unix seconds at the desk)."""
+    """A machine, the number of its processes, and the time now (Unix seconds at the desk)."""
 
     machine: Machine
     processes: int
     now: float
 
 
-_LINKS: dict[LinkState, tuple[Name, Tone]] = {
+_LINKS: dict[LinkState, tuple[GlyphName, Tone]] = {
     LinkState.CONNECTING: ("down", "plain"),
     LinkState.UP: ("live", "good"),
     LinkState.LAGGING: ("lagging", "look"),
@@ -41,13 +41,13 @@ _RANKS = {
 
 
 def marks(machine: Machine | None) -> tuple[Span, ...]:
-    """Return the signs of what a machine is marked as: production, read-only.
+    """Return the glyphs of a machine's marks (production, read-only).
 
-    They stand wherever its name does: an order there is not like one elsewhere.
+    They are shown wherever its name is, because an order there needs more care.
     """
     if machine is None:
         return ()
-    signs: tuple[tuple[Name, bool, Tone], ...] = (
+    signs: tuple[tuple[GlyphName, bool, Tone], ...] = (
         ("production", machine.production, "look"),
         ("read-only", machine.read_only, "dim"),
     )
@@ -55,7 +55,7 @@ def marks(machine: Machine | None) -> tuple[Span, ...]:
 
 
 def marked_as(machine: Machine) -> tuple[Span, ...]:
-    """Return the words of what a machine is marked as; they stand behind its link."""
+    """Return the words of a machine's marks; they follow the state of its link."""
     words: tuple[tuple[str, bool, Tone], ...] = (
         (" prod", machine.production, "look"),
         (" read-only", machine.read_only, "dim"),
@@ -64,36 +64,35 @@ def marked_as(machine: Machine) -> tuple[Span, ...]:
 
 
 def link_sign(machine: Machine) -> Span:
-    """Return the sign of a machine's link."""
+    """Return the glyph of a machine's link."""
     name, tone = _LINKS[machine.link.state]
     return Span(sign(name), tone)
 
 
 def link_words(machine: Machine, now: float) -> Cell:
-    """Return the link's word, for how long, and when it is tried again: `down 2m, in 8s`."""
+    """Return the state of a link, its age, and the time to the next retry: `down 2m retry 8s`."""
     link = machine.link
     tone = _LINKS[link.state][1]
     if link.is_up:
         return (said("up", "dim"),)
-    word = "lag" if link.state is LinkState.LAGGING else str(link.state)
     since = link.heard_at if link.state is LinkState.LAGGING else link.lost_at
-    spans = [said(word, tone)]
+    spans = [said(str(link.state), tone)]
     if since is not None and link.state in {LinkState.LAGGING, LinkState.DOWN}:
         spans.append(said(f" {fmt.age(now - since)}", tone))
     if link.retry_at is not None and link.state is LinkState.DOWN:
-        spans.append(said(f" in {fmt.age(link.retry_at - now)}", "dim"))
+        spans.append(said(f" retry {fmt.age(link.retry_at - now)}", "dim"))
     return tuple(spans)
 
 
 def utilisation(machine: Machine) -> float | None:
-    """Return the mean utilisation of a machine's GPUs, 0-1; None where none is known."""
+    """Return the mean utilisation of a machine's GPUs, 0 to 1; None if none is known."""
     gpus = machine.facts.gpus if machine.facts is not None else ()
     known = [use for gpu in gpus if (use := fmt.sane(gpu.utilisation)) is not None]
     return max(0.0, min(1.0, sum(known) / len(known) / 100)) if known else None
 
 
 def gpu_cell(machine: Machine) -> Cell:
-    """Return how many GPUs there are and a bar of their mean utilisation."""
+    """Return the number of GPUs and a bar of their mean utilisation."""
     facts = machine.facts
     if facts is None:
         return UNKNOWN
@@ -112,7 +111,7 @@ def gpu_cell(machine: Machine) -> Cell:
 
 
 def gpu_name(gpu: Gpu) -> str:
-    """Return a GPU's name with its slice."""
+    """Return a GPU's name, with its MIG profile if it is a slice."""
     return f"{gpu.name} {gpu.mig}" if gpu.mig else gpu.name
 
 
@@ -229,7 +228,7 @@ MACHINE_FIELDS = Fields[MachineLine](
 
 
 def machines_table(fleet: Fleet, now: float) -> Table[MachineName]:
-    """Return the machines, what is wrong first, else in the config's order."""
+    """Return the machines: those in trouble first, then in the config's order."""
     living = dict[MachineName, int]()
     for key, process in fleet.processes.items():
         if process.ended_at is None:
@@ -244,5 +243,5 @@ def machines_table(fleet: Fleet, now: float) -> Table[MachineName]:
         rows,
         title="Machines",
         footer=str(len(machines)) if machines else "",
-        empty="the config names no machine",
+        empty="the config does not name a machine",
     )
