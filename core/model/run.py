@@ -53,11 +53,14 @@ OVER = frozenset({RunState.SUCCESS, RunState.ERROR, RunState.LOST})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLog:
-    """What one log of a run says, read by that machine's own Inspect.
+    """The header of one log of a run, read by the machine's own Inspect.
 
     Attributes:
-        location: Its path there.
+        location: The path of the log on the machine.
         status: `started`, `success`, `error`, `cancelled`.
+        task, model: The names in the log.
+        metrics: The metrics of all scorers.
+        completed_samples, total_samples: The counts in the log's results; None: unknown.
     """
 
     location: str
@@ -133,12 +136,12 @@ class Run:
 
     @property
     def has_screen(self) -> bool:
-        """Whether what it prints stands on a screen, and in no file."""
+        """Whether its output is on a screen and not in a file."""
         return bool(self.screen) and not self.output_file
 
     @property
     def status(self) -> str:
-        """What its logs say together: the worst of them; its state's word where none was read."""
+        """The worst status of its logs; the word of its state if no log was read."""
         told = {log.status for log in self.logs}
         for status in ("started", "error", "cancelled", "success"):
             if status in told:
