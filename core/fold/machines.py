@@ -2,7 +2,7 @@
 
 from core.events import LinkChanged, LinkHeard, MachineNamed
 from core.fleet import Fleet
-from core.fold.immutable import replace
+from core.fold.immutable import with_fields
 from core.model.machine import LinkState, LinkStatus, Machine
 
 """States in which something comes over a link, or did a moment ago."""
@@ -48,7 +48,7 @@ def change_link(fleet: Fleet, event: LinkChanged) -> Machine | None:
         heard_at=event.at if event.state is LinkState.UP else before.heard_at,
         lost_at=lost_at,
     )
-    return replace(machine, link=link)
+    return with_fields(machine, link=link)
 
 
 def hear_link(fleet: Fleet, event: LinkHeard) -> Machine | None:
@@ -56,4 +56,4 @@ def hear_link(fleet: Fleet, event: LinkHeard) -> Machine | None:
     machine = fleet.machines.get(event.machine)
     if machine is None:
         return None
-    return replace(machine, link=replace(machine.link, heard_at=event.at))
+    return with_fields(machine, link=with_fields(machine.link, heard_at=event.at))

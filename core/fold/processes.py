@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from core.events import ProcessGone, ProcessSeen, TasksSeen
 from core.fleet import Fleet
-from core.fold.immutable import replace, thawed, with_item, with_items, without
+from core.fold.immutable import thawed, with_fields, with_item, with_items, without
 from core.fold.tasks import see_row, settled
 from core.ids import ProcessKey, TaskKey
 from core.model.process import Process, ProcessState
@@ -22,7 +22,7 @@ def see_process(known: Process | None, event: ProcessSeen) -> Process:
         # The probe sees a channel that answers; that all its tasks are over, the rows said.
         state = ProcessState.PARKED
     gone = state is ProcessState.GONE
-    return replace(
+    return with_fields(
         known,
         state=state,
         since=known.since if known.state is state else event.at,
@@ -51,7 +51,7 @@ def with_rows(process: Process, rows: Sequence[TaskRow], at: float) -> Process:
     if state in {ProcessState.LIVE, ProcessState.PARKED}:
         over = all(each.is_completed for each in rows)
         state = ProcessState.PARKED if keep_alive and over else ProcessState.LIVE
-    return replace(
+    return with_fields(
         process,
         state=state,
         since=process.since if process.state is state else at,
@@ -90,12 +90,12 @@ def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
             tasks[key] = settled(tasks[key], gone=gone, at=event.at, ended=True)
         else:
             del tasks[key], listed[key]
-    process = replace(
+    process = with_fields(
         with_rows(process, event.rows, event.at),
         tasks=tuple(listed),
         trouble="; ".join(event.malformed[:3]) or None,
     )
-    return replace(
+    return with_fields(
         fleet,
         processes=with_item(fleet.processes, event.process, process),
         tasks=MappingProxyType(tasks),
@@ -107,13 +107,13 @@ def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
     known = fleet.processes.get(event.process)
     if known is None or known.is_gone:
         return fleet
-    gone = replace(
+    gone = with_fields(
         known, state=ProcessState.GONE, since=event.at, ended_at=event.at, waiting_since=None
     )
     ended = {
         key: settled(fleet.tasks[key], gone=True, at=event.at, ended=True) for key in known.tasks
     }
-    return replace(
+    return with_fields(
         fleet,
         processes=with_item(fleet.processes, event.process, gone),
         tasks=with_items(fleet.tasks, ended) if ended else fleet.tasks,
@@ -127,7 +127,7 @@ def forget(fleet: Fleet, keys: AbstractSet[ProcessKey]) -> Fleet:
     }
     if not gone:
         return fleet
-    return replace(
+    return with_fields(
         fleet,
         processes=without(fleet.processes, gone),
         tasks=without(fleet.tasks, list(_tasks_of(fleet, gone))),

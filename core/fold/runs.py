@@ -1,10 +1,8 @@
 """How runs come and change."""
 
-from dataclasses import replace
-
 from core.events import RunChanged
 from core.fleet import Fleet
-from core.fold.immutable import with_item, without
+from core.fold.immutable import with_fields, with_item, without
 
 RUNS_KEPT = 1_000
 """Most runs in the fleet; all of them are in the history."""
@@ -16,4 +14,4 @@ def change_run(fleet: Fleet, event: RunChanged) -> Fleet:
     if len(runs) > RUNS_KEPT:
         over = sorted((run.at, key) for key, run in runs.items() if run.is_over)
         runs = without(runs, {key for _, key in over[: len(runs) - RUNS_KEPT]})
-    return replace(fleet, runs=runs)
+    return with_fields(fleet, runs=runs)

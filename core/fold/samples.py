@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from types import MappingProxyType
 
 from core.events import SamplesSeen
-from core.fold.immutable import replace
+from core.fold.immutable import with_fields
 from core.model.sample import Sample, SampleId, SampleStatus
 from core.model.task import Task
 
@@ -41,7 +41,7 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
             merged[key] = row
     if len(merged) > FINISHED_LIMIT:
         merged = trimmed(merged.values())
-    return replace(
+    return with_fields(
         task,
         counts=event.counts,
         samples=MappingProxyType(merged),

@@ -1,7 +1,7 @@
 """How tasks come, progress and end. Only a log's header proves how one ended."""
 
 from core.events import LogRead, LogUnreadable, TasksSeen
-from core.fold.immutable import replace
+from core.fold.immutable import with_fields
 from core.ids import TaskKey
 from core.model.task import ProgressPoint, Task, TaskRow, TaskState
 
@@ -28,7 +28,7 @@ def settled(task: Task, *, gone: bool, at: float, ended: bool) -> Task:
     ended_at = (task.ended_at or at) if state is not TaskState.RUNNING else None
     if state is task.state and ended_at == task.ended_at:
         return task
-    return replace(task, state=state, ended_at=ended_at)
+    return with_fields(task, state=state, ended_at=ended_at)
 
 
 def _state(task: Task, *, gone: bool, ended: bool) -> TaskState:
@@ -56,7 +56,7 @@ def see_row(known: Task | None, key: TaskKey, row: TaskRow, event: TasksSeen) ->
             trail=(_point(row, event.at),),
         )
     same = row.raw == known.row.raw if row.raw else row == known.row
-    return replace(
+    return with_fields(
         known,
         row=known.row if same else row,
         as_of=event.as_of,
@@ -83,7 +83,7 @@ def prove(task: Task, event: LogRead, *, gone: bool) -> Task:
     attempt = event.header.eval_id
     if attempt and task.row.eval_id and attempt != task.row.eval_id:
         return task
-    read = replace(task, header=event.header, header_error=None)
+    read = with_fields(task, header=event.header, header_error=None)
     ended = gone or task.state is not TaskState.RUNNING
     return settled(read, gone=gone, at=event.at, ended=ended)
 
@@ -92,7 +92,7 @@ def stay_unread(task: Task, event: LogUnreadable, *, gone: bool) -> Task:
     """Return the task with a log that could not be read; what was read before still holds."""
     if task.header is not None and task.header.status in _PROVED:
         return task
-    unread = replace(task, header_error=event.reason)
+    unread = with_fields(task, header_error=event.reason)
     ended = gone or task.state is not TaskState.RUNNING
     return settled(unread, gone=gone, at=event.at, ended=ended)
 

@@ -24,8 +24,8 @@ from core.text import Shown, shown
 from core.views.cells import Span, TextLine, span_of
 from core.views.launch.launch_plan import (
     body_lines,
-    can_be_told_apart,
     foot_lines,
+    has_details,
     head_lines,
     launched_lines,
     launched_summary,
@@ -216,7 +216,7 @@ class LaunchPlanDialog(GuardedDialog):
             stops = stopped(self._checked)
             if stops and len(stops) < len(self._checked):
                 yield "x", f"leave out {len(stops)}"
-            if can_be_told_apart(self._checked):
+            if has_details(self._checked):
                 yield "d", "in short" if self._details else "in full"
         if self._phase in {"plan", "failed"}:
             yield "g", "check again"

@@ -5,22 +5,28 @@ from collections.abc import Iterator
 from core import format as fmt
 from core.fleet import Fleet
 from core.ids import TaskKey
-from core.judge.pace import durations, quantile
+from core.judge.pace import durations, quantile, time_left
 from core.model.task import Metric
 from core.views.cells import UNKNOWN, Bar, Cell, count_cell, span_of
 from core.views.pages.page import Fact, Page, fact, page, section, words
-from core.views.tables.row_context import TaskLine, task_line
+from core.views.tables.row_context import EstimateTimeLeft, TaskLine, task_line
 from core.views.tables.tasks import age_cell, left_cell, pause_cell, progress_bar, rate, state_word
 
 _SHOWN_METRICS = 40
 
 
-def task_page(fleet: Fleet, key: TaskKey, now: float) -> Page:
-    """Return a task's page; `now` is Unix seconds at the desk.
+def task_page(
+    fleet: Fleet, key: TaskKey, now: float, *, estimate: EstimateTimeLeft = time_left
+) -> Page:
+    """Return a task's page, without its plot, knobs and throughput: those are read on opening.
 
-    The screen draws the task's plot, knobs and throughput beside it; they are read when it opens.
+    Args:
+        fleet: All that is known.
+        key: The task.
+        now: Unix seconds at the desk.
+        estimate: Returns the task's time left.
     """
-    line = task_line(fleet, key, now)
+    line = task_line(fleet, key, now, estimate)
     if line is None:
         return page(key.task_id, (section("", (words("", "this task is no longer known"),)),))
     return page(
