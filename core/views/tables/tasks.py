@@ -6,7 +6,7 @@ from core.ids import TaskKey
 from core.judge.pace import time_left, tokens_per_minute
 from core.model.process import ProcessState
 from core.model.task import TaskState
-from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, said, text_cell
+from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, span_of, text_cell
 from core.views.glyphs import GlyphName, sign
 from core.views.tables.fields import Fields, FieldValue, field, table
 from core.views.tables.machines import marks
@@ -46,18 +46,18 @@ def state_word(line: TaskLine) -> Span:
     """Return the word of a task's state; `unknown` if its machine can't be reached."""
     task = line.task
     if not line.is_known:
-        return said("unknown", "dim")
+        return span_of("unknown", "dim")
     if task.state is TaskState.RUNNING:
         if line.process_state in {ProcessState.STARVED, ProcessState.HEADLESS}:
-            return said(str(line.process_state), "hand")
+            return span_of(str(line.process_state), "hand")
         if task.row.paused:
-            return said("paused", "look")
+            return span_of("paused", "look")
         if task.row.resolving:
-            return said(f"stopping: {task.row.resolving}", "look")
-    return said(str(task.state), _SIGNS[task.state][1])
+            return span_of(f"stopping: {task.row.resolving}", "look")
+    return span_of(str(task.state), _SIGNS[task.state][1])
 
 
-def latch(line: TaskLine) -> Cell:
+def pause_cell(line: TaskLine) -> Cell:
     """Return what pauses a task, the held samples, and whether it is quiesced; or its stop."""
     row = line.task.row
     if line.task.state is not TaskState.RUNNING:
@@ -66,13 +66,13 @@ def latch(line: TaskLine) -> Cell:
     if row.paused:
         words = [name for name in row.paused if name not in row.paused_now]
         words += [f"{name} (hard)" for name in row.paused_now]
-        spans.append(said(", ".join(words), "look"))
+        spans.append(span_of(", ".join(words), "look"))
         if row.held:
-            spans.append(said(f" {fmt.count(row.held)} held", "look"))
+            spans.append(span_of(f" {fmt.count(row.held)} held", "look"))
         if row.quiesced:
-            spans.append(said(" quiesced", "dim"))
+            spans.append(span_of(" quiesced", "dim"))
     elif row.resolving:
-        spans.append(said(str(row.resolving), "look"))
+        spans.append(span_of(str(row.resolving), "look"))
     return tuple(spans)
 
 
@@ -95,7 +95,7 @@ def _done_cell(line: TaskLine) -> Cell:
     total = line.task.progress.total
     if total <= 0:
         return UNKNOWN
-    return (said(f"{fmt.sane(_done(line)):.0f}/{fmt.sane(total):.0f}"),)
+    return (span_of(f"{fmt.sane(_done(line)):.0f}/{fmt.sane(total):.0f}"),)
 
 
 def _progress(line: TaskLine) -> FieldValue:
@@ -124,7 +124,7 @@ def left_cell(line: TaskLine) -> Cell:
         return UNKNOWN
     left = line.estimate(line.task, line.now)
     if left is None:
-        return (said("unknown", "dim"),)
+        return (span_of("unknown", "dim"),)
     return (Span(fmt.span_of_time(left.p50, left.p90)),)
 
 
@@ -212,7 +212,7 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "latch",
-            latch,
+            pause_cell,
             lambda line: "+".join(line.task.row.paused),
             title="paused by",
             width=16,
