@@ -139,7 +139,7 @@ async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_import
     assert first["noisy.py@noisy"].startswith("warning task: F/noisy.py@noisy has no argument")
     boxed = next(each for each in checked if each.plan.request.task.endswith("boxed"))
     [containers] = [each for each in boxed.checks if each.name == "containers"]
-    assert containers.said.startswith("2 x 2.0 GiB = 4.0 GiB of memory at once (from its compose file")
+    assert "4.0 GiB of memory at once (from its compose file" in containers.said
     # Nothing is left: no compiled file beside a task, and no process.
     assert not list(folder.rglob("*.pyc"))
     assert not list(folder.rglob("__pycache__"))
