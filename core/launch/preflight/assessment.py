@@ -93,19 +93,19 @@ def assess_machine(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> tu
 
 
 def _inspect(facts: SurveyFacts) -> Iterator[Check]:
-    told = facts.inspect.value
-    if told is None:
+    interpreter = facts.inspect.value
+    if interpreter is None:
         yield warning("Inspect", f"its Python did not answer: {error_of(facts.inspect.error)}")
-    elif told.inspect is None:
+    elif interpreter.inspect is None:
         yield passed("Inspect", "not installed for its Python: uv installs it for each run")
-    elif told.broken or not told.imported:
-        why = error_of(told.broken or told.error)
-        yield warning("Inspect", f"Inspect {told.inspect} can't be imported: {why}")
+    elif interpreter.broken or not interpreter.imported:
+        why = error_of(interpreter.broken or interpreter.error)
+        yield warning("Inspect", f"Inspect {interpreter.inspect} can't be imported: {why}")
     else:
-        cannot = features_missing(told.inspect)
-        said = f"Inspect {told.inspect}"
-        old = f"{said} is too old to {listed(cannot)}"
-        yield warning("Inspect", old) if cannot else passed("Inspect", said)
+        cannot = features_missing(interpreter.inspect)
+        text = f"Inspect {interpreter.inspect}"
+        old = f"{text} is too old to {listed(cannot)}"
+        yield warning("Inspect", old) if cannot else passed("Inspect", text)
 
 
 def _uv(facts: SurveyFacts) -> Iterator[Check]:

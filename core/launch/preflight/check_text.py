@@ -22,8 +22,8 @@ def size(count: float) -> str:
 def listed(names: Sequence[str]) -> str:
     """Return names separated by commas; after six names, how many more there are."""
     more = len(names) - _MAX_NAMES
-    told = ", ".join(names[:_MAX_NAMES])
-    return f"{told} and {more} more" if more > 0 else told
+    shown_names = ", ".join(names[:_MAX_NAMES])
+    return f"{shown_names} and {more} more" if more > 0 else shown_names
 
 
 def packages_line(packages: Sequence[str]) -> str:

@@ -47,5 +47,5 @@ class PreflightContext:
     def task(self) -> TaskFacts | None:
         """The answer of the machine's Inspect about the task; None: no answer."""
         asked = task_asked(self.plan)
-        told = self.inspect
-        return None if asked is None or told is None else told.tasks.get(asked)
+        inspect = self.inspect
+        return None if asked is None or inspect is None else inspect.tasks.get(asked)

@@ -52,16 +52,16 @@ def _without(task: str, docker: SurveyPart[DockerFacts]) -> Check:
 
 def _too_old(docker: DockerFacts) -> Iterator[Check]:
     if _numbers(docker.version) < _numbers(MIN_ENGINE_VERSION):
-        said = f"Docker is {docker.version}, and Inspect needs {MIN_ENGINE_VERSION} or newer"
-        yield stop("Docker", said, "update Docker there")
+        text = f"Docker is {docker.version}, and Inspect needs {MIN_ENGINE_VERSION} or newer"
+        yield stop("Docker", text, "update Docker there")
     if docker.compose is None:
-        said = "Docker has no Compose, which Inspect needs to start containers"
-        yield stop("Docker", said, f"install Compose {MIN_COMPOSE_VERSION} or newer there")
+        text = "Docker has no Compose, which Inspect needs to start containers"
+        yield stop("Docker", text, f"install Compose {MIN_COMPOSE_VERSION} or newer there")
     elif _numbers(docker.compose) < _numbers(MIN_COMPOSE_VERSION):
-        said = (
+        text = (
             f"Docker Compose is {docker.compose}, and Inspect needs {MIN_COMPOSE_VERSION} or newer"
         )
-        yield stop("Docker", said, "update Compose there")
+        yield stop("Docker", text, "update Compose there")
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -88,9 +88,9 @@ def _arithmetic(case: PreflightContext, docker: DockerFacts) -> Iterator[Check]:
     if count is None or free is None:
         yield warning("containers", "unknown how many run at once, or how much memory is free")
         return
-    told = None if case.task is None else case.task.memory
-    each = told or DEFAULT_SANDBOX_BYTES
-    source = "from its compose file" if told else "assuming 1 GiB each"
+    memory = None if case.task is None else case.task.memory
+    each = memory or DEFAULT_SANDBOX_BYTES
+    source = "from its compose file" if memory else "assuming 1 GiB each"
     need = count * each
     total = f"{count} x {size(each)} = {size(need)} of memory at once ({source})"
     if need <= free:

@@ -30,15 +30,15 @@ def variable_checks(case: PreflightContext) -> Iterator[Check]:
     lacks = requirements.unset_variables(spec, case.login)
     for model, each in lacks:
         others = f" (or {', '.join(each.instead)})" if each.instead else ""
-        said = f"{model} needs {each.name}{others}, which neither spec nor login sets"
+        text = f"{model} needs {each.name}{others}, which neither spec nor login sets"
         how = f'secrets = ["{each.name}"]' if each.is_secret else f'env = {{ {each.name} = "..." }}'
         if case.facts.variables.value is None:
             yield warning("variables", f"{model} needs {each.name}{others}", f"set {how}")
         else:
-            yield stop("variables", said, f"set {how}")
-    told = list(_set(case))
-    if told and not lacks and not unknown:
-        yield passed("variables", listed(told))
+            yield stop("variables", text, f"set {how}")
+    given = list(_set(case))
+    if given and not lacks and not unknown:
+        yield passed("variables", listed(given))
 
 
 def _set(case: PreflightContext) -> Iterator[str]:
@@ -75,9 +75,9 @@ def network_checks(case: PreflightContext) -> Iterator[Check]:
             yield from _weights(facts, name, caches)
     if requirements.may_fetch_data(spec):
         if offline:
-            said = f"{caches.offline[0]} is set, so datasets come only from {caches.hub}"
+            text = f"{caches.offline[0]} is set, so datasets come only from {caches.hub}"
             held = f"{plural(caches.datasets, 'dataset')} cached"
-            yield warning("network", f"{said} ({held})")
+            yield warning("network", f"{text} ({held})")
         else:
             what = f"the dataset of {spec.task[0]} may need a download"
             yield from _unreached(facts, requirements.HUB_ADDRESS, what, _PREPARE)
@@ -90,8 +90,8 @@ def _server(facts: SurveyFacts, server: str) -> Iterator[Check]:
     if part.state is ToolState.OK:
         yield passed("network", f"{server} answers")
     else:
-        said = f"the model's server {server} is not reachable from there: {error_of(part.error)}"
-        yield warning("network", said, "start it, or correct `base_url`")
+        text = f"the model's server {server} is not reachable from there: {error_of(part.error)}"
+        yield warning("network", text, "start it, or correct `base_url`")
 
 
 def _weights(facts: SurveyFacts, name: str, caches: CacheFacts) -> Iterator[Check]:
@@ -120,8 +120,8 @@ def engine_checks(case: PreflightContext) -> Iterator[Check]:
     if part is None or part.state is ToolState.UNKNOWN:
         yield warning(needed, f"unknown whether {needed} is installed")
     elif part.state is ToolState.ABSENT:
-        said = f'engine = "{case.spec.engine}" needs {needed}, which is not installed'
-        yield stop(needed, said, "install it there, or remove `engine` from the spec")
+        text = f'engine = "{case.spec.engine}" needs {needed}, which is not installed'
+        yield stop(needed, text, "install it there, or remove `engine` from the spec")
     elif part.state is ToolState.OK:
         yield passed(needed, part.value or needed)
     else:

@@ -35,7 +35,7 @@ def disk_checks(facts: SurveyFacts, logs: str | None = None) -> Iterator[Check]:
     found = {"the home": facts.places.get("~"), "runs": facts.places.get(RUNS_FOLDER)}
     if logs is not None:
         found["logs"] = facts.logs.get(logs)
-    told: list[str] = []
+    spaces: list[str] = []
     seen: set[int] = set()
     bad = False
     for what, part in found.items():
@@ -49,28 +49,28 @@ def disk_checks(facts: SurveyFacts, logs: str | None = None) -> Iterator[Check]:
             bad = True
             yield trouble
         elif folder.total and folder.free is not None:
-            told.append(f"{size(folder.free)} free for {what}")
-    if told and not bad:
-        yield passed("disk", ", ".join(told))
+            spaces.append(f"{size(folder.free)} free for {what}")
+    if spaces and not bad:
+        yield passed("disk", ", ".join(spaces))
 
 
 def channel_checks(case: PreflightContext) -> Iterator[Check]:
     """Yield whether the path of the eval's control socket is short enough."""
-    told = case.facts.host.value
-    if told is None or not told.home:
+    host = case.facts.host.value
+    if host is None or not host.home:
         return
-    base = case.plan.data_dir or f"{told.home}/.local/share"
+    base = case.plan.data_dir or f"{host.home}/.local/share"
     if base.startswith("~/"):
-        base = f"{told.home}/{base[2:]}"
+        base = f"{host.home}/{base[2:]}"
     longest = len(f"{base}/inspect_ai/control/{_LONGEST_PID}.sock".encode())
     if longest > _MAX_SOCKET_PATH_BYTES:
-        said = (
+        text = (
             f"the path of an eval's control socket would have {longest} bytes;"
             f" the limit is {_MAX_SOCKET_PATH_BYTES}"
         )
         advice = "give the machine a shorter `data_dir` in the config"
         # Without data_dir, the login's XDG_DATA_HOME may be shorter than this guess.
-        yield (warning if case.plan.data_dir is None else stop)("control channel", said, advice)
+        yield (warning if case.plan.data_dir is None else stop)("control channel", text, advice)
 
 
 def _room(what: str, folder: FolderFacts) -> Check | None:
@@ -81,8 +81,8 @@ def _room(what: str, folder: FolderFacts) -> Check | None:
     if not folder.total or folder.free is None:
         return None
     if folder.free < MIN_DISK_BYTES:
-        said = f"the disk of {what} is full: only {size(folder.free)} free"
-        return stop("disk", said, "free space there")
+        text = f"the disk of {what} is full: only {size(folder.free)} free"
+        return stop("disk", text, "free space there")
     if folder.free < LOW_DISK_BYTES:
         return warning("disk", f"only {size(folder.free)} free for {what}", "free space there")
     return None
@@ -95,8 +95,8 @@ def memory_checks(facts: SurveyFacts) -> Iterator[Check]:
         return
     free = host.memory.available
     if free is not None and free < LOW_MEMORY_BYTES:
-        said = f"only {size(free)} of memory free, and Inspect alone takes half a GiB"
-        yield warning("memory", said)
+        text = f"only {size(free)} of memory free, and Inspect alone takes half a GiB"
+        yield warning("memory", text)
     load = host.load[0] if host.load else 0.0
     if host.cpus and load > 2 * host.cpus:
         yield warning("load", f"the load is {load:.0f} on {plural(host.cpus, 'processor')}")
@@ -123,8 +123,8 @@ def log_checks(case: PreflightContext) -> Iterator[Check]:
     if part is None or part.value is None:
         why = "" if part is None else part.error
         hangs = part is not None and part.state is ToolState.STUCK
-        said = f"{path} does not respond" if hangs else f"the survey could not check {path}"
-        yield warning("log folder", f"{said}: {error_of(why)}" if why else said)
+        text = f"{path} does not respond" if hangs else f"the survey could not check {path}"
+        yield warning("log folder", f"{text}: {error_of(why)}" if why else text)
         return
     yield from _usable(path, part.value)
     yield from _content(case, path, part.value)
@@ -153,13 +153,13 @@ def _content(case: PreflightContext, path: str, folder: FolderFacts) -> Iterator
     if folder.eval_set is None:
         what = f"{path} holds {count} that belong to no eval-set"
     elif not folder.tasks:
-        said = f"{path} holds an eval-set with unknown tasks ({count})"
-        yield warning("log folder", said, "Inspect refuses the folder unless it is this eval-set")
+        text = f"{path} holds an eval-set with unknown tasks ({count})"
+        yield warning("log folder", text, "Inspect refuses the folder unless it is this eval-set")
         return
     elif all(_is_ours(case, name, model) for name, model in folder.tasks):
-        said = f"{path} holds an eval-set of the same task and model ({count})"
+        text = f"{path} holds an eval-set of the same task and model ({count})"
         advice = "if the arguments match, Inspect resumes this eval-set and skips finished samples;"
-        yield warning("log folder", said, f"{advice} otherwise choose another log_dir")
+        yield warning("log folder", text, f"{advice} otherwise choose another log_dir")
         return
     else:
         tasks = ", ".join(f"{name} with {model}" for name, model in folder.tasks[:3])
@@ -183,8 +183,8 @@ def _clashes(case: PreflightContext) -> Iterator[Check]:
     full = folder if part is None or part.value is None else part.value.full
     users = (*_surveyed(case, full), *_runs(case, folder), *_watched(case, full))
     if users:
-        said = f"{users[0]} is logging into {folder}"
-        yield stop("log folder", said, f"wait until it ends, or {_OTHER_LOG_DIR}")
+        text = f"{users[0]} is logging into {folder}"
+        yield stop("log folder", text, f"wait until it ends, or {_OTHER_LOG_DIR}")
 
 
 def _surveyed(case: PreflightContext, full: str) -> Iterator[str]:

@@ -40,8 +40,8 @@ def free_gpus(case: PreflightContext) -> tuple[Gpu, ...]:
 
 
 def _held(facts: SurveyFacts) -> tuple[Reservation, ...]:
-    told = facts.reservations.value
-    return () if told is None else told.held
+    reserved = facts.reservations.value
+    return () if reserved is None else reserved.held
 
 
 def gpu_checks(case: PreflightContext) -> Iterator[Check]:
@@ -57,13 +57,13 @@ def gpu_checks(case: PreflightContext) -> Iterator[Check]:
     if reserved.state is ToolState.FAILED:
         yield stop("GPUs", f"GPUs can't be reserved: {error_of(reserved.error)}")
     elif reserved.value is None:
-        said = "unknown which GPUs are reserved"
-        yield warning("GPUs", f"{said}: {error_of(reserved.error)}" if reserved.error else said)
+        text = "unknown which GPUs are reserved"
+        yield warning("GPUs", f"{text}: {error_of(reserved.error)}" if reserved.error else text)
     elif reserved.value.folder == OWN_FOLDER:
-        said = f"{SHARED_FOLDER} is not usable, so other accounts don't see GPU reservations"
+        text = f"{SHARED_FOLDER} is not usable, so other accounts don't see GPU reservations"
         yield warning(
             "GPUs",
-            said,
+            text,
             f"create {SHARED_FOLDER} there with mode 1777, or set `gpu_locks` in the config",
         )
     yield _enough(case, part.value, wanted)
@@ -79,8 +79,8 @@ def _unread(part: SurveyPart[tuple[Gpu, ...]], wanted: int) -> Check:
         case ToolState.FAILED:
             return stop("GPUs", f"{asked}, but nvidia-smi fails: {error_of(part.error)}")
         case ToolState.STUCK:
-            said = f"{asked}, but nvidia-smi is not responding, so free GPUs can't be determined"
-            return stop("GPUs", said, "check the driver there")
+            text = f"{asked}, but nvidia-smi is not responding, so free GPUs can't be determined"
+            return stop("GPUs", text, "check the driver there")
         case _:
             return warning("GPUs", f"{asked}, but it is unknown which GPUs are free")
 
@@ -97,10 +97,10 @@ def _enough(case: PreflightContext, gpus: Sequence[Gpu], wanted: int) -> Check:
         return stop("GPUs", f"{asked}, but {len(able)} of {len(gpus)} are free: {why}", advice)
     used = [each for each in able[:wanted] if (each.memory_used or 0) > _SUSPICIOUS_BYTES]
     if used:
-        told = listed([f"GPU {each.index}: {size(each.memory_used or 0)}" for each in used])
-        said = f"{len(able)} of {len(gpus)} are free, but memory of some is in use ({told})"
+        amounts = listed([f"GPU {each.index}: {size(each.memory_used or 0)}" for each in used])
+        text = f"{len(able)} of {len(gpus)} are free, but memory of some is in use ({amounts})"
         return warning(
-            "GPUs", said, "someone may use them with processes that this account can't see"
+            "GPUs", text, "someone may use them with processes that this account can't see"
         )
     names = listed([f"{each.index}" for each in able])
     return passed("GPUs", f"{len(able)} of {len(gpus)} are free: {names} ({_kind(able)})")

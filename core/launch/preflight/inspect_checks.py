@@ -60,8 +60,8 @@ def _uv(case: PreflightContext) -> Iterator[Check]:
     home = facts.places.get("~")
     if home is not None and home.value is not None and home.value.no_exec:
         advice = "set `python` to an interpreter with Inspect"
-        said = "the home there is mounted noexec, so uv can't run from it"
-        yield stop("uv", said, advice)
+        text = "the home there is mounted noexec, so uv can't run from it"
+        yield stop("uv", text, advice)
     elif facts.uv.value is not None:
         yield passed("uv", f"{facts.uv.value.version or 'uv'} is installed")
     else:
@@ -71,8 +71,8 @@ def _uv(case: PreflightContext) -> Iterator[Check]:
     wanted = f"Inspect {pinned_version(case.plan) or ''}".strip()
     host = facts.host.value
     if host is not None and host.has_route is False:
-        said = f"uv must download {wanted}, but the machine has no network route"
-        yield stop("uv", said, "set `python` to an interpreter with Inspect")
+        text = f"uv must download {wanted}, but the machine has no network route"
+        yield stop("uv", text, "set `python` to an interpreter with Inspect")
     elif facts.inspect.state is ToolState.FAILED and _is_uncached(facts.inspect.error):
         yield passed("uv", f"{wanted} or a package is not cached: evalroom downloads it first")
     elif facts.inspect.state is ToolState.FAILED:
@@ -93,54 +93,56 @@ def pinned_version(plan: RunPlan) -> str | None:
 
 def inspect_checks(case: PreflightContext) -> Iterator[Check]:
     """Yield whether Inspect works there, and the features that its version lacks."""
-    told = case.inspect
-    version = pinned_version(case.plan) if told is None else told.inspect
-    if told is not None:
-        trouble = _trouble(told, case.plan.python)
+    facts = case.inspect
+    version = pinned_version(case.plan) if facts is None else facts.inspect
+    if facts is not None:
+        trouble = _trouble(facts, case.plan.python)
         if trouble is not None:
             yield trouble
             return
     if version is None:
         return
-    refused = list(_unknown_options(case, told, version))
+    refused = list(_unknown_options(case, facts, version))
     yield from refused
     cannot = features_missing(version)
     if refused:
         return
     if cannot:
-        said = f"Inspect {version} is too old to {listed(cannot)}"
+        text = f"Inspect {version} is too old to {listed(cannot)}"
         newest = max((each.since for each in REQUIREMENTS.values()), key=_numbers)
-        yield warning("Inspect", said, _newer(case.plan, newest))
+        yield warning("Inspect", text, _newer(case.plan, newest))
     else:
         yield passed("Inspect", f"Inspect {version}")
 
 
-def _trouble(told: InspectFacts, python: str | None) -> Check | None:
+def _trouble(facts: InspectFacts, python: str | None) -> Check | None:
     where = python or "uv's environment"
-    if told.inspect is None and told.broken:
-        return stop("Inspect", f"{where} can't get Inspect: {error_of(told.broken)}")
-    if told.inspect is None:
+    if facts.inspect is None and facts.broken:
+        return stop("Inspect", f"{where} can't get Inspect: {error_of(facts.broken)}")
+    if facts.inspect is None:
         advice = (
             f"{upgrade_command(python, DETACH_SINCE)}; or remove `python`: uv then installs Inspect"
             if python is not None
             else ""
         )
         return stop("Inspect", f"{where} has no Inspect", advice)
-    if told.broken:
-        said = f"Inspect {told.inspect} can't be imported: {error_of(told.broken)}"
-        return stop("Inspect", said, "repair that environment, or name another `python`")
-    if not told.imported:
-        return warning("Inspect", f"Inspect {told.inspect} did not answer: {error_of(told.error)}")
+    if facts.broken:
+        text = f"Inspect {facts.inspect} can't be imported: {error_of(facts.broken)}"
+        return stop("Inspect", text, "repair that environment, or name another `python`")
+    if not facts.imported:
+        return warning(
+            "Inspect", f"Inspect {facts.inspect} did not answer: {error_of(facts.error)}"
+        )
     return None
 
 
 def _unknown_options(
-    case: PreflightContext, told: InspectFacts | None, version: str
+    case: PreflightContext, facts: InspectFacts | None, version: str
 ) -> Iterator[Check]:
     """Yield a stop for options of the command that this Inspect does not have."""
     asked = options_of(case.plan)
-    if told is not None and told.options is not None:
-        missing = [each for each in asked if each not in told.options]
+    if facts is not None and facts.options is not None:
+        missing = [each for each in asked if each not in facts.options]
     elif "--detach" in asked and _numbers(version) < _numbers(DETACH_SINCE):
         missing = ["--detach"]
     else:

@@ -74,8 +74,10 @@ async def check_machine(
         python: The interpreter of runs there; None: the machine's own, or uv's.
         deadline: Timeout, seconds.
     """
-    told = await survey_machine(worker, (), machine, fleet, python=python, deadline=deadline)
-    return (told,) if isinstance(told, Check) else assess_machine(told, fleet, machine.name)
+    surveyed = await survey_machine(worker, (), machine, fleet, python=python, deadline=deadline)
+    if isinstance(surveyed, Check):
+        return (surveyed,)
+    return assess_machine(surveyed, fleet, machine.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,11 +127,13 @@ async def choose_machines(
 
     async def one(name: MachineName) -> SurveyFacts | Check:
         nonlocal done
-        told = await survey_machine(worker, asked[name], machines[name], fleet(), deadline=deadline)
+        surveyed = await survey_machine(
+            worker, asked[name], machines[name], fleet(), deadline=deadline
+        )
         done += 1
         if on_progress is not None:
             on_progress(f"checked {name}: {done} of {len(asked)}")
-        return told
+        return surveyed
 
     looked = await asyncio.gather(*(one(name) for name in asked))
     facts = dict(zip(asked, looked, strict=True))
@@ -174,8 +178,8 @@ def _best(fitting: Sequence[_Candidate]) -> _Candidate:
 def _checked(best: _Candidate, fitting: Sequence[_Candidate]) -> CheckedPlan:
     plan = best.plan
     if best.was_surveyed:
-        said = warnings_of(plan.request, python=plan.python, is_surveyed=True)
-        plan = replace(plan, warnings=said)
+        warnings = warnings_of(plan.request, python=plan.python, is_surveyed=True)
+        plan = replace(plan, warnings=warnings)
     return CheckedPlan(
         plan=plan,
         checks=best.checks,

@@ -27,7 +27,7 @@ _TASKS = (
 _PREFIXES = ("gdm_self_reasoning_", "gdm_sp", "gdm_stealth_")
 
 
-def needs_docker(spec: Spec, told: TaskFacts | None) -> bool:
+def needs_docker(spec: Spec, task: TaskFacts | None) -> bool:
     """Whether the samples of a run use Docker containers.
 
     The sandbox in the spec counts first, then what is known about the task, then the sandbox in
@@ -35,12 +35,12 @@ def needs_docker(spec: Spec, told: TaskFacts | None) -> bool:
 
     Args:
         spec: The spec of the run.
-        told: The answer of the machine's Inspect about the task; None: no answer.
+        task: The answer of the machine's Inspect about the task; None: no answer.
     """
     named = _named(spec)
     if named is not None or spec.task[0] in BUILT_IN_TASKS:
         return named == "docker"
-    return _is_known(spec.task[0]) or (told is not None and told.sandbox == "docker")
+    return _is_known(spec.task[0]) or (task is not None and task.sandbox == "docker")
 
 
 def _named(spec: Spec) -> str | None:

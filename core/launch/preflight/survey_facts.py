@@ -251,31 +251,31 @@ class SurveyFacts:
     hosts: Mapping[str, SurveyPart[str]] = field(default_factory=_none)
 
 
-def parse_survey(told: Mapping[str, Any]) -> SurveyFacts:
+def parse_survey(answer: Mapping[str, Any]) -> SurveyFacts:
     """Decode the answer of a survey; malformed parts become unknown."""
     return SurveyFacts(
-        host=_part(told, "machine", _as(HostFacts)),
-        inspect=_part(told, "inspect", _inspect),
-        uv=_part(told, "uv", _as(UvFacts)),
-        docker=_part(told, "docker", _as(DockerFacts)),
-        gpus=_part(told, "gpus", _rows(Gpu)),
-        reservations=_part(told, "reservations", _as(ReservationFacts)),
-        running=_part(told, "running", _rows(RunningEval)),
-        caches=_part(told, "caches", _as(CacheFacts)),
-        variables=_part(told, "variables", _rows(str)),
-        places=_parts(told, "places", _as(FolderFacts)),
-        logs=_parts(told, "logs", _as(FolderFacts)),
-        runs=_parts(told, "runs", _as(RunFolderFacts)),
-        programs=_parts(told, "programs", _as(str)),
-        hosts=_parts(told, "hosts", _as(str)),
+        host=_part(answer, "machine", _as(HostFacts)),
+        inspect=_part(answer, "inspect", _inspect),
+        uv=_part(answer, "uv", _as(UvFacts)),
+        docker=_part(answer, "docker", _as(DockerFacts)),
+        gpus=_part(answer, "gpus", _rows(Gpu)),
+        reservations=_part(answer, "reservations", _as(ReservationFacts)),
+        running=_part(answer, "running", _rows(RunningEval)),
+        caches=_part(answer, "caches", _as(CacheFacts)),
+        variables=_part(answer, "variables", _rows(str)),
+        places=_parts(answer, "places", _as(FolderFacts)),
+        logs=_parts(answer, "logs", _as(FolderFacts)),
+        runs=_parts(answer, "runs", _as(RunFolderFacts)),
+        programs=_parts(answer, "programs", _as(str)),
+        hosts=_parts(answer, "hosts", _as(str)),
     )
 
 
 _Read = Callable[[Any], T]
 
 
-def _part(told: Mapping[str, Any], name: str, read: _Read[T]) -> SurveyPart[T]:
-    row = inner(told, name)
+def _part(answer: Mapping[str, Any], name: str, read: _Read[T]) -> SurveyPart[T]:
+    row = inner(answer, name)
     try:
         state = ToolState(text(row, "state") or "")
     except ValueError:
@@ -288,8 +288,8 @@ def _part(told: Mapping[str, Any], name: str, read: _Read[T]) -> SurveyPart[T]:
         return SurveyPart()
 
 
-def _parts(told: Mapping[str, Any], name: str, read: _Read[T]) -> Mapping[str, SurveyPart[T]]:
-    rows = inner(inner(told, name), "value")
+def _parts(answer: Mapping[str, Any], name: str, read: _Read[T]) -> Mapping[str, SurveyPart[T]]:
+    rows = inner(inner(answer, name), "value")
     return MappingProxyType({key: _part(rows, key, read) for key in rows})
 
 
@@ -315,9 +315,9 @@ def _rows(kind: type[T]) -> _Read[tuple[T, ...]]:
 def _inspect(value: Any) -> InspectFacts:
     row = msgspec.convert(value, dict[str, Any])
     tasks: dict[str, TaskFacts] = {}
-    for name, told in inner(row, "tasks").items():
+    for name, answer in inner(row, "tasks").items():
         try:
-            tasks[name] = msgspec.convert(told, TaskFacts)
+            tasks[name] = msgspec.convert(answer, TaskFacts)
         except msgspec.ValidationError:
             tasks[name] = TaskFacts()
     plain = {key: each for key, each in row.items() if key != "tasks" and each is not None}

@@ -28,71 +28,71 @@ def task_checks(case: PreflightContext) -> Iterator[Check]:
     if name.startswith(requirements.HF_TASK_PREFIX):
         yield passed("task", f"{name} is downloaded from Hugging Face when the run starts")
         return
-    told = case.task
-    if told is None:
+    task = case.task
+    if task is None:
         yield from _not_told(case, name)
         return
-    match told.state:
+    match task.state:
         case "ok":
-            yield from _found(case, name, told)
+            yield from _found(case, name, task)
         case "no file":
-            yield _no_file(case, told)
+            yield _no_file(case, task)
         case "no task":
-            advice = f"similar names: {listed(told.near)}" if told.near else ""
+            advice = f"similar names: {listed(task.near)}" if task.near else ""
             yield stop("task", f"Inspect finds no task {name}", advice)
-        case "fails" if not _missing_module(told):
-            yield _fails(case, name, told)
+        case "fails" if not _missing_module(task):
+            yield _fails(case, name, task)
         case "fails" | "no package":
             pass
         case "slow":
-            said = f"unknown whether {name} can be imported: {error_of(told.error)}"
-            yield warning("task", said, _SLOW)
+            text = f"unknown whether {name} can be imported: {error_of(task.error)}"
+            yield warning("task", text, _SLOW)
         case _:
-            said = f"that Inspect can't check {name}: {error_of(told.error)}"
-            yield warning("task", said, _LATER)
+            text = f"that Inspect can't check {name}: {error_of(task.error)}"
+            yield warning("task", text, _LATER)
 
 
-def _missing_module(told: TaskFacts) -> str | None:
+def _missing_module(task: TaskFacts) -> str | None:
     """Return the module that the import of a task misses."""
-    is_missing = told.kind == "ModuleNotFoundError" and told.module
-    return told.module.partition(".")[0] if is_missing and told.module else None
+    is_missing = task.kind == "ModuleNotFoundError" and task.module
+    return task.module.partition(".")[0] if is_missing and task.module else None
 
 
 def _not_told(case: PreflightContext, name: str) -> Iterator[Check]:
     inspect = case.inspect
     if inspect is None:
         if case.plan.python is None:
-            said = f"{name} was not checked: Inspect must be downloaded first"
-            yield warning("task", said, "`evalroom machines prepare` or the start will show it")
+            text = f"{name} was not checked: Inspect must be downloaded first"
+            yield warning("task", text, "`evalroom machines prepare` or the start will show it")
     elif inspect.imported:
-        said = f"unknown whether {name} can be imported: {error_of(inspect.error)}"
-        yield warning("task", said, _SLOW)
+        text = f"unknown whether {name} can be imported: {error_of(inspect.error)}"
+        yield warning("task", text, _SLOW)
 
 
-def _found(case: PreflightContext, name: str, told: TaskFacts) -> Iterator[Check]:
-    taken = told.arguments
+def _found(case: PreflightContext, name: str, task: TaskFacts) -> Iterator[Check]:
+    taken = task.arguments
     unknown = [] if taken is None else [each for each in case.spec.args if each not in taken]
     if unknown:
-        said = f"{name} has no argument {listed(unknown)}; Inspect will ignore it silently"
-        yield warning("task", said, f"its arguments: {listed(taken or ()) or 'none'}")
+        text = f"{name} has no argument {listed(unknown)}; Inspect will ignore it silently"
+        yield warning("task", text, f"its arguments: {listed(taken or ()) or 'none'}")
     else:
         yield passed("task", f"{name} can be imported")
 
 
-def _no_file(case: PreflightContext, told: TaskFacts) -> Check:
+def _no_file(case: PreflightContext, task: TaskFacts) -> Check:
     if requirements.has_own_code(case.spec):
         return passed("task", "its code is checked out and checked at the launch")
     return stop(
-        "task", f"the file {told.error} does not exist", "check the path, and `code` in the spec"
+        "task", f"the file {task.error} does not exist", "check the path, and `code` in the spec"
     )
 
 
-def _fails(case: PreflightContext, name: str, told: TaskFacts) -> Check:
-    place = f" ({told.place})" if told.place else ""
-    said = f"{name} can't be imported: {error_of(told.error)}{place}"
-    if case.spec.secrets and told.kind in _UNCERTAIN:
-        return warning("task", said, "it may need a secret that only the run gets")
-    return stop("task", said)
+def _fails(case: PreflightContext, name: str, task: TaskFacts) -> Check:
+    place = f" ({task.place})" if task.place else ""
+    text = f"{name} can't be imported: {error_of(task.error)}{place}"
+    if case.spec.secrets and task.kind in _UNCERTAIN:
+        return warning("task", text, "it may need a secret that only the run gets")
+    return stop("task", text)
 
 
 def _python(case: PreflightContext) -> str:
@@ -106,18 +106,18 @@ def packages_checks(case: PreflightContext) -> Iterator[Check]:
         wanted = list(dict.fromkeys(package for _, package in lacks))
         needers = list(dict.fromkeys(needer for needer, _ in lacks))
         verb = "needs" if len(needers) == 1 else "need"
-        said = f"{_python(case)} lacks {listed(wanted)}, which {listed(needers)} {verb}"
-        yield stop("packages", said, _offer(case, wanted))
+        text = f"{_python(case)} lacks {listed(wanted)}, which {listed(needers)} {verb}"
+        yield stop("packages", text, _offer(case, wanted))
     elif case.inspect is None and case.plan.python is None:
         yield from _unseen(case)
 
 
 def _lacks(case: PreflightContext) -> Iterator[tuple[str, str]]:
     """Yield each missing package as pip names it, after what needs it."""
-    told, inspect = case.task, case.inspect
-    if told is not None and told.state == "no package" and told.module:
-        yield case.spec.task[0], told.module.replace("_", "-")
-    module = None if told is None else _missing_module(told)
+    task, inspect = case.task, case.inspect
+    if task is not None and task.state == "no package" and task.module:
+        yield case.spec.task[0], task.module.replace("_", "-")
+    module = None if task is None else _missing_module(task)
     if module is not None:
         yield case.spec.task[0], module.replace("_", "-")
     if inspect is None or inspect.inspect is None:

@@ -235,7 +235,7 @@ async def run_fetch(
 
 
 def _required(machine: MachineName, answer: Mapping[str, Any], name: str) -> str:
-    told = text(answer, name)
-    if not told:
+    value = text(answer, name)
+    if not value:
         raise RequestFailed(f"internal error: {machine} sent no {name} of what it fetched")
-    return told
+    return value

@@ -212,8 +212,8 @@ class Preparer:
                 return await self._tokenizer(item, plan)
             case _:
                 how = f"hf download {plan.spec.model[0].partition('/')[2]}"
-                said = "evalroom does not fetch the weights of a model"
-                return _prepared(item, "by hand", said, f"run on the machine: {how}")
+                text = "evalroom does not fetch the weights of a model"
+                return _prepared(item, "by hand", text, f"run on the machine: {how}")
 
     async def _tokenizer(self, item: PrepareItem, plan: RunPlan) -> PreparedItem:
         answer = await self._do(plan, "tokenizer", {}, TOKENIZER_TIMEOUT_S)
@@ -245,8 +245,8 @@ class Preparer:
         except (JobFailed, RequestFailed) as error:
             return _prepared(item, "failed", error.message, error.advice), {}
         samples = plural(count(answer, "samples") or 0, "sample")
-        said = f"the task was created with {samples}, and its data is there"
-        return _prepared(item, "done", said), answer
+        text = f"the task was created with {samples}, and its data is there"
+        return _prepared(item, "done", text), answer
 
     async def _images(
         self, item: PrepareItem, plan: RunPlan, told: Mapping[str, Any]
@@ -315,9 +315,9 @@ def _lacking(item: PrepareItem, done: Mapping[PrepareItem, PreparedItem], plan: 
 
 
 def _of(item: PrepareItem, got: fetch_client.FetchResult) -> PreparedItem:
-    said = f"{got.version}: {got.how}"
-    return _prepared(item, "there" if got.was_there else "done", said, got.note)
+    text = f"{got.version}: {got.how}"
+    return _prepared(item, "there" if got.was_there else "done", text, got.note)
 
 
-def _prepared(item: PrepareItem, state: PrepareState, said: str, advice: str = "") -> PreparedItem:
-    return PreparedItem(item=item, state=state, said=shown(said, 600), advice=shown(advice, 300))
+def _prepared(item: PrepareItem, state: PrepareState, text: str, advice: str = "") -> PreparedItem:
+    return PreparedItem(item=item, state=state, said=shown(text, 600), advice=shown(advice, 300))
