@@ -183,4 +183,4 @@ async def test_a_set_between_two_tasks_is_not_taken_for_finished(evals: Evals) -
         [step] = plan.steps
         assert step.is_sent, step.refusal
         assert step.preview is not None
-        assert "1 task never start" in step.preview.sentence
+        assert "1 task never starts" in step.preview.sentence
