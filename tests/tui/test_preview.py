@@ -24,7 +24,7 @@ from tests.support.rooms import (
 )
 from tests.support.told_acting import ToldActing
 from tui.app import RoomApp
-from tui.dialogs.guarded_dialog import REPEAT
+from tui.dialogs.guarded_dialog import REPEAT_S
 from tui.dialogs.preview import PreviewDialog
 
 WIDE = (160, 46)
@@ -391,7 +391,7 @@ async def test_an_enter_that_is_held_down_confirms_nothing_until_it_was_let_go()
             LOOKING.go_on(0.03)
         assert acting.carried == []
         assert isinstance(app.screen, PreviewDialog)
-        LOOKING.go_on(REPEAT)
+        LOOKING.go_on(REPEAT_S)
         await pilot.press("enter")
         await shows(pilot, "1 done")
         assert len(acting.carried) == 1
