@@ -87,7 +87,7 @@ class GuideController:
         )
         yield self._offer(
             "guide-cleanup-others",
-            "Clean up: release all parked processes of all owners, one by one",
+            "Clean up: release the parked processes of all owners, one by one",
             lambda: self._begin(lambda: self.guiding.cleanup(others=True)),
         )
 
