@@ -120,7 +120,7 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
         # The value now, and the one that it was launched with.
         assert re.search(r"max samples +task +2 +2 ", screen_text(app))
         await pilot.press("enter")
-        await shows(pilot, "take it")
+        await shows(pilot, "Enter set")
         await pilot.press("backspace", "0", "enter")
         await shows(pilot, "takes a whole number from 1")
         await pilot.press("backspace", "3", "enter")
