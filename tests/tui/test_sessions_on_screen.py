@@ -54,7 +54,7 @@ async def test_a_session_is_ended_by_its_name_alone() -> None:
         await shows(pilot, "that is not the name")
         assert told.ended == []
         await pilot.press(*"cybench", "underscore", "a", "enter")
-        await shows(pilot, "cybench_a is ended")
+        await shows(pilot, "cybench_a has ended")
         assert told.ended == ["cybench_a"]
         await pilot.press("colon", *"sessions", "enter")
         await shows(pilot, "cybench_b  ended")
