@@ -1,7 +1,7 @@
-"""The fold: the one way the fleet changes. Pure; a case for every event.
+"""The fold: the only way the fleet changes. Pure, with a case for each event.
 
-Losing something is an event. Nothing that is known vanishes because a link dropped; only the
-end of a process and then time, or the operator, take things out of the fleet.
+Nothing leaves the fleet because a link dropped. A process leaves some time after its end, or
+when the operator dismisses it.
 """
 
 from typing import assert_never
@@ -137,7 +137,7 @@ def _with_task(fleet: Fleet, at: float, task: Task | None) -> Fleet:
 
 
 def _as_its_rows_say(fleet: Fleet, process: Process, at: float) -> Process:
-    """Return the process as parked where all its tasks are over: a look at it can't tell."""
+    """Return the process as parked if all its tasks are over: its own event can't say that."""
     return with_rows(process, [fleet.tasks[key].row for key in process.tasks], at)
 
 

@@ -1,15 +1,13 @@
-"""How a machine and its link change."""
+"""Changes of a machine and its link."""
 
 from core.events import LinkChanged, LinkHeard, MachineNamed
 from core.fleet import Fleet
 from core.fold.immutable import with_fields
 from core.model.machine import LinkState, LinkStatus, Machine
 
-"""States in which something comes over a link, or did a moment ago."""
-
 
 def name_machine(fleet: Fleet, event: MachineNamed) -> Machine:
-    """Return the machine as the config names it; what is known of it stays."""
+    """Return the machine as the config names it; its link, probe and facts stay."""
     known = fleet.machines.get(event.machine)
     link = LinkStatus(state=LinkState.CONNECTING, since=event.at, lost_at=event.at)
     return Machine(
@@ -27,7 +25,7 @@ def name_machine(fleet: Fleet, event: MachineNamed) -> Machine:
 
 
 def change_link(fleet: Fleet, event: LinkChanged) -> Machine | None:
-    """Return the machine with its link in the new state; its facts and all else stay."""
+    """Return the machine with its link in the new state; all else stays."""
     machine = fleet.machines.get(event.machine)
     if machine is None:
         return None
@@ -52,7 +50,7 @@ def change_link(fleet: Fleet, event: LinkChanged) -> Machine | None:
 
 
 def hear_link(fleet: Fleet, event: LinkHeard) -> Machine | None:
-    """Return the machine with its link heard."""
+    """Return the machine with the time when data last came over its link."""
     machine = fleet.machines.get(event.machine)
     if machine is None:
         return None

@@ -1,4 +1,4 @@
-"""How processes come, change and go."""
+"""Changes of processes and of their task lists."""
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -14,12 +14,12 @@ from core.model.task import TaskRow
 
 
 def see_process(known: Process | None, event: ProcessSeen) -> Process:
-    """Return the process as now seen; what this look did not tell stays as it was."""
+    """Return the process with what the event says; fields that it leaves out stay."""
     if known is None:
         known = Process(key=event.process, state=event.state, since=event.at)
     state = event.state
     if state is ProcessState.LIVE and known.state is ProcessState.PARKED:
-        # The probe sees a channel that answers; that all its tasks are over, the rows said.
+        # The probe only knows that the channel answers; the rows say that all tasks are over.
         state = ProcessState.PARKED
     gone = state is ProcessState.GONE
     return with_fields(
@@ -42,7 +42,7 @@ def see_process(known: Process | None, event: ProcessSeen) -> Process:
 
 
 def with_rows(process: Process, rows: Sequence[TaskRow], at: float) -> Process:
-    """Return the process with what its task rows say of it as a whole."""
+    """Return the process with what its task rows say about the whole process."""
     if not rows:
         return process
     row = rows[0]
@@ -64,10 +64,10 @@ def with_rows(process: Process, rows: Sequence[TaskRow], at: float) -> Process:
 
 
 def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
-    """Return the fleet with a process's whole task list seen.
+    """Return the fleet with a process's whole task list.
 
-    A task that the list no longer holds runs no more: its log says how it ended. A row from
-    before Inspect registered the task has no id; it is dropped when the list no longer holds it.
+    A task that is not in the list any more has ended; its log says how. A row from before
+    Inspect registered the task has no id; it is dropped once it is not in the list any more.
     """
     process = fleet.processes.get(event.process)
     if process is None:
@@ -103,7 +103,7 @@ def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
 
 
 def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
-    """Return the fleet with the process gone; whether its tasks did well, their logs say."""
+    """Return the fleet with the process gone; the logs of its tasks say how they ended."""
     known = fleet.processes.get(event.process)
     if known is None or known.is_gone:
         return fleet
