@@ -103,7 +103,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         await shows(pilot, "Enter takes it over", 30)
         await pilot.press("enter")
         await here.acted.watched.until(lambda: here.guiding.held, "it is taken up")
-        await shows(pilot, "your turn  write each task's log", 60)
+        await shows(pilot, "your turn  write the log of each task", 60)
         assert not here.acted.sent
         await pilot.press("enter")
         await shows(pilot, "are written to the log")
