@@ -14,7 +14,7 @@ from core.launch.ports import OutputChunk
 from core.model.run import Run
 from core.quoting import plain_word
 from core.text import Shown, shown, shown_lines
-from core.views.cells import Span, TextLine, Tone, said
+from core.views.cells import Span, TextLine, Tone, span_of
 from core.views.pages.run_page import (
     inspect_command,
     launch_command,
@@ -148,7 +148,7 @@ class RunsScreen(PanesScreen):
                 _said("This run has printed nothing."),
             )
             footer = f"{'the end of ' * is_cut}{fmt.size(output.size)}"
-        self.output.show(Shown("Output"), lines, footer=(said(footer, "dim"),) * bool(footer))
+        self.output.show(Shown("Output"), lines, footer=(span_of(footer, "dim"),) * bool(footer))
 
     @on(TablePane.CursorMoved)
     def _run_moved(self) -> None:
