@@ -11,8 +11,6 @@ from core.model.task import LogHeader, Task, TaskState
 from core.ports import Reply
 from core.text import shown
 
-DEADLINE = 60.0
-"""Seconds that reading a header may take: a cold import of Inspect is most of it."""
 LOCATION_LIMIT = 4_096
 """Longest location of a log that is read, characters."""
 _FINAL = frozenset({"success", "error", "cancelled"})

@@ -25,11 +25,6 @@ class GuardedDialog(TextDialog):
         """Whether what is on screen was there for a moment."""
         return time.monotonic() >= self._open_at
 
-    @property
-    def takes_enter(self) -> bool:
-        """Whether an Enter now would answer."""
-        return self.was_seen and time.monotonic() - self._entered_at >= REPEAT
-
     def holds(self, key: events.Key) -> bool:
         """Drop what is typed too early, and what a key that is held down repeats."""
         if key.key != "enter":

@@ -31,8 +31,6 @@ SHARED_FOLDER = "/var/lock/evalroom"
 OWN_FOLDER = "~/.evalroom/gpus"
 """The folder of an account alone."""
 MAX_LOCK_BYTES = 4096
-EXIT_NO_GPUS = 69
-"""The exit status of a run's script that found too few free GPUs; nothing was started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,6 @@ class HostFacts:
     Attributes:
         python: The version of the interpreter that looked around.
         load: Mean number of runnable programs over 1, 5 and 15 minutes.
-        pip: Whether that interpreter has pip, or can make one.
         has_route: Whether there is any way into a network; None: unknown.
     """
 
@@ -55,7 +54,6 @@ class HostFacts:
     cpus: int | None = None
     load: tuple[float, ...] = ()
     memory: Memory = Memory()
-    pip: bool | None = None
     has_route: bool | None = None
 
 
