@@ -1,4 +1,4 @@
-"""What the core needs from outside, as protocols. `ssh`, `storage` and `tui` provide them."""
+"""Protocols that the core needs from outside; `ssh`, `storage` and `cli` implement them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from core.model.task import ProgressPoint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What came back for one request.
+    """The answer to one request.
 
     Attributes:
         at: The host's clock just before the read, Unix seconds.
-        took: Seconds.
-        status: HTTP status or exit status; None where there was none.
-        error: Why there is no good answer; None where there is one.
-        body: The answer untouched.
+        took: How long the read took, seconds.
+        status: HTTP status or exit status; None: there was none.
+        error: Why there is no good answer; None: there is one.
+        body: The answer as it came.
     """
 
     at: float
@@ -117,7 +117,7 @@ Ask = Callable[[str, bool], Awaitable[str | None]]
 
 
 class EventStore(Protocol):
-    """The durable side of the desk."""
+    """The store of the desk's events and of the progress of tasks."""
 
     async def keep(self, events: Sequence[Event]) -> None:
         """Write the events worth keeping; returns when they are on disk.
@@ -175,7 +175,7 @@ class Clock(Protocol):
 
 
 class Room(Protocol):
-    """What the screens use: a live desk, or a recording that plays."""
+    """The room as the screens use it: a live desk, or a recording that plays."""
 
     @property
     def fleet(self) -> Fleet:
@@ -184,11 +184,11 @@ class Room(Protocol):
 
     @property
     def is_replay(self) -> bool:
-        """Whether a recording plays: nothing can be asked and nothing done."""
+        """Whether a recording plays: nothing can be read or changed."""
         ...
 
     def now(self) -> float:
-        """Return the time that ages are counted to, Unix seconds at the desk."""
+        """Return the time now, Unix seconds at the desk; ages are counted to it."""
         ...
 
     async def run(self) -> None:
@@ -200,34 +200,37 @@ class Room(Protocol):
         ...
 
     def subscribe(self, show: Show) -> Callable[[], None]:
-        """Call `show` for each new fleet, at most ten times a second; not at all while idle.
+        """Call `show` with each update of the fleet, at most ten times a second.
+
+        While nothing changes it is not called.
 
         Returns:
-            What ends it.
+            Ends the subscription.
         """
         ...
 
     def focus(self, task: TaskKey | None) -> None:
-        """Look at this task more often than the rest; None: at none."""
+        """Poll this task more often than the others; None: no task."""
         ...
 
     async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
         """GET `path` of a process's control channel.
 
         Raises:
-            RequestFailed: No answer (see `MachineConnection.request`), or a recording plays.
+            RequestFailed: There is no answer (see `MachineConnection.request`), or a recording
+                plays.
         """
         ...
 
     def retry(self, machine: MachineName) -> None:
-        """Try this machine's link at once."""
+        """Try to connect to this machine at once."""
         ...
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         """Accept the unknown host key of this machine that has this fingerprint.
 
         Raises:
-            StorageError: It can't be written down; it stays unknown.
+            StorageError: The key can't be written down; it stays unknown.
         """
         ...
 
@@ -235,7 +238,7 @@ class Room(Protocol):
         """Return what the operator runs in the foreground to sign in to this machine.
 
         Returns:
-            None: it does not need the operator, or a retry by itself asks for all it needs.
+            None: the machine does not need the operator, or a retry asks for all it needs.
         """
         ...
 

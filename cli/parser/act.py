@@ -103,7 +103,7 @@ def add_act(parser: argparse.ArgumentParser) -> None:
 
 def add_config_set(parser: argparse.ArgumentParser) -> None:
     """Add the words of `config-set`."""
-    parser.epilog = _TARGETS
+    parser.epilog = f"The settings have the names of `inspect ctl config`.\n\n{_TARGETS}"
     add_json(parser)
     _add_targets(parser)
     for knob, least in KNOBS.items():

@@ -41,7 +41,9 @@ def add_launch(parser: argparse.ArgumentParser) -> None:
     """Add the words of `launch`."""
     parser.epilog = "`evalroom templates` lists specs to start from."
     add_json(parser)
-    parser.add_argument("file", metavar="FILE", help="the spec; - reads standard input")
+    parser.add_argument(
+        "file", metavar="FILE", help="the spec, TOML or JSON; - reads standard input"
+    )
     add_dry_run(parser, "print the plan with every file, and change nothing")
     add_sets(
         parser,

@@ -2,7 +2,7 @@
 
 import argparse
 from dataclasses import dataclass
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, Literal
 
 from cli.parser.command import Consent, ParsedCommand, command_of
 from cli.parser.options import add_consent, add_json
@@ -70,4 +70,4 @@ def _secrets(given: argparse.Namespace) -> SecretsCommand:
         )
     if not names:
         raise UsageWrong(f"`secrets {what}` needs a NAME", f"use: evalroom secrets {what} NAME")
-    return command_of(SecretsCommand, given, what=cast("Deed", what), name=names[0])
+    return command_of(SecretsCommand, given, what=what, name=names[0])

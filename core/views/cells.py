@@ -121,7 +121,7 @@ def text_cell(value: object, tone: Tone = "plain", limit: int = NAME_LIMIT) -> C
     return (Span(shown(value, limit), tone),)
 
 
-def said(words: str, tone: Tone = "plain") -> Span:
+def span_of(words: str, tone: Tone = "plain") -> Span:
     """Return a span with a text of evalroom's own, or with a formatted number."""
     return Span(shown(words), tone)
 

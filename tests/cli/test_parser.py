@@ -43,7 +43,8 @@ def fits(value: object, kind: Any) -> bool:
         return any(fits(value, each) for each in typing.get_args(kind))
     if origin is tuple:
         [item, _] = typing.get_args(kind)
-        return isinstance(value, tuple) and all(fits(each, item) for each in value)
+        items = typing.cast("tuple[object, ...]", value)
+        return isinstance(value, tuple) and all(fits(each, item) for each in items)
     return isinstance(value, kind)
 
 
@@ -66,7 +67,7 @@ def test_a_command_names_a_function_that_takes_it(line: str) -> None:
 
 def test_every_command_of_the_table_is_among_these() -> None:
     named = {line.split()[0] for line in LINES if line and not line.startswith("-")}
-    assert named == {name for name, _, _ in command_line._COMMANDS}
+    assert named == {name for name, _, _ in command_line.COMMANDS}
 
 
 def test_an_action_has_its_targets_and_options_typed() -> None:
@@ -133,7 +134,7 @@ def test_wrong_words_are_a_sentence(line: str, says: str) -> None:
 
 
 def test_the_help_of_every_command_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, _, says in command_line._COMMANDS:
+    for name, _, says in command_line.COMMANDS:
         with pytest.raises(SystemExit):
             parse([name, "--help"])
         out = " ".join(capsys.readouterr().out.split())

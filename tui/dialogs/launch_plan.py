@@ -21,7 +21,7 @@ from core.launch.spec.spec import Spec
 from core.model.run import Run
 from core.ports import Room
 from core.text import Shown, shown
-from core.views.cells import Span, TextLine, said
+from core.views.cells import Span, TextLine, span_of
 from core.views.launch.launch_plan import (
     body_lines,
     foot_lines,
@@ -196,7 +196,7 @@ class LaunchPlanDialog(GuardedDialog):
         if self._phase == "plan":
             yield from foot_lines(self._checked, self._room.fleet)
         elif self._starting is not None and self._starting.is_running:
-            yield (said("each goes on by itself; Esc goes to the list of runs at once", "dim"),)
+            yield (span_of("each goes on by itself; Esc goes to the list of runs at once", "dim"),)
         if self._said:
             yield (Span(self._said, "look"),)
 

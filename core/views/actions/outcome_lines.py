@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.format import plural
 from core.model.order import OrderState
 from core.text import Shown, shown
-from core.views.cells import Span, TextLine, Tone, said
+from core.views.cells import Span, TextLine, Tone, span_of
 from core.views.glyphs import GlyphName, sign
 
 
@@ -55,7 +55,7 @@ def summary(became: Iterable[TargetOutcome]) -> tuple[Span, ...]:
         span
         for state, (_, tone, word) in _LOOKS.items()
         if counts[state]
-        for span in (said(f"{counts[state]} {word}", tone), Span(Shown("  ")))
+        for span in (span_of(f"{counts[state]} {word}", tone), Span(Shown("  ")))
     )[:-1]
 
 
@@ -74,7 +74,7 @@ def outcome_lines(became: Sequence[TargetOutcome]) -> tuple[TextLine, ...]:
 
 def _head(state: str) -> TextLine:
     name, tone, word = _LOOKS[state]
-    return (Span(sign(name), tone), said(f" {word.ljust(_WORD)} ", tone))
+    return (Span(sign(name), tone), span_of(f" {word.ljust(_WORD)} ", tone))
 
 
 def _target(each: TargetOutcome) -> TextLine:
@@ -92,13 +92,13 @@ def _together(group: Sequence[TargetOutcome]) -> Iterator[TextLine]:
         yield from _one(group[0])
         return
     told = _message(group[0].state, group[0].message)
-    counted = said(plural(len(group), "target"), "strong")
-    yield (*_head(group[0].state), counted, *((said("   ", "dim"), told) if told else ()))
+    counted = span_of(plural(len(group), "target"), "strong")
+    yield (*_head(group[0].state), counted, *((span_of("   ", "dim"), told) if told else ()))
     spans: list[Span] = [Span(Shown(" " * (_WORD + 3)))]
     for each in group[:_NAMED]:
         spans += [*_target(each), Span(Shown("  "))]
     if len(group) > _NAMED:
-        spans.append(said(f"and {len(group) - _NAMED} more", "dim"))
+        spans.append(span_of(f"and {len(group) - _NAMED} more", "dim"))
     yield tuple(spans)
 
 

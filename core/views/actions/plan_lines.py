@@ -9,7 +9,7 @@ from core.format import plural
 from core.model.action import Verb
 from core.model.order import BasisValue
 from core.text import Shown, shown, shown_lines
-from core.views.cells import Span, TextLine, Tone, said
+from core.views.cells import Span, TextLine, Tone, span_of
 from core.views.glyphs import sign
 
 _NAMED = 24
@@ -27,12 +27,12 @@ def head_lines(plan: Plan) -> tuple[TextLine, ...]:
     offer = plan.steps[0].offer if plan.steps else None
     title = (Span(shown(plan.title, 300), "strong"),)
     what = offer.help if offer is not None and plan.action.verb is not Verb.CONFIG else ""
-    reach = [said(blast_radius(plan))]
+    reach = [span_of(blast_radius(plan))]
     production = sum(step.is_production for step in plan.sent)
     if production:
         where = "on" if production == len(plan.sent) else f"{production} of them on"
         reach += [Span(Shown("  ")), Span(sign("production"), "look")]
-        reach.append(said(f" {where} production", "look"))
+        reach.append(span_of(f" {where} production", "look"))
     lines: list[TextLine] = [title]
     if what and not _is_undo(plan):
         lines.append((Span(shown(what, 300), "dim"),))
@@ -77,11 +77,14 @@ def _in_short(groups: Sequence[Sequence[Step]], plan: Plan, *, reveal: bool) -> 
         told = list(_preview(preview, reveal=reveal)) if preview is not None else [()]
         first, rest = told[0], told[1:]
         gap = Span(Shown(" " * max(width - used, 0)))
-        yield (*label, said(more, "dim"), gap, *first)
+        yield (*label, span_of(more, "dim"), gap, *first)
         yield from _differs(group[0], plan)
         yield from rest
     yield ()
-    yield (*_command(groups[0][0]), said(f"   and {len(plan.sent) - 1} more, d shows them", "dim"))
+    yield (
+        *_command(groups[0][0]),
+        span_of(f"   and {len(plan.sent) - 1} more, d shows them", "dim"),
+    )
 
 
 def can_be_told_apart(plan: Plan) -> bool:
@@ -117,7 +120,7 @@ def _group(group: Sequence[Step], plan: Plan, *, reveal: bool) -> Iterator[TextL
     if step.preview is not None:
         yield from _preview(step.preview, reveal=reveal)
     yield from _differs(step, plan)
-    more = said(f"   and {len(group) - 1} similar", "dim")
+    more = span_of(f"   and {len(group) - 1} similar", "dim")
     yield (*_command(step), *((more,) if len(group) > 1 else ()))
 
 
@@ -129,11 +132,11 @@ def _differs(step: Step, plan: Plan) -> Iterator[TextLine]:
     """Yield the facts that differ between the targets of the plan."""
     if step.moved:
         fields = ", ".join(step.moved)
-        yield (_INDENT, Span(sign("ask"), "look"), said(f" changed since: {fields}", "look"))
+        yield (_INDENT, Span(sign("ask"), "look"), span_of(f" changed since: {fields}", "look"))
     if not _all_same(plan, _undo_of):
         yield (_INDENT, Span(shown(_undo_of(step), 300), "dim"))
     if not _all_same(plan, lambda each: each.is_ours):
-        yield (_INDENT, said("launched by ", "dim"), _launcher(step))
+        yield (_INDENT, span_of("launched by ", "dim"), _launcher(step))
 
 
 def _names(group: Sequence[Step]) -> TextLine:
@@ -146,7 +149,7 @@ def _names(group: Sequence[Step]) -> TextLine:
         if step.is_production:
             spans += [Span(Shown(" "), "look"), Span(sign("production"), "look")]
     if len(group) > _NAMED:
-        spans.append(said(f" and {len(group) - _NAMED} more", "dim"))
+        spans.append(span_of(f" and {len(group) - _NAMED} more", "dim"))
     return tuple(spans)
 
 
@@ -155,16 +158,16 @@ def _preview(preview: Preview, *, reveal: bool) -> Iterator[TextLine]:
         for change in preview.changes:
             yield (_INDENT, *knob_change(change))
     else:
-        computed = said(" (computed here: this action has no dry run)", "dim")
+        computed = span_of(" (computed here: this action has no dry run)", "dim")
         sentence = Span(shown(preview.sentence, 400))
         yield (_INDENT, sentence, *((computed,) if preview.is_computed else ()))
     for note in preview.notes:
         yield (_INDENT, Span(sign("wait"), "look"), Span(shown(f" {note}", 400), "look"))
     for withheld in preview.withheld:
         if not reveal:
-            yield (_INDENT, said(f"{withheld.size}, withheld", "dim"))
+            yield (_INDENT, span_of(f"{withheld.size}, withheld", "dim"))
             continue
-        yield (_INDENT, said(f"{withheld.size}; text written by the agent (untrusted)", "look"))
+        yield (_INDENT, span_of(f"{withheld.size}; text written by the agent (untrusted)", "look"))
         for line in shown_lines(withheld.text).split("\n"):
             yield (_INDENT, _INDENT, Span(Shown(line)))
 
@@ -193,12 +196,12 @@ def _left_out(steps: Sequence[Step], *, details: bool) -> Iterator[TextLine]:
         groups.setdefault(step.refusal.sentence if step.refusal else "nothing to send", []).append(
             step
         )
-    yield (said(f"nothing is sent to {plural(len(steps), 'target')}", "dim"),)
+    yield (span_of(f"nothing is sent to {plural(len(steps), 'target')}", "dim"),)
     for why, group in sorted(groups.items(), key=lambda item: -len(item[1])):
         yield (_INDENT, *_names(group[: None if details else 6]))
         more = len(group) - 6
         if more > 0 and not details:
-            yield (_INDENT, said(f"and {more} more", "dim"))
+            yield (_INDENT, span_of(f"and {more} more", "dim"))
         yield (_INDENT, _INDENT, Span(shown(why, 400), "look"))
 
 
@@ -215,13 +218,13 @@ def foot_lines(plan: Plan, *, yes: bool) -> tuple[TextLine, ...]:
     sent = plan.sent
     if not sent:
         return ()
-    lines: list[TextLine] = [(said("launched by  ", "dim"), *_launchers(sent))]
+    lines: list[TextLine] = [(span_of("launched by  ", "dim"), *_launchers(sent))]
     if _all_same(plan, _undo_of):
         can = sent[0].undo is not None
         words = "u undoes exactly this" if can else _undo_of(sent[0])
-        lines.append((said("undo         ", "dim"), Span(shown(words, 300), _undo_tone(plan))))
+        lines.append((span_of("undo         ", "dim"), Span(shown(words, 300), _undo_tone(plan))))
     if plan.reason:
-        lines.append((said("reason       ", "dim"), Span(shown(plan.reason, 300))))
+        lines.append((span_of("reason       ", "dim"), Span(shown(plan.reason, 300))))
     return (*lines, *_asked(plan, yes=yes))
 
 
@@ -233,17 +236,17 @@ def _asked(plan: Plan, *, yes: bool) -> Iterator[TextLine]:
     match plan.confirmation:
         case "words":
             yield ()
-            yield (said("type "), Span(shown(plan.words), "key"), said(" to confirm"))
+            yield (span_of("type "), Span(shown(plan.words), "key"), span_of(" to confirm"))
         case "yes":
             yield ()
             whose = "it" if len(plan.sent) == 1 else f"{plan.others} of them"
             if yes:
-                yield (said("you agreed", "good"), said("; Enter sends it", "dim"))
+                yield (span_of("you agreed", "good"), span_of("; Enter sends it", "dim"))
             else:
                 yield (
-                    said(f"someone else launched {whose}: press ", "look"),
-                    said("y", "key"),
-                    said(" to act on it anyway" if whose == "it" else " to act on them anyway"),
+                    span_of(f"someone else launched {whose}: press ", "look"),
+                    span_of("y", "key"),
+                    span_of(" to act on it anyway" if whose == "it" else " to act on them anyway"),
                 )
         case _:
             return
@@ -253,11 +256,11 @@ def _launchers(steps: Sequence[Step]) -> TextLine:
     others = sum(not step.is_ours for step in steps)
     if others in {0, len(steps)}:
         return (_launcher(steps[0]),)
-    return (said(f"someone else: {others} of {len(steps)}", "look"),)
+    return (span_of(f"someone else: {others} of {len(steps)}", "look"),)
 
 
 def _launcher(step: Step) -> Span:
-    return said("you" if step.is_ours else "someone else", _launcher_tone(step))
+    return span_of("you" if step.is_ours else "someone else", _launcher_tone(step))
 
 
 def _launcher_tone(step: Step) -> Tone:

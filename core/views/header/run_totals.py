@@ -3,7 +3,7 @@
 from core.fleet import Fleet
 from core.format import plural
 from core.model.run import RunState
-from core.views.cells import Span, said
+from core.views.cells import Span, span_of
 
 _FAILED_FOR_S = 1_800.0
 """How long the header shows that a run of this operator failed, seconds."""
@@ -20,7 +20,7 @@ def run_totals(fleet: Fleet, now: float) -> tuple[Span, ...]:
             failed += 1
     if not starting + failed:
         return ()
-    spans = [said(plural(starting + failed, "run"))]
-    spans += [said(f" {failed} failed", "hand")] if failed else []
-    spans += [said(f" {starting} starting", "dim")] if starting else []
+    spans = [span_of(plural(starting + failed, "run"))]
+    spans += [span_of(f" {failed} failed", "hand")] if failed else []
+    spans += [span_of(f" {starting} starting", "dim")] if starting else []
     return tuple(spans)

@@ -10,7 +10,7 @@ from core.judge.pace import tokens_per_minute
 from core.model.machine import LinkState
 from core.model.task import Task, TaskState
 from core.text import Shown, shown
-from core.views.cells import Span, Tone, said
+from core.views.cells import Span, Tone, span_of
 from core.views.header.run_totals import run_totals
 from core.views.tables.findings import is_open
 from core.views.tables.row_context import task_lines
@@ -42,9 +42,11 @@ def header_totals(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
 
 def _machines(fleet: Fleet) -> HeaderGroup:
     links = Counter(machine.link.state for machine in fleet.machines.values())
-    spans = [said(plural(len(fleet.machines), "machine"))]
+    spans = [span_of(plural(len(fleet.machines), "machine"))]
     spans += [
-        said(f" {links[state]} {state}", tone) for state, tone in _BAD_LINKS.items() if links[state]
+        span_of(f" {links[state]} {state}", tone)
+        for state, tone in _BAD_LINKS.items()
+        if links[state]
     ]
     return tuple(spans)
 
@@ -93,13 +95,13 @@ def _tasks(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
         flying += of_task.flying
         if of_task.rate is not None:
             rates.append(of_task.rate)
-    tasks = [said(plural(len(fleet.tasks), "task"))]
+    tasks = [span_of(plural(len(fleet.tasks), "task"))]
     tasks += [
-        said(f" {words[word]} {word}", tone) for word, tone in _TASK_WORDS.items() if words[word]
+        span_of(f" {words[word]} {word}", tone) for word, tone in _TASK_WORDS.items() if words[word]
     ]
-    groups = [tuple(tasks), (said(f"{fmt.count(flying)} in flight"),)]
+    groups = [tuple(tasks), (span_of(f"{fmt.count(flying)} in flight"),)]
     if rates:
-        groups.append((said(f"{fmt.count(sum(rates))} tok/min"),))
+        groups.append((span_of(f"{fmt.count(sum(rates))} tok/min"),))
     return tuple(groups)
 
 

@@ -13,7 +13,7 @@ from core.launch.plan.eval_set_args import on_error_means, worst_case
 from core.launch.spec.spec_reader import ON_ERROR_CHOICES
 from core.launch.spec.spec_writer import table_text
 from core.text import Shown, shown
-from core.views.cells import Span, TextLine, Tone, said
+from core.views.cells import Span, TextLine, Tone, span_of
 from core.views.glyphs import sign
 
 PLAN = "plan"
@@ -108,7 +108,7 @@ def _field_row(form: Form, checked: CheckedForm, around: FormContext, key: str) 
 def _value(form: Form, around: FormContext, key: str) -> Span:
     typed = form.texts.get(key, "").strip()
     if typed == LEAVE_OUT and key in form.former:
-        return said("left out", "dim")
+        return span_of("left out", "dim")
     if typed:
         return Span(shown(typed, _LONGEST), "strong")
     if key in form.former:
@@ -131,12 +131,12 @@ def _note(form: Form, checked: CheckedForm, around: FormContext, key: str) -> Te
     if key == "retry_attempts" and spec is not None:
         return (Span(shown(worst_case(spec).says), "dim"),)
     if key == "machine" and len(checked.launches) > 1:
-        return (said(plural(len(checked.launches), "run"), "dim"),)
+        return (span_of(plural(len(checked.launches), "run"), "dim"),)
     if key == "secrets" and form.text(key) and around.secrets is not None:
         lacks = sorted(set(names_in(checked.table, "secrets").values()) - around.secrets)
         if lacks:
             return (Span(shown(f"not stored yet: {', '.join(lacks)}", 300), "look"),)
-        return (said("all stored", "dim"),)
+        return (span_of("all stored", "dim"),)
     return ()
 
 
@@ -151,9 +151,9 @@ def _reads_row(read: ModelVariable, around: FormContext) -> FormRow:
         named = "" if read.secret == variable.name else f" ({read.secret})"
         value = Span(shown(f"set by secrets{named}{where}"), tone)
     elif given is not None:
-        value = said(f"set by {given}", "good")
+        value = span_of(f"set by {given}", "good")
     else:
-        value = said("needed" if is_lacking else "not set", "look" if is_lacking else "dim")
+        value = span_of("needed" if is_lacking else "not set", "look" if is_lacking else "dim")
     what = "the model reads it" if given else "a secret" if variable.is_secret else "a variable"
     instead = f", or {', '.join(variable.instead)}" if variable.instead and not given else ""
     return FormRow(
@@ -168,21 +168,21 @@ def _reads_row(read: ModelVariable, around: FormContext) -> FormRow:
 def _plan_row(checked: CheckedForm) -> FormRow:
     if not checked.is_ready:
         count = len(checked.wrong)
-        value = said(f"fix {plural(count, 'field')} first", "look")
+        value = span_of(f"fix {plural(count, 'field')} first", "look")
         return FormRow(name=PLAN, label=Shown("plan"), sign=_NOTHING, value=value)
-    value = said("Enter checks the plan on its machine", "good")
+    value = span_of("Enter checks the plan on its machine", "good")
     return FormRow(name=PLAN, label=Shown("plan"), sign=Span(sign("run"), "good"), value=value)
 
 
 def status(checked: CheckedForm) -> TextLine:
     """Return the state of the form in few words."""
     if not checked.is_ready:
-        return (said(f"{plural(len(checked.wrong), 'field')} to fix", "look"),)
-    runs = said(plural(len(checked.launches), "run"), "good")
+        return (span_of(f"{plural(len(checked.wrong), 'field')} to fix", "look"),)
+    runs = span_of(plural(len(checked.launches), "run"), "good")
     warnings = sum(len(each) for each in checked.warnings.values())
     if not warnings:
         return (runs,)
-    return (runs, said(" · ", "dim"), said(plural(warnings, "warning"), "look"))
+    return (runs, span_of(" · ", "dim"), span_of(plural(warnings, "warning"), "look"))
 
 
 # Help for the row under the cursor
@@ -243,13 +243,13 @@ def _reads_words(read: ModelVariable, around: FormContext) -> Iterator[TextLine]
     variable = read.variable
     yield (Span(shown(variable.name, 60), "key"), Span(shown(f"  {read.model} reads it", 300)))
     if variable.instead:
-        yield (said(f"or set instead: {', '.join(variable.instead)}", "dim"),)
+        yield (span_of(f"or set instead: {', '.join(variable.instead)}", "dim"),)
     if not variable.is_needed:
-        yield (said("the model also runs without it", "dim"),)
+        yield (span_of("the model also runs without it", "dim"),)
     if read.given is None and variable.is_secret:
-        yield (said("Enter adds it to secrets; a spec never holds its value"),)
+        yield (span_of("Enter adds it to secrets; a spec never holds its value"),)
     elif read.given is None:
-        yield (said("Enter goes to env, to type its value"),)
+        yield (span_of("Enter goes to env, to type its value"),)
     if read.secret is not None and around.secrets is not None and read.secret not in around.secrets:
         yield (
             Span(
@@ -261,13 +261,13 @@ def _reads_words(read: ModelVariable, around: FormContext) -> Iterator[TextLine]
 
 def _plan_words(checked: CheckedForm) -> Iterator[TextLine]:
     if not checked.is_ready:
-        yield (said("Enter goes to the first field to fix", "look"),)
+        yield (span_of("Enter goes to the first field to fix", "look"),)
         for key, wrong in checked.wrong.items():
             yield (Span(shown(f"{key or 'the spec'}: {wrong.what}", 300), "dim"),)
         return
     runs = plural(len(checked.launches), "run")
-    yield (said(f"{runs}: evalroom checks each one on its machine; nothing starts before"),)
-    yield (said("you have seen the plan and confirmed it", "dim"),)
+    yield (span_of(f"{runs}: evalroom checks each one on its machine; nothing starts before"),)
+    yield (span_of("you have seen the plan and confirmed it", "dim"),)
 
 
 # The spec of the form

@@ -12,7 +12,7 @@ from core.launch.plan.warnings import warnings_by_key
 from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.model.run import Run, RunState
 from core.text import Shown, shown
-from core.views.cells import Span, TextLine, Tone, said
+from core.views.cells import Span, TextLine, Tone, span_of
 from core.views.glyphs import GlyphName, sign
 from core.views.tables.machines import marks
 from core.views.tables.runs import LOOKS, log_place, run_sign
@@ -76,12 +76,12 @@ def _reach(checked: Sequence[CheckedPlan], fleet: Fleet) -> Iterator[Span]:
             plural(len(models), "model"),
             ", ".join(f"{name} {count}" for name, count in machines.items()),
         )
-        yield said(f"{' · '.join(parts)} · ")
-    yield said(f"at worst {_worst(checked)}", "dim")
+        yield span_of(f"{' · '.join(parts)} · ")
+    yield span_of(f"at worst {_worst(checked)}", "dim")
     if production_of(checked, fleet):
         yield Span(Shown("  "))
         yield Span(sign("production"), "look")
-        yield said(" on production", "look")
+        yield span_of(" on production", "look")
 
 
 def _worst(checked: Sequence[CheckedPlan]) -> str:
@@ -104,13 +104,13 @@ def _told(checked: Sequence[CheckedPlan]) -> Iterator[Span]:
     stops = counts[CheckLevel.STOP]
     parts: list[Span] = []
     if stops:
-        parts.append(said(plural(stops, "stop"), "hand"))
+        parts.append(span_of(plural(stops, "stop"), "hand"))
     if warnings:
-        parts.append(said(plural(warnings, "warning"), "look"))
-    parts.append(said(f"{counts[CheckLevel.OK]} ok", "good"))
+        parts.append(span_of(plural(warnings, "warning"), "look"))
+    parts.append(span_of(f"{counts[CheckLevel.OK]} ok", "good"))
     for index, part in enumerate(parts):
         if index:
-            yield said(" · ", "dim")
+            yield span_of(" · ", "dim")
         yield part
 
 
@@ -144,7 +144,7 @@ def _name(each: CheckedPlan, fleet: Fleet) -> TextLine:
     which = f"{plan.request.index} of {plan.request.of}  " if plan.request.of > 1 else ""
     machine = fleet.machines.get(plan.machine)
     return (
-        said(which, "dim"),
+        span_of(which, "dim"),
         Span(shown(plan.request.task), "strong"),
         Span(shown(f"  {plan.request.model}  on "), "dim"),
         *marks(machine),
@@ -154,7 +154,7 @@ def _name(each: CheckedPlan, fleet: Fleet) -> TextLine:
 
 def _in_short(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
     fine = sum(check.level is CheckLevel.OK for check in each.checks)
-    yield (*_name(each, fleet), said(f"   {fine} ok", "good" if fine else "dim"))
+    yield (*_name(each, fleet), span_of(f"   {fine} ok", "good" if fine else "dim"))
     yield from _passed_over(each)
     for check in each.checks:
         if check.level is not CheckLevel.OK:
@@ -178,7 +178,7 @@ def _in_full(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
     yield _line("at worst", Span(shown(plan.worst.says)))
     yield _line("engine", Span(shown(spec.engine)))
     if spec.gpus:
-        yield _line("gpus", said(f"{spec.gpus} reserved"))
+        yield _line("gpus", span_of(f"{spec.gpus} reserved"))
     yield _line("python", Span(shown(plan.python or "uv installs Inspect and its packages", 400)))
     yield _line("folder", Span(shown(plan.directory, 400)))
     yield _line("logs", Span(shown(log_place(plan.directory, plan.log_dir), 400)))
@@ -190,12 +190,12 @@ def _in_full(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
             name if name == secret else f"{name} (the secret {secret})"
             for name, secret in plan.secrets.items()
         )
-        yield _line("secrets", Span(shown(named, _LONG)), said("  by name, never shown", "dim"))
+        yield _line("secrets", Span(shown(named, _LONG)), span_of("  by name, never shown", "dim"))
     yield _line("command", Span(Shown("$ "), "key"), Span(shown(plan.command_line, _LONG), "dim"))
 
 
 def _line(label: str, *spans: Span) -> TextLine:
-    return (_INDENT, said(label.ljust(_LABEL), "dim"), *spans)
+    return (_INDENT, span_of(label.ljust(_LABEL), "dim"), *spans)
 
 
 def _passed_over(each: CheckedPlan) -> Iterator[TextLine]:
@@ -238,15 +238,15 @@ def foot_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, 
     if stops:
         rest = len(checked) - len(stops)
         which = "this run" if len(checked) == 1 else f"{len(stops)} of {len(checked)} runs"
-        lines: list[TextLine] = [(said(f"a check stops {which}: nothing starts", "hand"),)]
+        lines: list[TextLine] = [(span_of(f"a check stops {which}: nothing starts", "hand"),)]
         if rest:
             stay = f"{plural(rest, 'run')} {'stays' if rest == 1 else 'stay'}"
-            lines.append((said("x", "key"), said(f" drops the stopped runs: {stay}")))
+            lines.append((span_of("x", "key"), span_of(f" drops the stopped runs: {stay}")))
         return tuple(lines)
     words = words_of(checked, fleet)
     if not words:
         return ()
-    return ((said("type "), Span(shown(words), "key"), said(" to start")),)
+    return ((span_of("type "), Span(shown(words), "key"), span_of(" to start")),)
 
 
 # After the start
@@ -263,7 +263,7 @@ def launched_lines(runs: Iterable[Run], checked: Sequence[CheckedPlan]) -> Itera
         mark = Span(sign(name), tone) if run is None else run_sign(run)
         yield (
             mark,
-            said(f" {state!s:<11}", tone),
+            span_of(f" {state!s:<11}", tone),
             Span(shown(f"{plan.machine:<{width}}  "), "dim"),
             Span(shown(plan.request.task), "strong"),
             Span(shown(f"  {plan.request.model}"), "dim"),
@@ -282,5 +282,5 @@ def launched_summary(runs: Iterable[Run], of: int) -> TextLine:
         for state in RunState
         if counts[state]
     ]
-    dot = said(" · ", "dim")
+    dot = span_of(" · ", "dim")
     return tuple(span for part in parts for span in (dot, part))[1:]

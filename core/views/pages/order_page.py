@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from core import format as fmt
 from core.model.order import Order
 from core.text import Shown
-from core.views.cells import Cell, said
+from core.views.cells import Cell, span_of
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.orders import TONES, OrderLine, action_words
 
@@ -23,7 +23,7 @@ def moment(at: float) -> Shown:
 
 
 def _aged(at: float, now: float) -> Cell:
-    return (said(moment(at)), said(f"  {fmt.age(now - at)} ago", "dim"))
+    return (span_of(moment(at)), span_of(f"  {fmt.age(now - at)} ago", "dim"))
 
 
 def order_page(order: Order | None, now: float) -> Page:

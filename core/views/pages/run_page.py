@@ -14,7 +14,7 @@ from core.launch.spec.yaml_quote import plain
 from core.model.run import Run, RunLog, RunState
 from core.quoting import path_word, plain_word
 from core.text import shown
-from core.views.cells import Cell, Span, TextLine, Tone, said
+from core.views.cells import Cell, Span, TextLine, Tone, span_of
 from core.views.pages.order_page import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.runs import LOOKS, launched_by, log_place, run_sign, scores, took
@@ -51,18 +51,20 @@ def run_page(fleet: Fleet, run: Run | None, now: float) -> Page:
 
 
 def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
-    state = (run_sign(run), said(f" {run.state}", LOOKS[run.state][1]))
+    state = (run_sign(run), span_of(f" {run.state}", LOOKS[run.state][1]))
     yield fact("state", state)
     if run.said:
         yield words("message", run.said, "look", _LONG)
     yield words("machine", run.machine, "strong")
     yield words("model", run.model)
-    yield fact("launched", (said(moment(run.at)), said(f"  {fmt.age(now - run.at)} ago", "dim")))
+    yield fact(
+        "launched", (span_of(moment(run.at)), span_of(f"  {fmt.age(now - run.at)} ago", "dim"))
+    )
     yield fact("by", launched_by(run))
     seconds = fmt.sane(took(run, now))
     if seconds is not None:
         runs = "" if run.ended_at is not None else "  so far"
-        yield fact("took", (Span(fmt.duration(seconds)), said(runs, "dim")))
+        yield fact("took", (Span(fmt.duration(seconds)), span_of(runs, "dim")))
     yield words("engine", run.engine)
     yield fact("tasks", _way(fleet, run))
     yield words("folder", run.directory, "dim", _LONG)
@@ -75,11 +77,11 @@ def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
 def _way(fleet: Fleet, run: Run) -> Cell:
     process = fleet.process_of_run(run)
     if process is not None:
-        return (said(f"Enter opens them: pid {process.key.pid}, {process.state}", "key"),)
+        return (span_of(f"Enter opens them: pid {process.key.pid}, {process.state}", "key"),)
     if run.pid is not None:
         what = "is not listed yet" if run.state is RunState.RUNNING else "is no longer listed"
-        return (said(f"pid {run.pid} {what}", "dim"),)
-    return (said("no process is known", "dim"),)
+        return (span_of(f"pid {run.pid} {what}", "dim"),)
+    return (span_of("no process is known", "dim"),)
 
 
 def _first(run: Run) -> Iterator[Fact]:
@@ -115,7 +117,7 @@ def _logs(run: Run) -> Iterator[Fact]:
         samples = "" if of is None else f"  {'?' if done is None else done} of {of} samples"
         tone = _STATUSES.get(log.status, "look")
         yield words("log", log.task or run.task, "strong")
-        yield fact("", (Span(shown(log.status), tone), said(samples, "dim")))
+        yield fact("", (Span(shown(log.status), tone), span_of(samples, "dim")))
         found = scores(log)
         if found:
             yield fact("", found)

@@ -6,7 +6,7 @@ from core import format as fmt
 from core.ctl.acp import can_be_steered, steering_line
 from core.fleet import Fleet
 from core.ids import SampleKey
-from core.views.cells import UNKNOWN, Cell, Span, count_cell, said
+from core.views.cells import UNKNOWN, Cell, Span, count_cell, span_of
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.row_context import SampleLine, task_line
 from core.views.tables.samples import doing, idle, limits, scores, status_word, time_taken
@@ -66,8 +66,8 @@ def _calls(line: SampleLine) -> Iterator[Fact]:
         lasted = UNKNOWN
         if line.clock is not None and call.started_at is not None:
             lasted = _lasting(line.clock - call.started_at)
-        asked = (said("  cancel requested", "look"),) if call.cancel_requested else ()
-        yield fact(call.function, (*lasted, *asked, said(f"  {call.id}", "dim")))
+        asked = (span_of("  cancel requested", "look"),) if call.cancel_requested else ()
+        yield fact(call.function, (*lasted, *asked, span_of(f"  {call.id}", "dim")))
 
 
 def _lasting(seconds: float | None) -> Cell:
@@ -77,4 +77,4 @@ def _lasting(seconds: float | None) -> Cell:
 
 def _ago(seconds: float | None) -> Cell:
     number = fmt.sane(seconds)
-    return UNKNOWN if number is None else (said(f"{fmt.duration(number)} ago"),)
+    return UNKNOWN if number is None else (span_of(f"{fmt.duration(number)} ago"),)

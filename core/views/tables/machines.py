@@ -6,7 +6,7 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.model.machine import Gpu, LinkState, Machine, ToolState
-from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, said, text_cell
+from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, span_of, text_cell
 from core.views.glyphs import GlyphName, sign
 from core.views.tables.fields import Fields, FieldValue, field, table
 
@@ -51,7 +51,7 @@ def marks(machine: Machine | None) -> tuple[Span, ...]:
         ("production", machine.production, "look"),
         ("read-only", machine.read_only, "dim"),
     )
-    return tuple(said(f"{sign(name)} ", tone) for name, is_so, tone in signs if is_so)
+    return tuple(span_of(f"{sign(name)} ", tone) for name, is_so, tone in signs if is_so)
 
 
 def marked_as(machine: Machine) -> tuple[Span, ...]:
@@ -60,7 +60,7 @@ def marked_as(machine: Machine) -> tuple[Span, ...]:
         (" prod", machine.production, "look"),
         (" read-only", machine.read_only, "dim"),
     )
-    return tuple(said(word, tone) for word, is_so, tone in words if is_so)
+    return tuple(span_of(word, tone) for word, is_so, tone in words if is_so)
 
 
 def link_sign(machine: Machine) -> Span:
@@ -74,13 +74,13 @@ def link_words(machine: Machine, now: float) -> Cell:
     link = machine.link
     tone = _LINKS[link.state][1]
     if link.is_up:
-        return (said("up", "dim"),)
+        return (span_of("up", "dim"),)
     since = link.heard_at if link.state is LinkState.LAGGING else link.lost_at
-    spans = [said(str(link.state), tone)]
+    spans = [span_of(str(link.state), tone)]
     if since is not None and link.state in {LinkState.LAGGING, LinkState.DOWN}:
-        spans.append(said(f" {fmt.age(now - since)}", tone))
+        spans.append(span_of(f" {fmt.age(now - since)}", tone))
     if link.retry_at is not None and link.state is LinkState.DOWN:
-        spans.append(said(f" retry {fmt.age(link.retry_at - now)}", "dim"))
+        spans.append(span_of(f" retry {fmt.age(link.retry_at - now)}", "dim"))
     return tuple(spans)
 
 
@@ -97,16 +97,16 @@ def gpu_cell(machine: Machine) -> Cell:
     if facts is None:
         return UNKNOWN
     if facts.gpu_state is ToolState.ABSENT or (not facts.gpus and facts.gpu_tool is None):
-        return (said("none", "dim"),)
+        return (span_of("none", "dim"),)
     lost = sum(gpu.lost for gpu in facts.gpus)
     if facts.gpu_state is ToolState.STUCK:
-        return (said(f"{len(facts.gpus)}\u00d7 stuck", "hand"),)
+        return (span_of(f"{len(facts.gpus)}\u00d7 stuck", "hand"),)
     if facts.gpu_state is ToolState.FAILED:
-        return (said("failed", "look"),)
+        return (span_of("failed", "look"),)
     if lost:
-        return (said(f"{len(facts.gpus)}\u00d7 {lost} lost", "hand"),)
+        return (span_of(f"{len(facts.gpus)}\u00d7 {lost} lost", "hand"),)
     use = utilisation(machine)
-    head = said(f"{len(facts.gpus)}\u00d7 ", "dim")
+    head = span_of(f"{len(facts.gpus)}\u00d7 ", "dim")
     return (head, Bar(use)) if use is not None else (head,)
 
 
@@ -117,7 +117,7 @@ def gpu_name(gpu: Gpu) -> str:
 
 def _use_cell(line: MachineLine) -> Cell:
     use = utilisation(line.machine)
-    return UNKNOWN if use is None else (said(fmt.percent(use)),)
+    return UNKNOWN if use is None else (span_of(fmt.percent(use)),)
 
 
 def _load(line: MachineLine) -> float | None:
@@ -131,7 +131,7 @@ def _load_cell(line: MachineLine) -> Cell:
         return UNKNOWN
     busy = facts.cpus is not None and load > facts.cpus
     text = fmt.count(load) if load >= 99.95 else f"{load:.1f}"  # noqa: PLR2004
-    return (said(text, "look" if busy else "plain"),)
+    return (span_of(text, "look" if busy else "plain"),)
 
 
 def _memory(line: MachineLine) -> float | None:
@@ -147,7 +147,7 @@ def _memory_cell(line: MachineLine) -> Cell:
     used = _memory(line)
     if used is None:
         return UNKNOWN
-    return (said(fmt.percent(used), "look" if used > 0.95 else "plain"),)  # noqa: PLR2004
+    return (span_of(fmt.percent(used), "look" if used > 0.95 else "plain"),)  # noqa: PLR2004
 
 
 def _retry(line: MachineLine) -> FieldValue:
@@ -214,7 +214,7 @@ MACHINE_FIELDS = Fields[MachineLine](
         field(
             "retry",
             lambda line: (
-                (said(fmt.age(line.machine.link.retry_at - line.now), "dim"),)
+                (span_of(fmt.age(line.machine.link.retry_at - line.now), "dim"),)
                 if line.machine.link.retry_at is not None
                 else UNKNOWN
             ),

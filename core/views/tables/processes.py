@@ -7,7 +7,7 @@ from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey
 from core.model.machine import Machine
 from core.model.process import Process, ProcessState
-from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, said, text_cell
+from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, span_of, text_cell
 from core.views.glyphs import GlyphName, sign
 from core.views.tables.fields import Fields, field, table
 from core.views.tables.machines import marks
@@ -61,15 +61,15 @@ def process_words(line: ProcessLine) -> Cell:
     """Return a process's state and its age, then its pauses."""
     process = line.process
     if not line.is_reached and not process.is_gone:
-        return (said(f"unknown, was {process.state}", "dim"),)
-    spans = [said(str(process.state), _STATES[process.state][1])]
+        return (span_of(f"unknown, was {process.state}", "dim"),)
+    spans = [span_of(str(process.state), _STATES[process.state][1])]
     if process.state is not ProcessState.LIVE:
-        spans.append(said(f" {fmt.age(line.now - process.since)}", "dim"))
+        spans.append(span_of(f" {fmt.age(line.now - process.since)}", "dim"))
     if process.paused or process.paused_now:
-        spans.append(said(" paused (hard)" if process.paused_now else " paused", "look"))
+        spans.append(span_of(" paused (hard)" if process.paused_now else " paused", "look"))
     if process.paused_models:
         models = ", ".join(process.paused_models[:3])
-        spans.append(said(f" paused models: {models}", "look"))
+        spans.append(span_of(f" paused models: {models}", "look"))
     return tuple(spans)
 
 
@@ -144,7 +144,7 @@ PROCESS_FIELDS = Fields[ProcessLine](
             lambda line: (
                 UNKNOWN
                 if line.process.keep_alive is None
-                else (said("kept" if line.process.keep_alive else "no", "dim"),)
+                else (span_of("kept" if line.process.keep_alive else "no", "dim"),)
             ),
             lambda line: line.process.keep_alive,
             width=4,

@@ -1,11 +1,12 @@
 """A task or sample with all that its row needs: its process, its machine and the time."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.fleet import Fleet
 from core.ids import TaskKey
+from core.judge.pace import TimeLeft, time_left
 from core.model.machine import Machine
 from core.model.process import Process, ProcessState
 from core.model.sample import Sample
@@ -15,16 +16,25 @@ STALE_AFTER_S = 60.0
 """Seconds after which a row of a live process is marked as old."""
 
 
-class TaskLine(NamedTuple):
-    """A task, its process and machine, and the time now (Unix seconds at the desk).
+EstimateTimeLeft = Callable[[Task, float], TimeLeft | None]
+"""(task, Unix seconds at the desk) -> the task's time left, as `core.judge.pace.time_left`."""
 
-    It is a tuple for speed: a thousand of them are made ten times a second.
+
+class TaskLine(NamedTuple):
+    """A task with its process and its machine.
+
+    A tuple, since a thousand of them are made ten times a second.
+
+    Attributes:
+        now: Unix seconds at the desk.
+        estimate: Returns the task's time left.
     """
 
     task: Task
     process: Process | None
     machine: Machine | None
     now: float
+    estimate: EstimateTimeLeft = time_left
 
     @property
     def is_reached(self) -> bool:
@@ -84,21 +94,25 @@ def eval_clock(task: Task, now: float, *, runs: bool) -> float | None:
     return task.samples_as_of + past
 
 
-def task_line(fleet: Fleet, key: TaskKey, now: float) -> TaskLine | None:
-    """Return the line of a task; None if the fleet has no such task."""
+def task_line(
+    fleet: Fleet, key: TaskKey, now: float, estimate: EstimateTimeLeft = time_left
+) -> TaskLine | None:
+    """Return a task's line; None where the fleet has no such task."""
     task = fleet.tasks.get(key)
     if task is None:
         return None
     process = fleet.processes.get(key.process)
-    return TaskLine(task=task, process=process, machine=fleet.machines.get(key.machine), now=now)
+    return TaskLine(task, process, fleet.machines.get(key.machine), now, estimate)
 
 
-def task_lines(fleet: Fleet, now: float) -> Iterator[TaskLine]:
+def task_lines(
+    fleet: Fleet, now: float, estimate: EstimateTimeLeft = time_left
+) -> Iterator[TaskLine]:
     """Yield the line of every task, in the fleet's order."""
     for key, task in fleet.tasks.items():
         process_key = key.process
         process = fleet.processes.get(process_key)
-        yield TaskLine(task, process, fleet.machines.get(process_key.machine), now)
+        yield TaskLine(task, process, fleet.machines.get(process_key.machine), now, estimate)
 
 
 _HELPLESS = frozenset({ProcessState.STARVED, ProcessState.HEADLESS})

@@ -9,7 +9,7 @@ from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
 from core.model.run import OVER, Run, RunLog, RunState
 from core.text import shown
-from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, said, text_cell
+from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, span_of, text_cell
 from core.views.glyphs import GlyphName, sign
 from core.views.tables.fields import Fields, field, table
 from core.views.tables.machines import marks
@@ -96,7 +96,7 @@ RUN_FIELDS = Fields[RunLine](
         ),
         field(
             "state",
-            lambda line: (said(str(line.run.state), LOOKS[line.run.state][1]),),
+            lambda line: (span_of(str(line.run.state), LOOKS[line.run.state][1]),),
             lambda line: _RANKS[line.run.state],
             width=8,
         ),

@@ -4,7 +4,7 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.ids import SampleKey, TaskKey
 from core.model.sample import Activity, Sample, SampleStatus
-from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, said, text_cell
+from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, span_of, text_cell
 from core.views.tables.fields import Fields, FieldValue, field, table
 from core.views.tables.row_context import SampleLine, TaskLine, task_line
 
@@ -28,13 +28,13 @@ def status_word(line: SampleLine) -> Span:
     sample = line.sample
     activity = sample.activity
     if line.gone and not sample.has_ended:
-        return said(f"was {_WORDS.get(sample.status, sample.status)}", "look")
+        return span_of(f"was {_WORDS.get(sample.status, sample.status)}", "look")
     if sample.interrupt:
-        return said(f"stopping: {sample.interrupt}", "look")
+        return span_of(f"stopping: {sample.interrupt}", "look")
     if sample.status == SampleStatus.RUNNING and activity and activity.type == "retry_wait":
-        return said("retrying", "look")
+        return span_of("retrying", "look")
     word = _WORDS.get(sample.status, sample.status)
-    return said(word, _TONES.get(sample.status, "dim"))
+    return span_of(word, _TONES.get(sample.status, "dim"))
 
 
 def doing(sample: Sample, clock: float | None) -> Cell:
@@ -42,17 +42,17 @@ def doing(sample: Sample, clock: float | None) -> Cell:
     activity = sample.activity
     if activity is None:
         return UNKNOWN
-    spans = [said(_what(activity), "plain")]
+    spans = [span_of(_what(activity), "plain")]
     if activity.count > 1:
         times = "" if activity.type == "retry_wait" else "\u00d7"
-        spans.append(said(f" {times}{fmt.count(activity.count)}", "dim"))
+        spans.append(span_of(f" {times}{fmt.count(activity.count)}", "dim"))
     if clock is not None and activity.deadline is not None:
-        spans.append(said(f" in {fmt.duration(activity.deadline - clock)}", "look"))
+        spans.append(span_of(f" in {fmt.duration(activity.deadline - clock)}", "look"))
     elif clock is not None and activity.started_at is not None:
         lasted = fmt.duration(clock - activity.started_at)
-        spans.append(said(f" {lasted}", "look" if activity.type in _LOOK else "dim"))
+        spans.append(span_of(f" {lasted}", "look" if activity.type in _LOOK else "dim"))
     if any(call.cancel_requested for call in activity.calls):
-        spans.append(said(" cancel requested", "look"))
+        spans.append(span_of(" cancel requested", "look"))
     return tuple(spans)
 
 
@@ -89,7 +89,7 @@ def limits(sample: Sample) -> Cell:
         return UNKNOWN
     kind = sample.token_limit_type or "tokens"
     tone: Tone = "look" if used / total > 0.9 else "dim"  # noqa: PLR2004
-    return (said(f"{kind} {fmt.count(used)}/{fmt.count(total)}", tone),)
+    return (span_of(f"{kind} {fmt.count(used)}/{fmt.count(total)}", tone),)
 
 
 def scores(sample: Sample) -> Cell:
@@ -98,9 +98,9 @@ def scores(sample: Sample) -> Cell:
         return UNKNOWN
     if len(sample.scores) == 1:
         (value,) = sample.scores.values()
-        return (said(_value(value), _score_tone(value)),)
+        return (span_of(_value(value), _score_tone(value)),)
     texts = (f"{name} {_value(value)}" for name, value in list(sample.scores.items())[:6])
-    return (said(" · ".join(texts)),)
+    return (span_of(" · ".join(texts)),)
 
 
 def _value(value: object) -> str:

@@ -1,20 +1,22 @@
 """The table of tasks: one row for each, those in trouble first."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from core import format as fmt
 from core.fleet import Fleet
 from core.ids import TaskKey
-from core.judge.pace import TimeLeft, time_left, tokens_per_minute
+from core.judge.pace import time_left, tokens_per_minute
 from core.model.process import ProcessState
-from core.model.sample import Sample, SampleId
-from core.model.task import Task, TaskState
-from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, said, text_cell
+from core.model.task import TaskState
+from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, span_of, text_cell
 from core.views.glyphs import GlyphName, sign
 from core.views.tables.fields import Fields, FieldValue, field, table
 from core.views.tables.machines import marks
-from core.views.tables.row_context import STALE_AFTER_S, TaskLine, task_lines, trouble_rank
+from core.views.tables.row_context import (
+    STALE_AFTER_S,
+    EstimateTimeLeft,
+    TaskLine,
+    task_lines,
+    trouble_rank,
+)
 
 _SIGNS: dict[TaskState, tuple[GlyphName, Tone]] = {
     TaskState.RUNNING: ("run", "good"),
@@ -24,20 +26,6 @@ _SIGNS: dict[TaskState, tuple[GlyphName, Tone]] = {
     TaskState.CANCELLED: ("cancelled", "look"),
     TaskState.LOST: ("lost", "hand"),
 }
-
-
-_LEFT_EVERY = 5.0
-_LEFTS = 5_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Left:
-    moment: float
-    of: Mapping[SampleId, Sample]
-    left: TimeLeft | None
-
-
-_lefts: dict[TaskKey, _Left] = {}
 
 
 def task_sign(line: TaskLine) -> Span:
@@ -58,18 +46,18 @@ def state_word(line: TaskLine) -> Span:
     """Return the word of a task's state; `unknown` if its machine can't be reached."""
     task = line.task
     if not line.is_known:
-        return said("unknown", "dim")
+        return span_of("unknown", "dim")
     if task.state is TaskState.RUNNING:
         if line.process_state in {ProcessState.STARVED, ProcessState.HEADLESS}:
-            return said(str(line.process_state), "hand")
+            return span_of(str(line.process_state), "hand")
         if task.row.paused:
-            return said("paused", "look")
+            return span_of("paused", "look")
         if task.row.resolving:
-            return said(f"stopping: {task.row.resolving}", "look")
-    return said(str(task.state), _SIGNS[task.state][1])
+            return span_of(f"stopping: {task.row.resolving}", "look")
+    return span_of(str(task.state), _SIGNS[task.state][1])
 
 
-def latch(line: TaskLine) -> Cell:
+def pause_cell(line: TaskLine) -> Cell:
     """Return what pauses a task, the held samples, and whether it is quiesced; or its stop."""
     row = line.task.row
     if line.task.state is not TaskState.RUNNING:
@@ -78,13 +66,13 @@ def latch(line: TaskLine) -> Cell:
     if row.paused:
         words = [name for name in row.paused if name not in row.paused_now]
         words += [f"{name} (hard)" for name in row.paused_now]
-        spans.append(said(", ".join(words), "look"))
+        spans.append(span_of(", ".join(words), "look"))
         if row.held:
-            spans.append(said(f" {fmt.count(row.held)} held", "look"))
+            spans.append(span_of(f" {fmt.count(row.held)} held", "look"))
         if row.quiesced:
-            spans.append(said(" quiesced", "dim"))
+            spans.append(span_of(" quiesced", "dim"))
     elif row.resolving:
-        spans.append(said(str(row.resolving), "look"))
+        spans.append(span_of(str(row.resolving), "look"))
     return tuple(spans)
 
 
@@ -107,7 +95,7 @@ def _done_cell(line: TaskLine) -> Cell:
     total = line.task.progress.total
     if total <= 0:
         return UNKNOWN
-    return (said(f"{fmt.sane(_done(line)):.0f}/{fmt.sane(total):.0f}"),)
+    return (span_of(f"{fmt.sane(_done(line)):.0f}/{fmt.sane(total):.0f}"),)
 
 
 def _progress(line: TaskLine) -> FieldValue:
@@ -130,34 +118,18 @@ def rate(line: TaskLine) -> float | None:
     return tokens_per_minute(line.task.trail, line.task.heard_at)
 
 
-def left_of(task: Task, now: float) -> TimeLeft | None:
-    """Return the estimate of a task's time left; computed at most every five seconds.
-
-    It is the most expensive part of a row, and a thousand tasks are drawn ten times a second.
-    """
-    moment = now // _LEFT_EVERY * _LEFT_EVERY
-    known = _lefts.get(task.key)
-    if known is not None and known.moment == moment and known.of is task.samples:
-        return known.left
-    if len(_lefts) >= _LEFTS:
-        _lefts.clear()
-    left = time_left(task, moment)
-    _lefts[task.key] = _Left(moment, task.samples, left)
-    return left
-
-
 def left_cell(line: TaskLine) -> Cell:
     """Return a running task's time left as a range, or `unknown`."""
     if line.task.state is not TaskState.RUNNING or line.task.row.paused or not line.is_known:
         return UNKNOWN
-    left = left_of(line.task, line.now)
+    left = line.estimate(line.task, line.now)
     if left is None:
-        return (said("unknown", "dim"),)
+        return (span_of("unknown", "dim"),)
     return (Span(fmt.span_of_time(left.p50, left.p90)),)
 
 
 def _left_value(line: TaskLine) -> FieldValue:
-    left = left_of(line.task, line.now) if line.is_known else None
+    left = line.estimate(line.task, line.now) if line.is_known else None
     return None if left is None else left.p50
 
 
@@ -240,7 +212,7 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "latch",
-            latch,
+            pause_cell,
             lambda line: "+".join(line.task.row.paused),
             title="paused by",
             width=16,
@@ -304,9 +276,17 @@ TASK_FIELDS = Fields[TaskLine](
 )
 
 
-def tasks_table(fleet: Fleet, now: float) -> Table[TaskKey]:
-    """Return the tasks of all machines: those in trouble first, else in the order first seen."""
-    lines = sorted(task_lines(fleet, now), key=trouble_rank)
+def tasks_table(
+    fleet: Fleet, now: float, *, estimate: EstimateTimeLeft = time_left
+) -> Table[TaskKey]:
+    """Return the tasks of every machine, trouble first, else in the order first seen.
+
+    Args:
+        fleet: All that is known.
+        now: Unix seconds at the desk.
+        estimate: Returns a task's time left; who draws often passes one that remembers.
+    """
+    lines = sorted(task_lines(fleet, now, estimate), key=trouble_rank)
     rows = (
         TASK_FIELDS.row(
             line.task.key, line, "plain" if line.is_known and not line.task.is_over else "dim"
