@@ -101,7 +101,7 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
         await shows(pilot, "1 done")
         await previewed(pilot, "dismiss")
         await pilot.press("enter")
-        await shows(pilot, "task soft")
+        await shows(pilot, "1 paused")
         assert one.task()["paused"] == ["task"]
 
         # What was done is taken back.
@@ -239,7 +239,7 @@ async def test_an_order_without_an_answer_stays_on_screen_until_a_look_tells(
         os.kill(one.pid, signal.SIGCONT)
         await shows(pilot, "orders 1 done")
         await pilot.press("o")
-        await shows(pilot, "seen once it could be read again")
+        await shows(pilot, "Confirmed by reading")
         assert len(acted.sent) == 1
 
 
