@@ -108,7 +108,7 @@ def test_no_number_breaks_a_format(value: float) -> None:
     assert len(fmt.span_of_time(value, value)) <= 11
 
 
-def test_every_sign_is_one_character_and_has_a_twin_in_ascii() -> None:
-    for sign, twin in SIGNS.values():
-        assert (len(sign), len(twin)) == (1, 1)
-        assert twin.isascii()
+@pytest.mark.parametrize(("glyph", "plain"), SIGNS.values())
+def test_every_sign_is_one_character_and_has_a_twin_in_ascii(glyph: str, plain: str) -> None:
+    assert (len(glyph), len(plain)) == (1, 1)
+    assert plain.isascii()
