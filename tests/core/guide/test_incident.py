@@ -95,7 +95,7 @@ async def test_what_somebody_changed_meanwhile_is_left_to_them(
         await asyncio.to_thread(one.post, f"/models/pause?model={MODEL}&now=true")
         assert await here.go_on(guide) == ()
         ended = await here.over(guide)
-        assert "changed by somebody else" in ended.steps[1].sentence
+        assert "changed by someone else" in ended.steps[1].sentence
         assert paused(one)
         assert len(here.acted.sent) == 1
 
