@@ -59,7 +59,7 @@ async def test_an_interrupt_finalises_the_log_and_a_second_one_is_refused(evals:
         )
         findings = [each for each in acted.watched.fleet.findings if each.kind == "interrupt"]
         assert [each.closed_at is not None for each in findings] == [True]
-        assert findings[0].text.endswith("its logs say cancelled")
+        assert findings[0].text.endswith("its logs have the status cancelled")
         assert (await acted.one(_END, process))[0] is OrderState.NOOP
 
 
