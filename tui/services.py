@@ -100,8 +100,8 @@ class RoomServices:
         launching: Starts runs; where runs can be started, the same service as `runs`.
         sessions: Lists and ends the terminal sessions that runs left.
         attach: How terminals are opened beside the room; None: none can be.
-        secrets: The secrets kept on this computer; None: they are not known here.
-        templates: The folder of the operator's own templates; None: there is none.
+        secrets: The secrets stored on this computer; None: no secret store.
+        templates: The folder of the operator's own templates; None: no folder.
         views: Keeps the last view; None: it is not kept.
         drafts: Keeps drafts of the launch form; None: they end with the app.
     """

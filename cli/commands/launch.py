@@ -40,7 +40,7 @@ def launch(command: LaunchCommand, options: GlobalOptions) -> int:
 
     Raises:
         SpecWrong: The spec is wrong, or can't be launched with this config.
-        NotConfirmed: A check failed, nobody agreed, or evalroom is read-only.
+        NotConfirmed: A check failed, the operator did not confirm, or evalroom is read-only.
     """
     config = config_of(options)
     return (
@@ -51,7 +51,7 @@ def launch(command: LaunchCommand, options: GlobalOptions) -> int:
 def _dry_run(config: Config, command: LaunchCommand) -> int:
     """Print the plans of a spec; return the exit status. Nothing is changed.
 
-    A run that may go on several machines is planned on the first of them.
+    A run that may use several machines is planned on the first of them.
     """
     spec = read_spec(command.file, stdin=sys.stdin, sets=command.sets)
     machines = {each.name: each for each in config.machines}
@@ -95,16 +95,14 @@ async def launch_now(
 
     Raises:
         SpecWrong: The spec can't be launched with this config.
-        NotConfirmed: A check failed, or nobody agreed.
+        NotConfirmed: A check failed, or the operator did not confirm.
     """
     await desk.first_look(command.timeout)
     checked = await launches.check(spec)
     if not command.as_json:
         print_lines([line for each in checked for line in (*checked_plan_lines(each), "")][:-1])
     if any(each.stops for each in checked):
-        refused = NotConfirmed(
-            "a check failed: nothing was launched", "fix what the checks marked STOP say"
-        )
+        refused = NotConfirmed("a check failed: nothing was launched", "fix the checks marked STOP")
         if not command.as_json:
             raise refused
         print_json(
@@ -127,7 +125,7 @@ async def launch_now(
     except asyncio.CancelledError:
         names = ", ".join(each.plan.run for each in checked[:_NAMED])
         more = f" and {len(checked) - _NAMED} more" if len(checked) > _NAMED else ""
-        print_note(f"runs that have started go on: {names}{more}. See: evalroom runs")
+        print_note(f"runs that have started keep running: {names}{more}. See: evalroom runs")
         raise
     if command.as_json:
         print_json(_answer(runs))
@@ -152,7 +150,7 @@ class _StateNotes:
 async def _ended(
     desk: DeskReader, launches: DeskLaunchService, runs: Sequence[Run], say: _StateNotes | None
 ) -> tuple[Run, ...]:
-    """Wait until every run has ended; return them as they are then."""
+    """Wait until every run has ended; return their final states."""
     ids = [run.id for run in runs]
     heard = asyncio.Event()
 

@@ -32,8 +32,8 @@ def check(command: CheckCommand, options: GlobalOptions) -> int:
     """Run `evalroom machines check`; return the exit status.
 
     Raises:
-        UsageWrong: There is no such machine.
-        SpecWrong: The spec is wrong, or can't be launched there.
+        UsageWrong: The config does not have this machine.
+        SpecWrong: The spec is wrong, or can't be launched on the machine.
     """
 
     async def work() -> int:
@@ -59,13 +59,13 @@ def plans_on(
     """Return the plans of a spec's runs, all on one machine.
 
     Args:
-        machine: Where they would run, whatever the spec says.
+        machine: Where they would run, in place of the spec's machine.
         file: The spec; `-` is standard input.
-        config: Names the machines.
-        sets: `KEY=VALUE` each, in place of the file's.
+        config: Has the machines.
+        sets: `KEY=VALUE` texts that override values of the file.
 
     Raises:
-        SpecWrong: The spec is wrong, or can't be launched there.
+        SpecWrong: The spec is wrong, or can't be launched on the machine.
     """
     spec = replace(read_spec(file, stdin=sys.stdin, sets=sets), machine=(machine.name,))
     context = plan_context()
@@ -82,7 +82,7 @@ def machine_named(name: str, config: Config) -> MachineConfig:
         if each.name == name:
             return each
     known = ", ".join(each.name for each in config.machines)
-    raise UsageWrong(f"no machine is called {shown(name)}", f"the config names: {known}")
+    raise UsageWrong(f"no machine is called {shown(name)}", f"the config has: {known}")
 
 
 async def check_any(
@@ -93,7 +93,7 @@ async def check_any(
     Args:
         desk: A desk with that machine.
         machine: The machine to check.
-        python: The interpreter with Inspect for runs there; None: uv installs Inspect.
+        python: The interpreter with Inspect for runs on it; None: uv installs Inspect.
         as_json: Whether to print JSON.
     """
     checks = await check_machine(desk, machine, desk.fleet, python=python)
@@ -118,7 +118,7 @@ async def check_launches(
         desk: A desk with that machine.
         machine: The machine to check.
         plans: One for each run, on this machine.
-        secrets: The names of the secrets that are stored here.
+        secrets: The names of the stored secrets.
         as_json: Whether to print JSON.
     """
     checked = await choose_machines(

@@ -37,9 +37,9 @@ def prepare(command: PrepareCommand, options: GlobalOptions) -> int:
     """Run `evalroom machines prepare`; return the exit status.
 
     Raises:
-        UsageWrong: There is no such machine.
-        SpecWrong: The spec is wrong, or can't be launched there.
-        NotConfirmed: Nobody agreed, or evalroom is read-only.
+        UsageWrong: The config does not have this machine.
+        SpecWrong: The spec is wrong, or can't be launched on the machine.
+        NotConfirmed: The operator did not confirm, or evalroom is read-only.
     """
 
     async def work() -> int:
@@ -59,7 +59,7 @@ def prepare(command: PrepareCommand, options: GlobalOptions) -> int:
 
 
 def _secrets(plan: RunPlan) -> Iterator[str]:
-    """Yield the names of the secrets that are needed: to make a task's data, and for its code."""
+    """Yield the names of the secrets needed to create a task's data and to check out its code."""
     if any(item.what is ItemKind.DATA for item in prepare_items([plan])):
         yield from plan.secrets.values()
     if plan.spec.code is not None and plan.spec.code.token is not None:
@@ -77,18 +77,18 @@ async def fetch(
 ) -> int:
     """Preview, confirm and download; return the exit status.
 
-    0: everything is there, or nothing is needed; 1: something failed; 3: it can't be reached.
+    0: success, or nothing to do; 1: an item failed; 3: the machine can't be reached.
 
     Args:
         desk: A desk with that machine.
         machine: The machine to prepare.
-        plans: The runs that would be launched there.
+        plans: The runs that would be launched on it.
         command: The options.
-        secrets: The values that are needed, by name.
+        secrets: The needed values, by name.
         uv: Finds evalroom's own uv.
 
     Raises:
-        NotConfirmed: Nobody agreed.
+        NotConfirmed: The operator did not confirm.
     """
     wanted = prepare_items(plans)
     if not command.as_json:
@@ -136,7 +136,8 @@ def preview_lines(machine: MachineName, wanted: Sequence[PrepareItem]) -> list[s
 
 
 def _print_one(told: PreparedItem) -> None:
-    lines = [f"{told.item.what} {told.item.name}: {told.state}, {told.said}"]
+    state = "nothing to do" if told.state == "there" else told.state
+    lines = [f"{told.item.what} {told.item.name}: {state}, {told.said}"]
     print_lines([*lines, *([f"  {told.advice}"] if told.advice else [])])
 
 

@@ -128,7 +128,7 @@ async def print_output(
 def _refuse_a_screen(run: Run) -> None:
     if run.has_screen:
         raise UsageWrong(
-            f"run {run.id} has a screen, which can't be followed",
+            f"run {run.id} has a terminal screen, which --follow can't follow",
             f"use evalroom attach {run.id}, or leave out --follow to print the screen as it is now",
         )
 

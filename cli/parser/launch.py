@@ -15,7 +15,7 @@ class LaunchCommand(ParsedCommand):
 
     Attributes:
         file: The spec; `-` is standard input.
-        sets: `KEY=VALUE` each, in place of the file's.
+        sets: `KEY=VALUE` texts that override values of the file.
         wait: Whether it ends only when the runs have ended.
         timeout: Seconds to wait for machines.
     """

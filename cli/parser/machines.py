@@ -48,7 +48,7 @@ class PrepareCommand(ParsedCommand):
 
     Attributes:
         spec: The file of a launch spec.
-        sets: `KEY=VALUE` each, in place of the file's.
+        sets: `KEY=VALUE` texts that override values of the file.
     """
 
     run_by: ClassVar[str] = "cli.commands.prepare:prepare"

@@ -34,7 +34,7 @@ def desk_of(
     """Make a desk over the config's machines; it does nothing until it runs.
 
     Args:
-        config: Names the machines.
+        config: Has the machines.
         record: Where events are written for `replay`; None: nowhere.
         keeping: Stores events; None: nothing is stored.
         ask: Asks the operator for a passphrase or a code; None: nobody can be asked.

@@ -26,7 +26,7 @@ def room_services(
 
     def make_guiding() -> "GuideRunner":
         made = acting.get()
-        assert made is not None  # noqa: S101 - the line above says how it is made
+        assert made is not None  # noqa: S101 - `acting` has a factory
         return guiding_of(desk, made, history)
 
     def make_launching() -> "LaunchService":

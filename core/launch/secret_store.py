@@ -64,7 +64,7 @@ def check_name(name: str) -> None:
     """
     if not _NAME.fullmatch(name):
         raise UsageWrong(
-            "invalid name of a secret: it has letters, digits and _, and starts with no digit",
+            "invalid secret name: use letters, digits and _, and do not start with a digit",
             "give only the name; evalroom asks for the value, or reads it from standard input",
         )
 
@@ -80,7 +80,7 @@ def check_value(name: str, value: str) -> None:
     except UnicodeEncodeError:
         size = -1
     if size < 0 or "\0" in value:
-        wrong = "has a NUL in it, or is not UTF-8 text"
+        wrong = "contains a NUL, or is not UTF-8 text"
     elif not value:
         wrong = "is empty"
     elif size > MAX_VALUE_BYTES:

@@ -65,7 +65,7 @@ class LaunchPlanDialog(GuardedDialog):
     Args:
         launcher: Checks and starts.
         room: The fleet that is launched on.
-        spec: What is launched.
+        spec: The spec to launch.
         form: The form that the spec was typed in; None if there was no form.
 
     Attributes:

@@ -85,12 +85,14 @@ def _way(fleet: Fleet, run: Run) -> Cell:
 
 
 def _first(run: Run) -> Iterator[Fact]:
-    """Yield where to begin with a run that failed."""
+    """Yield what to check first after a run failed."""
     if run.state is RunState.LOST:
-        yield words("", "its process ended, but its log did not: was it killed, or out of memory?")
+        yield words(
+            "", "its process ended before its log was complete: was it killed, or out of memory?"
+        )
         yield words("", "finished samples are in the log; run its command again to resume it")
     elif run.state is RunState.ERROR and not run.logs:
-        yield words("", "it has no log: the end of its output says why")
+        yield words("", "it left no log: the end of its output says why")
     elif run.state is RunState.ERROR:
         for log in run.logs:
             if log.status == "success":

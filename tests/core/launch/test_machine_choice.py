@@ -133,4 +133,6 @@ async def test_an_empty_answer_is_judged_too() -> None:
     [one] = await chosen(answers, "gpus = 1")
     assert one.plan.machine == "a"
     assert one.stops == ()
-    assert "warning python: the survey found nothing about the machine itself; " in said(one.checks)
+    assert "warning python: the survey returned nothing about the machine itself; " in said(
+        one.checks
+    )

@@ -153,7 +153,7 @@ def test_what_uv_has_to_fetch_first_is_no_trouble_where_there_is_a_network() -> 
     old = judged(spec('inspect = "0.3.246"'), facts)
     assert any("0.3.246 does not have --detach" in each for each in said(old))
     no_exec = replace(facts, places={"~": found(folder(no_exec=True))})
-    assert said(judged(asked, no_exec))[0].startswith("stop uv: the home there is mounted noexec")
+    assert said(judged(asked, no_exec))[0].startswith("stop uv: the home folder is mounted noexec")
 
 
 def test_what_uv_is_not_told_to_bring_is_offered_by_its_name() -> None:

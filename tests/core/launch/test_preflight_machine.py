@@ -137,7 +137,7 @@ HELD = ReservationFacts(
          ("stop GPUs: gpus = 2, but 1 of 3 are free: GPU 0 is used by pid 42, GPU 1 is reserved by"
          " run 20260101-x of Bo; wait, or set gpus = 1")),
         ({"gpus": found((replace(gpus(1)[0], memory_used=40 * GIB), *gpus(2)[1:]))},
-         "warning GPUs: 2 of 2 are free, but memory of some is in use (GPU 0: 40 GiB)"),
+         "warning GPUs: 2 of 2 are free, but some have memory in use (GPU 0: 40 GiB)"),
         ({"reservations": failed(ToolState.FAILED, "/srv/x is no folder")},
          "stop GPUs: GPUs can't be reserved: /srv/x is no folder"),
         ({"reservations": found(ReservationFacts(folder="~/.evalroom/gpus"))},

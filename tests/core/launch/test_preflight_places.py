@@ -37,7 +37,7 @@ def with_logs(**changes: Any) -> SurveyFacts:
 @pytest.mark.parametrize(
     ("facts", "says"),
     [
-        (with_logs(is_writable=False), f"stop log folder: {LOGS} is not writable there"),
+        (with_logs(is_writable=False), f"stop log folder: {LOGS} is not writable"),
         (with_logs(exists=False, is_writable=False, near="/data"), "stop log folder: /data is not"),
         (with_logs(is_folder=False, near="/data/logs"), f"stop log folder: {LOGS} is not a folder"),
         (with_logs(read_only=True), f"stop log folder: the disk of {LOGS} is read-only"),
@@ -131,7 +131,7 @@ def test_a_run_is_not_started_a_second_time() -> None:
         WELL, runs={made.directory: found(RunFolderFacts(exists=True, is_started=True))}
     )
     [told] = said(assess_run(made, facts, Fleet()))
-    assert told.startswith(f"stop run: {made.run} was started there before")
+    assert told.startswith(f"stop run: {made.run} was already started on this machine")
 
 
 def test_a_data_folder_whose_sockets_would_have_too_long_a_path_is_told() -> None:

@@ -182,7 +182,7 @@ async def test_uv_runs_inspect_as_far_as_its_cache_goes(login: Login) -> None:
     [checked] = await looked(login, text)
     assert [each.said for each in checked.checks if each.name == "uv"] == [
         "uv 0.9.9 is installed",
-        "Inspect 0.3.285 or a package is not cached: evalroom downloads it first",
+        "Inspect 0.3.285 or a package is not cached: evalroom downloads it before the run starts",
     ]
     uv.write_text(UV + f'while [ "$1" != python ]; do shift; done; exec {login.quick_python()}\n')
     [checked] = await looked(login, text)
