@@ -155,7 +155,9 @@ def _unknown_options(
     else:
         missing = []
     if missing:
-        advice = _newer(case.plan, DETACH_SINCE if "--detach" in missing else None)
+        advice = _newer(
+            case.plan, DETACH_SINCE if "--detach" in missing else None, many=len(missing) > 1
+        )
         if missing == ["--detach"]:
             advice += f"; or {terminal_engine_line()}"
         yield stop("Inspect", f"Inspect {version} does not have {listed(missing)}", advice)
@@ -177,20 +179,13 @@ def features_missing(version: str) -> tuple[str, ...]:
     return tuple(name for name, each in changing if has < _numbers(each.since))
 
 
-def _newer(plan: RunPlan, version: str | None) -> str:
+def _newer(plan: RunPlan, version: str | None, *, many: bool = False) -> str:
     """Return how to get this Inspect version or a newer one; None: the newest."""
+    remove = f"remove the option{'s' * many} from the spec"
     if plan.python is not None:
         command = upgrade_command(plan.python, version or DETACH_SINCE)
-        return (
-            command
-            if version is not None
-            else f"remove the option from the spec, or try a newer Inspect: {command}"
-        )
-    return (
-        "set `inspect` to a newer version, or remove `inspect`"
-        if version
-        else "remove the option from the spec"
-    )
+        return command if version is not None else f"{remove}, or try a newer Inspect: {command}"
+    return "set `inspect` to a newer version, or remove `inspect`" if version else remove
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -59,7 +59,7 @@ def read_nvidia(tool):
         if not re.match(r"GPU-[0-9A-Za-z-]{1,80}\Z", cells[1]):
             gpu.update(uuid=None, why="is lost")
         elif cells[-1].lower() == "enabled":
-            gpu["why"] = "is split into MIG slices, which are not given"
+            gpu["why"] = "is split into MIG slices, which evalroom does not assign"
         gpus.append(gpu)
     if not gpus and status and "no devices" not in out.lower():
         raise Refused("nvidia-smi lists no GPU: %s" % one_line(out))

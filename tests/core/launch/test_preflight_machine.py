@@ -49,18 +49,18 @@ def with_docker(**changes: Any) -> SurveyFacts:
     ("docker", "says"),
     [
         (failed(ToolState.ABSENT),
-         ("stop Docker: inspect_evals/gdm_intercode_ctf needs Docker, which is not"
-          " installed; install Docker there")),
+         ("stop Docker: inspect_evals/gdm_intercode_ctf needs Docker, but Docker is not"
+          " installed; install Docker on the machine")),
         (failed(ToolState.FAILED, "permission denied while trying to connect to the socket"),
-         ("needs Docker, which fails: permission denied while trying to connect to the socket;"
-         " add the account to the group docker")),
-        (failed(ToolState.STUCK, "no answer in 8 s"), "which hangs: no answer in 8 s"),
+         ("needs Docker, but Docker fails: permission denied while trying to connect to the socket;"
+         " add the account to the machine's docker group")),
+        (failed(ToolState.STUCK, "no answer in 8 s"), "Docker does not respond: no answer in 8 s"),
         (failed(ToolState.UNKNOWN), "warning Docker"),
         (found(DockerFacts(version="20.10.7", compose="2.29.1")),
-         "stop Docker: Docker is 20.10.7, and Inspect needs 24.0.6 or newer"),
+         "stop Docker: Docker is 20.10.7, but Inspect needs 24.0.6 or newer"),
         (found(DockerFacts(version="27.1.1")), "stop Docker: Docker has no Compose"),
         (found(DockerFacts(version="27.1.1", compose="v2.3.3")),
-         "stop Docker: Docker Compose is v2.3.3, and Inspect needs 2.21.0 or newer"),
+         "stop Docker: Docker Compose is v2.3.3, but Inspect needs 2.21.0 or newer"),
     ],
 )  # fmt: skip
 def test_a_docker_that_will_not_do_is_told_to_those_who_need_it(docker: Any, says: str) -> None:

@@ -107,7 +107,7 @@ async def test_an_eval_that_is_killed_is_lost_and_never_done(sshd: Sshd, folder:
         end_all([run.id])
         run = await here.over(run)
         assert (run.state, run.status) == (RunState.LOST, "started")
-        assert "one of its logs has no end" in run.said
+        assert "one of its logs is incomplete" in run.said
 
 
 @pytest.mark.slow

@@ -170,7 +170,7 @@ def test_an_eval_can_be_interrupted_and_its_starter_may_ignore_that(
     [
         ("", "1 GPU asked for, 0 of 0 free"),
         ("0, [GPU is lost], [GPU is lost]\n", "GPU 0 is lost"),
-        ("0, GPU-aa, Enabled\n", "GPU 0 is split into MIG slices, which are not given"),
+        ("0, GPU-aa, Enabled\n", "GPU 0 is split into MIG slices, which evalroom does not assign"),
     ],
 )
 def test_what_can_not_be_given_is_told(gpus: Gpus, rows: str, why: str) -> None:
