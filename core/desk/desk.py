@@ -109,9 +109,9 @@ class Desk(MachineRequests):
         )
         """Sends the probes their poll lists."""
         self._listed: set[MachineName] = set()
-        """Machines whose processes were listed, for `first_look`."""
+        """Machines whose processes were listed, for `first_poll`."""
         self._read: set[ProcessKey] = set()
-        """Processes whose tasks were read, or could not be, for `first_look`."""
+        """Processes whose tasks were read, or could not be, for `first_poll`."""
         self._begun: asyncio.Task[None] | None = None
         """The loop that `begin` started; None: it did not, or `run` has taken the loop over."""
         for event in named:
@@ -218,7 +218,7 @@ class Desk(MachineRequests):
             ended, self._cycle_ended = self._cycle_ended, asyncio.Event()
             ended.set()
 
-    async def first_look(self, timeout: float) -> bool:
+    async def first_poll(self, timeout: float) -> bool:
         """Wait until every machine was polled once, or can't be.
 
         Args:
