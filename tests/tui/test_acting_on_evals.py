@@ -239,7 +239,7 @@ async def test_an_order_without_an_answer_stays_on_screen_until_a_look_tells(
         os.kill(one.pid, signal.SIGCONT)
         await shows(pilot, "orders 1 done")
         await pilot.press("o")
-        await shows(pilot, "Applied. (Confirmed by reading")
+        await shows(pilot, "Confirmed by reading")
         assert len(acted.sent) == 1
 
 
