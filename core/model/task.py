@@ -53,7 +53,6 @@ class TaskRow:
         epochs: Number of epochs.
         samples: Its counts of samples.
         total_tokens, total_messages: Totals so far.
-        tokens_per_second: Inspect's mean over the whole run, not a recent rate.
         refusals: Refusals of the model.
         http_retries: Retried HTTP requests to the provider.
         keep_alive: Whether its process parks after the eval ends.
@@ -82,7 +81,6 @@ class TaskRow:
     epochs: int | None = None
     samples: TaskCounts = TaskCounts()
     total_tokens: int | None = None
-    tokens_per_second: float | None = None
     total_messages: int | None = None
     refusals: int | None = None
     http_retries: int | None = None

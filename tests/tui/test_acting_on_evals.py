@@ -198,7 +198,7 @@ async def _typed(app: RoomApp, *keys: str) -> None:
         app.post_message(events.Key(key, key if len(key) == 1 else None))
     for _ in range(2_000):
         await asyncio.sleep(0.005)
-        if not app.has_typed_ahead:
+        if not (app._typed or app._is_handing):  # pyright: ignore[reportPrivateUsage]
             return
     raise AssertionError("a key does not come to its end")
 

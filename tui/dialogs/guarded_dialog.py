@@ -25,11 +25,6 @@ class GuardedDialog(TextDialog):
         """Whether the question has been on screen long enough to be answered."""
         return time.monotonic() >= self._open_at
 
-    @property
-    def takes_enter(self) -> bool:
-        """Whether an Enter typed now would be taken."""
-        return self.was_seen and time.monotonic() - self._entered_at >= REPEAT_S
-
     def holds(self, key: events.Key) -> bool:
         """Drop keys that are typed too early, and repeats of a key held down."""
         if key.key != "enter":

@@ -44,7 +44,6 @@ class ActionBar(PaintedWidget, can_focus=True):
     def __init__(self) -> None:
         super().__init__(id="action-bar")
         self._entries: tuple[MenuEntry, ...] = ()
-        self._labels: tuple[str, ...] = ()
         self.at = 0
         """Index of the button that Enter presses."""
 

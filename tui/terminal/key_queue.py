@@ -39,11 +39,6 @@ class KeyQueueApp(OpenApp, inherit_bindings=False):
         self._turn = 0
         self._is_handing = False
 
-    @property
-    def has_typed_ahead(self) -> bool:
-        """Whether keys wait, or one is still being handled."""
-        return bool(self._typed) or self._is_handing
-
     async def on_event(self, event: events.Event) -> None:
         """Queue a typed key; handle everything else at once."""
         if not isinstance(event, events.Key) or event.is_forwarded or not self.screen_stack:
