@@ -164,7 +164,7 @@ def cleanup_guide(
     left = len(parked) - len(offered)
     if not offered:
         if left:
-            why = f"{plural(left, 'process is', 'processes are')} parked, but not launched here"
+            why = f"{plural(left, 'process is', 'processes are')} parked, but not launched by you"
             raise UsageWrong(why, "include them: --others")
         raise UsageWrong("none of these processes is parked")
     steps = tuple(
@@ -175,6 +175,6 @@ def cleanup_guide(
     )
     name = plural(len(offered), "parked process", "parked processes")
     guide = _new(GuideKind.CLEANUP, name, offered, steps, (now, instance))
-    more = f"{plural(left, 'more parked process', 'more parked processes')}, not launched here"
+    more = f"{plural(left, 'more parked process', 'more parked processes')}, not launched by you"
     notes = (more,) if left else ()
     return replace(guide, notes=notes)

@@ -206,7 +206,7 @@ def test_words_aim_at(aim: TargetSpec, action: str, found: list[object]) -> None
         (TargetSpec(model="acme/agent"), "drain", UsageWrong, "--model goes with"),
         (TargetSpec(on="mars"), "pause", TargetUnclear, "no machine mars"),
         (TargetSpec(targets=["ctf"], errored=True), "pause", UsageWrong, "--errored goes with"),
-        (TargetSpec(targets=["zzz"]), "pause", TargetUnclear, "no task fits"),
+        (TargetSpec(targets=["zzz"]), "pause", TargetUnclear, "no task matches"),
     ],
 )
 def test_words_that_aim_at_nothing_say_why(

@@ -138,7 +138,7 @@ async def test_cleaning_up_asks_for_each_and_for_others_only_when_told(
         for one in parked:
             key = await here.acted.process(one)
             await until_parked(here, key)
-        with pytest.raises(UsageWrong, match="but not launched here"):
+        with pytest.raises(UsageWrong, match="but not launched by you"):
             await here.guiding.cleanup()
         guide = await here.guiding.cleanup(others=True)
         assert [step.kind for step in guide.steps] == [StepKind.RELEASE] * 2

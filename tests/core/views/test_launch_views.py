@@ -64,7 +64,7 @@ def test_runs_stand_newest_first_with_sign_and_word() -> None:
     table = runs_table(FLEET, NOW)
     ids = [row.key for row in table.rows]
     assert ids == [run(number).id for number in (5, 6, 4, 3, 2, 7, 1)]
-    assert table.footer == "3 open · 7 in all"
+    assert table.footer == "3 open · 7 total"
     assert (cell(2, "sign"), cell(2, "state")) == ("✗", "error")
     assert (cell(4, "time"), cell(4, "engine")) == ("4:57", "tmux")
 
