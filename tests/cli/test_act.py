@@ -115,7 +115,7 @@ def test_what_destroys_takes_its_words_and_no_yes_stands_for_them(home: Home, on
         (("act", "drain", "turns"), "\x03", 130),
         (("act", "pause", "turns"), "\r", 4),
         (("act", "pause", "turns"), "\x04", 4),
-        (("config-set", "turns", "--max-samples", "2"), "n\r", 4),
+        (("config-set", "turns", "--max-samples", "4"), "n\r", 4),
     ],
 )
 def test_another_answer_at_a_terminal_sends_nothing(
