@@ -146,9 +146,7 @@ def test_a_lost_task_says_why() -> None:
     fleet = judged(process_gone(), log_read("started"), fleet=RUNNING)
     [lost] = [each for each in fleet.findings if each.kind == "lost"]
     assert lost.tone == "hand"
-    assert (
-        "the status of its log is still started (10 of 100 samples" in lost.text
-    )
+    assert "the status of its log is still started (10 of 100 samples" in lost.text
 
 
 def test_errors_of_a_task_are_one_finding_that_worsens_and_closes_with_the_task() -> None:
