@@ -59,7 +59,7 @@ async def confirmed(pilot: Pilot[None], step: str, words: str, *keys: str) -> No
     await shows(pilot, f"your turn  {step}", 60)
     await pilot.press("enter")
     await shows(pilot, words)
-    await answerable(pilot, "reaches")  # the guide itself shows some of the words
+    await answerable(pilot, "affects")  # the guide itself shows some of the words
     await pilot.press(*keys)
     await shows(pilot, "1 done", 30)
     await answerable(pilot)
@@ -107,7 +107,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         assert not here.acted.sent
         await pilot.press("enter")
         await shows(pilot, "are written to the log")
-        await answerable(pilot, "reaches")
+        await answerable(pilot, "affects")
         await pilot.press("y", "enter")
         await shows(pilot, "no change", 30)
         await answerable(pilot)

@@ -165,7 +165,7 @@ async def test_duplicate_keeps_what_is_left_blank_and_the_names_of_secrets() -> 
         assert isinstance(app.screen, LaunchFormScreen)
         await shows(pilot, "K_KEY = team")
         await pilot.press("down", "end", "ctrl+u")
-        await shows(pilot, "a blank keeps samples = 10")
+        await shows(pilot, "blank: keeps samples = 10")
         await pilot.press(*"samples = 3", "ctrl+r")
         await answerable(pilot, "Plan")
         asked = told.asked[-1]
