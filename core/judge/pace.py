@@ -84,12 +84,10 @@ def time_left(task: Task, now: float) -> TimeLeft | None:
     waiting = max(0, left - flying)
     running = ages(task, now)[:flying]
     ending = _last_of(usual, running) if waiting <= flying and running else TimeLeft(0.0, 0.0)
+    if not waiting and running:
+        return ending
     if not waiting:
-        return (
-            ending
-            if running
-            else TimeLeft(usual.until_all_end(flying, 0.5), usual.until_all_end(flying, 0.9))
-        )
+        return TimeLeft(usual.until_all_end(flying, 0.5), usual.until_all_end(flying, 0.9))
     worked = _worked_off(usual, running, flying=flying, waiting=waiting)
     return TimeLeft(max(worked.p50, ending.p50), max(worked.p90, ending.p90))
 
