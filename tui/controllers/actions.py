@@ -320,7 +320,7 @@ class ActionController:
     async def _carried_out(
         self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool
     ) -> None:
-        failed: Shown | None = Shown("Sending broke off. Check the targets before you retry.")
+        failed: Shown | None = Shown("Sending was interrupted. Check the targets before you retry.")
         try:
             assert self._acting is not None  # noqa: S101 - else there is no plan
             await self._acting.carry_out(plan, words=words, yes=yes, tell=carrying.tell)
@@ -350,7 +350,7 @@ class ActionController:
     def outcomes(self) -> None:
         """Open the outcomes of the newest plan that is not dismissed."""
         if not self._carryings:
-            self._ui.say("There are no outcomes: no order was sent, or all are dismissed.", "look")
+            self._ui.say("There are no outcomes to show.", "look")
             return
         newest = self._carryings[0]
         self._open(PreviewDialog(self, newest.plan.title, carrying=newest))

@@ -69,7 +69,7 @@ class GuidesScreen(PanesScreen):
     def _fill_checklist(self) -> None:
         guide = self.guide
         if guide is None:
-            self.checklist.show(Shown("Steps"), ((Span(Shown("No guide is selected."), "dim"),),))
+            self.checklist.show(Shown("Steps"), ((Span(Shown("no guide is selected"), "dim"),),))
         else:
             lines = guide_lines(guide, is_here=guide.id in self._here())
             self.checklist.show(guide_title(guide), lines)

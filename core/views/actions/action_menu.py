@@ -14,7 +14,7 @@ from core.model.action import OFFERS, Action, Offer, Scope, Verb, offers_on
 from core.model.process import ProcessState
 from core.model.task import TaskState
 from core.text import Shown, shown
-from core.views.glyphs import sign
+from core.views.glyphs import glyph
 
 _DIGITS = "123456789"
 _LOOKED_AT = 20
@@ -28,7 +28,7 @@ _SCOPE_WORDS: dict[Scope, tuple[str, str]] = {
 REQUEUE_ERRORED = replace(
     next(each for each in OFFERS if each.action.verb is Verb.REQUEUE),
     word="requeue errored",
-    help="Run every sample that is errored now again, within this run.",
+    help="Run all currently errored samples again, within this run.",
 )
 """The offer to requeue on a task: all its errored samples."""
 
@@ -82,7 +82,7 @@ def production(fleet: Fleet, places: Iterable[ActionPlace]) -> Shown:
     names = {each if isinstance(each, str) else process_of(each).machine for each in places}
     known = (fleet.machines.get(MachineName(name)) for name in names)
     is_so = any(each is not None and each.production for each in known)
-    return Shown(f" · {sign('production')} production") if is_so else Shown("")
+    return Shown(f" · {glyph('production')} production") if is_so else Shown("")
 
 
 def _name(fleet: Fleet, place: ActionPlace) -> Shown:

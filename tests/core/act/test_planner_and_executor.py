@@ -211,7 +211,7 @@ def test_words_aim_at(aim: TargetSpec, action: str, found: list[object]) -> None
             UsageWrong,
             "--errored works only with",
         ),
-        (TargetSpec(targets=["zzz"]), "pause", TargetUnclear, "no task fits"),
+        (TargetSpec(targets=["zzz"]), "pause", TargetUnclear, "no task matches"),
     ],
 )
 def test_words_that_aim_at_nothing_say_why(
