@@ -101,12 +101,7 @@ class Desk(MachineRequests):
         """Set: the loop has something to do."""
         self._cycle_ended = asyncio.Event()
         """Set at the end of the loop's present cycle, then replaced by a new one."""
-        self._steering = Steering(
-            self._connections.keys(),
-            make_frames=lambda name, *what: self._observers[name].frames(*what),
-            send=lambda name, frame: self._connections[name].send(frame),
-            wake=self._woken.set,
-        )
+        self._steering = Steering(self._connections, self._observers, wake=self._woken.set)
         """Sends the probes their poll lists."""
         self._listed: set[MachineName] = set()
         """Machines whose processes were listed, for `first_poll`."""
