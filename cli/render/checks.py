@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from core.errors import sentences
 from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.text import shown
-from core.views.tables.runs import log_place
+from core.views.tables.runs import log_folder
 
 _MARKS = {CheckLevel.OK: "ok  ", CheckLevel.WARNING: "warn", CheckLevel.STOP: "STOP"}
 
@@ -36,7 +36,7 @@ def checked_plan_lines(checked: CheckedPlan) -> Iterator[str]:
         ("machine", plan.machine),
         ("on error", plan.means),
         ("at worst", plan.worst.says),
-        ("logs", log_place(plan.directory, plan.log_dir)),
+        ("logs", log_folder(plan.directory, plan.log_dir)),
         ("command", plan.command_line),
         *(("warning", each) for each in plan.warnings),
     ):

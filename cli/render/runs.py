@@ -9,7 +9,7 @@ from core.model.run import Run, RunLog, RunState
 from core.text import shown
 from core.views.pages.order_page import moment
 from core.views.pages.run_page import why_command
-from core.views.tables.runs import log_place
+from core.views.tables.runs import log_folder
 
 
 def run_json(run: Run) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def run_json(run: Run) -> dict[str, Any]:
         "pid": run.pid,
         "commit": run.commit,
         "directory": run.directory,
-        "log_dir": log_place(run.directory, run.log_dir),
+        "log_dir": log_folder(run.directory, run.log_dir),
         "output_file": run.output_file,
         "command_line": run.command_line,
         "attach": list(run.attach),
@@ -95,7 +95,7 @@ def run_lines(run: Run) -> Iterator[str]:
         ("engine", run.engine),
         ("commit", run.commit),
         ("folder", run.directory),
-        ("logs", log_place(run.directory, run.log_dir)),
+        ("logs", log_folder(run.directory, run.log_dir)),
         ("output", run.output_file),
         ("pid", "" if run.pid is None else str(run.pid)),
         ("attach", " ".join(run.attach)),

@@ -67,7 +67,7 @@ class ActionController:
         self._ui = ui
         self._room = room
         self._service = acting
-        self._carryings: list[PlanProgress] = []
+        self._plans: list[PlanProgress] = []
         self._preview: PreviewDialog | None = None
         self.updated: Signal[None] = Signal()
 
@@ -104,7 +104,7 @@ class ActionController:
         """Yield the names of the keys that can do something to a selection now."""
         if self._acting is None:
             return
-        if self._carryings:
+        if self._plans:
             yield "outcomes"
         if undo_requests(self.orders, self._acting.instance.operator):
             yield "undo"
@@ -300,67 +300,67 @@ class ActionController:
 
     def carry_out(self, plan: Plan, *, words: str, yes: bool) -> PlanProgress:
         """Send the orders of a confirmed plan, in the background."""
-        carrying = PlanProgress(plan)
-        carrying.updated.connect(self.updated.emit)
-        self._carryings = [carrying, *self._carryings][:_KEPT]
-        carrying.begin()
-        self._send(carrying, plan, words=words, yes=yes)
-        return carrying
+        progress = PlanProgress(plan)
+        progress.updated.connect(self.updated.emit)
+        self._plans = [progress, *self._plans][:_KEPT]
+        progress.begin()
+        self._send(progress, plan, words=words, yes=yes)
+        return progress
 
-    def carry_on(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
+    def send_changed(self, progress: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
         """Send the targets that had changed since their preview and were confirmed again."""
-        carrying.go_on()
-        self._send(carrying, plan, words=words, yes=yes)
+        progress.begin_changed()
+        self._send(progress, plan, words=words, yes=yes)
 
-    def _send(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
+    def _send(self, progress: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
         self._ui.background(
-            self._carried_out(carrying, plan, words=words, yes=yes), "sending orders"
+            self._carried_out(progress, plan, words=words, yes=yes), "sending orders"
         )
 
     async def _carried_out(
-        self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool
+        self, progress: PlanProgress, plan: Plan, *, words: str, yes: bool
     ) -> None:
         failed: Shown | None = Shown("Sending was interrupted. Check the targets before you retry.")
         try:
             assert self._acting is not None  # noqa: S101 - else there is no plan
-            await self._acting.carry_out(plan, words=words, yes=yes, tell=carrying.tell)
+            await self._acting.carry_out(plan, words=words, yes=yes, tell=progress.record)
             failed = None
         except EvalroomError as error:
             failed = shown(error.sentence, 300)
         finally:
-            carrying.end(failed)
+            progress.end(failed)
 
-    def next_after(self, carrying: PlanProgress | None) -> PlanProgress | None:
+    def next_after(self, progress: PlanProgress | None) -> PlanProgress | None:
         """Return the next plan that is not dismissed, the first again after the last; or None."""
-        if carrying not in self._carryings:
-            return self._carryings[0] if self._carryings else None
-        after = self._carryings[(self._carryings.index(carrying) + 1) % len(self._carryings)]
-        return None if after is carrying else after
+        if progress not in self._plans:
+            return self._plans[0] if self._plans else None
+        after = self._plans[(self._plans.index(progress) + 1) % len(self._plans)]
+        return None if after is progress else after
 
     def production(self, targets: Iterable[Target]) -> Shown:
         """Return the mark for the title if a target is on a production machine; else empty."""
         return production(self._fleet, targets)
 
-    def put_away(self, carrying: PlanProgress) -> None:
+    def dismiss(self, progress: PlanProgress) -> None:
         """Dismiss the outcomes of a plan."""
-        if carrying in self._carryings and not carrying.is_running:
-            self._carryings.remove(carrying)
+        if progress in self._plans and not progress.is_running:
+            self._plans.remove(progress)
             self.updated.emit(None)
 
     def outcomes(self) -> None:
         """Open the outcomes of the newest plan that is not dismissed."""
-        if not self._carryings:
+        if not self._plans:
             self._ui.say("There are no outcomes to show.", "look")
             return
-        newest = self._carryings[0]
-        self._open(PreviewDialog(self, newest.plan.title, carrying=newest))
+        newest = self._plans[0]
+        self._open(PreviewDialog(self, newest.plan.title, progress=newest))
 
     def totals(self) -> tuple[Span, ...]:
         """Return the header's totals of orders that are not dismissed; empty if there are none."""
-        if not self._carryings:
+        if not self._plans:
             return ()
-        became = [each for carrying in self._carryings for each in carrying.became(self.orders)]
-        return (span_of("orders "), *summary(became))
+        outcomes = [each for progress in self._plans for each in progress.outcomes(self.orders)]
+        return (span_of("orders "), *summary(outcomes))
 
     def renew(self) -> None:
         """Redraw the outcomes if they are on screen."""

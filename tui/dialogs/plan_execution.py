@@ -31,14 +31,14 @@ class PlanExecution(Protocol):
         """Send the orders of a confirmed plan, in the background."""
         ...
 
-    def carry_on(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
+    def send_changed(self, progress: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
         """Send the targets that had changed since their preview and were confirmed again."""
         ...
 
-    def next_after(self, carrying: PlanProgress | None) -> PlanProgress | None:
+    def next_after(self, progress: PlanProgress | None) -> PlanProgress | None:
         """Return the plan after this one whose outcomes are not dismissed; None: no other."""
         ...
 
-    def put_away(self, carrying: PlanProgress) -> None:
+    def dismiss(self, progress: PlanProgress) -> None:
         """Dismiss the outcomes of a plan."""
         ...

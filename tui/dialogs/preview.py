@@ -35,8 +35,8 @@ class PreviewDialog(GuardedDialog):
     Args:
         execution: Sends the orders of the plan.
         title: Names the action until the plan is there.
-        make_plan: Makes the plan, again with `g`; None if `carrying` is given.
-        carrying: A plan whose orders were sent already; its outcomes are shown.
+        make_plan: Makes the plan, again with `g`; None if `progress` is given.
+        progress: A plan whose orders were sent already; its outcomes are shown.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -58,16 +58,16 @@ class PreviewDialog(GuardedDialog):
         title: str,
         *,
         make_plan: MakePlan | None = None,
-        carrying: PlanProgress | None = None,
+        progress: PlanProgress | None = None,
     ) -> None:
         super().__init__()
         self._execution = execution
         self._title_asked = shown(title, 300)
         self._make = make_plan
-        self._carrying = carrying
+        self._progress = progress
         self._plan: Plan | None = None
-        self._phase: _PreviewPhase = "orders" if carrying is not None else "asking"
-        self._progress = PlanningProgress(0, 0)
+        self._phase: _PreviewPhase = "orders" if progress is not None else "asking"
+        self._planning = PlanningProgress(0, 0)
         self._hurry = asyncio.Event()
         self._asking: Worker[None] | None = None
         self._failed = Shown("")
@@ -85,8 +85,8 @@ class PreviewDialog(GuardedDialog):
 
     def on_mount(self) -> None:
         """Make the plan, or follow the orders that were sent."""
-        if self._carrying is not None:
-            self._follow(self._carrying)
+        if self._progress is not None:
+            self._follow(self._progress)
         else:
             self._begin_to_ask()
 
@@ -97,7 +97,7 @@ class PreviewDialog(GuardedDialog):
     # Asking
 
     def _begin_to_ask(self) -> None:
-        self._phase, self._plan, self._progress = "asking", None, PlanningProgress(0, 0)
+        self._phase, self._plan, self._planning = "asking", None, PlanningProgress(0, 0)
         self._hurry.clear()
         self._yes, self._said = False, Shown("")
         self.set_focus(None)
@@ -116,7 +116,7 @@ class PreviewDialog(GuardedDialog):
         self._offer(replace(plan, reason=self._reason.value.strip() or plan.reason))
 
     def _heard_progress(self, progress: PlanningProgress) -> None:
-        self._progress = progress
+        self._planning = progress
         self.draw()
 
     def _offer(self, plan: Plan) -> None:
@@ -137,7 +137,7 @@ class PreviewDialog(GuardedDialog):
         """Return the title."""
         match self._phase:
             case "orders":
-                running = self._carrying is not None and self._carrying.is_running
+                running = self._progress is not None and self._progress.is_running
                 return Shown("Orders · sending" if running else "Orders · outcomes")
             case "failed":
                 return Shown("Preview · nothing can be sent")
@@ -148,27 +148,27 @@ class PreviewDialog(GuardedDialog):
 
     def head(self) -> Iterable[TextLine]:
         """Return the plan's title, and the totals of its outcomes."""
-        carrying, plan = self._carrying, self._plan
-        if self._phase == "orders" and carrying is not None:
-            told = summary(carrying.became(self._execution.orders))
-            return ((Span(shown(carrying.plan.title, 300), "strong"),), told, ())
+        progress, plan = self._progress, self._plan
+        if self._phase == "orders" and progress is not None:
+            told = summary(progress.outcomes(self._execution.orders))
+            return ((Span(shown(progress.plan.title, 300), "strong"),), told, ())
         if plan is not None:
             return (*head_lines(plan), ())
         return ((Span(self._title_asked, "strong"),), ())
 
     def body(self) -> Iterator[TextLine]:
         """Return the targets, with previews or outcomes."""
-        carrying, plan = self._carrying, self._plan
+        progress, plan = self._progress, self._plan
         if self._phase == "asking":
             yield (Span(self._asked_words(), "dim"),)
             return
         if self._phase == "failed":
             yield (Span(self._failed, "look"),)
             return
-        if self._phase == "orders" and carrying is not None:
-            yield from outcome_lines(carrying.became(self._execution.orders))
-            if carrying.failed is not None:
-                yield (Span(carrying.failed, "hand"),)
+        if self._phase == "orders" and progress is not None:
+            yield from outcome_lines(progress.outcomes(self._execution.orders))
+            if progress.failed is not None:
+                yield (Span(progress.failed, "hand"),)
             if plan is not None:
                 yield ()
                 yield (
@@ -178,7 +178,7 @@ class PreviewDialog(GuardedDialog):
             yield from body_lines(plan, details=self._details, reveal=self._reveal)
 
     def _asked_words(self) -> Shown:
-        done, of = self._progress.done, self._progress.of
+        done, of = self._planning.done, self._planning.of
         return Shown(f"dry run {done} of {of} ..." if of > 1 else "dry run ...")
 
     def foot(self) -> Iterator[TextLine]:
@@ -205,9 +205,9 @@ class PreviewDialog(GuardedDialog):
         if self._phase in {"plan", "failed"} and not self.is_typing(self._words):
             yield "g", "preview again"
         if self._phase == "orders" and not self.is_typing(self._words):
-            if self._carrying is not None and not self._carrying.is_running:
+            if self._progress is not None and not self._progress.is_running:
                 yield ("Enter" if plan is None else "D"), "dismiss"
-            if self._execution.next_after(self._carrying) is not None:
+            if self._execution.next_after(self._progress) is not None:
                 yield "o", "other orders"
         yield "Esc", "close"
 
@@ -261,15 +261,15 @@ class PreviewDialog(GuardedDialog):
             return
         words, yes = self._words.value, self._yes
         self._plan, self._said = None, Shown("")
-        if self._carrying is not None:
-            self._execution.carry_on(self._carrying, plan, words=words, yes=yes)
+        if self._progress is not None:
+            self._execution.send_changed(self._progress, plan, words=words, yes=yes)
             self.draw()
         else:
             self._follow(self._execution.carry_out(plan, words=words, yes=yes))
 
     def _dismiss_if_over(self) -> None:
-        carrying = self._carrying
-        if self._phase == "orders" and carrying is not None and not carrying.is_running:
+        progress = self._progress
+        if self._phase == "orders" and progress is not None and not progress.is_running:
             self.action_dismiss_outcomes()
 
     @on(Input.Submitted, "#words")
@@ -342,22 +342,22 @@ class PreviewDialog(GuardedDialog):
 
     # Outcomes
 
-    def _follow(self, carrying: PlanProgress) -> None:
-        self._carrying, self._phase = carrying, "orders"
+    def _follow(self, progress: PlanProgress) -> None:
+        self._progress, self._phase = progress, "orders"
         self._disconnect()
-        self._disconnect = carrying.updated.connect(lambda _: self._take_changes())
+        self._disconnect = progress.updated.connect(lambda _: self._take_changes())
         self.set_focus(None)
         self.draw(from_top=True)
         self._take_changes()
 
     def _take_changes(self) -> None:
-        carrying = self._carrying
-        if carrying is None or not self.is_mounted:
+        progress = self._progress
+        if progress is None or not self.is_mounted:
             return
-        changed = carrying.changed()
+        changed = progress.changed()
         if changed is not None and self._plan is None:
             self._offer(changed)
-        elif not carrying.is_running and self._plan is None:
+        elif not progress.is_running and self._plan is None:
             self.look_first()
         self.draw()
 
@@ -368,11 +368,11 @@ class PreviewDialog(GuardedDialog):
 
     def action_dismiss_outcomes(self) -> None:
         """Dismiss these outcomes, and show the next ones if there are any."""
-        carrying = self._carrying
-        if self._phase != "orders" or carrying is None or carrying.is_running:
+        progress = self._progress
+        if self._phase != "orders" or progress is None or progress.is_running:
             return
-        following = self._execution.next_after(carrying)
-        self._execution.put_away(carrying)
+        following = self._execution.next_after(progress)
+        self._execution.dismiss(progress)
         if following is None:
             self.dismiss(None)
         else:
@@ -381,7 +381,7 @@ class PreviewDialog(GuardedDialog):
 
     def action_next_outcomes(self) -> None:
         """Show the outcomes of another plan that are not dismissed."""
-        following = self._execution.next_after(self._carrying)
+        following = self._execution.next_after(self._progress)
         if self._phase == "orders" and following is not None:
             self._plan = None
             self._follow(following)
