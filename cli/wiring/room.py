@@ -1,4 +1,4 @@
-"""The services of the app, made over a live desk or a recording."""
+"""Makes the services of the app, for a live desk or a recording."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def room_services(
     desk: "Desk", config: "Config", history: "History", places: "Paths"
 ) -> RoomServices:
-    """Return the services over a live desk; each is made when it is first used."""
+    """Return the services of a live desk; each is created at its first use."""
     acting = Service(lambda: acting_of(desk, history))
 
     def make_guiding() -> "GuideRunner":
@@ -42,9 +42,9 @@ def room_services(
     runs: Service[LaunchService] = Service(make_launching)
     launching: Service[LaunchService] = runs
     if config.read_only:
-        launching = Service(missing="nothing is launched: evalroom is read-only")
-    elif history.run_book is None:
-        launching = Service(missing="nothing is launched: runs can't be kept here")
+        launching = Service(missing="can't launch: evalroom is read-only")
+    elif history.run_store is None:
+        launching = Service(missing="can't launch: the history that stores runs is not available")
     return RoomServices(
         room=desk,
         acting=acting,
@@ -65,11 +65,11 @@ def room_services(
 
 
 def replay_services(room: "Room") -> RoomServices:
-    """Return the services over a recording: nothing can be changed or launched."""
-    launching: Service[Any] = Service(missing="a recording plays: nothing can be launched")
+    """Return the services of a recording: nothing can be changed or launched."""
+    launching: Service[Any] = Service(missing="can't launch during a replay")
     return RoomServices(
         room=room,
-        acting=Service(missing="a recording plays: nothing can be changed"),
+        acting=Service(missing="can't change anything during a replay"),
         runs=launching,
         launching=launching,
     )

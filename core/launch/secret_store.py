@@ -57,15 +57,15 @@ class SecretStore(Protocol):
 
 
 def check_name(name: str) -> None:
-    """Refuse what is no name. It is not repeated: it may be a value in the wrong place.
+    """Check a secret's name. The error does not repeat it: it may be a value in the wrong place.
 
     Raises:
-        UsageWrong: It is none.
+        UsageWrong: The name is not valid.
     """
     if not _NAME.fullmatch(name):
         raise UsageWrong(
-            "that is no name of a secret: letters, digits and _, beginning with no digit",
-            "the value is asked for, or read from standard input: it is never an argument",
+            "that is not a valid secret name: use letters, digits and _, not starting with a digit",
+            "evalroom asks for the value, or reads it from standard input: it is never an argument",
         )
 
 

@@ -199,7 +199,7 @@ async def test_a_draft_survives_esc_and_a_restart_without_what_may_be_a_secret(
 async def test_a_draft_goes_when_it_was_launched_and_stays_when_nothing_was_started() -> None:
     store = MemoryStore()
     told, app = room_to_launch(drafts=store)
-    told.launch_fails = NotConfirmed("nothing is launched: evalroom is read-only")
+    told.launch_fails = NotConfirmed("can't launch: evalroom is read-only")
     async with app.run_test(size=SIZE) as pilot:
         await planned(pilot)
         await pilot.press("enter")
@@ -388,7 +388,7 @@ async def test_in_a_replay_the_key_says_so() -> None:
     app = app_on(room)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await pilot.press("n")
-        await shows(pilot, "a recording plays: nothing can be launched")
+        await shows(pilot, "can't launch during a replay")
 
 
 async def test_the_palette_begins_with_a_template_by_its_name() -> None:

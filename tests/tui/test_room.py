@@ -378,7 +378,7 @@ async def test_without_hands_a_key_that_would_act_says_why(key: str, is_replay: 
         await pilot.pause()
         asked = list(room.asked)
         await pilot.press(key)
-        await shows(pilot, "a recording plays" if is_replay else "nothing can be changed from here")
+        await shows(pilot, "during a replay" if is_replay else "nothing can be changed from here")
         assert room.asked == asked
 
 

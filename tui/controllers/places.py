@@ -54,7 +54,7 @@ class PlaceController:
         if machine is None:
             self._ui.say("no machine is selected", "look")
         elif self._room.is_replay:
-            self._ui.say("a recording plays: there is no link to try", "look")
+            self._ui.say("can't retry a link during a replay", "look")
         else:
             # Beside the keys: signing in may take minutes.
             self._ui.background(self._retry(machine), "the retry")
