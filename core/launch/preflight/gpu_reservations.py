@@ -17,7 +17,7 @@ run's eval is gone. All there is to see of it, for whoever looks:
 - `turn.lock` is locked by who picks, for as long as that takes. Whoever only looks takes it
   too, and asks with a shared `flock`, not waiting: else a picker would take the look for a
   reservation.
-- GPUs with processes of others on them, lost ones, and those cut into MIG slices are not given.
+- GPUs that others' processes use, lost GPUs, and GPUs split into MIG slices are not reserved.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -88,7 +88,7 @@ def unavailable_reason(gpu: Gpu, reservations: Iterable[Reservation]) -> Shown |
     if gpu.lost:
         return shown("is lost")
     if gpu.mig is not None:
-        return shown("is cut into MIG slices, which are not given")
+        return shown("is split into MIG slices, which evalroom does not reserve")
     if gpu.pids:
         return shown(f"is used by pid {', '.join(str(each.pid) for each in gpu.pids)}")
     return None
