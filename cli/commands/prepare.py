@@ -98,7 +98,7 @@ async def fetch(
         if command.as_json:
             print_json({**_answer(machine, wanted), "dry_run": command.dry_run})
         return 0
-    await desk.first_look(command.timeout)
+    await desk.first_poll(command.timeout)
     there = desk.fleet.machines[machine]
     if not there.is_reached:
         why = f"{there.link.state}: {there.link.reason or 'no answer'}"
@@ -117,8 +117,8 @@ async def fetch(
         worker=desk,
         secrets=secrets,
         uv=uv,
-        say=(lambda _: None) if command.as_json else print_note,
-        tell=(lambda _: None) if command.as_json else _print_one,
+        on_progress=(lambda _: None) if command.as_json else print_note,
+        on_item=(lambda _: None) if command.as_json else _print_one,
     )
     done = await preparing.run(plans)
     if command.as_json:

@@ -42,9 +42,11 @@ def room_services(
     runs: Service[LaunchService] = Service(make_launching)
     launching: Service[LaunchService] = runs
     if config.read_only:
-        launching = Service(missing="can't launch: evalroom is read-only")
+        launching = Service(missing="Nothing can be launched: evalroom is read-only.")
     elif history.run_store is None:
-        launching = Service(missing="can't launch: the history that stores runs is not available")
+        launching = Service(
+            missing="Nothing can be launched: runs can't be recorded without a history."
+        )
     return RoomServices(
         room=desk,
         acting=acting,
@@ -66,10 +68,10 @@ def room_services(
 
 def replay_services(room: "Room") -> RoomServices:
     """Return the services of a recording: nothing can be changed or launched."""
-    launching: Service[Any] = Service(missing="can't launch during a replay")
+    launching: Service[Any] = Service(missing="This is a recording: nothing can be launched.")
     return RoomServices(
         room=room,
-        acting=Service(missing="can't change anything during a replay"),
+        acting=Service(missing="This is a recording: nothing can be changed."),
         runs=launching,
         launching=launching,
     )

@@ -117,9 +117,9 @@ def _wrong(problem: SpecProblem) -> FieldProblem:
 def _warnings(launches: Sequence[RunRequest]) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
     for launch in launches[:_MAX_WARNED_RUNS]:
-        for key, said in warnings_by_key(launch, python=_python(launch.spec)):
-            found.setdefault(key, {})[said] = None
-    return {key: tuple(said) for key, said in found.items()}
+        for key, text in warnings_by_key(launch, python=_python(launch.spec)):
+            found.setdefault(key, {})[text] = None
+    return {key: tuple(text) for key, text in found.items()}
 
 
 def _python(spec: Spec) -> str | None:

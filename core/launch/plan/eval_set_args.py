@@ -101,8 +101,8 @@ def on_error_words(spec: Spec) -> tuple[str, ...]:
     words = list(_POLICY.get(spec.on_error, ()))
     if isinstance(spec.on_error, Tolerate):
         threshold = spec.on_error.threshold
-        said = str(threshold) if isinstance(threshold, int) else yaml_float(threshold)
-        words = ["--fail-on-error", said]
+        word = str(threshold) if isinstance(threshold, int) else yaml_float(threshold)
+        words = ["--fail-on-error", word]
     attempts = retry_attempts(spec)
     if spec.retry_attempts is not None or spec.on_error == "stop":
         words += ["--retry-attempts", str(attempts)]
@@ -200,8 +200,8 @@ def _numbers(spec: Spec) -> list[str]:
         if isinstance(value, tuple):
             value = "-".join(str(each) for each in cast("tuple[int, int]", value))
         if value is not None:
-            said = yaml_float(value) if isinstance(value, float) else str(value)
-            words += [f"--{key.replace('_', '-')}", said]
+            word = yaml_float(value) if isinstance(value, float) else str(value)
+            words += [f"--{key.replace('_', '-')}", word]
     if spec.sample_ids:
         words.append(f"--sample-id={','.join(str(each) for each in spec.sample_ids)}")
     return words
@@ -227,8 +227,8 @@ def _arguments(
 def _roles(roles: Mapping[str, Any]) -> list[str]:
     words: list[str] = []
     for role, value in roles.items():
-        said = value if isinstance(value, str) else yaml_value(value)
-        words += ["--model-role", f"{role}={said}"]
+        word = value if isinstance(value, str) else yaml_value(value)
+        words += ["--model-role", f"{role}={word}"]
     return words
 
 

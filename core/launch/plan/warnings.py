@@ -19,7 +19,7 @@ def warnings_of(
         is_surveyed: Whether its machine was surveyed: leaves out what the survey answers.
     """
     found = warnings_by_key(request, python=python, is_surveyed=is_surveyed)
-    return tuple(said for _, said in found)
+    return tuple(text for _, text in found)
 
 
 def warnings_by_key(
@@ -43,7 +43,7 @@ def warnings_by_key(
             ("packages", _packages(spec, python)),
             ("options", _unknown_options(spec)),
         ]
-    return tuple((key, said) for key, sentences in found for said in sentences)
+    return tuple((key, text) for key, sentences in found for text in sentences)
 
 
 def _machines(request: RunRequest) -> list[str]:
@@ -83,17 +83,17 @@ def _variables(spec: Spec) -> list[str]:
     provider = provider_of(name)
     if provider is None:
         return []
-    said: list[str] = []
+    texts: list[str] = []
     given = frozenset((*spec.env, *spec.secrets))
     for each in missing_variables(provider, given):
         if each.name.endswith("_URL") and spec.base_url is not None:
             continue
         others = f" (or {', '.join(each.instead)})" if each.instead else ""
         where = "secrets" if each.is_secret else "env"
-        said.append(f"{shown(name)} needs {each.name}{others}, which {where} does not set")
+        texts.append(f"{shown(name)} needs {each.name}{others}, which {where} does not set")
     if provider.name == "mockllm" and spec.task[0] not in BUILT_IN_TASKS:
-        said.append("the mock model counts tokens with a file that it may have to download")
-    return said
+        texts.append("the mock model counts tokens with a file that it may have to download")
+    return texts
 
 
 def _interpreter(spec: Spec, python: str | None) -> list[str]:
@@ -106,20 +106,20 @@ def _interpreter(spec: Spec, python: str | None) -> list[str]:
 def _packages(spec: Spec, python: str | None) -> list[str]:
     if python is not None:
         return []
-    said: list[str] = []
+    texts: list[str] = []
     wanted = {package_name(each) for each in spec.packages}
     package = spec.task[0].partition("/")[0] if "@" not in spec.task[0] else ""
     if package and spec.task[0] not in BUILT_IN_TASKS and package_name(package) not in wanted:
         named = package.replace("_", "-")
-        said.append(f'the task comes from {named}: add packages = ["{named}"]')
+        texts.append(f'the task comes from {named}: add packages = ["{named}"]')
     provider = provider_of(spec.model[0])
     lacks = (
         [] if provider is None else [p for p in provider.packages if package_name(p) not in wanted]
     )
     if lacks:
         named = ", ".join(f'"{each}"' for each in lacks)
-        said.append(f"{shown(spec.model[0])} needs packages = [{named}]")
-    return said
+        texts.append(f"{shown(spec.model[0])} needs packages = [{named}]")
+    return texts
 
 
 def package_name(package: str) -> str:

@@ -169,8 +169,8 @@ def check_spec(
     except RecursionError:
         return None, (_wrong(where, None, "nested too deeply", ""),)
     except ValueError as error:  # a key twice, or a number of too many digits
-        said = str(error) if is_json and error.args else "a number has too many digits"
-        return None, (_wrong(where, None, said, ""),)
+        text_ = str(error) if is_json and error.args else "a number has too many digits"
+        return None, (_wrong(where, None, text_, ""),)
     reading = _SpecReader(where, {} if is_json else lines_of(text))
     try:
         reading.set(table, sets)
@@ -301,9 +301,9 @@ class _SpecReader:
         except InvalidValue as wrong:
             at = (key, *wrong.within)
             there = _at(value, wrong.within)
-            said = "" if key in WITHHELD_KEYS else f": {_said(there)}"
+            text_ = "" if key in WITHHELD_KEYS else f": {_said(there)}"
             is_blank = wrong.within and there == ""  # a blank of a template
-            what = "is missing" if is_blank else f"is wrong{said}"
+            what = "is missing" if is_blank else f"is wrong{text_}"
             self._problem(at, f'"{_dotted(at)}" {what}', f"allowed: {wrong.allowed}")
 
     def _together(self, values: Mapping[str, Any]) -> None:

@@ -122,7 +122,7 @@ class FrameWriter:
 
 
 def read_frames(source, on_broken):
-    """Yield the heads of the desk's frames; an error calls `on_broken(why)`, which never returns."""
+    """Yield the heads of the desk's frames; an error calls `on_broken`, which never returns."""
     data = b""
     while True:
         end = data.find(b"\n")
