@@ -122,7 +122,7 @@ async def test_a_share_to_tolerate_is_typed_on() -> None:
     async with app.run_test(size=SIZE) as pilot:
         await smoke(pilot)
         await pilot.press("ctrl+r", "enter")
-        await shows(pilot, "tolerate 0.1  as stop")
+        await shows(pilot, "tolerate 0.1  like stop")
         await pilot.press("down", "down", "enter")
         await shows(pilot, "on_error = { tolerate = 0.1 }")
         await pilot.press("5", "ctrl+r")
@@ -313,7 +313,7 @@ async def test_a_launch_goes_on_when_its_dialog_is_left() -> None:
         await pilot.press("enter")
         await shows(pilot, "Launch · starting")
         await pilot.press("escape")
-        await shows(pilot, "nothing was launched yet")
+        await shows(pilot, "no runs yet: press n")
         told.starting.set()
         await shows(pilot, "running")
         assert [run.state for run in app.room.fleet.runs.values()] == [RunState.RUNNING]
@@ -354,7 +354,7 @@ async def test_a_secret_that_is_not_kept_yet_is_asked_for_masked_and_named_alone
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await ready(pilot)
         await pilot.press("pageup", "pageup", "pageup")
-        await shows(pilot, "Inspect's model strings")
+        await shows(pilot, "the model, as provider/name")
         await typed(pilot, "openai/gpt-4o")
         await shows(pilot, "OPENAI_API_KEY")
         await pilot.press("enter", "enter")
