@@ -58,7 +58,7 @@ def order_lines(order: Order) -> Iterator[str]:
     name = shown(order.name) or f"{process.machine}:{process.pid}"
     yield f"{moment(order.at)}  {order.state}: {shown(action_words(order.action), _LONG)} of {name}"
     of = f"pid {process.pid} on {shown(process.machine)}"
-    whose = "launched here" if order.is_ours else "launched by someone else"
+    whose = "launched by you" if order.is_ours else "launched by someone else"
     yield _fact("who", f"{shown(desk.operator)}, from {shown(desk.host)} pid {desk.pid}")
     yield _fact("target", f"{of}{_within(order)}, {whose}")
     for label, text in (

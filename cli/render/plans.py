@@ -64,7 +64,7 @@ def _said(step: Step) -> list[str]:
     lines += [f"  withheld: {each.size} (--content shows it)" for each in preview.withheld]
     lines += [f"  {undo_sentence(step.action, step.undo, step.target)}"]
     production = ", on a production machine" if step.is_production else ""
-    whose = "launched here" if step.is_ours else "launched by someone else"
+    whose = "launched by you" if step.is_ours else "launched by someone else"
     return [*lines, f"  {whose}{production}", f"  $ {shown(step.command, 1_000)}"]
 
 

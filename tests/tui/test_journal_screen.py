@@ -103,7 +103,7 @@ async def test_a_key_opens_it_and_the_ways_back_are_those_of_any_place() -> None
         await pilot.press("J")
         await shows(pilot, "Journal of orders")
         text = screen_text(app)
-        for words in ("interrupt", "unknown", "no answer", "h100-1 101", "2 open · 2 in all"):
+        for words in ("interrupt", "unknown", "no answer", "h100-1 101", "2 open · 2 total"):
             assert words in text
         await pilot.press("escape")
         await shows(pilot, "1 Machines")
@@ -135,14 +135,14 @@ async def test_the_page_tells_the_order_under_the_cursor() -> None:
 
 
 async def test_older_orders_come_from_the_book_and_what_is_settled_wins() -> None:
-    ended = replace(SECOND, state=OrderState.DONE, message="its process has ended")
+    ended = replace(SECOND, state=OrderState.DONE, message="the process has ended")
     hands = Hands(ended, OLD)
     app = opened_on(room_with(FIRST, SECOND), hands)
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("J")
         await shows(pilot, "gone_task")
         assert ids(app) == ["b2", "a1", "c3"]
-        assert "its process has ended" in screen_text(app)
+        assert "the process has ended" in screen_text(app)
         assert hands.asked[0].limit >= 1_000
 
 

@@ -50,11 +50,11 @@ async def test_a_preview_says_what_it_takes_and_enter_confirms_it() -> None:
         text = screen_text(app)
         for words in (
             "Pause gdm_intercode_ctf on h100-1",
-            "reaches 1 machine, 1 process, 1 task",
+            "affects 1 machine, 1 process, 1 task",
             "38 samples in flight finish",
             "$ inspect ctl task pause t1",
             "launched by  you",
-            "u undoes exactly this",
+            "press u to undo this plan",
         ):
             assert words in text
         await pilot.press("enter")
@@ -169,8 +169,8 @@ async def test_many_marked_tasks_are_one_preview_with_what_is_left_out() -> None
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "A", "P")
         text = screen_text(app)
-        assert "reaches 3 machines, 5 processes, 5 tasks" in text
-        assert "nothing is sent to 2 targets" in text
+        assert "affects 3 machines, 5 processes, 5 tasks" in text
+        assert "not sent to 2 targets" in text
         assert "a100-us is not reachable now (down)" in text
         assert "and 4 more, d shows them" in text
         await pilot.press("d")
@@ -244,8 +244,8 @@ async def test_what_changed_since_is_previewed_again_and_confirmed_alone() -> No
         await pilot.press("enter")
         await shows(pilot, "1 changed")
         text = screen_text(app)
-        assert "changed since the preview, asked again, not sent" in text
-        assert "changed since: pause" in text
+        assert "not sent: changed since the preview" in text
+        assert "changed since the preview: pause" in text
         assert isinstance(app.screen, PreviewDialog)
         app.screen.look_first()
         await pilot.press("enter")  # not seen long enough
@@ -357,7 +357,7 @@ async def test_a_read_only_machine_says_so_and_offers_nothing() -> None:
         await shows(pilot, "⊘ h100-1")
         await shows(pilot, "up read-only")
         await pilot.press("a")
-        await shows(pilot, "h100-1 is read-only: nothing is changed there")
+        await shows(pilot, "h100-1 is read-only: evalroom changes nothing there")
         await pilot.press(*"pxds", "enter", "escape", "p")
         await shows(pilot, "h100-1 is read-only")
         assert acting.carried == []

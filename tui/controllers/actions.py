@@ -322,7 +322,7 @@ class ActionController:
     async def _send_orders(
         self, sent_plan: PlanProgress, plan: Plan, *, words: str, yes: bool
     ) -> None:
-        failed: Shown | None = Shown("Sending broke off. Check the targets before you retry.")
+        failed: Shown | None = Shown("Sending was interrupted. Check the targets before you retry.")
         try:
             assert self._acting is not None  # noqa: S101 - else there is no plan
             await self._acting.carry_out(plan, words=words, yes=yes, tell=sent_plan.tell)
@@ -352,7 +352,7 @@ class ActionController:
     def outcomes(self) -> None:
         """Open the outcomes of the newest plan that is not dismissed."""
         if not self._sent_plans:
-            self._ui.say("There are no outcomes: no order was sent, or all are dismissed.", "look")
+            self._ui.say("There are no outcomes to show.", "look")
             return
         newest = self._sent_plans[0]
         self._open(PreviewDialog(self, newest.plan.title, sent_plan=newest))

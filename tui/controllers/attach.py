@@ -27,7 +27,7 @@ TMUX_TIMEOUT_S = 10.0
 LEAVE_TMUX = "C-b d returns to evalroom"
 _DOUBLED = "if your own tmux also uses C-b, press C-b twice to reach the inner one"
 _NOT_HERE = "The config does not name this run's machine, so evalroom can't reach it."
-_NOTHING = "There is no terminal to attach to: this engine gives a run none."
+_NOTHING = "This run has no terminal to attach to: only the tmux engine provides one."
 _NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _WAITS = "printf '\\nEnter closes this.\\n'; read -r _"
 
@@ -166,7 +166,7 @@ class AttachController:
 
     async def _lend(self, found: TerminalOpening) -> None:
         command = _command_line(found.words)
-        line = f"evalroom goes on in the background; {found.note}: {command}"
+        line = f"evalroom keeps running in the background; {found.note}: {command}"
         ended = await self._ui.run_in_foreground(found.words, shown(line, 2_000))
         if ended is None:
             sentence = f"evalroom can't lend its terminal. Run this in another one: {command}"

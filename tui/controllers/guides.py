@@ -77,12 +77,12 @@ class GuideController:
         ):
             yield self._offer(
                 name,
-                f"Provider incident: {how.lower()} a model everywhere; later resume just that",
+                f"Provider incident: {how.lower()} a model everywhere, later undo just that",
                 partial(self._incident, places, now=now),
             )
         yield self._offer(
             "guide-cleanup",
-            "Clean up: release parked processes that evalroom launched, one by one",
+            "Clean up: release the parked processes that you launched, one by one",
             lambda: self._begin(self.guiding.cleanup),
         )
         yield self._offer(
@@ -142,8 +142,8 @@ class GuideController:
         self._preview(title_of(known, step), ask)
 
     async def _take_up(self, guide: str) -> None:
-        await self.guiding.take_up(guide)
-        self._ui.say("Taken over. It sends nothing before you continue it.")
+        await self.guiding.take_over(guide)
+        self._ui.say("Guide taken over. It sends nothing until you continue.")
 
     def skip(self, guide: str) -> None:
         """Skip the step that waits."""
@@ -158,7 +158,7 @@ class GuideController:
         if guide.command:
             self._ui.copy(shown(guide.command, _MOST_COMMAND_CHARS), "resume command")
         else:
-            self._ui.say("This guide has no command that resumes.", "look")
+            self._ui.say("This guide has no command to resume.", "look")
 
     def _work(self, work: Callable[[], Awaitable[object]]) -> None:
         async def report() -> None:

@@ -269,7 +269,7 @@ class LaunchController:
         return starting
 
     async def _started(self, starting: StartProgress, form: Form | None) -> None:
-        failed: Shown | None = Shown("Launching broke off. Check the list of runs.")
+        failed: Shown | None = Shown("The launch was interrupted. Check the list of runs.")
         try:
             for run in await self._launching.launch(starting.checked, on_change=starting.update):
                 starting.update(run)

@@ -65,7 +65,7 @@ class SessionController:
             return
         now = self._room.now()
         choices = [Choice(str(at), _title(each, now)) for at, each in enumerate(found)]
-        chooser = ChoiceDialog(Shown("Sessions · Enter asks whether to end it"), choices)
+        chooser = ChoiceDialog(Shown("Sessions · Enter to end one (asks first)"), choices)
         chooser.add_class("wide")
 
         def chosen(name: str | None) -> None:

@@ -79,7 +79,7 @@ class ConfigDialog(TextDialog):
         self._state = Shown("reading ...")
         self._message = Shown("")
         self._value_line = self.line("value", "")
-        self._reason = self.line("reason", "why; written to the eval's log as well")
+        self._reason = self.line("reason", "reason, also written to the eval's log")
 
     def compose(self) -> ComposeResult:
         """Lay out the dialog with its two inputs."""

@@ -128,7 +128,7 @@ class LaunchPlanDialog(GuardedDialog):
         if checked:
             self._offer(checked)
         else:
-            self._fail(Shown("This spec results in no run."))
+            self._fail(Shown("This spec produces no runs."))
 
     def _fail(self, why: Shown) -> None:
         self._phase, self._failed = "failed", why
@@ -196,7 +196,7 @@ class LaunchPlanDialog(GuardedDialog):
         if self._phase == "plan":
             yield from foot_lines(self._checked, self._room.fleet)
         elif self._starting is not None and self._starting.is_running:
-            yield (span_of("runs start by themselves; Esc opens the list of runs now", "dim"),)
+            yield (span_of("runs start in the background; Esc opens the list of runs", "dim"),)
         if self._message:
             yield (Span(self._message, "look"),)
 

@@ -20,7 +20,7 @@ from core.act.planner import PlanningProgress
 from core.errors import EvalroomError
 from core.text import Shown, shown
 from core.views.actions.outcome_lines import outcome_lines, summary
-from core.views.actions.plan_lines import body_lines, can_be_told_apart, foot_lines, head_lines
+from core.views.actions.plan_lines import body_lines, foot_lines, has_details, head_lines
 from core.views.actions.plan_progress import PlanProgress
 from core.views.cells import Span, TextLine
 from tui.dialogs.guarded_dialog import GuardedDialog
@@ -75,7 +75,7 @@ class PreviewDialog(GuardedDialog):
         self._message = Shown("")
         self._disconnect: Callable[[], None] = lambda: None
         self._words = self.line("words", "")
-        self._reason = self.line("reason", "why, for the journal")
+        self._reason = self.line("reason", "reason, for the journal")
 
     # Start and end
 
@@ -171,7 +171,9 @@ class PreviewDialog(GuardedDialog):
                 yield (Span(sent_plan.failed, "hand"),)
             if plan is not None:
                 yield ()
-                yield (Span(Shown("changed since the preview, asked again, not sent:"), "look"),)
+                yield (
+                    Span(Shown("not sent: changed since the preview (new preview below)"), "look"),
+                )
         if plan is not None:
             yield from body_lines(plan, details=self._details, reveal=self._reveal)
 
@@ -201,7 +203,7 @@ class PreviewDialog(GuardedDialog):
         if plan is not None and not self.is_typing(self._words):
             yield from self._looking(plan, sent=sent)
         if self._phase in {"plan", "failed"} and not self.is_typing(self._words):
-            yield "g", "ask again"
+            yield "g", "preview again"
         if self._phase == "orders" and not self.is_typing(self._words):
             if self._sent_plan is not None and not self._sent_plan.is_running:
                 yield ("Enter" if plan is None else "D"), "dismiss"
@@ -221,7 +223,7 @@ class PreviewDialog(GuardedDialog):
     def _looking(self, plan: Plan, *, sent: bool) -> Iterator[tuple[str, str]]:
         if sent:
             yield "r", "reason"
-        if can_be_told_apart(plan):
+        if has_details(plan):
             yield "d", "together" if self._details else "each"
         if any(step.preview is not None and step.preview.withheld for step in plan.steps):
             yield "!", "withhold" if self._reveal else "show text"

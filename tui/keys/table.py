@@ -91,7 +91,7 @@ KEYS: tuple[Key, ...] = (
         keys="P",
         action="pause_now",
         word="pause now",
-        help="Also hold the samples in flight at their next model call. A preview comes first.",
+        help="Pause, and hold samples in flight at their next model call. A preview comes first.",
         where="panes",
     ),
     Key(
@@ -268,7 +268,7 @@ KEYS: tuple[Key, ...] = (
         keys="left_square_bracket",
         action="app.older",
         word="older",
-        help="Go back to the place you were at before.",
+        help="Go back to the previous place.",
         where="everywhere",
     ),
     Key(

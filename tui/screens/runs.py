@@ -134,9 +134,9 @@ class RunsScreen(PanesScreen):
         lines: tuple[TextLine, ...]
         self._shown = run.id if run is not None else None
         if run is None:
-            lines = (_line("No run is selected."),)
+            lines = (_line("no run is selected"),)
         elif not self.controllers.launches.can_read_output:
-            lines = (_line("The output can't be read from here."),)
+            lines = (_line("the output can't be read from here"),)
         elif self._of != run.id:
             lines = (_line("reading ..."),)
         elif self._output is None:
@@ -145,7 +145,7 @@ class RunsScreen(PanesScreen):
             output = self._output
             is_cut = len(output.data) < output.end
             lines = output_lines(output.data, is_cut=is_cut) or (
-                _line("This run has printed nothing."),
+                _line("this run has printed nothing"),
             )
             footer = f"{'the end of ' * is_cut}{fmt.size(output.size)}"
         self.output.show(Shown("Output"), lines, footer=(span_of(footer, "dim"),) * bool(footer))
@@ -254,7 +254,7 @@ class RunsScreen(PanesScreen):
         run = self.run_here
         if run is None or not run.attach:
             self.ui.say(
-                "This run has no terminal to attach to: only the tmux engine gives it one.", "look"
+                "This run has no terminal to attach to: only the tmux engine provides one.", "look"
             )
         elif self.controllers.terminals is not None:
             self.controllers.terminals.attach(run)

@@ -79,7 +79,7 @@ class TaskScreen(PollingScreen):
             self.renew()
         task = room.fleet.tasks.get(self.key)
         if task is None or task.state is not TaskState.RUNNING:
-            self._say_of_knobs("Knobs can be read only while the task runs.")
+            self._say_of_knobs("knobs can be read only while the task runs")
             return task is not None
         sections = knob_sections(await read_task_config(self.read, self.key))
         try:

@@ -8,7 +8,7 @@ from core.format import plural
 from core.model.order import OrderState
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone, span_of
-from core.views.glyphs import GlyphName, sign
+from core.views.glyphs import GlyphName, glyph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ def outcome_lines(became: Sequence[TargetOutcome]) -> tuple[TextLine, ...]:
 
 def _head(state: str) -> TextLine:
     name, tone, word = _LOOKS[state]
-    return (Span(sign(name), tone), span_of(f" {word.ljust(_WORD)} ", tone))
+    return (Span(glyph(name), tone), span_of(f" {word.ljust(_WORD)} ", tone))
 
 
 def _target(each: TargetOutcome) -> TextLine:
