@@ -50,7 +50,7 @@ def undo(command: UndoCommand, options: GlobalOptions) -> int:
 
     async def work() -> int:
         async with _acting(options) as (desk, acting):
-            await desk.first_look(command.timeout)
+            await desk.first_poll(command.timeout)
             await acting.take_up()
             await asyncio.sleep(0)
             return await finish(desk, acting, await acting.undo(), command)
@@ -79,7 +79,7 @@ async def act_on(desk: DeskReader, acting: ActionService, command: ActCommand) -
         NotConfirmed: Nobody agreed.
     """
     action = command.action
-    await desk.first_look(command.timeout)
+    await desk.first_poll(command.timeout)
     if not any(each.is_reached for each in desk.fleet.machines.values()):
         return _nobody(desk, command)
     places = places_of(command.targets, action, desk.fleet)

@@ -22,7 +22,7 @@ class DeskReader(Protocol):
         """Return the time at the desk, Unix seconds."""
         ...
 
-    async def first_look(self, timeout: float) -> bool:
+    async def first_poll(self, timeout: float) -> bool:
         """Wait until every machine has answered or failed, at most `timeout` seconds."""
         ...
 

@@ -77,7 +77,7 @@ async def follow(desk: DeskReader, guiding: GuideRunner, command: GuideCommand) 
     Raises:
         UsageWrong: The targets are wrong.
     """
-    await desk.first_look(command.timeout)
+    await desk.first_poll(command.timeout)
     if not any(each.is_reached for each in desk.fleet.machines.values()):
         reasons = [f"{shown(m.name)}: {m.link.state}" for m in desk.fleet.machines.values()]
         if command.as_json:
@@ -146,7 +146,7 @@ async def _taken_up(guiding: GuideRunner, command: GuideCommand) -> Guide:
         raise TargetUnclear(f"{what} with {shown(typed, 40)}", "see: evalroom guide list")
     if command.dry_run:
         return found[0]
-    taken = await guiding.take_up(found[0].id)
+    taken = await guiding.take_over(found[0].id)
     if command.stop:
         return await guiding.stop(taken.id)
     return await guiding.skip(taken.id) if command.skip else taken

@@ -97,7 +97,7 @@ async def launch_now(
         SpecWrong: The spec can't be launched with this config.
         NotConfirmed: A check failed, or nobody agreed.
     """
-    await desk.first_look(command.timeout)
+    await desk.first_poll(command.timeout)
     checked = await launches.check(spec)
     if not command.as_json:
         print_lines([line for each in checked for line in (*checked_plan_lines(each), "")][:-1])

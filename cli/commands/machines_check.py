@@ -42,7 +42,7 @@ def check(command: CheckCommand, options: GlobalOptions) -> int:
         plans = plans_on(machine, command.spec, config) if command.spec is not None else ()
         names = await Secrets(paths().secrets).names() if plans else ()
         async with desk_running(config.of_machines([machine.name]), options) as desk:
-            await desk.first_look(command.timeout)
+            await desk.first_poll(command.timeout)
             if not plans:
                 python = machine_python(machine, sys.executable)
                 return await check_any(desk, machine, python=python, as_json=command.as_json)

@@ -97,7 +97,7 @@ async def fetch(
         if command.as_json:
             print_json({**_answer(machine, wanted), "dry_run": command.dry_run})
         return 0
-    await desk.first_look(command.timeout)
+    await desk.first_poll(command.timeout)
     there = desk.fleet.machines[machine]
     if not there.is_reached:
         why = f"{there.link.state}: {there.link.reason or 'no answer'}"

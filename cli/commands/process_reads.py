@@ -43,7 +43,7 @@ async def find(desk: DeskReader, target: str, timeout: float) -> Task:
         NobodyReached: No machine answered.
         TargetUnclear: It fits no task, or several.
     """
-    await desk.first_look(timeout)
+    await desk.first_poll(timeout)
     if not desk.fleet.tasks and not any(each.is_reached for each in desk.fleet.machines.values()):
         raise NobodyReached("no machine could be reached", "find out why: evalroom machines")
     return desk.fleet.tasks[find_task(desk.fleet, target)]

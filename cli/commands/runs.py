@@ -153,7 +153,7 @@ def _print(piece: OutputChunk) -> None:
 
 
 async def _looked(desk: DeskReader, launches: DeskLaunchService, timeout: float) -> None:
-    await desk.first_look(timeout)
+    await desk.first_poll(timeout)
     await launches.poll_once()
 
 

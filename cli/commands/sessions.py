@@ -72,7 +72,7 @@ async def end_one(desk: DeskWorker, command: EndSessionCommand) -> int:
 
 
 async def _found(desk: DeskWorker, timeout: float) -> tuple[MachineSession, ...]:
-    await desk.first_look(timeout)
+    await desk.first_poll(timeout)
     up = [m.name for m in desk.fleet.machines.values() if m.link.is_up]
     return await list_sessions(desk, up)
 

@@ -55,7 +55,7 @@ async def print_status(desk: DeskReader, *, timeout: float, as_json: bool) -> in
 
     3 when no machine could be reached.
     """
-    await desk.first_look(timeout)
+    await desk.first_poll(timeout)
     await _until(desk, _has_facts, min(timeout, _FACTS_BRIEF_S))
     fleet, now = desk.fleet, desk.now()
     if as_json:
@@ -67,7 +67,7 @@ async def print_status(desk: DeskReader, *, timeout: float, as_json: bool) -> in
 
 async def print_machines(desk: DeskReader, *, timeout: float, as_json: bool) -> int:
     """Print each machine's facts and faults after one read; return the exit status."""
-    await desk.first_look(timeout)
+    await desk.first_poll(timeout)
     await _until(desk, _has_tools, min(timeout, _FACTS_LONG_S))
     fleet, now = desk.fleet, desk.now()
     if as_json:

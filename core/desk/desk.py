@@ -104,9 +104,9 @@ class Desk(MachineRequests):
         self._steering = Steering(self._connections, self._observers, wake=self._woken.set)
         """Sends the probes their poll lists."""
         self._listed: set[MachineName] = set()
-        """Machines whose processes were listed, for `first_look`."""
+        """Machines whose processes were listed, for `first_poll`."""
         self._read: set[ProcessKey] = set()
-        """Processes whose tasks were read, or could not be, for `first_look`."""
+        """Processes whose tasks were read, or could not be, for `first_poll`."""
         self._begun: asyncio.Task[None] | None = None
         """The loop that `begin` started; None: it did not, or `run` has taken the loop over."""
         for event in named:
@@ -213,7 +213,7 @@ class Desk(MachineRequests):
             ended, self._cycle_ended = self._cycle_ended, asyncio.Event()
             ended.set()
 
-    async def first_look(self, timeout: float) -> bool:
+    async def first_poll(self, timeout: float) -> bool:
         """Wait until every machine was polled once, or can't be.
 
         Args:

@@ -10,7 +10,7 @@ from core.events import Event, LogRead, LogUnreadable
 from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
 from core.ports import MachineConnection, Reply
-from core.watch.log_headers import header_event, header_frame, header_wants
+from core.watch.log_headers import header_event, header_frame, unread_tasks
 
 READ_TIMEOUT_S = 60.0
 """Seconds that one read may take."""
@@ -73,7 +73,7 @@ class LogReader:
         machine = fleet.machines.get(self._machine)
         if machine is None or not machine.link.is_alive:
             return None, None
-        wanted = [key for key in header_wants(fleet, self._machine) if key in fleet.tasks]
+        wanted = [key for key in unread_tasks(fleet, self._machine) if key in fleet.tasks]
         self._keep_only(_attempt(fleet, key) for key in wanted)
         if not wanted:
             return None, None

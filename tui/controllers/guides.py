@@ -142,7 +142,7 @@ class GuideController:
         self._preview(title_of(known, step), ask)
 
     async def _take_up(self, guide: str) -> None:
-        await self.guiding.take_up(guide)
+        await self.guiding.take_over(guide)
         self._ui.say("Guide taken over. It sends nothing until you continue.")
 
     def skip(self, guide: str) -> None:

@@ -55,7 +55,7 @@ class GuidesScreen(PanesScreen):
         del fleet
         guides = self.guides
         if guides is not None:
-            self._kept |= {guide.id: guide for guide in guides.guiding.held}
+            self._kept |= {guide.id: guide for guide in guides.guiding.guides}
         self.table.show(guides_table(open_first(self._kept.values()), self._here(), now))
         if guides is not None and guides.newest is not None and self.table.move_to(guides.newest):
             guides.newest = None
@@ -64,7 +64,7 @@ class GuidesScreen(PanesScreen):
 
     def _here(self) -> frozenset[str]:
         guides = self.guides
-        return frozenset(each.id for each in guides.guiding.held) if guides else frozenset()
+        return frozenset(each.id for each in guides.guiding.guides) if guides else frozenset()
 
     def _fill_checklist(self) -> None:
         guide = self.guide

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.act.refusals import at_sight, read_only_reason
+from core.act.refusals import fleet_refusal, read_only_reason
 from core.act.target_expansion import ActionPlace, live_processes, models_of, scope_at, with_model
 from core.act.target_labels import target_label, target_location
 from core.fleet import Fleet
@@ -167,7 +167,7 @@ def _entry(
     *,
     title: str,
 ) -> MenuEntry:
-    refusals = [refusal for each in targets if (refusal := at_sight(offer, each, fleet))]
+    refusals = [refusal for each in targets if (refusal := fleet_refusal(offer, each, fleet))]
     open_for = len(targets) - len(refusals)
     why_not = None
     if not targets:
