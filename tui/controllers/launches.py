@@ -105,7 +105,7 @@ class LaunchController:
             raise NotConfirmed(self._service.missing)
         return launching
 
-    def around(self, template: str) -> FormContext:
+    def form_context(self, template: str) -> FormContext:
         """Return what the form needs beside its own text: secrets, the last choices."""
         return FormContext(secrets=self._secrets, last_on_error=self.memory.last_on_error(template))
 
