@@ -358,7 +358,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         palette = self.controllers.palette(
             keys_of=self.keys_of, run_action=self.run_here, use_theme=self.use_theme
         )
-        palette.open(front.able(), self.controllers.commands(front.targets()))
+        palette.open(front.available_keys(), self.controllers.commands(front.targets()))
 
     async def run_here(self, action: str) -> None:
         """Run an action on the current pane, the screen or the app, whichever has it."""

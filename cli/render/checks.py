@@ -19,7 +19,7 @@ def check_rows(checks: Sequence[Check]) -> list[str]:
 
 
 def checks_json(checks: Sequence[Check]) -> list[dict[str, str]]:
-    """Return checks in JSON's types."""
+    """Return checks as values for JSON."""
     return [
         {"name": each.name, "level": str(each.level), "said": each.said, "advice": each.advice}
         for each in checks
@@ -27,7 +27,7 @@ def checks_json(checks: Sequence[Check]) -> list[dict[str, str]]:
 
 
 def checked_plan_lines(checked: CheckedPlan) -> Iterator[str]:
-    """Yield what a run will do, and what its preflight found."""
+    """Yield a run's plan and its preflight results, as lines."""
     plan = checked.plan
     yield f"run {plan.run}: {shown(plan.spec.task[0])} with {shown(plan.spec.model[0])}"
     for machine, why in checked.passed_over:
@@ -45,7 +45,7 @@ def checked_plan_lines(checked: CheckedPlan) -> Iterator[str]:
 
 
 def checked_plan_json(checked: CheckedPlan) -> dict[str, object]:
-    """Return a checked run in JSON's types."""
+    """Return a checked run as a value for JSON."""
     return {
         "run_id": checked.plan.run,
         "machine": checked.plan.machine,

@@ -1,4 +1,4 @@
-"""The plans of runs as lines and as JSON: all that a launch would do."""
+"""The plans of runs as lines and as JSON."""
 
 from typing import Any
 
@@ -87,7 +87,7 @@ def _secrets_from(plan: RunPlan) -> str:
 
 
 def run_plan_json(plan: RunPlan) -> dict[str, Any]:
-    """Return a whole plan in JSON's types, without the value of any secret."""
+    """Return a whole plan as a value for JSON, without the value of any secret."""
     return {
         "run_id": plan.run,
         "index": plan.request.index,

@@ -13,7 +13,7 @@ from core.views.tables.runs import log_folder
 
 
 def run_json(run: Run) -> dict[str, Any]:
-    """Return a run in JSON's types; `scores` are as the log's own header says."""
+    """Return a run as a value for JSON; `scores` come from the header of its log."""
     return {
         "run_id": run.id,
         "state": str(run.state),
@@ -105,8 +105,8 @@ def run_lines(run: Run) -> Iterator[str]:
             yield f"    {label:<9} {shown(text, 20_000)}"
     for log in run.logs:
         scores = ", ".join(score_words(log.metrics))
-        told = (shown(log.status), _samples(log), scores, shown(log.location, 500))
-        yield f"    {'log':<9} {'  '.join(each for each in told if each)}"
+        parts = (shown(log.status), _samples(log), scores, shown(log.location, 500))
+        yield f"    {'log':<9} {'  '.join(each for each in parts if each)}"
     yield from why_lines(run)
 
 

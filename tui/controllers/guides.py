@@ -161,13 +161,13 @@ class GuideController:
             self._ui.say("This guide has no command to resume.", "look")
 
     def _work(self, work: Callable[[], Awaitable[object]]) -> None:
-        async def told() -> None:
+        async def report() -> None:
             try:
                 await work()
             except EvalroomError as error:
                 self._ui.say(error.sentence, "look")
 
-        self._ui.background(told(), "guide")
+        self._ui.background(report(), "guide")
 
 
 def processes_of(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[ProcessKey, ...]:

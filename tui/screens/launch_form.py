@@ -110,7 +110,7 @@ class LaunchFormScreen(FormScreen):
         super().__init__(ui, room)
         self._controller = controller
         self._form = self._begun = form
-        self._around = controller.form_context(form.template)
+        self._form_context = controller.form_context(form.template)
         self._checked = controller.check(form)
         self._is_saving = False
         self._arrived = ("", "")
@@ -141,7 +141,7 @@ class LaunchFormScreen(FormScreen):
 
     def _know_more(self) -> None:
         if self.is_mounted:
-            self._around = self._controller.form_context(self._form.template)
+            self._form_context = self._controller.form_context(self._form.template)
             self.draw()
             self.place_line()
 
@@ -150,14 +150,14 @@ class LaunchFormScreen(FormScreen):
     def draw(self) -> None:
         """Draw the form."""
         form, checked = self._form, self._checked
-        rows = form_rows(form, checked, self._around)
+        rows = form_rows(form, checked, self._form_context)
         self.fields.show(shown(f"Launch · {form.source}", 100), rows, status(checked))
         self.made.show(Shown("Spec"), spec_lines(checked))
         self.draw_help()
 
     def draw_help(self) -> None:
         """Draw the help of the current field, and the keys."""
-        lines = explained(self._form, self._checked, self._around, self.fields.row.name)
+        lines = explained(self._form, self._checked, self._form_context, self.fields.row.name)
         self.field_help.show(Shown("This field"), lines)
         self.key_bar.show(self._keys())
 
@@ -228,7 +228,9 @@ class LaunchFormScreen(FormScreen):
         return (FieldChoice(typed=text, title=shown(f"{text}  (keep)", 200)), *offers)
 
     def _choose(self, key: str, offers: tuple[FieldChoice, ...]) -> None:
-        now = self._form.text(key) or (self._around.last_on_error if key == "on_error" else "")
+        now = self._form.text(key) or (
+            self._form_context.last_on_error if key == "on_error" else ""
+        )
         choices = [
             Choice(str(at), each.title, is_chosen=each.typed == now)
             for at, each in enumerate(offers)

@@ -324,11 +324,11 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
                 yield labels(self.ui.keys_of(name)), key.help
 
     def _bar_keys(self) -> Iterable[tuple[str, str]]:
-        able = set(self.able())
+        available_keys = set(self.available_keys())
         for binding in self.active_bindings.values():
             key = BY_NAME.get(binding.binding.id or "")
-            if key is not None and key.in_bar and key.name in able:
-                able.discard(key.name)
+            if key is not None and key.in_bar and key.name in available_keys:
+                available_keys.discard(key.name)
                 word = self._word_of(key.name) or key.word
                 yield labels(self.ui.keys_of(key.name)).split(" ")[0], word
 
@@ -336,7 +336,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         """Return the word for a key when it differs from the key's own."""
         return self.controllers.actions.word_of(name, self.targets()) if name == "pause" else None
 
-    def able(self) -> Iterable[str]:
+    def available_keys(self) -> Iterable[str]:
         """Yield the names of the keys that can do something now."""
         pane = self.panes[self.current]
         yield from ("command", "help")
@@ -346,10 +346,10 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
             yield "filter"
         if self.place is not None:
             yield "back"
-        yield from self.controllers.places.able(self.selected())
+        yield from self.controllers.places.available_keys(self.selected())
         targets = self.targets()
         if targets and self.controllers.can_act:
-            yield from self.controllers.actions.able(targets)
+            yield from self.controllers.actions.available_keys(targets)
         if self.controllers.can_launch:
             yield "launch"
         yield from self.commands()

@@ -127,7 +127,7 @@ async def test_packages_that_can_not_be_had_are_a_sentence(
     with pytest.raises(JobFailed) as told:
         await brought(hands, plan(spec(more)))
     assert says in told.value.message
-    assert "look at `packages`, `inspect` and `python`" in told.value.advice
+    assert "check `packages`, `inspect` and `python`" in told.value.advice
 
 
 async def test_without_a_network_what_is_there_serves_and_what_is_not_is_told(

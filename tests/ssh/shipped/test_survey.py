@@ -337,7 +337,7 @@ async def test_a_log_folder_of_a_real_eval_set_is_known_again(login: Login) -> N
     )
     [other] = await looked(login, asked.replace("evalroom/smoke", "evalroom/arithmetic"))
     [line] = troubles(other)
-    said_so = "holds another eval-set of evalroom/smoke with mockllm/model (1 log); name another"
+    said_so = "holds another eval-set: evalroom/smoke with mockllm/model (1 log); choose another"
     assert line.startswith(f"stop log folder: {logs} {said_so}")
 
 
