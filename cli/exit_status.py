@@ -57,7 +57,7 @@ def status_of(error: EvalroomError) -> int:
 
 
 def _crashed(error: Exception) -> EvalroomError:
-    from storage.crash import crash_report  # noqa: PLC0415 - needed now alone
+    from storage.crash import crash_report  # noqa: PLC0415 - only needed here
 
     file = keep_crash(crash_report(error))
     where = (

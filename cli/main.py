@@ -24,11 +24,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments after the program's name; None: those of this process.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    if argv is None:  # a program of its own
+    if argv is None:  # run as a program, not by a test
         begin()
     try:
         return _run(words)
-    except BaseException as error:  # noqa: BLE001 - the one place
+    except BaseException as error:  # noqa: BLE001 - the only place that catches all
         return ended_by(first_error(error), words)
 
 

@@ -84,7 +84,7 @@ async def act_on(desk: DeskReader, acting: ActionService, command: ActCommand) -
         return _nobody(desk, command)
     places = places_of(command.targets, action, desk.fleet)
     hurry = asyncio.Event()
-    hurry.set()  # nobody is there to press the key that hurries
+    hurry.set()  # without the room, no one can press the key that hurries this
     try:
         plan = await acting.plan(
             title_of(action, places), action, places, reason=command.reason, hurry=hurry

@@ -88,7 +88,7 @@ async def _ended(desk: DeskReader, demo: Demo) -> bool:
     """Wait until the demo has ended and every log was read; return False after a timeout."""
     try:
         async with asyncio.timeout(3 * demo.seconds + _SETTLE_S):
-            while demo.exit_status is None:  # noqa: ASYNC110 - a child's end has no event of ours
+            while demo.exit_status is None:  # noqa: ASYNC110 - asyncio has no event for this child's end
                 await asyncio.sleep(0.2)
         async with asyncio.timeout(_SETTLE_S):
             while not _is_settled(desk.fleet, demo.pid):  # noqa: ASYNC110 - as above

@@ -160,7 +160,7 @@ def withheld(answer: Json) -> Json:
 def _shown_of(name: str, value: Any) -> Any:
     if name in _MAYBE_CONTENT:
         return _presence(value)
-    if name == "scores":  # names and numbers of the eval's own
+    if name == "scores":  # only names and numbers of the eval
         return value
     if name == "store" and isinstance(value, dict):
         entries = cast("Json", value)

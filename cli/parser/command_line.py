@@ -152,6 +152,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _room(given: argparse.Namespace) -> ParsedCommand:
     del given
-    from cli.parser.room import RoomCommand  # noqa: PLC0415 - a command's file is read when named
+    from cli.parser.room import RoomCommand  # noqa: PLC0415 - imported only when used
 
     return RoomCommand()

@@ -41,9 +41,9 @@ def add_secrets(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `secrets`."""
     parser.epilog = _EPILOG
     add_json(parser)
-    # Checked below, not by argparse: a wrong word may be a secret, and is not repeated.
+    # Checked below, not by argparse, which would repeat a wrong word: it may be a secret.
     parser.add_argument("what", metavar="WHAT", help="set, list or delete")
-    parser.add_argument("names", metavar="NAME", nargs="*", help="the secret's name")
+    parser.add_argument("names", metavar="NAME", nargs="*", default=[], help="the secret's name")
     parser.add_argument("--value", dest="argument", help=argparse.SUPPRESS)
     add_consent(parser, yes="delete without asking", confirm=None)
     parser.set_defaults(make=_secrets)

@@ -26,11 +26,11 @@ def room_services(
 
     def make_guiding() -> "GuideRunner":
         made = acting.get()
-        assert made is not None  # noqa: S101 - the line above says how it is made
+        assert made is not None  # noqa: S101 - `acting` is made above, so it is not missing
         return guiding_of(desk, made, history)
 
     def make_launching() -> "LaunchService":
-        from cli.wiring.launches import launches_of  # noqa: PLC0415 - the first frame does without
+        from cli.wiring.launches import launches_of  # noqa: PLC0415 - not for the first frame
 
         return launches_of(desk, config, history)
 

@@ -226,7 +226,7 @@ async def test_a_token_goes_to_no_other_host_and_over_no_open_line(
         assert "a token is sent to https:// addresses only" in await refused(
             hands, planned(url), TOKEN
         )
-    assert "not a line of text" in await refused(hands, planned("https://e.org/x"), "two\nlines")
+    assert "not one line of text" in await refused(hands, planned("https://e.org/x"), "two\nlines")
 
 
 async def test_two_at_once_make_one_checkout(source: Repository, hands: Hands) -> None:
