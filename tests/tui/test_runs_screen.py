@@ -240,7 +240,11 @@ async def test_attaching_is_a_key_of_runs_that_have_a_display(
     launching = ToldLaunching(room)
     app = app_on(room, services=services_on(room, launching=launching, attach=settings))
     attached: list[str] = []
-    monkeypatch.setattr(AttachController, "attach", lambda _, run: attached.append(run.id))
+
+    def remember(_: AttachController, run: Run) -> None:
+        attached.append(run.id)
+
+    monkeypatch.setattr(AttachController, "attach", remember)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await pilot.press("N")
         await shows(pilot, "Y copy launch")

@@ -48,7 +48,7 @@ class GuideController:
         self._preview = preview
         self.guiding = guiding
         self.newest: str | None = None
-        ui.background(guiding.run(), "guides")
+        ui.background(guiding.run(), "running guides")
 
     def commands(self, places: Sequence[ActionPlace]) -> Iterator[PaletteCommand]:
         """Yield the guides that can be begun, on the selection where they need one."""
@@ -161,13 +161,13 @@ class GuideController:
             self._ui.say("This guide has no command to resume.", "look")
 
     def _work(self, work: Callable[[], Awaitable[object]]) -> None:
-        async def told() -> None:
+        async def report() -> None:
             try:
                 await work()
             except EvalroomError as error:
                 self._ui.say(error.sentence, "look")
 
-        self._ui.background(told(), "guide")
+        self._ui.background(report(), "guide")
 
 
 def processes_of(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[ProcessKey, ...]:

@@ -128,9 +128,9 @@ class GuidesScreen(PanesScreen):
 
     # Keys
 
-    def able(self) -> Iterable[str]:
+    def available_keys(self) -> Iterable[str]:
         """Leave out `open`: Enter continues a guide."""
-        return (name for name in super().able() if name != "open")
+        return (name for name in super().available_keys() if name != "open")
 
     def commands(self) -> Iterator[str]:
         """Yield the names of the keys that can do something to the selected guide."""
