@@ -395,8 +395,8 @@ def test_a_survey_whose_link_is_cut_ends_with_all_that_it_started(login: Login) 
     # Its tools have all the time of the world: it is the cut that ends them.
     patient = login.folder / "patient.py"
     text = program_file("survey").read_text()
-    assert "TOOL_SECONDS = 8.0" in text
-    patient.write_text(text.replace("TOOL_SECONDS = 8.0", "TOOL_SECONDS = 600.0"))
+    assert "TOOL_TIMEOUT_S = 8.0" in text
+    patient.write_text(text.replace("TOOL_TIMEOUT_S = 8.0", "TOOL_TIMEOUT_S = 600.0"))
     child = subprocess.Popen([sys.executable, "-I", str(patient)], stdin=subprocess.PIPE, env=env)
     assert child.stdin is not None
     child.stdin.write(b'{"verb": "survey", "given": {}}\n')
