@@ -78,7 +78,7 @@ async def test_silence_is_lagging_and_then_down(
         await heard.hello()
         own_sshd.signal_sessions(signal.SIGSTOP)
         lagging = await heard.link(LinkState.LAGGING)
-        assert "no word" in (lagging.reason or "")
+        assert "no data" in (lagging.reason or "")
         await heard.link(LinkState.DOWN)
         await heard.until(lambda: len(heard.frames("hello")) >= 2)
 
