@@ -1,4 +1,4 @@
-"""`python -m tui`."""
+"""`python -m cli`."""
 
 import sys
 

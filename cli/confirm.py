@@ -1,6 +1,6 @@
 """The consent of an operator: given in advance on the command line, or asked for at the terminal.
 
-Every command that changes something asks here, so that all of them ask alike.
+Every command that changes something asks here, and in the same way.
 """
 
 import asyncio

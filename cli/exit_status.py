@@ -1,4 +1,4 @@
-"""How evalroom ends: by an error, a signal, a broken pipe, a crash. Always in one sentence."""
+"""The exit status of an error, an interrupt, a broken pipe or a crash, and its message."""
 
 import contextlib
 import os
@@ -18,11 +18,11 @@ _NOT_CONFIRMED = 4
 
 
 class Crash(EvalroomError):
-    """Something that nobody expected."""
+    """An error that evalroom does not know: a bug."""
 
 
 def ended_by(error: BaseException, argv: Sequence[str]) -> int:
-    """Say in one sentence what ended the program; return the exit status."""
+    """Print what ended the program, as text or JSON; return the exit status."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     if isinstance(error, KeyboardInterrupt):
@@ -60,18 +60,20 @@ def _crashed(error: Exception) -> EvalroomError:
     from storage.crash import crash_report  # noqa: PLC0415 - needed now alone
 
     file = keep_crash(crash_report(error))
-    where = f"what happened is in {shown(file)}" if file else "no crash file could be written"
+    where = (
+        f"see the crash report: {shown(file)}" if file else "the crash report could not be written"
+    )
     return Crash(f"evalroom crashed: {shown(type(error).__name__)}: {shown(str(error))}", where)
 
 
 def _silence() -> None:
-    """Let the interpreter's last flush go nowhere: the reader of our output is gone."""
+    """Send the interpreter's last flush to the null device: nobody reads our output any more."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def keep_crash(report: str) -> str | None:
-    """Write a crash file; return its path, None where that fails."""
+    """Write a crash report; return its path, None if that failed."""
     from storage.crash import write_crash  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""What libraries log and warn of goes nowhere: no byte of it may reach the terminal.
+"""Log records and warnings of libraries are discarded: none may reach the terminal.
 
-A line of theirs would tear the screen, and may hold what a host sent, as it sent it. What an
-operator needs to know, evalroom says in its own words.
+They would break the screen, and may hold raw text from a host. evalroom itself says what an
+operator needs to know.
 """
 
 import logging
@@ -12,16 +12,16 @@ from cli.standard_files import open_what_is_closed
 
 
 def begin() -> None:
-    """Make a program of its own ready: its standard files are there, its libraries silent."""
+    """Prepare this process: open closed standard files, silence libraries."""
     open_what_is_closed()
     silence_libraries()
 
 
 def silence_libraries() -> None:
-    """Take the way to standard error from log records and warnings of libraries.
+    """Discard log records and warnings of libraries.
 
-    Python prints a warning that no handler takes; now the root takes them all and keeps none.
-    With `-W` or PYTHONWARNINGS a developer sees the warnings all the same.
+    Python prints records that no handler takes; the root logger now takes and drops them all.
+    With `-W` or PYTHONWARNINGS a developer still sees the warnings.
     """
     root = logging.getLogger()
     if not root.handlers:

@@ -1,14 +1,14 @@
-"""Standard input, output and error are there, also where whoever started evalroom closed them."""
+"""Opens standard input, output and error where they were closed at the start."""
 
 import os
 import sys
 
 
 def open_what_is_closed() -> None:
-    """Put the null device where a standard descriptor is closed.
+    """Open the null device for each standard descriptor that is closed.
 
-    Else the next file that is opened, the history say, gets its number, and a child reads it
-    as its input or writes its errors into it.
+    Otherwise the next file that is opened, such as the history, gets its number, and a child
+    process reads it as input or writes errors into it.
     """
     for number in range(3):
         try:

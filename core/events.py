@@ -236,7 +236,7 @@ class SurfaceRead:
     """The features of a process were read from its own list of routes.
 
     Attributes:
-        can: The features (`core.ctl.features.Feature`).
+        can: The features (`core.model.feature.Feature`).
     """
 
     at: float

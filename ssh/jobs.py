@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any, cast
 
 from core.ctl.decode import parse_object
@@ -29,9 +28,7 @@ JOB_MARKER = "evalroom-job"
 
 def job_source(job: Job) -> bytes:
     """Return the source of a job's program, as it is sent to the machine."""
-    if job.program in {"survey", "launcher"}:
-        return shipped_program(job.program)
-    return resources.files("ssh").joinpath("shipped", f"{job.program}.py").read_bytes()
+    return shipped_program(job.program)
 
 
 async def do_job(

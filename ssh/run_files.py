@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from importlib import resources
 from types import MappingProxyType
 
-_FILES = ("tasks/smoke.py", "tasks/arithmetic.py", "gpu_holder.py")
+from ssh.shipped_program import shipped_program
+
+_TASKS = ("smoke.py", "arithmetic.py")
 
 
 def run_files() -> Mapping[str, bytes]:
     """Return the built-in tasks and the GPU holder, by file name."""
-    shipped = resources.files("ssh").joinpath("shipped")
-    return MappingProxyType(
-        {path.rpartition("/")[2]: shipped.joinpath(path).read_bytes() for path in _FILES}
-    )
+    tasks = resources.files("ssh").joinpath("shipped", "tasks")
+    files = {name: tasks.joinpath(name).read_bytes() for name in _TASKS}
+    return MappingProxyType({**files, "gpu_holder.py": shipped_program("gpu_holder")})

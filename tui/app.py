@@ -14,22 +14,22 @@ from core.config.model import ScreenConfig
 from core.fleet import Fleet
 from core.ports import FleetUpdate
 from core.text import Shown, shown
-from core.views.changes import only_older
 from core.views.header.totals import title
-from tui.controllers.lazy import Controllers
-from tui.dialogs.ask import AskSecret, Leave
+from tui.controllers.registry import Controllers
+from tui.dialogs.keys_help import KeysDialog
+from tui.dialogs.prompts import LeaveDialog, QuestionDialog
 from tui.draw_pace import DrawPace
 from tui.keys.bindings import bindings
 from tui.keys.table import BY_NAME, remapped
-from tui.navigation import GUIDES, JOURNAL, RUNS, Place, Way, is_there
+from tui.navigation import GUIDES, JOURNAL, RUNS, Place, PlaceHistory, is_there
 from tui.screens.panes_screen import PanesScreen
 from tui.screens.room import RoomScreen
 from tui.screens.screen_factory import screen_for
 from tui.services import RoomServices
-from tui.terminal.terminal import sentence_of
+from tui.terminal.crash_report import sentence_of
 from tui.terminal.terminal_app import TerminalApp
 from tui.theme import SIXTEEN, THEMES, theme_for
-from tui.view_state import Remembered, remembered_of
+from tui.view_state import SavedView, saved_view_of
 
 LEAVING = "Nothing is stopped: evals go on, and the room opens where you left it."
 """What leaving the app means."""
@@ -92,14 +92,15 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self._remapped = known
         self.set_keymap(known)
         self.notice = shown(notice)
-        self._way = Way()
-        self._remembered = remembered_of({} if services.views is None else services.views.load())
+        self._history = PlaceHistory()
+        self._remembered = saved_view_of({} if services.views is None else services.views.load())
         self._wanted_place: Place = self._remembered.place
         self._asking = asyncio.Lock()
         self._room_screen: RoomScreen | None = None
         self._saving: Timer | None = None
         self._drawing: Timer | None = None
-        self._drawn: Fleet | None = None
+        self._revision = 0
+        self._drawn_revision: int | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
         for theme in THEMES:
             self.register_theme(theme)
@@ -185,12 +186,12 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             front.say_keys()
 
     def _heard(self, update: FleetUpdate) -> None:
-        del update
+        self._revision = update.revision
         self.post_message(self.RoomChanged())
 
     def on_room_app_room_changed(self) -> None:
         """Draw the new fleet, and leave the machine some room between two drawings."""
-        if self._only_older():
+        if not self._has_news:
             return  # ages are drawn with the clock
         wait = self._pace.wait
         if wait <= 0:
@@ -203,7 +204,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             self._drawing.stop()
             self._drawing = None
         began = time.monotonic()
-        fleet = self._drawn = self.room.fleet
+        fleet, self._drawn_revision = self.room.fleet, self._revision
         self._go_where_wanted(fleet)
         front = self.front
         if front is not None:
@@ -212,9 +213,10 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self.say_title(title(fleet))
         self._pace.drew(began)
 
-    def _only_older(self) -> bool:
-        drawn = self._drawn
-        return drawn is not None and only_older(drawn, self.room.fleet)
+    @property
+    def _has_news(self) -> bool:
+        """Whether more than ages changed since the last drawing."""
+        return self._drawn_revision != self._revision
 
     @property
     def front(self) -> PanesScreen | None:
@@ -229,7 +231,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         if front is None:
             self._draw()
             return
-        if not self._only_older():
+        if self._has_news:
             front.tell_time()
             self.on_room_app_room_changed()
             return
@@ -245,25 +247,25 @@ class RoomApp(TerminalApp, inherit_bindings=False):
     def go(self, place: Place) -> None:
         """Open a place."""
         self._wanted_place = None
-        self._way = self._way.to(place)
+        self._history = self._history.to(place)
         self._show_place()
 
     def back(self) -> None:
         """Go back to where the operator came from; from the first place, to the room."""
-        if self._way.at > 0:
-            self._way = self._way.older()
-        elif self._way.place is not None:
-            self._way = Way()
+        if self._history.at > 0:
+            self._history = self._history.older()
+        elif self._history.place is not None:
+            self._history = PlaceHistory()
         self._show_place()
 
     def action_older(self) -> None:
         """Walk back through the places."""
-        self._way = self._way.older()
+        self._history = self._history.older()
         self._show_place()
 
     def action_newer(self) -> None:
         """Walk forward again."""
-        self._way = self._way.newer()
+        self._history = self._history.newer()
         self._show_place()
 
     def action_journal(self) -> None:
@@ -284,7 +286,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
 
     def _show_place(self) -> None:
         front = self.front
-        place = self._way.place
+        place = self._history.place
         if front is None or front.place == place:
             return
         if place is None:
@@ -313,8 +315,8 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         room = self._room_screen
         if self.services.views is None or room is None:
             return
-        view = Remembered(
-            place=self._way.place if self._wanted_place is None else self._wanted_place,
+        view = SavedView(
+            place=self._history.place if self._wanted_place is None else self._wanted_place,
             pane=room.current + 1,
             task=room.shown_task,
             theme=None if self.theme == self._best_theme() else self.theme,
@@ -333,22 +335,20 @@ class RoomApp(TerminalApp, inherit_bindings=False):
 
     def action_leave(self) -> None:
         """Ask, then leave."""
-        if isinstance(self.screen, Leave):
+        if isinstance(self.screen, LeaveDialog):
             return
 
         def leave(wants: bool | None) -> None:
             if wants:
                 self.leave()
 
-        self.push_screen(Leave(self._leaving), leave)
+        self.push_screen(LeaveDialog(self._leaving), leave)
 
     def action_help(self) -> None:
         """Show the keys of where the operator is."""
-        from tui.dialogs.keys_help import KeysHelp  # noqa: PLC0415 - the first frame does without
-
         front = self.front
         if front is not None:
-            self.push_screen(KeysHelp(list(front.live_keys())))
+            self.push_screen(KeysDialog(list(front.live_keys())))
 
     def action_command(self) -> None:
         """Open the command palette."""
@@ -386,7 +386,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
                 if not answer.done():
                     answer.set_result(value)
 
-            dialog = AskSecret(prompt, is_seen=is_seen)
+            dialog = QuestionDialog(prompt, is_seen=is_seen)
             self.push_screen(dialog, answered)
             try:
                 return await answer

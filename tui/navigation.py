@@ -7,39 +7,39 @@ from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 
 
 @dataclass(frozen=True, slots=True)
-class JournalOfOrders:
+class JournalPlace:
     """The place of the journal of orders."""
 
 
-JOURNAL = JournalOfOrders()
+JOURNAL = JournalPlace()
 
 
 @dataclass(frozen=True, slots=True)
-class ListOfGuides:
+class GuidesPlace:
     """The place of the guides."""
 
 
-GUIDES = ListOfGuides()
+GUIDES = GuidesPlace()
 
 
 @dataclass(frozen=True, slots=True)
-class ListOfRuns:
+class RunsPlace:
     """The place of the runs."""
 
 
-RUNS = ListOfRuns()
+RUNS = RunsPlace()
 
 Subject = MachineName | ProcessKey | TaskKey | SampleKey
 """A thing of the fleet that has a screen."""
 
-Place = Subject | JournalOfOrders | ListOfGuides | ListOfRuns | None
+Place = Subject | JournalPlace | GuidesPlace | RunsPlace | None
 """What a screen is about; None is the room itself."""
 
 _LONGEST = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class PlaceHistory:
     """The places visited, as in a browser.
 
     Attributes:
@@ -55,26 +55,26 @@ class Way:
         """The place on screen."""
         return self.places[self.at]
 
-    def to(self, place: Place) -> "Way":
+    def to(self, place: Place) -> "PlaceHistory":
         """Return the way with one more place; what lay ahead is forgotten."""
         if place == self.place:
             return self
         places = (*self.places[: self.at + 1], place)[-_LONGEST:]
-        return Way(places, len(places) - 1)
+        return PlaceHistory(places, len(places) - 1)
 
-    def older(self) -> "Way":
+    def older(self) -> "PlaceHistory":
         """Return the way one place back."""
-        return Way(self.places, max(self.at - 1, 0))
+        return PlaceHistory(self.places, max(self.at - 1, 0))
 
-    def newer(self) -> "Way":
+    def newer(self) -> "PlaceHistory":
         """Return the way one place forward."""
-        return Way(self.places, min(self.at + 1, len(self.places) - 1))
+        return PlaceHistory(self.places, min(self.at + 1, len(self.places) - 1))
 
 
 def is_there(fleet: Fleet, place: Place) -> bool:
     """Return whether the fleet knows a place."""
     match place:
-        case None | JournalOfOrders() | ListOfGuides() | ListOfRuns():
+        case None | JournalPlace() | GuidesPlace() | RunsPlace():
             return True
         case SampleKey():
             task = fleet.tasks.get(place.task)
@@ -94,7 +94,7 @@ def machine_of(place: Place) -> MachineName | None:
             return place.task.machine
         case ProcessKey() | TaskKey():
             return place.machine
-        case JournalOfOrders() | ListOfGuides() | ListOfRuns():
+        case JournalPlace() | GuidesPlace() | RunsPlace():
             return None
         case _:
             return place

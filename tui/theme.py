@@ -19,7 +19,7 @@ Depth = Literal["full", "256", "16", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terminal:
+class TerminalFeatures:
     """What the terminal can show, as its environment says.
 
     Attributes:
@@ -30,7 +30,7 @@ class Terminal:
     is_ascii: bool
 
 
-def terminal_of(environ: Mapping[str, str], *, wants_ascii: bool) -> Terminal:
+def terminal_features(environ: Mapping[str, str], *, wants_ascii: bool) -> TerminalFeatures:
     """Read from the environment what the terminal can show; nothing is asked of it.
 
     Args:
@@ -38,7 +38,7 @@ def terminal_of(environ: Mapping[str, str], *, wants_ascii: bool) -> Terminal:
         wants_ascii: What the config says.
     """
     term = environ.get("TERM", "").strip().lower()
-    return Terminal(
+    return TerminalFeatures(
         depth=_depth(environ, term),
         is_ascii=wants_ascii or term in {"", "dumb"} or not _speaks_utf8(environ),
     )
@@ -191,7 +191,7 @@ SIXTEEN = _theme(
 THEMES = (DARK, LIGHT, DARK_256, LIGHT_256, SIXTEEN)
 
 
-def theme_for(terminal: Terminal, wanted: Literal["dark", "light"]) -> Theme:
+def theme_for(terminal: TerminalFeatures, wanted: Literal["dark", "light"]) -> Theme:
     """Return the theme for a terminal: below 256 colours there is one for every ground."""
     if terminal.depth in {"16", "none"}:
         return SIXTEEN

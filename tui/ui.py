@@ -9,7 +9,8 @@ from tui.navigation import Place
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from tui.terminal.foreground import Ended
+    from tui.terminal.foreground import ProgramEnd
+
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ class Ui(Protocol):
         """Call something after the messages that wait now, such as the close of a dialog."""
         ...
 
-    async def run_in_foreground(self, words: Sequence[str], line: Shown) -> "Ended | None":
+    async def run_in_foreground(self, words: Sequence[str], line: Shown) -> "ProgramEnd | None":
         """Give the terminal to a program until it ends.
 
         Args:

@@ -6,13 +6,13 @@ from typing import Any, cast
 
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from tui.arrangement import Arrangement, arrangement_of
-from tui.navigation import GUIDES, JOURNAL, RUNS, JournalOfOrders, ListOfGuides, ListOfRuns, Place
+from tui.navigation import GUIDES, JOURNAL, RUNS, GuidesPlace, JournalPlace, Place, RunsPlace
 
 _LISTS: Mapping[str, Place] = {"journal": JOURNAL, "guides": GUIDES, "runs": RUNS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
+class SavedView:
     """A view.
 
     Attributes:
@@ -40,14 +40,14 @@ class Remembered:
         }
 
 
-def remembered_of(kept: Mapping[str, Any]) -> Remembered:
+def saved_view_of(kept: Mapping[str, Any]) -> SavedView:
     """Read what `to_json` wrote, by this version or another; what is not right is left out."""
     pane, theme, arrangements = kept.get("pane"), kept.get("theme"), kept.get("arrangements")
     task = _place_of(kept.get("task"))
     named: Mapping[str, object] = {}
     if isinstance(arrangements, Mapping):
         named = cast("Mapping[str, object]", arrangements)
-    return Remembered(
+    return SavedView(
         place=_place_of(kept.get("place")),
         pane=pane if isinstance(pane, int) and 1 <= pane <= 4 else 2,  # noqa: PLR2004
         task=task if isinstance(task, TaskKey) else None,
@@ -60,7 +60,7 @@ def _place_to_json(place: Place) -> list[Any] | None:
     match place:
         case None:
             return None
-        case JournalOfOrders() | ListOfGuides() | ListOfRuns():
+        case JournalPlace() | GuidesPlace() | RunsPlace():
             return [next(name for name, each in _LISTS.items() if each == place)]
         case ProcessKey():
             return ["process", place.machine, place.pid, place.start]

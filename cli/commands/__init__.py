@@ -1,1 +1,1 @@
-"""The headless twins of the screens."""
+"""What each command does, one file for a command or a few related ones."""

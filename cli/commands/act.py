@@ -99,7 +99,7 @@ async def act_on(desk: DeskReader, acting: ActionService, command: ActCommand) -
 
 
 def title_of(action: Action, places: Sequence[ActionPlace]) -> str:
-    """Return what a plan is called."""
+    """Return the title of a plan."""
     now = " now" if action.now else ""
     manner = f" ({action.manner})" if action.manner else ""
     return f"{action.verb}{now}{manner}, {len(places)} selected"
@@ -139,18 +139,18 @@ async def finish(
 
 
 def _say_left(desk: DeskReader, acting: ActionService) -> None:
-    """Say which orders an evalroom left that ended before it knew what became of them."""
+    """Say which orders of an instance that ended still have no known outcome."""
     for order in desk.fleet.orders:
         if order.is_open and acting.answers_for(order) and order.instance != acting.instance:
             print_note(
-                f"{shown(order.action.verb)} of {shown(order.name)}, which an evalroom left that"
-                " ended before it knew what became of it, is being looked into; it is not sent"
-                " again (see: evalroom journal)"
+                f"the outcome of an earlier order is unknown: {shown(order.action.verb)} of"
+                f" {shown(order.name)}. evalroom is finding out, and does not send it again."
+                " See: evalroom journal"
             )
 
 
 async def _settled(desk: DeskReader, told: tuple[OrderReport, ...]) -> tuple[OrderReport, ...]:
-    """Wait a while for what had no answer; return what is known by then."""
+    """Wait a while for orders without an answer; return their outcomes as known then."""
     mine = {each.order for each in told if each.order is not None}
     heard = asyncio.Event()
     end = desk.listen(lambda event: heard.set() if isinstance(event, OrderEnded) else None)
@@ -160,7 +160,7 @@ async def _settled(desk: DeskReader, told: tuple[OrderReport, ...]) -> tuple[Ord
                 await heard.wait()
                 heard.clear()
     except TimeoutError:
-        pass  # it stays unknown: the next evalroom takes it up
+        pass  # its outcome stays unknown: the next instance resolves it
     finally:
         end()
     known = {order.id: order for order in desk.fleet.orders if order.id in mine}

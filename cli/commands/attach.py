@@ -1,4 +1,4 @@
-"""`evalroom attach ID`: a run's own display, in this terminal; without one, its command."""
+"""`evalroom attach ID`: open a run's own display in this terminal, or print the command."""
 
 import os
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class Display:
     """A run's own display.
 
     Attributes:
-        words: What shows it, run here in a terminal.
+        words: The command that shows it in a terminal here.
     """
 
     run: str
@@ -72,24 +72,26 @@ async def display_of(
     """Return the display of a run.
 
     Raises:
-        UsageWrong: There is no such run, or several; it has none; its machine is not known.
+        UsageWrong: The name fits no run, or several; the run has no display; the config does not
+            have its machine.
     """
     run = await known_run(desk, launches, name, timeout)
     if not run.attach:
-        advice = "evalroom output tells what it printed"
-        raise UsageWrong(f"run {run.id} has no display of its own", advice)
+        raise UsageWrong(
+            f"run {run.id} has no display of its own", f"use: evalroom output {run.id}"
+        )
     machine = next((each for each in machines if each.name == run.machine), None)
     if machine is None:
-        raise UsageWrong(f"the config names no machine {shown(run.machine)}")
+        raise UsageWrong(f"machine {shown(run.machine)} is not in the config")
     words = terminal_command(machine, run.attach, known_hosts=known_hosts)
     return Display(run=run.id, words=words)
 
 
 def show(display: Display, *, as_json: bool) -> int:
-    """Become what shows a display; without a terminal, and for JSON, print its command.
+    """Open a display in this terminal; without a terminal, and as JSON, print its command.
 
     Raises:
-        UsageWrong: It can't be run here.
+        UsageWrong: The program can't be started here.
     """
     if as_json:
         print_json({"run_id": display.run, "words": list(display.words)})
@@ -102,13 +104,15 @@ def show(display: Display, *, as_json: bool) -> int:
 
 
 def become(words: tuple[str, ...]) -> Never:
-    """Become a program in this terminal; it knows of no tmux around it, which would refuse.
+    """Replace this process with a program, in this terminal.
+
+    Without the variables of a tmux around it: tmux refuses to nest.
 
     Raises:
-        UsageWrong: It can't be run here.
+        UsageWrong: The program can't be started here.
     """
     environ = {k: v for k, v in os.environ.items() if k not in {"TMUX", "TMUX_PANE"}}
     try:
         os.execvpe(words[0], words, environ)  # noqa: S606 - no shell reads them
     except OSError as error:
-        raise UsageWrong(f"{shown(words[0])} can't be run here: {error.strerror}") from None
+        raise UsageWrong(f"can't start {shown(words[0])} here: {error.strerror}") from None

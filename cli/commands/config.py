@@ -55,8 +55,9 @@ def check(path: Path | None, *, actions: Mapping[str, str], as_json: bool) -> in
         for each in wrong:
             print_error(each, as_json=False)
     else:
-        where = shown(str(path)) if path else "no config: this computer is the only machine"
-        print_lines([f"{where}: fine, {plural(len(config.machines), 'machine')}"])
+        fine = f"valid, {plural(len(config.machines), 'machine')}"
+        nothing = "no config file: this computer is the only machine"
+        print_lines([f"{shown(str(path))}: {fine}" if path else nothing])
     return 1 if wrong else 0
 
 

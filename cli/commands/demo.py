@@ -57,15 +57,14 @@ def _config(started: Demo, options: GlobalOptions) -> Config:
 
 
 async def watch_to_the_end(desk: DeskReader, demo: Demo) -> int:
-    """Watch the demo through the desk, print what happens, then a report; return 0.
+    """Print events and then a report of the demo, as the desk sees it; return 0.
 
     Raises:
-        DemoFailed: A task did not end as a success.
+        DemoFailed: A task did not succeed.
     """
     began = time.monotonic()
-    print_lines(
-        [f"a small eval-set runs on this computer (pid {demo.pid}), about {demo.seconds:.0f} s"]
-    )
+    about = f"pid {demo.pid}, about {demo.seconds:.0f} s"
+    print_lines([f"running a small eval-set on this computer ({about})"])
     sentences = EventLines(only_trouble=True)
     stop = desk.listen(lambda event: print_lines(sentences.of(event)))
     try:
@@ -79,14 +78,14 @@ async def watch_to_the_end(desk: DeskReader, demo: Demo) -> int:
     if not ended or bad or len(tasks) < len(TASKS):
         states = ", ".join(f"{shown(each.row.task)} {each.state}" for each in bad)
         raise DemoFailed(
-            f"the eval-set did not end as a success ({states or 'its tasks were not seen'})",
+            f"the eval-set did not succeed ({states or 'its tasks never appeared'})",
             demo.said(),
         )
     return 0
 
 
 async def _ended(desk: DeskReader, demo: Demo) -> bool:
-    """Wait until it is over and every log was read; False when it takes far too long."""
+    """Wait until it has ended and every log was read; return False if that takes far too long."""
     try:
         async with asyncio.timeout(3 * demo.seconds + _SETTLE_S):
             while demo.exit_status is None:  # noqa: ASYNC110 - a child's end has no event of ours
@@ -110,14 +109,14 @@ def tasks_of(fleet: Fleet, pid: int) -> list[Task]:
 
 
 def report(fleet: Fleet, demo: Demo, took: float) -> list[str]:
-    """Return what was seen as lines: each task, how its log says it ended, its scores.
+    """Return a report as lines: each task with its status and scores, as its log has them.
 
     Args:
         fleet: All that is known.
-        demo: Whose tasks to report.
-        took: Seconds that they were watched.
+        demo: The demo whose tasks are reported.
+        took: How long they were watched, seconds.
     """
-    rows = [["task", "ended as", "scored", "errored", "run again", "tokens", "score"]]
+    rows = [["task", "ended as", "scored", "errored", "retried", "tokens", "score"]]
     for task in tasks_of(fleet, demo.pid):
         again = sum(each.retries or 0 for each in task.samples.values())
         header = task.header

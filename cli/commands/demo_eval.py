@@ -1,7 +1,7 @@
-"""`evalroom demo`: a small real eval-set on this computer, watched from its start to its end.
+"""The eval-set of the demo: it is started, ended and removed here.
 
-It lives in a folder of its own under the temporary folder (logs, discovery files, traces), so
-that it never mixes with the operator's evals, and it goes when the demo goes.
+All its files (logs, discovery files, traces) are in a temporary folder of its own, apart from
+the operator's evals. The folder is deleted when the demo ends.
 """
 
 import os
@@ -26,20 +26,19 @@ TASKS = ("evalroom/sums", "evalroom/archive")
 MACHINE = MachineName("local")
 
 _PREFIX = "evalroom-demo-"
-_GRACE = 10.0
-_SETTLE = 60.0
-_FULL_SIZE_FROM = 60.0
+_GRACE_S = 10.0
+_FULL_SIZE_FROM_S = 60.0
 
 
 class DemoFailed(EvalroomError):
-    """The demo's eval-set did not end as a success."""
+    """The demo's eval-set did not succeed."""
 
 
 class Demo:
-    """One eval-set that runs.
+    """The running eval-set.
 
     Attributes:
-        folder: All that it writes.
+        folder: The folder of all its files.
         seconds: About how long it takes.
     """
 
@@ -50,12 +49,12 @@ class Demo:
 
     @property
     def pid(self) -> int:
-        """Of the process that runs it."""
+        """The pid of its process."""
         return self._process.pid
 
     @property
     def exit_status(self) -> int | None:
-        """None while it runs. It proves nothing about how the tasks ended."""
+        """The exit status; None while it runs. It does not say how the tasks ended."""
         return self._process.poll()
 
     def machine(self) -> MachineConfig:
@@ -63,7 +62,7 @@ class Demo:
         return demo_machine(self.folder)
 
     def said(self) -> str:
-        """What it wrote to its standard error, the last lines."""
+        """Return the last lines that it wrote to standard error."""
         try:
             raw = (self.folder / "err.txt").read_bytes()[-4_000:]
         except OSError:
@@ -71,8 +70,12 @@ class Demo:
         return shown(" ".join(raw.decode("utf-8", "replace").split()[-60:]), 400)
 
     def stop(self) -> None:
-        """End it if it still runs, interrupting first, and remove its folder. Blocks."""
-        for number, wait in ((signal.SIGINT, _GRACE), (signal.SIGTERM, 3.0), (signal.SIGKILL, 3.0)):
+        """End it if it still runs (SIGINT first) and delete its folder. Blocks."""
+        for number, wait in (
+            (signal.SIGINT, _GRACE_S),
+            (signal.SIGTERM, 3.0),
+            (signal.SIGKILL, 3.0),
+        ):
             if self._process.poll() is not None:
                 break
             _signal_all(self._process.pid, number)
@@ -80,7 +83,7 @@ class Demo:
                 self._process.wait(wait)
             except subprocess.TimeoutExpired:
                 continue
-        _signal_all(self._process.pid, signal.SIGKILL)  # what it may have left of its session
+        _signal_all(self._process.pid, signal.SIGKILL)  # leftover processes of its session
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -100,7 +103,7 @@ def demo_machine(folder: Path) -> MachineConfig:
 
 @asynccontextmanager
 async def demo_running(seconds: float) -> AsyncGenerator[Demo, None]:
-    """Start the demo's eval-set, and end and remove it in the end, whatever happens.
+    """Run the demo's eval-set within the block; end and remove it afterwards.
 
     Raises:
         StorageError: It can't be started.
@@ -124,20 +127,22 @@ def start(seconds: float) -> Demo:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
         (folder / "pid").write_text(str(os.getpid()))
     except OSError as error:
-        raise StorageError(f"no temporary folder: {error.strerror}", "is the disk full?") from error
+        raise StorageError(
+            f"can't create a temporary folder: {error.strerror}", "check that the disk has space"
+        ) from error
     try:
         process = _launch(folder, seconds)
         (folder / "eval").write_text(str(process.pid))
         return Demo(folder, process, seconds)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise StorageError(f"the demo can't be started: {error.strerror}") from error
+        raise StorageError(f"can't start the demo: {error.strerror}") from error
 
 
 def remove_forgotten(place: Path) -> None:
-    """Remove the folders of demos that were killed before they could clean up.
+    """Delete the folders of demos that were killed before they could clean up.
 
-    One goes when the evalroom that made it is gone, and the eval that ran in it.
+    A folder is deleted once neither its evalroom nor its eval runs any more.
     """
     for folder in place.glob(f"{_PREFIX}*"):
         try:
@@ -190,13 +195,13 @@ def _launch(folder: Path, seconds: float) -> subprocess.Popen[bytes]:
 
 
 def size_for(seconds: float) -> tuple[int, float]:
-    """Return how many samples, at which pace, take about so many seconds."""
-    if seconds >= _FULL_SIZE_FROM:
+    """Return the number of samples and the pace that take about this many seconds."""
+    if seconds >= _FULL_SIZE_FROM_S:
         return 16, (seconds - 5) / 105
     return 6, max(0.01, (seconds - 12) / 45)
 
 
 def _environment(folder: Path) -> Mapping[str, str]:
-    """The operator's environment without what would change the eval."""
+    """Return the operator's environment without variables that would change the eval."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("INSPECT_")}
     return {**kept, "XDG_DATA_HOME": str(folder / "data"), "PYTHONUNBUFFERED": "1"}

@@ -1,7 +1,7 @@
-"""The demo with a terminal: the ordinary room, as a child, on the demo's own config.
+"""The demo in a terminal: the ordinary room, as a child process with the demo's own config.
 
-The parent only waits. So the eval-set is ended and its folder removed however the room goes,
-and the room of a demo is the room of every day.
+This process only waits, so that it ends the eval-set and deletes its folder however the room
+ends.
 """
 
 import os
@@ -20,8 +20,8 @@ from storage.paths import private_folder, write_private
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
-LEAVING = "The demo's eval-set ends with the room, and its folder goes with it."
-"""What leaving the room of a demo means: not what it means every day."""
+LEAVING = "Leaving ends the demo's eval-set and deletes its folder."
+"""What the room of a demo says before it closes."""
 
 
 def demo_in_the_room(
@@ -37,7 +37,7 @@ def demo_in_the_room(
         seconds: About how long the eval-set takes.
         config_text: Makes the room's config, as TOML.
         options: Global options for the room.
-        crashes: Where a crash file of the room is kept; it would go with the demo's folder.
+        crashes: The folder that crash reports of the room are moved to.
     """
     demo = start(seconds)
     try:
@@ -55,7 +55,7 @@ def demo_in_the_room(
 
 
 def _wait(words: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run the room to its end; signals to us go on to it."""
+    """Run the room to its end and return its exit status; pass signals on to it."""
     child: subprocess.Popen[bytes] | None = None
     early: list[int] = []
 
@@ -79,7 +79,7 @@ def _wait(words: Sequence[str], environment: Mapping[str, str]) -> int:
 
 
 def _environment(folder: Path) -> Mapping[str, str]:
-    """The operator's environment; what the room keeps goes with the demo."""
+    """Return the operator's environment, with the room's data and state in the demo's folder."""
     own = {f"XDG_{kind.upper()}_HOME": str(folder / kind) for kind in ("data", "state")}
     path = os.pathsep.join(each for each in sys.path if each)
     return {**os.environ, **own, "PYTHONPATH": path}
@@ -89,11 +89,11 @@ def _save_crashes(found: Path, kept: Path) -> None:
     for file in found.glob("*.txt"):
         place = private_folder(kept) / file.name
         shutil.move(file, place)
-        _say(f"evalroom: the crash file is kept as {shown(str(place), 400)}")
+        _say(f"evalroom: the crash report is {shown(str(place), 400)}")
 
 
 def _say(sentence: str) -> None:
-    """Tell the terminal, if it is still there."""
+    """Write a line to standard error, if it is still open."""
     with suppress(OSError):
         sys.stderr.write(f"{sentence}\n")
         sys.stderr.flush()

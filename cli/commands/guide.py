@@ -101,7 +101,10 @@ async def _guides(fleet: Fleet, guiding: GuideRunner, command: GuideCommand) -> 
             return [await guiding.park(key) for key in keys]
         case "incident":
             if not command.model:
-                raise UsageWrong("which model? --model M", "exact names stand in: evalroom status")
+                raise UsageWrong(
+                    "`guide incident` needs a model",
+                    "add --model M; evalroom status prints the exact names",
+                )
             among = _processes(fleet, command.targets) if command.targets else None
             return [await guiding.incident(command.model, among, now=command.now)]
         case "finish":
@@ -115,13 +118,13 @@ async def _guides(fleet: Fleet, guiding: GuideRunner, command: GuideCommand) -> 
 
 
 def _processes(fleet: Fleet, targets: Sequence[str]) -> Sequence[ProcessKey]:
-    """Return the processes that words aim at: their own, a task's, or a machine's."""
+    """Return the processes that targets name: themselves, by a task, or by a machine."""
     places = places_of(TargetSpec(targets=targets), Action(verb=Verb.PAUSE), fleet)
     return list(dict.fromkeys(key for place in places for key in processes_at(fleet, place)))
 
 
 def processes_at(fleet: Fleet, place: ActionPlace) -> Sequence[ProcessKey]:
-    """Return the processes that a place means."""
+    """Return the processes of a target."""
     match place:
         case ProcessKey():
             return (place,)
@@ -135,12 +138,12 @@ def processes_at(fleet: Fleet, place: ActionPlace) -> Sequence[ProcessKey]:
 
 async def _taken_up(guiding: GuideRunner, command: GuideCommand) -> Guide:
     if len(command.targets) != 1:
-        raise UsageWrong("guide resume takes one ID", "see: evalroom guide list")
+        raise UsageWrong("`guide resume` takes one ID", "see: evalroom guide list")
     typed = command.targets[0]
     found = [each for each in await guiding.recent(_RECENT) if each.id.startswith(typed)]
     if len(found) != 1:
-        what = "no guide" if not found else "several guides"
-        raise TargetUnclear(f"{what} {shown(typed, 40)}", "see: evalroom guide list")
+        what = "the IDs of several guides begin" if found else "no guide's ID begins"
+        raise TargetUnclear(f"{what} with {shown(typed, 40)}", "see: evalroom guide list")
     if command.dry_run:
         return found[0]
     taken = await guiding.take_up(found[0].id)
@@ -196,7 +199,11 @@ class _Walk:
         return REFUSED if was_stopped(self._guide) and not self._command.stop else 0
 
     async def _step(self) -> int | None:
-        """Preview and carry out the step that waits; return the status where it ends there."""
+        """Preview and carry out the step that waits.
+
+        Returns:
+            The exit status if the command ends here, else None.
+        """
         at = self._guide.current
         plan = await self._guiding.plan(self._guide.id)
         self._print(["", *plan_lines(plan, content=False)])
@@ -229,10 +236,11 @@ class _Walk:
         return None
 
     def _later(self, why: str) -> int:
-        """Say how it goes on from here."""
+        """Print why the guide stays open and how to continue it."""
         self._why = why
         said = [why] if why else []
-        self._print(["", *said, f"it stays open; to go on: evalroom guide resume {self._guide.id}"])
+        go_on = f"this guide stays open; continue it with: evalroom guide resume {self._guide.id}"
+        self._print(["", *said, go_on])
         return 0
 
     def _renew(self) -> None:
@@ -244,7 +252,7 @@ class _Walk:
         self._said = {at: str(step.state) for at, step in enumerate(self._guide.steps)}
 
     def _say_steps(self) -> None:
-        """Print the steps that came to another state."""
+        """Print the steps whose state changed."""
         lines = plain_lines(self._guide)[1:]
         for at, step in enumerate(self._guide.steps):
             if self._said.get(at) != step.state:
@@ -256,7 +264,7 @@ class _Walk:
             print_lines(lines)
 
     def answer(self) -> Json:
-        """Return it for JSON, with the plans that were made on the way."""
+        """Return the guide for JSON, with the plans that were made."""
         extra: Json = {"plans": self._plans}
         if self._why:
             extra["why"] = self._why

@@ -1,4 +1,4 @@
-"""`evalroom journal`: the orders that were given, from the disk alone. No link is made."""
+"""`evalroom journal`: past orders, read from the local database; no machine is reached."""
 
 import time
 from collections.abc import Iterator
@@ -48,17 +48,17 @@ def journal(command: JournalCommand, options: GlobalOptions) -> int:
     elif orders:
         print_lines([line for order in orders for line in (*order_lines(order), "")][:-1])
     else:
-        print_lines(["no order was given yet" if wanted == everything else "no such order"])
+        print_lines(["there are no orders yet" if wanted == everything else "no order matches"])
     return 0
 
 
 def order_lines(order: Order) -> Iterator[str]:
-    """Yield what is told of an order: when, what, to what; below it who, why, and the rest."""
+    """Yield an order as lines: when, what and on what, then who, why and the outcome."""
     process, desk = order.address.process, order.instance
     name = shown(order.name) or f"{process.machine}:{process.pid}"
     yield f"{moment(order.at)}  {order.state}: {shown(action_words(order.action), _LONG)} of {name}"
     of = f"pid {process.pid} on {shown(process.machine)}"
-    whose = "launched here" if order.is_ours else "launched by somebody else"
+    whose = "launched here" if order.is_ours else "launched by someone else"
     yield _fact("who", f"{shown(desk.operator)}, from {shown(desk.host)} pid {desk.pid}")
     yield _fact("target", f"{of}{_within(order)}, {whose}")
     for label, text in (
@@ -94,4 +94,6 @@ def _one_of(kind: type[KindT], word: str, what: str) -> KindT:
         return kind(word)
     except ValueError:
         known = ", ".join(kind)
-        raise UsageWrong(f"{shown(word)} is no {what}", f"it is one of {known}") from None
+        raise UsageWrong(
+            f"there is no {what} called {shown(word)}", f"use one of: {known}"
+        ) from None

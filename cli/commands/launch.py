@@ -49,7 +49,7 @@ def launch(command: LaunchCommand, options: GlobalOptions) -> int:
 
 
 def _dry_run(config: Config, command: LaunchCommand) -> int:
-    """Print the plans of a spec; return the exit status. Nothing is touched.
+    """Print the plans of a spec; return the exit status. Nothing is changed.
 
     A run that may go on several machines is planned on the first of them.
     """

@@ -88,12 +88,12 @@ def machine_named(name: str, config: Config) -> MachineConfig:
 async def check_any(
     desk: DeskWorker, machine: MachineConfig, *, python: str | None, as_json: bool
 ) -> int:
-    """Print what matters to any run there; return the exit status.
+    """Print the checks that matter to any run on a machine; return the exit status.
 
     Args:
-        desk: Has the machine looked at.
-        machine: Where.
-        python: The interpreter with Inspect that runs there get; None: uv gets it.
+        desk: A desk with that machine.
+        machine: The machine to check.
+        python: The interpreter with Inspect for runs there; None: uv installs Inspect.
         as_json: Whether to print JSON.
     """
     checks = await check_machine(desk, machine, desk.fleet, python=python)
@@ -115,10 +115,10 @@ async def check_launches(
     """Print the preflight of these runs; return the exit status.
 
     Args:
-        desk: Has the machine looked at.
-        machine: Where.
+        desk: A desk with that machine.
+        machine: The machine to check.
         plans: One for each run, on this machine.
-        secrets: The names of the secrets that are known here.
+        secrets: The names of the secrets that are stored here.
         as_json: Whether to print JSON.
     """
     checked = await choose_machines(
@@ -144,7 +144,7 @@ async def check_launches(
         for each in checked:
             request = each.plan.request
             lines.append(f"{shown(request.task)} with {shown(request.model)} on {machine.name}")
-            lines += [f"  mind  spec: {shown(said, 600)}" for said in each.plan.warnings]
+            lines += [f"  warn  spec: {shown(said, 600)}" for said in each.plan.warnings]
             lines += [f"  {line}" for line in check_rows(each.checks)]
         print_lines(lines)
     return _status(desk, machine, [check for each in checked for check in each.checks])

@@ -1,4 +1,4 @@
-"""`evalroom machines prepare NAME SPEC`: what a spec needs is fetched while there is a network."""
+"""`evalroom machines prepare NAME SPEC`: download what a spec needs, ahead of its launch."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -127,11 +127,11 @@ async def fetch(
 
 
 def preview_lines(machine: MachineName, wanted: Sequence[PrepareItem]) -> list[str]:
-    """Return what is going to be fetched, as lines."""
+    """Return what will be downloaded, as lines."""
     if not wanted:
-        return [f"nothing is to be fetched to {shown(machine)}: what the spec needs is given"]
+        return [f"nothing to download to {shown(machine)}: the spec needs nothing from the network"]
     rows = [(each.what, each.name, f"to {each.where}", each.how) for each in wanted]
-    head = f"to be fetched to {shown(machine)}: {plural(len(wanted), 'thing')}"
+    head = f"to download to {shown(machine)}: {plural(len(wanted), 'item')}"
     return [head, *(f"  {line}" for line in aligned(rows))]
 
 

@@ -1,4 +1,4 @@
-"""Answers of a process's control channel, as the headless commands pass them on."""
+"""Samples as a process's control channel answers, for the headless commands."""
 
 from typing import Any, cast
 
@@ -7,14 +7,14 @@ from cli.render.fleet_json import Json
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
 from core.ctl.decode import parse_object
-from core.ctl.features import Feature
 from core.errors import AnswerMalformed, NobodyReached, NotThere, TargetUnclear
+from core.model.feature import Feature
 from core.model.task import Task
 from core.task_targets import find_task
 from core.text import shown
 
 PAGES = 2_000
-"""Pages of events that are read at most."""
+"""The most pages of events that are read."""
 
 _CONTENT = frozenset(
     {
@@ -37,23 +37,24 @@ _MAYBE_CONTENT = frozenset(("error", "error_retries"))
 
 
 async def find(desk: DeskReader, target: str, timeout: float) -> Task:
-    """Look once at everything, then return the task that `target` names.
+    """Read everything once, then return the task that `target` names.
 
     Raises:
         NobodyReached: No machine answered.
-        TargetUnclear: It fits nothing, or several.
+        TargetUnclear: It fits no task, or several.
     """
     await desk.first_look(timeout)
     if not desk.fleet.tasks and not any(each.is_reached for each in desk.fleet.machines.values()):
-        raise NobodyReached("no machine could be reached", "see why: evalroom machines")
+        raise NobodyReached("no machine could be reached", "find out why: evalroom machines")
     return desk.fleet.tasks[find_task(desk.fleet, target)]
 
 
 async def samples_of(desk: DeskReader, task: Task, *, status: str | None, all_rows: bool) -> Json:
-    """Return a task's samples envelope, and its machine and age.
+    """Return the answer about a task's samples, with machine and age in each row.
 
     Raises:
-        RequestFailed, AnswerMalformed: There is no good answer.
+        RequestFailed: The process did not answer well.
+        AnswerMalformed: Its answer is not as expected.
     """
     path = routes.samples(
         task.row.eval_id,
@@ -72,15 +73,17 @@ async def sample_of(
 ) -> Json:
     """Return one sample's detail, events, messages or store, as Inspect's own CLI shapes it.
 
-    What the evaluated agent wrote is left out unless `content`.
+    Text that the model wrote is left out unless `content`.
 
     Raises:
-        TargetUnclear: An epoch is needed, and none was given.
-        RequestFailed, AnswerMalformed: There is no good answer.
+        TargetUnclear: The task has several epochs, and none was given.
+        RequestFailed: The process did not answer well.
+        AnswerMalformed: Its answer is not as expected.
     """
     if epoch is None and (task.row.epochs or 1) > 1:
         raise TargetUnclear(
-            f"{shown(task.row.task)} has {task.row.epochs} epochs", "say which: ID EPOCH"
+            f"{shown(task.row.task)} has {task.row.epochs} epochs",
+            "add the epoch: evalroom sample TASK ID EPOCH",
         )
     epoch = epoch or 1
     eval_id, asked = task.row.eval_id, True if content else None
@@ -125,7 +128,7 @@ async def _events(
 def _rows(answer: Json, name: str) -> list[Json]:
     rows = answer.get(name)
     if not isinstance(rows, list):
-        raise AnswerMalformed(f"the answer has no {name}")
+        raise AnswerMalformed(f"the eval's answer has no list of {name}")
     return [cast("Json", row) for row in cast("list[object]", rows) if isinstance(row, dict)]
 
 
@@ -137,15 +140,15 @@ async def _read(desk: DeskReader, task: Task, path: str, what: str, feature: Fea
     except NotThere as error:
         target = shown(f"{task.key.machine}:{task.row.task_id}", 200)
         raise NotThere(
-            error.message, f"look at: evalroom samples {target} --all", status=error.status
+            error.message, f"see: evalroom samples {target} --all", status=error.status
         ) from error
     return {**parse_object(body), "age_seconds": max(0.0, reply.took)}
 
 
 def withheld(answer: Json) -> Json:
-    """Return an answer without what the evaluated agent wrote.
+    """Return an answer without text that the model wrote.
 
-    A current Inspect leaves it out by itself; an old one sends it whatever is asked.
+    A current Inspect leaves such text out itself; an old one always sends it.
     """
     return {
         name: _shown_of(name, value)
@@ -176,7 +179,7 @@ def _without_value(entry: object) -> object:
 
 
 def _presence(error: object) -> object:
-    """Return that there is an error, without its words."""
+    """Return whether there is an error, without its text."""
     if isinstance(error, list):
         return [_presence(each) for each in cast("list[object]", error)]
     return {} if error else error

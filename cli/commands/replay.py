@@ -29,13 +29,13 @@ async def _replay(command: ReplayCommand, options: GlobalOptions) -> int:
     trust_the_terminal()
     config = config_of(options)
     events = read_recording(command.file)
-    first = list(itertools.islice(events, 1))  # what can't be read is told before the room opens
+    first = list(itertools.islice(events, 1))  # a wrong file is an error before the room opens
     desk = ReplayDesk(itertools.chain(first, events), clock=WallClock(), speed=command.speed)
     app = RoomApp(
         replay_services(desk),
         screen=config.screen,
         keys=config.keys,
         keep_crash=keep_crash,
-        leaving="The recording stays as it is; the room of every day is as you left it.",
+        leaving="Leaving does not change the recording.",
     )
     return await app.run_in_terminal()

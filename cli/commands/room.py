@@ -27,7 +27,7 @@ def room(command: RoomCommand, options: GlobalOptions) -> int:
     """
     del command
     need_a_terminal()
-    gc.disable()  # nothing is garbage before the first frame: `_collect_again`
+    gc.disable()  # until the first frame, see `_collect_again`
     return asyncio.run(_room(config_of(options), options))
 
 
@@ -55,7 +55,7 @@ async def _room(config: Config, options: GlobalOptions) -> int:
                 keys=config.keys,
                 keep_crash=keep_crash,
                 leaving=options.leaving or screens.LEAVING,
-                notice="nothing is kept" if history.keeping is None else "",
+                notice="nothing is stored" if history.keeping is None else "",
                 greeting=history.said,
             )
             apps.append(app)
@@ -71,9 +71,9 @@ _TURNS = 5
 
 
 async def _load_screens() -> None:
-    """Load the screens in steps; between two, probes that start on the other cores go on.
+    """Import the screens in steps, so that starting probes can run in between.
 
-    Not in a thread: the two would hold each other up at every step.
+    Not in a thread: both would wait for the interpreter lock.
     """
     for name in _STEPS:
         for _ in range(_TURNS):
@@ -81,17 +81,17 @@ async def _load_screens() -> None:
         importlib.import_module(name)
 
 
-_GARBAGE = (10_000, 20, 50)
-"""When garbage is looked for, see `gc.set_threshold`. What hosts tell is in no circles and goes
-by itself; looking through twenty thousand samples for some held every key up for 0.2 s."""
+_GC_THRESHOLD = (10_000, 20, 50)
+"""For `gc.set_threshold`. Decoded data has no reference cycles, so refcounting frees it; a full
+collection over 20,000 samples delayed keys by 0.2 s."""
 
 
 def _collect_again(app: "RoomApp") -> None:
-    """Look for garbage again, among what is made from the first frame on."""
+    """Turn the garbage collector on again after the first frame, for newer objects only."""
 
     def drawn() -> None:
         gc.freeze()
-        gc.set_threshold(*_GARBAGE)
+        gc.set_threshold(*_GC_THRESHOLD)
         gc.enable()
 
     app.call_after_refresh(drawn)

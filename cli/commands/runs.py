@@ -1,4 +1,4 @@
-"""`evalroom runs`, `evalroom run ID`, `evalroom output ID`: launches, and what became of them."""
+"""`evalroom runs`, `evalroom run ID`, `evalroom output ID`: launched runs and their output."""
 
 import asyncio
 import sys
@@ -79,7 +79,7 @@ async def print_runs(
     if as_json:
         print_json({"as_of": desk.now(), "runs": [run_json(run) for run in known]})
     else:
-        print_lines([run_line(run) for run in known] or ["nothing was launched yet"])
+        print_lines([run_line(run) for run in known] or ["nothing has been launched yet"])
     return 0
 
 
@@ -100,10 +100,10 @@ async def print_run(desk: DeskReader, launches: DeskLaunchService, command: RunC
 async def print_output(
     desk: DeskReader, launches: DeskLaunchService, name: str, *, follow: bool, timeout: float
 ) -> int:
-    """Print the end of what a run printed, or all that it prints until it is over.
+    """Print the end of a run's output, or with `follow` all of it until the run has ended.
 
     Raises:
-        UsageWrong: There is none, or several, or it prints on a screen, which has no end.
+        UsageWrong: The name fits no run, or several; or `follow` of a run with a screen.
         RequestFailed: It can't be read.
     """
     found = await known_run(desk, launches, name, timeout)
@@ -115,7 +115,7 @@ async def print_output(
         print_note(f"{found.id} printed nothing")
     while follow:
         now = launches.registry.runs[found.id]
-        _refuse_a_screen(now)  # one that was being prepared may have one since
+        _refuse_a_screen(now)  # a run that was still being prepared may have one by now
         piece = await launches.output(now, start=piece.end)
         _print(piece)
         if not piece.data:
@@ -127,24 +127,26 @@ async def print_output(
 
 def _refuse_a_screen(run: Run) -> None:
     if run.has_screen:
-        advice = f"evalroom attach {run.id}; without --follow it is printed as it stands now"
-        raise UsageWrong("what stands on a screen can't be followed", advice)
+        raise UsageWrong(
+            f"run {run.id} has a screen, which can't be followed",
+            f"use evalroom attach {run.id}, or leave out --follow to print the screen as it is now",
+        )
 
 
 async def known_run(
     desk: DeskReader, launches: DeskLaunchService, name: str, timeout: float
 ) -> Run:
-    """Look around once, and return the run of this name.
+    """Read the machines once and return the run of this name.
 
     Raises:
-        UsageWrong: There is none, or several.
+        UsageWrong: The name fits no run, or several.
     """
     await _looked(desk, launches, timeout)
     return run_named(launches.registry.runs, name)
 
 
 def _print(piece: OutputChunk) -> None:
-    """Print what a host printed, made harmless."""
+    """Print text from a host, made harmless for the terminal."""
     text = shown_lines(piece.data.decode("utf-8", "replace"), len(piece.data) + 1)
     sys.stdout.write(text)
     sys.stdout.flush()
@@ -156,10 +158,10 @@ async def _looked(desk: DeskReader, launches: DeskLaunchService, timeout: float)
 
 
 def run_named(known: Mapping[str, Run], name: str) -> Run:
-    """Return the run of this id, or of the only one that has this in it.
+    """Return the run with this id, or the only run whose id contains `name`.
 
     Raises:
-        UsageWrong: There is none, or several.
+        UsageWrong: The name fits no run, or several.
     """
     if name in known:
         return known[name]
@@ -168,5 +170,7 @@ def run_named(known: Mapping[str, Run], name: str) -> Run:
         return found[0]
     if found:
         listed = ", ".join(run.id for run in found[:5])
-        raise UsageWrong(f"{shown(name, 60)} fits {len(found)} runs: {listed}", "say more of it")
-    raise UsageWrong(f"there is no run {shown(name, 60)}", "see: evalroom runs")
+        raise UsageWrong(
+            f"{shown(name, 60)} matches {len(found)} runs: {listed}", "type more of the ID"
+        )
+    raise UsageWrong(f"no run matches {shown(name, 60)}", "see: evalroom runs")

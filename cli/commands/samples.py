@@ -68,7 +68,7 @@ async def print_samples(desk: DeskReader, command: SamplesCommand) -> int:
     said = " · ".join(f"{_flat_line(value)} {shown(name)}" for name, value in pairs if value)
     lines = [f"{title}  {said}", "", *sample_table(answer["samples"], _as_of(answer))]
     if answer.get("truncated"):
-        lines += ["", "more samples are not listed: --all shows them"]
+        lines += ["", "this is not the whole list; add --all to print all samples"]
     print_lines(lines)
     return 0
 
@@ -179,13 +179,13 @@ def _detail(answer: Json) -> list[str]:
 
 
 def _clock(answer: Json) -> float | None:
-    """Return the eval's own clock when it told of a sample that runs; None where it does not."""
+    """Return the eval's own time when it described a running sample; None if it did not."""
     started, took = as_number(answer.get("started_at")), as_number(answer.get("total_time"))
     return None if started is None or took is None else started + took
 
 
 def _told(name: str, value: object, as_of: float | None) -> str:
-    """Return a field of a sample for people: moments, durations and what it does are worded."""
+    """Return a field of a sample for people: times, durations and activity in words."""
     if name == "activity":
         return _doing(value, as_of)
     if name == "scores":
@@ -252,7 +252,7 @@ def _store(answer: Json) -> list[str]:
 
 
 def _with_content(table: list[str], rows: list[Json], names: tuple[str, ...]) -> list[str]:
-    """Put what the agent wrote under each row, indented; only what was asked for is there."""
+    """Put the text that the model wrote under its row, indented."""
     lines = table[:1]
     for line, row in zip(table[1:], rows, strict=True):
         lines.append(line)

@@ -1,4 +1,4 @@
-"""`evalroom secrets set|list|delete`: values come in by standard input, and never go out."""
+"""`evalroom secrets set | list | delete`: values are read, and never printed."""
 
 import getpass
 import sys
@@ -54,7 +54,7 @@ async def _secrets(store: SecretStore, file: Path, command: SecretsCommand, valu
 
 
 def _value(name: str) -> str:
-    """Return the value that is typed without an echo, or all of standard input."""
+    """Return the value: typed without an echo, or all of standard input."""
     if not sys.stdin.isatty():
         return read_value(name, sys.stdin.buffer)
     with warnings.catch_warnings():
@@ -62,24 +62,25 @@ def _value(name: str) -> str:
         try:
             return getpass.getpass(f"value of {name}: ")
         except getpass.GetPassWarning:
-            said = "this terminal would show the value"
-            raise UsageWrong(said, "give it on standard input") from None
+            raise UsageWrong(
+                "this terminal can't hide what you type", "pass the value on standard input"
+            ) from None
         except EOFError:
-            raise NotConfirmed("no value was given: nothing is kept") from None
+            raise NotConfirmed("no value was given: nothing was stored") from None
 
 
 def read_value(name: str, source: BinaryIO) -> str:
-    """Return the value that a file or pipe holds, without the line end that a program adds.
+    """Return the value in a file or pipe, without the line end that programs add.
 
     Raises:
-        UsageWrong: It is no text, or too long; it is not told further.
+        UsageWrong: It is not text. The message does not repeat it.
     """
     raw = source.read(MAX_VALUE_BYTES + 3)
     raw = raw.removesuffix(b"\n").removesuffix(b"\r") if raw.endswith(b"\n") else raw
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        raise UsageWrong(f"the value of {shown(name)} is no UTF-8 text") from None
+        raise UsageWrong(f"the value of {shown(name)} is not UTF-8 text") from None
 
 
 def _place(where: KeptIn, file: Path) -> str:

@@ -1,4 +1,4 @@
-"""`evalroom sessions`: the terminals that launches left on machines; one is ended after a yes."""
+"""`evalroom sessions`: the tmux sessions of runs; `end NAME` ends one."""
 
 from cli.commands.desk_protocols import DeskWorker
 from cli.confirm import confirm

@@ -1,4 +1,4 @@
-"""`evalroom status` and `evalroom machines`: one look at everything."""
+"""`evalroom status` and `evalroom machines`: everything, read once and printed."""
 
 import asyncio
 from collections.abc import Callable
@@ -86,12 +86,12 @@ def _has_facts(machine: Machine) -> bool:
 
 
 def _has_tools(machine: Machine) -> bool:
-    """Whether a machine's facts came, and which Inspect it has: that takes longest to tell."""
+    """Whether a machine's facts came, with its Inspect: finding that takes longest."""
     return machine.facts is not None and machine.facts.inspect.state is not ToolState.UNKNOWN
 
 
 async def _until(desk: DeskReader, told: Callable[[Machine], bool], seconds: float) -> None:
-    """Wait until the machines that answer have told that, or the seconds have passed."""
+    """Wait until `told` holds for all reached machines, at most `seconds`."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             while any(each.is_reached and not told(each) for each in _all(desk)):  # noqa: ASYNC110
@@ -107,7 +107,7 @@ def _exit_status(fleet: Fleet) -> int:
 
 
 def status_lines(fleet: Fleet, now: float, room: int | None) -> list[str]:
-    """Return the fleet as lines for a terminal `room` cells wide; None: a pipe."""
+    """Return the fleet as lines `room` cells wide; None: as wide as they get, for a pipe."""
     totals = " · ".join("".join(span.text for span in group) for group in header_totals(fleet, now))
     lines = [totals, "", *table_lines(machines_table(fleet, now), room)]
     troubled = [
@@ -123,7 +123,7 @@ def status_lines(fleet: Fleet, now: float, room: int | None) -> list[str]:
 
 
 def machine_lines(machine: Machine) -> list[str]:
-    """Return one machine as lines: a label and a value each."""
+    """Return one machine as lines, each a label and a value."""
     link = machine.link
     facts, probe = machine.facts, machine.probe
     pairs: list[tuple[str, object]] = [
@@ -162,11 +162,11 @@ def _inspect(found: InspectFound, machine: Machine) -> str:
         return found.version or "unknown"
     why = found.error or str(found.state)
     if found.state is ToolState.ABSENT:
-        return f"{why}; runs bring it, unless `python` of {machine.name} is set"
+        return f"{why}; launches install it unless the config sets `python` of {machine.name}"
     return why
 
 
 def _clock(offset: float) -> str:
     if abs(offset) < 1:
-        return "as here"
+        return "in sync with this computer"
     return f"{fmt.duration(abs(offset))} {'ahead of' if offset > 0 else 'behind'} this computer"

@@ -45,7 +45,7 @@ def show_templates(command: TemplatesCommand, options: GlobalOptions) -> int:
         [
             *(f"{each.name:<{width}}  {each.title}{_own(each)}" for each in known),
             "",
-            "evalroom templates NAME > my.toml; fill in what is blank; evalroom launch my.toml",
+            "evalroom templates NAME > my.toml; fill in the blanks; evalroom launch my.toml",
         ]
     )
     return 0

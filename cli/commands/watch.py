@@ -1,4 +1,4 @@
-"""`evalroom watch`: what happens, a line each, until interrupted."""
+"""`evalroom watch`: events, one a line, until interrupted."""
 
 import asyncio
 from contextlib import suppress
@@ -30,8 +30,8 @@ async def print_events(desk: DeskReader, *, seconds: float | None, as_json: bool
     Args:
         desk: A desk that runs.
         seconds: End after these; None: only when interrupted.
-        as_json: One JSON object a line, every event but the pulse; else one sentence for
-            what is news.
+        as_json: Whether each line is a JSON object, for every event but regular signs of life;
+            otherwise a sentence for each change.
     """
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()

@@ -25,10 +25,13 @@ _MOST_DIGITS = 12
 _KNOB = "knob_"
 """Before a setting's name in the namespace: one is called timeout, as is an option of ours."""
 _NAMES = ", ".join(dict.fromkeys(offer.name for offer in OFFERS if offer.name != "config"))
-_TARGETS = (
-    "TARGET is a task (machine:task-id, or any part that fits one), a sample (TASK#ID or"
-    " TASK#ID/EPOCH), a process (machine:PID), or `machine:` for all processes of a machine."
-)
+_TARGETS = """\
+TARGET is one of:
+  machine:task-id                a task, also by any part that matches only one
+  TASK#ID or TASK#ID/EPOCH       a sample
+  machine:PID                    a process
+  machine:                       all processes of a machine
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,24 +77,22 @@ def add_act(parser: argparse.ArgumentParser) -> None:
     """Add the words of `act`."""
     parser.epilog = _TARGETS
     add_json(parser)
-    parser.add_argument("action", metavar="ACTION", help=_NAMES)
+    parser.add_argument("action", metavar="ACTION", help=f"one of: {_NAMES}")
     _add_targets(parser)
     parser.add_argument(
-        "--model", metavar="M", help="pause, resume: this model only, in the target processes"
+        "--model", metavar="M", help="pause, resume: only this model of the processes"
     )
     parser.add_argument(
         "--errored", action="store_true", help="requeue: all errored samples of the tasks"
     )
-    parser.add_argument(
-        "--now", action="store_true", help="pause: stop samples in flight too, at once"
-    )
+    parser.add_argument("--now", action="store_true", help="pause: hold samples in flight too")
     parser.add_argument(
         "--manner",
         choices=("score", "error", "cancel"),
-        help="cancel: score running samples, mark them as errors, or cancel them",
+        help="cancel: what happens to running samples",
     )
     parser.add_argument(
-        "--completed-only", action="store_true", help="score: only finished samples"
+        "--completed-only", action="store_true", help="score: only samples that have finished"
     )
     parser.add_argument(
         "--call", dest="tool_call", metavar="ID", help="cancel-call: the tool call to cancel"
@@ -114,7 +115,10 @@ def add_config_set(parser: argparse.ArgumentParser) -> None:
             help=f"a whole number from {least}{clears}",
         )
     parser.add_argument(
-        "--model", dest="only_model", metavar="M", help="with --max-connections: this model only"
+        "--model",
+        dest="only_model",
+        metavar="M",
+        help="with --max-connections: only for this model",
     )
     parser.add_argument(
         "--key",
@@ -122,7 +126,7 @@ def add_config_set(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar=("NAME", "LIMIT"),
-        help="set the concurrency limit of this name; repeatable",
+        help="set the concurrency limit NAME; repeatable",
     )
     _add_common(parser, timeout="--wait")  # Inspect has a setting that is called timeout
     parser.set_defaults(make=_config_set)
@@ -136,14 +140,14 @@ def add_undo(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_targets(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("targets", metavar="TARGET", nargs="*", help="what to act on, see below")
+    parser.add_argument("targets", metavar="TARGET", nargs="*", help="what to act on (see below)")
     parser.add_argument(
         "--all",
         dest="everything",
         action="store_true",
-        help="everything that the action applies to",
+        help="act on everything that this applies to",
     )
-    parser.add_argument("--on", metavar="MACHINE", help="only on this machine")
+    parser.add_argument("--on", metavar="MACHINE", help="act only on this machine")
 
 
 def _add_common(parser: argparse.ArgumentParser, timeout: str = "--timeout") -> None:
@@ -151,14 +155,12 @@ def _add_common(parser: argparse.ArgumentParser, timeout: str = "--timeout") -> 
     add_dry_run(parser, "print the preview and send nothing")
     add_consent(
         parser,
-        yes="send without asking, also to runs that someone else launched",
-        confirm="the words that a destructive action asks for; --yes is not enough there",
+        yes="confirm in advance, also for runs that someone else launched",
+        confirm="the confirmation text of a destructive action; --yes is not enough for it",
     )
+    parser.add_argument("--reason", default="", metavar="TEXT", help="your reason, for the journal")
     parser.add_argument(
-        "--reason", default="", metavar="TEXT", help="why you do this; kept in the journal"
-    )
-    parser.add_argument(
-        "--content", action="store_true", help="include free text from dry runs (untrusted)"
+        "--content", action="store_true", help="include free text from the dry run (untrusted)"
     )
 
 

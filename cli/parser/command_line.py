@@ -14,12 +14,17 @@ from cli.parser.command import Command, GlobalOptions
 from core.errors import UsageWrong
 
 _ABOUT = "The control room for Inspect AI evaluations on machines reached over SSH."
-_AFTER = (
-    "Without a command, evalroom opens the room: its full-screen view. `evalroom COMMAND --help`"
-    " explains a command. TASK is machine:task-id, or any part that fits one task only."
-    " Exit status: 0 success, 1 an error, 2 wrong usage, 3 no machine could be reached,"
-    " 4 an action was refused or not confirmed."
-)
+_AFTER = """\
+Without a command, evalroom opens the room, its full-screen view.
+`evalroom COMMAND --help` explains a command.
+
+exit status:
+  0  success
+  1  an error, or a run or an order that failed
+  2  wrong usage
+  3  no machine could be reached
+  4  an action was refused or not confirmed
+"""
 
 _COMMANDS = (
     ("status", "observation", "print every machine, process and task once"),
@@ -28,21 +33,21 @@ _COMMANDS = (
     ("watch", "observation", "print events as they happen, one a line, until interrupted"),
     ("machines", "machines", "show each machine's link, tools and clock; check or prepare one"),
     ("journal", "journal", "show past orders (reads the local journal only)"),
-    ("act", "act", "preview an action on targets, ask, and send it"),
+    ("act", "act", "preview an action on targets, confirm it, send it"),
     ("config-set", "act", "change settings of running evals, named as in `inspect ctl config`"),
-    ("undo", "act", "undo the last action that can be undone"),
-    ("guide", "guide", "follow a checklist: park, provider incident, finish early, clean up"),
-    ("launch", "launch", "start the runs of a spec (TOML or JSON); show the plan first"),
-    ("runs", "runs", "list the launched runs and their states"),
-    ("run", "runs", "show one launched run"),
-    ("output", "runs", "print the end of what a run printed"),
-    ("attach", "runs", "show a run's own display in this terminal"),
-    ("sessions", "runs", "list the terminal sessions that launches left; `end NAME` ends one"),
-    ("templates", "launch", "list specs to start from; with NAME, print that one"),
-    ("secrets", "secrets", "store keys and tokens by name: set NAME, list, delete NAME"),
-    ("replay", "room", "play what --record wrote, in the room"),
-    ("probe", "config", "print the probe's source: the program that runs on each machine"),
-    ("config", "config", "check the config, show all its values, or print its path"),
+    ("undo", "act", "undo your last action that can be undone"),
+    ("guide", "guide", "follow a checklist: park, handle an incident, finish early, clean up"),
+    ("launch", "launch", "start the runs of a spec (TOML or JSON), after showing the plan"),
+    ("runs", "runs", "list the runs that evalroom launched"),
+    ("run", "runs", "show one run in detail"),
+    ("output", "runs", "print the last output of a run"),
+    ("attach", "runs", "open a run's own display in this terminal"),
+    ("sessions", "runs", "list the tmux sessions of runs, or end one"),
+    ("templates", "launch", "list the spec templates, or print one"),
+    ("secrets", "secrets", "store, list or delete API keys and tokens"),
+    ("replay", "room", "play a recording in the room"),
+    ("probe", "config", "print the source of the probe, which runs on each machine"),
+    ("config", "config", "check the config, print all its values, or print its path"),
     ("demo", "room", "run a small real eval-set on this computer and open the room on it"),
 )
 """Each command: its name, the module of `cli.parser` that adds its words, what it does."""
@@ -75,7 +80,7 @@ class CommandParser(argparse.ArgumentParser):
     """
 
     def __init__(self, *, add: str = "", **settings: Any) -> None:
-        super().__init__(**settings)
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
         self._add = add
 
     def parse_known_args(self, *args: Any, **settings: Any) -> Any:
@@ -129,7 +134,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--config", type=Path, metavar="FILE", help="use this config file")
     parser.add_argument("--read-only", action="store_true", help="change nothing on any machine")
     parser.add_argument(
-        "--record", type=Path, metavar="FILE", help="write all events to FILE, for `replay`"
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="record all events in FILE, for `evalroom replay`",
     )
     parser.add_argument("--leaving", help=argparse.SUPPRESS)  # of the room in a demo
     parser.set_defaults(make=_room)

@@ -35,7 +35,7 @@ def add_config(parser: argparse.ArgumentParser) -> None:
         "what",
         metavar="check|show|path",
         choices=("check", "show", "path"),
-        help="check the file, show all values with their defaults, or print the file's path",
+        help="check the file, print all values with their defaults, or print the file's path",
     )
     parser.set_defaults(make=partial(command_of, ConfigCommand))
 

@@ -18,14 +18,15 @@ _GOES_WITH = {
     "stop": "resume",
 }
 """Options of one kind of guide only."""
-_EPILOG = (
-    "park TARGET...: pause, wait for samples in flight, flush the log, interrupt; it prints the"
-    " command that resumes the eval."
-    " incident --model M [TARGET...]: pause a model everywhere; `guide resume ID` resumes it."
-    " finish TASK: drain the task; each `guide resume ID` takes one more step."
-    " cleanup [TARGET...]: decide on each parked process."
-    " list: print the guides and their steps. resume ID: continue one."
-)
+_EPILOG = """\
+guide park TARGET...                    pause, wait for samples in flight, flush the log,
+                                        interrupt; prints the command that resumes the eval
+guide incident --model M [TARGET...]    pause a model everywhere; `guide resume ID` resumes it
+guide finish TASK                       drain a task; each `guide resume ID` takes one more step
+guide cleanup [TARGET...]               decide about each parked process
+guide list                              print the guides and their steps
+guide resume ID                         continue a guide
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,27 +68,28 @@ def add_guide(parser: argparse.ArgumentParser) -> None:
     """Add the words of `guide`."""
     parser.epilog = _EPILOG
     add_json(parser)
-    parser.add_argument("what", metavar="WHAT", choices=WHATS, help=", ".join(WHATS))
+    parser.add_argument("what", metavar="WHAT", choices=WHATS, help="the checklist (see below)")
     parser.add_argument(
-        "targets", metavar="TARGET", nargs="*", help="a task, machine:PID or `machine:`"
+        "targets",
+        metavar="TARGET",
+        nargs="*",
+        help="a task, a process (machine:PID) or all processes of a machine (machine:)",
     )
     parser.add_argument("--model", metavar="M", help="incident: the model, by its exact name")
-    parser.add_argument(
-        "--now", action="store_true", help="incident: stop samples in flight too, at once"
-    )
+    parser.add_argument("--now", action="store_true", help="incident: hold samples in flight too")
     parser.add_argument(
         "--others",
         action="store_true",
         help="cleanup: include processes that someone else launched",
     )
-    parser.add_argument("--skip", action="store_true", help="resume: skip the step that waits")
+    parser.add_argument("--skip", action="store_true", help="resume: skip the waiting step")
     parser.add_argument("--stop", action="store_true", help="resume: end the guide for good")
     add_timeout(parser)
-    add_dry_run(parser, "print the first step's preview and send nothing")
+    add_dry_run(parser, "preview the first step and send nothing")
     add_consent(
         parser,
-        yes="take each step that asks for a yes only",
-        confirm="the words that a step asks for; repeatable",
+        yes="confirm every step that needs only a yes",
+        confirm="the confirmation text of a step that needs one; repeatable",
     )
     parser.set_defaults(make=_guide)
 

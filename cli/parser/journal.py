@@ -40,16 +40,16 @@ def add_journal(parser: argparse.ArgumentParser) -> None:
         "--since",
         type=_moment,
         metavar="WHEN",
-        help="orders since then: 2h (hours ago), 3d (days ago), 2026-11-29 or 2026-11-29T08:30",
+        help="only orders since then: 90s, 5m, 2h, 3d or 1w ago, 2026-11-29, 2026-11-29T08:30",
     )
-    parser.add_argument("--machine", metavar="M", help="orders for this machine")
+    parser.add_argument("--machine", metavar="M", help="only orders for this machine")
     parser.add_argument(
-        "--action", metavar="VERB", help="orders of this kind: pause, cancel, config ..."
+        "--action", metavar="VERB", help="only this action: pause, cancel, config ..."
     )
     parser.add_argument(
         "--state",
         metavar="S",
-        help="orders in this state: intent, done, noop, refused, failed or unknown",
+        help="only orders in this state: intent, done, noop, refused, failed or unknown",
     )
     parser.add_argument(
         "--limit",
@@ -62,7 +62,7 @@ def add_journal(parser: argparse.ArgumentParser) -> None:
         "text",
         metavar="TEXT",
         nargs="?",
-        help="orders that match: words, or /regex/; ! in front excludes",
+        help="only orders with this text or /regex/; !TEXT excludes",
     )
     parser.set_defaults(make=partial(command_of, JournalCommand))
 

@@ -42,7 +42,7 @@ def add_launch(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "`evalroom templates` lists specs to start from."
     add_json(parser)
     parser.add_argument("file", metavar="FILE", help="the spec; - reads standard input")
-    add_dry_run(parser, "print the plan and every file, and touch nothing")
+    add_dry_run(parser, "print the plan with every file, and change nothing")
     add_sets(
         parser,
         "override a value from the file: limit=5, args.samples=20, on_error=stop; repeatable",
@@ -50,10 +50,12 @@ def add_launch(parser: argparse.ArgumentParser) -> None:
     add_consent(
         parser,
         yes="launch without asking",
-        confirm="the words that a launch on a production machine asks for",
+        confirm="the confirmation text for production machines; --yes is not enough for them",
     )
     parser.add_argument(
-        "--wait", action="store_true", help="wait until the runs have ended; print their results"
+        "--wait",
+        action="store_true",
+        help="wait until the runs have ended, and print their results",
     )
     add_timeout(parser)
     parser.set_defaults(make=partial(command_of, LaunchCommand))
@@ -62,5 +64,5 @@ def add_launch(parser: argparse.ArgumentParser) -> None:
 def add_templates(parser: argparse.ArgumentParser) -> None:
     """Add the words of `templates`."""
     add_json(parser)
-    parser.add_argument("name", metavar="NAME", nargs="?", help="print this one")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="print this template as TOML")
     parser.set_defaults(make=partial(command_of, TemplatesCommand))

@@ -8,13 +8,16 @@ from cli.parser.command import Command, Consent, command_of
 from cli.parser.options import add_consent, add_dry_run, add_json, add_sets, add_timeout
 from core.errors import UsageWrong
 
-_EPILOG = (
-    "`machines check NAME` checks whether runs can be launched there, `machines check NAME SPEC`"
-    " whether the runs of that spec can. Exit status 1 if a check fails, 3 if the machine can't be"
-    " reached. `machines prepare NAME SPEC` downloads to the machine what the spec needs, for use"
-    " without a network: uv and packages, the task's data, container images, the tokenizer. Exit"
-    " status 1 if a download fails."
-)
+_EPILOG = """\
+evalroom machines                     list all machines
+evalroom machines check NAME          check whether runs can be launched on this machine
+evalroom machines check NAME SPEC     check whether the runs of this spec can
+evalroom machines prepare NAME SPEC   download to the machine what the spec needs: uv and
+                                      packages, the task's data, container images, the
+                                      tokenizer; then it can run without a network
+
+Exit status 1: a check or a download failed. 3: the machine can't be reached.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +69,12 @@ def add_machines(parser: argparse.ArgumentParser) -> None:
         metavar="check|prepare",
         nargs="?",
         choices=("check", "prepare"),
-        help="check or prepare one machine; without it, all are listed",
+        help="check or prepare one machine (see below)",
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help="the machine to check or prepare")
     parser.add_argument("spec", metavar="SPEC", nargs="?", help="the launch spec, TOML or JSON")
     add_sets(parser, "prepare: override a value of the spec, as in `evalroom launch`")
-    add_dry_run(parser, "prepare: only list what would be downloaded")
+    add_dry_run(parser, "prepare: list the downloads and stop")
     add_consent(parser, yes="prepare: download without asking", confirm=None)
     add_timeout(parser)
     parser.set_defaults(make=_machines)

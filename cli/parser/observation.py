@@ -96,15 +96,20 @@ def add_watch(parser: argparse.ArgumentParser) -> None:
 def add_samples(parser: argparse.ArgumentParser) -> None:
     """Add the words of `samples`."""
     add_json(parser)
-    parser.add_argument("task", metavar="TASK", help="machine:task-id, or a part that fits one")
+    parser.add_argument(
+        "task", metavar="TASK", help="machine:task-id, or any part that matches only one"
+    )
     parser.add_argument(
         "--status",
         type=_statuses,
         metavar="S",
-        help=f"only samples in this state: {', '.join(STATUSES)}; several with commas",
+        help=f"only samples in these states, joined with commas: {', '.join(STATUSES)}",
     )
     parser.add_argument(
-        "--all", dest="all_rows", action="store_true", help="list all samples, however many"
+        "--all",
+        dest="all_rows",
+        action="store_true",
+        help="list all samples; without it, a long list is cut",
     )
     add_timeout(parser)
     parser.set_defaults(make=partial(command_of, SamplesCommand))
@@ -113,10 +118,16 @@ def add_samples(parser: argparse.ArgumentParser) -> None:
 def add_sample(parser: argparse.ArgumentParser) -> None:
     """Add the words of `sample`."""
     add_json(parser)
-    parser.add_argument("task", metavar="TASK", help="machine:task-id, or a part that fits one")
-    parser.add_argument("sample_id", metavar="ID", help="the sample's id")
     parser.add_argument(
-        "epoch", metavar="EPOCH", type=from_one, nargs="?", help="from 1; needed if there are more"
+        "task", metavar="TASK", help="machine:task-id, or any part that matches only one"
+    )
+    parser.add_argument("sample_id", metavar="ID", help="the sample's ID")
+    parser.add_argument(
+        "epoch",
+        metavar="EPOCH",
+        type=from_one,
+        nargs="?",
+        help="from 1; needed if the task has several",
     )
     part = parser.add_mutually_exclusive_group()
     for name, says in _PARTS.items():

@@ -48,7 +48,7 @@ class DemoCommand(Command):
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
     """Add the words of `replay`."""
-    parser.add_argument("file", type=Path, metavar="FILE", help="written by --record")
+    parser.add_argument("file", type=Path, metavar="FILE", help="a recording that --record wrote")
     parser.add_argument(
         "--speed",
         type=factor,

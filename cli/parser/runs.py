@@ -92,7 +92,9 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the words of `output`."""
     _add_one(parser)
-    parser.add_argument("--follow", action="store_true", help="print on until the run has ended")
+    parser.add_argument(
+        "--follow", action="store_true", help="keep printing until the run has ended"
+    )
     parser.set_defaults(make=partial(command_of, OutputCommand))
 
 
@@ -116,8 +118,8 @@ def add_sessions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="the session to end")
     add_consent(
         parser,
-        yes="end a session whose eval has ended, without asking",
-        confirm="the session's name: end it although its eval still runs",
+        yes="end a session without asking, if its eval has ended",
+        confirm="the session's name again: end it although its eval still runs",
         metavar="NAME",
     )
     add_timeout(parser)
@@ -126,7 +128,9 @@ def add_sessions(parser: argparse.ArgumentParser) -> None:
 
 def _add_one(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
-    parser.add_argument("name", metavar="ID", help="the run's id, or a part that fits one run")
+    parser.add_argument(
+        "name", metavar="ID", help="the run's ID, or any part that matches only one"
+    )
     add_timeout(parser)
 
 

@@ -11,12 +11,16 @@ from core.errors import UsageWrong
 Deed = Literal["set", "list", "delete"]
 
 _DEEDS = ("set", "list", "delete")
-_EPILOG = (
-    "`set` asks for the value, or reads it from standard input: `pass show key | evalroom secrets"
-    " set OPENAI_API_KEY`. The value is stored in this computer's keyring or, without one, in a"
-    " file that only you can read. evalroom never prints it. A spec names the secrets that its"
-    " runs get."
-)
+_EPILOG = """\
+evalroom secrets set NAME      ask for the value, or read it from standard input
+evalroom secrets list          list the names
+evalroom secrets delete NAME   delete a secret
+
+A value is stored in this computer's keyring or, without a keyring, in a file that only you
+can read. evalroom never prints it. A spec names the secrets that its runs get.
+
+  pass show openai | evalroom secrets set OPENAI_API_KEY
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""What headless commands print: lines and JSON."""
+"""What headless commands print: lines for people, JSON for programs."""

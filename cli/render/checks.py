@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 
+from core.errors import sentences
 from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.text import shown
 from core.views.tables.runs import log_place
 
-_MARKS = {CheckLevel.OK: "ok  ", CheckLevel.WARNING: "mind", CheckLevel.STOP: "STOP"}
+_MARKS = {CheckLevel.OK: "ok  ", CheckLevel.WARNING: "warn", CheckLevel.STOP: "STOP"}
 
 
 def check_rows(checks: Sequence[Check]) -> list[str]:
-    """Return a line for each check: its level, what was found, what to do."""
+    """Return a line for each check: its level, the finding, the advice."""
     return [
-        f"{_MARKS[each.level]}  {each.name}: "
-        + shown(f"{each.said}; {each.advice}" if each.advice else each.said, 1_200)
+        f"{_MARKS[each.level]}  {each.name}: " + shown(sentences(each.said, each.advice), 1_200)
         for each in checks
     ]
 
@@ -27,7 +27,7 @@ def checks_json(checks: Sequence[Check]) -> list[dict[str, str]]:
 
 
 def checked_plan_lines(checked: CheckedPlan) -> Iterator[str]:
-    """Yield what a run will be, and what its preflight found."""
+    """Yield what a run will do, and what its preflight found."""
     plan = checked.plan
     yield f"run {plan.run}: {shown(plan.spec.task[0])} with {shown(plan.spec.model[0])}"
     for machine, why in checked.passed_over:

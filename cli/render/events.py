@@ -1,4 +1,4 @@
-"""Events as lines: sentences for people, objects for programs."""
+"""Events as lines: a sentence for people, a JSON object for programs."""
 
 from dataclasses import replace
 from typing import Any
@@ -39,9 +39,9 @@ _PULSE = (LinkHeard, LooksUnchanged, TimePassed)
 
 
 def event_row(event: Event) -> Json | None:
-    """Return an event as an object for one line of JSON; None for the pulse.
+    """Return an event as an object for one line of JSON; None for regular signs of life.
 
-    `event` is its kind; rows of tasks and samples are Inspect's own.
+    `event` names its kind. Rows of tasks and samples are Inspect's own.
     """
     if isinstance(event, _PULSE):
         return None
@@ -53,10 +53,10 @@ def event_row(event: Event) -> Json | None:
 
 
 class EventLines:
-    """Turns events into sentences; says nothing twice.
+    """Turns events into sentences; a state that has not changed makes none.
 
     Args:
-        only_trouble: Of the samples, tell those alone that erred or were run again.
+        only_trouble: Whether samples make sentences only when they failed or were retried.
     """
 
     def __init__(self, *, only_trouble: bool = False) -> None:
@@ -68,7 +68,7 @@ class EventLines:
         self._orders: dict[str, str] = {}
 
     def of(self, event: Event) -> list[str]:
-        """Return the lines of an event; none for what is no news."""
+        """Return the lines of an event; none if it says nothing new."""
         at = fmt.clock(event.at, seconds=True)
         return [f"{at}  {line}" for line in self._lines(event)]
 
@@ -78,7 +78,7 @@ class EventLines:
                 return self._link(event)
             case ProbeAnswered(machine=machine, probe=probe):
                 host, python = shown(probe.host), shown(probe.python)
-                return [f"{machine}: answers ({host}, Python {python})"]
+                return [f"{machine}: the probe runs on {host} (Python {python})"]
             case ProcessSeen(process=process):
                 said = f"{_process(process)} is {event.state}"
                 bare = replace(event, at=0.0, waiting_since=None)
@@ -93,7 +93,7 @@ class EventLines:
             case SamplesSeen(task=task):
                 return [line for line in (self._sample(task, each) for each in event.rows) if line]
             case ReadFailed(process=process):
-                said = f"{_process(process)}: {shown(event.what)} not read: {shown(event.reason)}"
+                said = f"{_process(process)}: can't read {shown(event.what)}: {shown(event.reason)}"
                 unread = self._unread.setdefault(process, {})
                 is_new = unread.get(event.what) != event.reason
                 unread[event.what] = event.reason
@@ -103,17 +103,17 @@ class EventLines:
                 ending = f": {scores}" if scores else ""
                 return [f"{self._name(task)} ended as {shown(header.status)}{ending}"]
             case LogUnreadable(task=task):
-                said = f"{self._name(task)}: its log can't be read: {shown(event.reason)}"
+                said = f"{self._name(task)}: can't read its log: {shown(event.reason)}"
                 return [said] if self._is_new((task, "log"), event.reason) else []
             case ScoreSeen(task=task, metrics=metrics):
-                said = f"{self._name(task)} scores {', '.join(score_words(metrics))}"
+                said = f"{self._name(task)}: score so far {', '.join(score_words(metrics))}"
                 return [said] if self._is_new((task, "score"), metrics) else []
             case ContentRevealed(sample=sample):
                 which = f"{shown(sample.sample_id, 60)}/{sample.epoch}"
-                return [f"{self._name(sample.task)} {which}: what the agent wrote was asked for"]
+                return [f"{self._name(sample.task)} {which}: text that the model wrote was shown"]
             case OrderGiven(order=order):
-                self._orders[order.id] = f"{order.action.verb} {order.name}"
-                return [f"{order.instance.operator} orders {order.action.verb}: {order.name}"]
+                self._orders[order.id] = f"{order.action.verb} of {order.name}"
+                return [f"{order.instance.operator} ordered {order.action.verb} of {order.name}"]
             case OrderEnded():
                 named = self._orders.pop(event.order, "an order")
                 return [f"{named}: {event.state}, {event.message}"]
@@ -154,9 +154,9 @@ class EventLines:
         if row.attempts > 1:
             parts.append(f"attempt {row.attempts}")
         if row.paused:
-            parts.append(f"held by {shown('+'.join(row.paused))}")
+            parts.append(f"paused by {shown('+'.join(row.paused))}")
         if row.status != "running":
-            parts.append("finished, its log is yet to be read")
+            parts.append("finished; its log has not been read yet")
         return f"{self._name(key)}: {', '.join(parts)}"
 
     def _sample(self, task: TaskKey, sample: Sample) -> str | None:
@@ -171,11 +171,11 @@ class EventLines:
         if self._only_trouble and sample.status != "error" and not sample.retries:
             return None
         name = f"{self._name(task)} {shown(sample.sample_id)}/{sample.epoch}"
-        again = f" (run again {sample.retries}x)" if sample.retries else ""
+        again = f" (retried {sample.retries}x)" if sample.retries else ""
         return f"{name}: {shown(sample.status)}{again}"
 
     def _forget(self, process: ProcessKey) -> None:
-        """Forget what only a running process tells: a watch may go on for weeks."""
+        """Drop the state of a process that ended: a watch may run for weeks."""
         self._last.pop(process, None)
         self._unread.pop(process, None)
         for task in [task for task in self._samples if task.process == process]:
@@ -196,7 +196,7 @@ def _process(process: ProcessKey) -> str:
 
 
 def score_words(metrics: tuple[Metric, ...]) -> list[str]:
-    """Return each number of a score as `scorer/name value±error`."""
+    """Return each value of a score as `scorer/name value±error`."""
     return [
         f"{shown(each.scorer)}/{shown(each.name)} {fmt.score(each.value, each.stderr)}"
         for each in metrics

@@ -53,7 +53,7 @@ def machine_row(machine: Machine, now: float) -> Json:
 
 
 def process_row(fleet: Fleet, process: Process, now: float) -> Json:
-    """Return a process as `inspect ctl process list` does, with what is ours."""
+    """Return a process as `inspect ctl process list` does, with fields of ours added."""
     tasks = [task for key, task in fleet.tasks.items() if key.process == process.key]
     heard = max((task.heard_at for task in tasks), default=process.since)
     return {
@@ -107,13 +107,13 @@ def metric_row(metric: Metric) -> Json:
 
 
 def raw_row(raw: bytes) -> Json:
-    """Return a row as Inspect sent it; empty where it is not there or no object."""
+    """Return a row as Inspect sent it; empty if it is missing or not an object."""
     value = decoded(raw)
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def decoded(raw: bytes) -> object:
-    """Return the JSON of an answer; None where it is none."""
+    """Return the value of a JSON answer; None if it is not JSON."""
     try:
         value: object = json.loads(raw)
     except (ValueError, RecursionError):

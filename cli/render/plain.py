@@ -1,37 +1,23 @@
-"""Plain printing: tables that line up, JSON, errors. No Textual, no Rich, no colour."""
+"""Plain printing: aligned tables, JSON and errors, without colour."""
 
 import json
 import os
 import sys
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 from core.errors import EvalroomError
 from core.text import Shown, shown_lines
+from core.text_width import width_of
 from core.views.cells import Bar, Cell, Column, Table
-from core.views.pages.page import Page
 
 _GAP = "  "
 _BAR_CELLS = 10
 _UNKNOWN = "·"
 
 
-def width_of(text: str) -> int:
-    """Return how many cells of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(_cells(char) for char in text)
-
-
-def _cells(char: str) -> int:
-    if unicodedata.category(char) in {"Mn", "Me", "Cf"}:
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1
-
-
 def plain(cell: Cell) -> str:
-    """Return a cell as text; unknown is a dot."""
+    """Return a cell as text; an unknown value is a dot."""
     return "".join(_bar(part) if isinstance(part, Bar) else part.text for part in cell) or _UNKNOWN
 
 
@@ -40,18 +26,17 @@ def _bar(bar: Bar) -> str:
     return f"[{'#' * done}{'.' * (_BAR_CELLS - done)}]"
 
 
-def table_lines(table: Table[Any], room: int | None, skip: Sequence[str] = ()) -> list[str]:
+def table_lines(table: Table[Any], room: int | None) -> list[str]:
     """Return a table as lines.
 
     Args:
         table: What to print.
-        room: Cells there are in a line: columns that matter least are left out until it fits.
-            None: all of it, as for a pipe.
-        skip: Names of columns to leave out.
+        room: Cells in a line; the least important columns are left out until the table fits.
+            None: no limit, as for a pipe.
     """
     if not table.rows:
         return [str(table.empty)] if table.empty else []
-    columns = [each for each in table.columns if each.name not in skip]
+    columns = list(table.columns)
     texts = {
         each.name: [str(each.title), *(plain(row.cells.get(each.name, ())) for row in table.rows)]
         for each in columns
@@ -101,22 +86,8 @@ def _padded(text: str, width: int, column: Column) -> str:
     return blank + text if column.align == "right" else text + blank
 
 
-def page_lines(page: Page) -> list[str]:
-    """Return a detail page as lines."""
-    lines = [str(page.title)]
-    for section in page.sections:
-        labels = [str(fact.label) for fact in section.facts]
-        width = max(map(width_of, labels), default=0)
-        lines += ["", str(section.title)]
-        lines += [
-            f"  {label}{' ' * (width - width_of(label))}  {plain(fact.value)}"
-            for label, fact in zip(labels, section.facts, strict=True)
-        ]
-    return lines
-
-
 def print_lines(lines: Sequence[str]) -> None:
-    """Print lines to standard output, as far as its encoding goes."""
+    """Print lines to standard output; characters that its encoding lacks become `?`."""
     _write(sys.stdout, "".join(f"{_harmless(line)}\n" for line in lines))
 
 
@@ -127,17 +98,17 @@ def _write(out: TextIO, text: str) -> None:
 
 
 def _harmless(text: str) -> Shown:
-    """Make a text harmless once more, as the room's driver does: what is harmless stays."""
+    """Make a text harmless once more, as the room's driver does; harmless text stays as it is."""
     return shown_lines(text, len(text))
 
 
 def print_note(text: str) -> None:
-    """Say something beside the answer, on standard error."""
+    """Print a remark on standard error, beside the answer."""
     _write(sys.stderr, f"evalroom: {_harmless(text)}\n")
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON, ASCII alone: nothing in it can act on a terminal."""
+    """Print a value as ASCII JSON, which no terminal acts on."""
     indent = 2 if sys.stdout.isatty() else None
     print(json.dumps(value, indent=indent, ensure_ascii=True), flush=True)
 
@@ -148,7 +119,7 @@ def print_json_line(value: object) -> None:
 
 
 def print_error(error: EvalroomError, *, as_json: bool) -> None:
-    """Tell an error: a sentence on standard error, or JSON on standard output."""
+    """Print an error: a sentence on standard error, or JSON on standard output."""
     if as_json:
         print_json(
             {"error": {"kind": error.kind, "message": error.message, "advice": error.advice}}
@@ -159,7 +130,7 @@ def print_error(error: EvalroomError, *, as_json: bool) -> None:
 
 
 def terminal_room() -> int | None:
-    """Return the cells of a line of the terminal; None where output is no terminal."""
+    """Return the width of the terminal in cells; None if the output is not a terminal."""
     if not sys.stdout.isatty():
         return None
     try:

@@ -12,8 +12,9 @@ from core.ids import address_of
 from core.text import shown, shown_lines
 
 _ALIKE = 5
-"""From so many targets with the same preview on, they are told together."""
+"""How many targets with the same preview share one entry, at least."""
 _NAMED = 8
+"""How many targets a line names."""
 
 
 def plan_lines(plan: Plan, *, content: bool) -> list[str]:
@@ -25,13 +26,13 @@ def plan_lines(plan: Plan, *, content: bool) -> list[str]:
         if content:
             lines += [line for step in steps for line in _content(step)]
     if plan.others and len(plan.sent) > 1:
-        lines += ["", f"{plan.others} of them launched by somebody else"]
+        lines += ["", f"{plan.others} of them were launched by someone else"]
     for why, number in skipped(plan.steps):
-        lines += ["", f"left out, {number}: {why}", f"  {_left_out(plan, why)}"]
+        lines += ["", f"skipped {number}: {why}", f"  {_skipped(plan, why)}"]
     return lines
 
 
-def _left_out(plan: Plan, why: str) -> str:
+def _skipped(plan: Plan, why: str) -> str:
     steps = [step for step in plan.steps if step.refusal and step.refusal.sentence == why]
     names = [f"{step.where} {step.name}" for step in steps[:_NAMED]]
     more = len(steps) - len(names)
@@ -57,13 +58,13 @@ def _said(step: Step) -> list[str]:
     preview = step.preview
     if preview is None:
         return []
-    source = "worked out, no dry run exists for it" if preview.is_computed else "dry run"
+    source = "computed here; this action has no dry run" if preview.is_computed else "dry run"
     lines = [f"  {preview.sentence} ({source})"]
     lines += [f"  note: {note}" for note in preview.notes]
     lines += [f"  withheld: {each.size} (--content shows it)" for each in preview.withheld]
     lines += [f"  {undo_sentence(step.action, step.undo, step.target)}"]
     production = ", on a production machine" if step.is_production else ""
-    whose = "launched here" if step.is_ours else "launched by somebody else"
+    whose = "launched here" if step.is_ours else "launched by someone else"
     return [*lines, f"  {whose}{production}", f"  $ {shown(step.command, 1_000)}"]
 
 
@@ -73,7 +74,7 @@ def _content(step: Step) -> list[str]:
 
 
 def outcome_lines(told: Iterable[OrderReport]) -> list[str]:
-    """Return what became of a plan as lines: a count of each, then each target."""
+    """Return the outcome of a plan as lines: a count of each state, then each target."""
     listed = list(told)
     counts = Counter(_state(each) for each in listed)
     lines = [", ".join(f"{number} {state}" for state, number in counts.most_common())]
@@ -89,7 +90,7 @@ def _state(told: OrderReport) -> str:
 
 def _moved(told: OrderReport) -> str:
     what = ", ".join(told.step.moved)
-    return f"it changed since the preview ({what}): nothing was sent, ask again"
+    return f"it changed after the preview ({what}): nothing was sent. Preview it again"
 
 
 def act_answer(

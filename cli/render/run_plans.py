@@ -10,7 +10,7 @@ from core.text import shown, shown_lines
 from core.views.tables.runs import log_place
 
 _LONGEST_SCRIPT = 200_000
-_WHICH = ", reserved at the start: see CUDA_VISIBLE_DEVICES there"
+_WHICH = ", reserved when the run starts and listed in CUDA_VISIBLE_DEVICES"
 
 
 def run_plan_lines(plan: RunPlan) -> list[str]:
@@ -24,7 +24,10 @@ def run_plan_lines(plan: RunPlan) -> list[str]:
         ("machine", _machine(plan)),
         ("on error", f"{choice} ({' '.join(on_error_words(spec))}): {plan.means}"),
         ("at worst", plan.worst.says),
-        ("python", shown(plan.python) if plan.python else "uv gets Inspect, and what it needs"),
+        (
+            "python",
+            shown(plan.python) if plan.python else "uv installs Inspect and its dependencies",
+        ),
         ("engine", spec.engine),
         *([("attach", _attach(plan))] if plan.attach else []),
         ("gpus", f"{spec.gpus}{_WHICH if spec.gpus else ''}"),
@@ -52,7 +55,11 @@ def run_plan_lines(plan: RunPlan) -> list[str]:
 def _machine(plan: RunPlan) -> str:
     others = len(plan.request.candidates) - 1
     asked = shown(plan.request.asked)
-    return f"{asked}: one of {others + 1}, shown for {plan.machine}" if others else plan.machine
+    return (
+        f"{asked}: one of {others + 1} machines; this is the plan for {plan.machine}"
+        if others
+        else plan.machine
+    )
 
 
 def _attach(plan: RunPlan) -> str:
@@ -65,7 +72,7 @@ def _code(plan: RunPlan) -> str:
         return ""
     if code.repository is None:
         return shown(code.directory)
-    token = f", opened by the secret {code.token}" if code.token else ""
+    token = f", with the secret {code.token}" if code.token else ""
     return f"{shown(code.repository)} at {shown(code.ref or 'its default branch')}{token}"
 
 
@@ -75,12 +82,12 @@ def _named(variable: str, secret: str) -> str:
 
 def _secrets_from(plan: RunPlan) -> str:
     if plan.secrets_from == "-":
-        return "read by the script on its standard input; in no argument and no file"
-    return f"read from {plan.secrets_from}, which the script removes first"
+        return "sent to the script's standard input; never in an argument or a file"
+    return f"read from {plan.secrets_from}, which the script deletes first"
 
 
 def run_plan_json(plan: RunPlan) -> dict[str, Any]:
-    """Return a plan in JSON's types: all of it, and no secret's value."""
+    """Return a whole plan in JSON's types, without the value of any secret."""
     return {
         "run_id": plan.run,
         "index": plan.request.index,

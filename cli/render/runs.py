@@ -88,7 +88,7 @@ def _samples(log: RunLog) -> str:
 
 
 def run_lines(run: Run) -> Iterator[str]:
-    """Yield all that is told of a run."""
+    """Yield all that is known about a run, as lines."""
     yield run_line(run)
     for label, text in (
         ("launched", f"{moment(run.at)} by {shown(run.operator, 100)}"),
@@ -111,9 +111,9 @@ def run_lines(run: Run) -> Iterator[str]:
 
 
 def why_lines(run: Run) -> Iterator[str]:
-    """Yield where it stands why a run failed; the text itself is withheld, as all of its log."""
+    """Yield the commands that show why a run failed; text from its log is withheld."""
     for log in run.logs if run.state is RunState.ERROR else ():
         if log.status != "success":
-            yield f"    {'its why':<9} {shown(why_command(run, log), 20_000)}"
+            yield f"    {'why':<9} {shown(why_command(run, log), 20_000)}"
     if run.state is RunState.ERROR and not run.logs and run.started_at is not None:
-        yield f"    what it printed: evalroom output {run.id}"
+        yield f"    see its output: evalroom output {run.id}"

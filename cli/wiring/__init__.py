@@ -1,1 +1,1 @@
-"""The composition root: where all packages meet."""
+"""The composition root: connects core, ssh, storage and tui."""

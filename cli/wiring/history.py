@@ -59,14 +59,14 @@ async def history_of(config: Config, places: Paths) -> AsyncGenerator[History, N
         await database.open(timeout=_PATIENCE_S)
     except DatabaseBusy as error:
         is_busy = True
-        said = f"nothing is kept until it is free: {error.message} {error.advice}"
+        said = f"nothing is stored until it is free: {error.sentence}"
     except StorageError as error:
-        yield History(said=f"nothing is kept: {error.message} {error.advice}")
+        yield History(said=f"nothing is stored: {error.sentence}")
         return
     book = OrderJournal(database)
     try:
         moved = database.moved_aside
-        said = f"the history was unusable; it is kept as {moved.name}" if moved else said
+        said = f"the history was unusable and was moved to {moved.name}" if moved else said
         try:  # what is busy would hold up the first frame for as long as the database waits
             runs = frozenset[str]() if is_busy else await book.run_ids()
         except StorageError:
@@ -94,6 +94,6 @@ async def keep_at_once(config: Config, event: Event) -> None:
             if history.keeping is not None:
                 await history.keeping.keep([event])
         except StorageError as error:
-            said = f"nothing is kept: {error.message} {error.advice}"
+            said = f"nothing is stored: {error.sentence}"
     if said:
         print_note(shown(said, 400))

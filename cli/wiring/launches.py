@@ -55,7 +55,7 @@ def plan_context() -> PlanContext:
 
 
 def launches_of(desk: "Desk", config: "Config", history: "History") -> "DeskLaunchService":
-    """Return the launches over a desk; they do nothing until they run or are asked."""
+    """Return the launch service over a desk; it does nothing until it runs or is asked."""
     from core.launch.run.run_registry import RunRegistry  # noqa: PLC0415
     from core.launch.run.service import DeskLaunchService  # noqa: PLC0415
     from storage.identity import this_instance  # noqa: PLC0415
@@ -116,7 +116,7 @@ def plan_on(launch: "RunRequest", machine: "MachineConfig", context: PlanContext
 
 
 class DeskSessions:
-    """`tui.controllers.sessions.Sessions` over the machines of a desk that are reached."""
+    """`tui.controllers.sessions.Sessions` for the machines of a desk that are connected."""
 
     def __init__(self, desk: "Desk") -> None:
         self._desk = desk

@@ -19,12 +19,12 @@ def need_a_terminal() -> None:
     """
     if not has_terminal():
         raise UsageWrong(
-            "the room needs a terminal on its input and output",
-            "without one: evalroom status, watch, samples, sample or machines (with --json too)",
+            "the room needs a terminal for input and output",
+            "use evalroom status, watch, samples, sample or machines without one, also with --json",
         )
 
 
 def trust_the_terminal() -> None:
-    """Forget sizes that a shell exported once: the terminal knows its own, also when it changes."""
+    """Drop the size that a shell exported: the terminal itself knows its current size."""
     for name in ("COLUMNS", "LINES"):
         os.environ.pop(name, None)

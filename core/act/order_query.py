@@ -8,7 +8,7 @@ from typing import Any
 from core.ids import MachineName
 from core.model.action import Action, Verb
 from core.model.order import Order, OrderState
-from core.views.tables.filter_and_sort import fitting
+from core.text_filter import text_filter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class OrderQuery:
 
     def among(self, orders: Iterable[Order]) -> tuple[Order, ...]:
         """Return those of `orders` that match, in their order."""
-        fits = fitting(self.text)
+        fits = text_filter(self.text)
         found: list[Order] = []
         for order in orders:
             if len(found) >= self.limit:

@@ -5,17 +5,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.act.snapshot import TargetSnapshot
-from core.ctl.features import (
-    DRY_RUN_API_VERSION,
-    Feature,
-    missing,
-    missing_feature,
-    upgrade_command,
-)
+from core.ctl.features import DRY_RUN_API_VERSION, missing, missing_feature, upgrade_command
 from core.fleet import Fleet
 from core.format import plural
 from core.ids import ModelKey, ProcessKey, Target, TaskKey, process_of
 from core.model.action import Action, Offer, Verb
+from core.model.feature import Feature
 from core.model.order import Order, OrderState
 from core.model.process import Process, ProcessState
 from core.text import shown
@@ -237,10 +232,9 @@ def against_end(
             "refused", f"{plural(running, 'task')} of it {verb} still running. End {which} first."
         )
     if snapshot.unstarted:
-        return Refusal(
-            "refused",
-            f"{plural(snapshot.unstarted, 'task')} not started yet would never run.",
-        )
+        has = "has" if snapshot.unstarted == 1 else "have"
+        count = plural(snapshot.unstarted, "task")
+        return Refusal("refused", f"{count} {has} not started yet and would never run.")
     if snapshot.answers or "eval-set" not in process.argv:
         return None
     before = None if interrupt is None else interrupt.basis.get("unstarted")

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from core.ctl.answer_errors import good_body
 from core.ctl.decode import JsonObject
-from core.ctl.features import Feature
 from core.errors import RequestFailed
+from core.model.feature import Feature
 from core.ports import Reply
 
 _FAILED = 500

@@ -3,7 +3,7 @@
 from typing import cast
 
 from core.ctl.decode import JsonObject, objects, parse, text
-from core.ctl.features import Feature, since, upgrade_command
+from core.ctl.features import since, upgrade_command
 from core.errors import (
     AnswerMalformed,
     EvalroomError,
@@ -13,6 +13,7 @@ from core.errors import (
     TooLarge,
     Unsupported,
 )
+from core.model.feature import Feature
 from core.ports import Reply
 from core.text import Shown, shown
 

@@ -8,20 +8,11 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import cast
 
 from core.ctl.decode import inner, objects, parse_object, text
 from core.errors import AnswerMalformed
-
-Feature = Literal[
-    "tasks", "samples", "sample", "events", "messages", "store", "task config", "process config",
-    "throughput", "task score", "sample score", "log flush", "keep", "release",
-    "pause task", "resume task", "pause process", "resume process", "hard pause",
-    "pause model", "resume model", "cancel task", "drain task", "cancel sample",
-    "cancel tool call", "requeue sample", "score task", "score sample",
-    "change task config", "change process config",
-]  # fmt: skip
-"""Something that Inspect can show or do."""
+from core.model.feature import Feature
 
 
 @dataclass(frozen=True, slots=True)

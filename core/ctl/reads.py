@@ -16,10 +16,10 @@ from core.ctl.answer_errors import good_body
 from core.ctl.config_envelopes import config_view, throughput
 from core.ctl.envelopes import SampleRows, TaskRows, sample_rows, task_rows
 from core.ctl.event_cursor import EventFollower, next_reads, take_page
-from core.ctl.features import Feature
 from core.ctl.sample_details import event_page, messages, sample_detail, store
 from core.errors import RequestFailed
 from core.ids import ProcessKey, SampleKey, TaskKey
+from core.model.feature import Feature
 from core.model.knobs import ConfigView, Throughput
 from core.model.sample_detail import EventPage, Messages, SampleDetail, Store
 from core.ports import Reply

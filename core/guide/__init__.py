@@ -1,1 +1,1 @@
-"""Guides: short checklists that run themselves, as far as nothing is sent unasked."""
+"""Guides: short checklists. A step that only watches runs by itself; the others ask first."""

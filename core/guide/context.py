@@ -1,4 +1,4 @@
-"""What a guide looks at: the fleet, its own orders, and now."""
+"""The input of a guide's steps: the fleet, the guide's own orders, and the time."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,10 +17,11 @@ Presence = Literal["there", "gone", "unknown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuideContext:
-    """What is known at one moment.
+    """A snapshot for the steps of one guide.
 
     Attributes:
-        orders: Of the guide's plans, newest first.
+        fleet: All that is known.
+        orders: The orders of the guide's plans, newest first.
         now: Unix seconds at the desk.
     """
 
@@ -37,11 +38,11 @@ class GuideContext:
         return {order.target: order for order in reversed(self.own(step))}
 
     def process(self, key: ProcessKey) -> Process | None:
-        """Return a process that is still there as far as is known."""
+        """Return a process; None if it is known to be gone."""
         return None if self.fleet.is_gone(key) else self.fleet.processes[key]
 
     def presence(self, key: ProcessKey) -> Presence:
-        """Return whether a process is there; unknown: its machine can't be asked now."""
+        """Return whether a process is there; unknown: its machine can't be reached now."""
         process = self.fleet.processes.get(key)
         if process is not None and process.is_gone:
             return "gone"
@@ -53,7 +54,7 @@ class GuideContext:
         return "gone" if machine.lists_all(self.now) else "unknown"
 
     def tasks(self, key: ProcessKey) -> tuple[Task, ...]:
-        """Return the tasks of a process that are known."""
+        """Return the known tasks of a process."""
         process = self.fleet.processes.get(key)
         return () if process is None else tuple(self.fleet.tasks[each] for each in process.tasks)
 
@@ -62,16 +63,16 @@ class GuideContext:
         return tuple(task for task in self.tasks(key) if is_running(task))
 
     def is_quiet(self, key: ProcessKey) -> bool:
-        """Whether nothing is in flight or held in any task of a process."""
+        """Whether no running task of a process has a sample in flight or held."""
         return all(task.row.quiesced and not task.row.held for task in self.running(key))
 
 
 def is_running(task: Task) -> bool:
-    """Whether a task's row does not say that it is finished."""
+    """Whether a task runs: its row does not report that it is completed."""
     return task.state is TaskState.RUNNING and not task.row.is_completed
 
 
 def of_guide(guide: Guide, orders: Iterable[Order]) -> tuple[Order, ...]:
-    """Return the orders that came from a guide's plans, as they come."""
+    """Return the orders of a guide's plans, in the given order."""
     plans = {plan for step in guide.steps for plan in step.plans}
     return tuple(order for order in orders if order.plan in plans)

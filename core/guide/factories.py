@@ -1,4 +1,4 @@
-"""A new guide of each kind, from what is selected."""
+"""Makes a new guide of each kind for the selected targets."""
 
 import secrets
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from core.model.process import ProcessState
 from core.text import shown
 
 _LONG = 200
+_STOPS = "The guide stops before the interrupt"
 
 
 def _new(
@@ -45,26 +46,25 @@ def _step(kind: StepKind, title: str) -> GuideStep:
 def park_guide(
     fleet: Fleet, key: ProcessKey, built: ResumeCommand, now: float, instance: Instance
 ) -> Guide:
-    """Return the guide that parks a process safely; its command is built already."""
+    """Return the guide that parks a process safely, with its command to resume the run."""
     process = fleet.processes[key]
     tasks = [fleet.tasks[each] for each in process.tasks]
     running = [task for task in tasks if not task.row.is_completed]
     known = bool(built.command)
-    said = "known: y copies it" if known else f"not known: {built.why_not}; it stops before that"
     command = GuideStep(
         kind=StepKind.COMMAND,
-        title="the command that resumes it",
+        title="command that resumes the run",
         state=StepState.DONE if known else StepState.SKIPPED,
-        sentence=said,
+        sentence="known: y copies it" if known else f"not known: {built.why_not}. {_STOPS}",
         since=now,
     )
     steps = (
         command,
         _step(StepKind.PAUSE, "pause the process"),
-        _step(StepKind.QUIESCE, "wait until nothing is in flight"),
-        _step(StepKind.FLUSH, "write each task's log"),
-        _step(StepKind.INTERRUPT, "interrupt"),
-        _step(StepKind.END, "logs written, process gone"),
+        _step(StepKind.QUIESCE, "wait until no sample is in flight"),
+        _step(StepKind.FLUSH, "write the log of each task"),
+        _step(StepKind.INTERRUPT, "interrupt the process"),
+        _step(StepKind.END, "wait for the logs and the exit"),
     )
     names = ", ".join(dict.fromkeys(task.row.task for task in running))
     guide = _new(
@@ -89,48 +89,48 @@ def incident_guide(
     *,
     is_now: bool,
 ) -> Guide:
-    """Return the guide that pauses a model, and later resumes what it paused.
+    """Return the guide that pauses a model and later resumes what it paused.
 
     Args:
-        fleet: What is known.
-        model: Its exact name.
-        among: Only in these processes; None: everywhere.
+        fleet: All that is known.
+        model: The exact name of the model.
+        among: The processes to pause it in; None: everywhere.
         now: Unix seconds at the desk.
         instance: This evalroom.
-        is_now: Whether what is in flight is held too.
+        is_now: Whether samples in flight are held too.
 
     Raises:
-        UsageWrong: It runs nowhere there.
+        UsageWrong: None of these processes uses the model.
     """
     found = with_model(fleet, model, among)
     if not found:
         raise UsageWrong(
-            f"no process there runs {shown(model)}", "the exact names stand in: evalroom status"
+            f"no process there uses {shown(model)}", "list the exact names: evalroom status"
         )
-    how = "pause it now" if is_now else "pause it"
+    how = "pause the model now" if is_now else "pause the model"
     steps = (
         _step(StepKind.PAUSE, f"{how}, everywhere"),
-        _step(StepKind.RESUME, "resume what was paused here"),
+        _step(StepKind.RESUME, "resume what this guide paused"),
     )
     guide = _new(GuideKind.INCIDENT, model, found, steps, (now, instance))
     return replace(guide, is_now=is_now)
 
 
 def finish_guide(fleet: Fleet, key: TaskKey, now: float, instance: Instance) -> Guide:
-    """Return the guide that ends a task early, the mildest way first.
+    """Return the guide that ends a task early, starting with the mildest way.
 
     Raises:
-        UsageWrong: It is finished.
+        UsageWrong: The task is finished.
     """
     task = fleet.tasks[key]
     name = target_label(key, fleet)
     if task.row.is_completed:
         raise UsageWrong(f"{name} is finished already")
     steps = (
-        _step(StepKind.DRAIN, "drain: start nothing new"),
-        _step(StepKind.SCORE, "score what is in flight"),
-        _step(StepKind.CANCEL, "cut off what is in flight"),
-        _step(StepKind.END, "its log is written"),
+        _step(StepKind.DRAIN, "drain: start no new samples"),
+        _step(StepKind.SCORE, "score the samples in flight"),
+        _step(StepKind.CANCEL, "cut off the samples in flight"),
+        _step(StepKind.END, "wait for the log"),
     )
     guide = _new(GuideKind.FINISH, f"{key.machine} {name}", [key], steps, (now, instance))
     return replace(guide, logs=(task.row.log_location,))
@@ -145,18 +145,18 @@ def cleanup_guide(
     *,
     others: bool,
 ) -> Guide:
-    """Return the guide that asks, for each parked process, whether it may end.
+    """Return the guide that asks for each parked process whether it may exit.
 
     Args:
-        fleet: What is known.
-        among: Only of these processes; None: all.
-        ours: Those that were launched here.
+        fleet: All that is known.
+        among: The processes to consider; None: all.
+        ours: The processes that this operator launched.
         now: Unix seconds at the desk.
         instance: This evalroom.
-        others: Also offer what was not launched here.
+        others: Whether to include processes that this operator did not launch.
 
     Raises:
-        UsageWrong: There is none that may be offered.
+        UsageWrong: None of the processes is parked, or may be included.
     """
     chosen = live_processes(fleet) if among is None else among
     parked = [key for key in chosen if fleet.processes[key].state is ProcessState.PARKED]
@@ -164,9 +164,9 @@ def cleanup_guide(
     left = len(parked) - len(offered)
     if not offered:
         if left:
-            told = f"{plural(left, 'process', 'processes')} parked, none of them launched here"
-            raise UsageWrong(told, "to be asked for them too: --others")
-        raise UsageWrong("no process there is parked")
+            why = f"{plural(left, 'process is', 'processes are')} parked, but not launched here"
+            raise UsageWrong(why, "include them: --others")
+        raise UsageWrong("none of these processes is parked")
     steps = tuple(
         replace(
             _step(StepKind.RELEASE, f"release {key.machine}:{key.pid}"), address=address_of(key)
@@ -175,5 +175,6 @@ def cleanup_guide(
     )
     name = plural(len(offered), "parked process", "parked processes")
     guide = _new(GuideKind.CLEANUP, name, offered, steps, (now, instance))
-    notes = (f"{left} more parked, not launched here, are left alone",) if left else ()
+    more = f"{plural(left, 'more parked process', 'more parked processes')}, not launched here"
+    notes = (more,) if left else ()
     return replace(guide, notes=notes)

@@ -1,6 +1,6 @@
-"""A guide: a short checklist that runs itself, says where it stands, and can be taken up again.
+"""A guide: a short checklist that shows its progress and can be continued after a restart.
 
-Nothing in it is free text of an evaluated agent.
+It contains no free text of an evaluated agent.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from core.model.order import Instance
 
 
 class GuideKind(StrEnum):
-    """What a guide is for; also what headless commands call it."""
+    """The purpose of a guide; its value is the word of headless commands."""
 
     PARK = "park"
     INCIDENT = "incident"
@@ -20,7 +20,7 @@ class GuideKind(StrEnum):
 
 
 class StepKind(StrEnum):
-    """What a step does, or what it waits for."""
+    """The action of a step, or the condition that it waits for."""
 
     COMMAND = "command"
     PAUSE = "pause"
@@ -36,11 +36,11 @@ class StepKind(StrEnum):
 
 
 WATCHING = frozenset({StepKind.COMMAND, StepKind.QUIESCE, StepKind.END})
-"""Steps that send nothing: they run by themselves. All others wait for the operator."""
+"""Steps that send no order: they run by themselves. All others wait for the operator."""
 
 
 class StepState(StrEnum):
-    """Where a step stands. Waiting: for its turn, then for the operator."""
+    """The state of a step. Waiting: for its turn, then for the operator."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -57,12 +57,14 @@ class GuideStep:
     """One line of the checklist.
 
     Attributes:
-        title: What it is, in a few words.
-        sentence: Where it stands; harmless.
-        address: To what it goes, where that is not all of the guide's targets.
-        plans: The ids of the plans that were made for it: orders of these are its own.
-        settled: Targets of which a plan said that nothing is to be done.
-        since: When its turn came, Unix seconds at the desk; None before.
+        kind: What it does, or waits for.
+        title: What it does, in a few words.
+        state: Its state.
+        sentence: Its progress, one sentence; harmless.
+        address: The address of its target; None: all targets of the guide.
+        plans: The ids of the plans that were made for it. Orders of these plans belong to it.
+        settled: The targets that need no order, according to a plan.
+        since: When its turn came, Unix seconds at the desk; None: not yet.
     """
 
     kind: StepKind
@@ -76,25 +78,28 @@ class GuideStep:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more happens in it."""
+        """Whether the step is done, skipped or stopped."""
         return self.state in OVER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guide:
-    """A checklist on its targets.
+    """A checklist for its targets.
 
     Attributes:
         id: Unique everywhere.
-        name: How its targets are called, for people; harmless.
-        made_at: Unix seconds at the desk.
+        kind: Its purpose.
+        name: The name of its targets, for people; harmless.
+        targets: The addresses of its targets.
+        steps: Its steps, in order.
+        made_at: When it was started, Unix seconds at the desk.
         instance: The evalroom that runs it, or ran it last.
-        is_now: An incident's pause also holds what is in flight.
-        command: What resumes the eval later; empty: not known, or not built yet.
-        variables: Names of variables to set again before that command.
-        logs: The logs of the targets' running tasks when it began.
-        notes: What to mind, sentences; harmless.
-        ended_at: When nothing more was to do, Unix seconds at the desk; None: it is open.
+        is_now: Whether an incident's pause also holds samples in flight.
+        command: The command that resumes the run later; empty: not known.
+        variables: Names of environment variables to set before that command.
+        logs: The logs of the targets' running tasks when it was started.
+        notes: Sentences that the operator should know; harmless.
+        ended_at: When it ended, Unix seconds at the desk; None: it is open.
     """
 
     id: str
@@ -113,25 +118,25 @@ class Guide:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is something left to do."""
+        """Whether it has not ended."""
         return self.ended_at is None
 
     @property
     def current(self) -> int | None:
-        """Index of the step whose turn it is; None: there is none."""
+        """The index of the current step; None if the guide has ended."""
         if not self.is_open:
             return None
         return next((at for at, step in enumerate(self.steps) if not step.is_over), None)
 
     @property
     def step(self) -> GuideStep | None:
-        """The step whose turn it is."""
+        """The current step; None if the guide has ended."""
         at = self.current
         return None if at is None else self.steps[at]
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for the operator."""
+        """Whether the current step waits for the operator."""
         step = self.step
         return step is not None and step.kind not in WATCHING and step.state is StepState.WAITING
 
@@ -142,14 +147,14 @@ class Guide:
 
     @property
     def places(self) -> tuple[Target, ...]:
-        """What it is on."""
+        """Its targets."""
         return tuple(address.target for address in self.targets)
 
     def with_step(self, at: int, step: GuideStep) -> "Guide":
-        """Return the guide with one step in another's place."""
+        """Return the guide with the step at an index replaced."""
         return replace(self, steps=(*self.steps[:at], step, *self.steps[at + 1 :]))
 
 
 def was_stopped(guide: Guide) -> bool:
-    """Whether it ended before its end."""
+    """Whether the guide was stopped before its last step."""
     return any(step.state is StepState.STOPPED for step in guide.steps)

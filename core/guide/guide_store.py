@@ -1,4 +1,4 @@
-"""Where guides are kept, as the core needs it."""
+"""The port of the store of guides, and a store for dry runs that writes nothing."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,18 +10,18 @@ from core.text import shown
 
 
 class GuideStore(Protocol):
-    """The durable side of guides."""
+    """Stores guides on disk, shared by all evalrooms of this user."""
 
     async def save(self, guide: Guide) -> None:
-        """Write a guide as it stands; returns when it is on disk.
+        """Write a guide; return when it is on disk.
 
         Raises:
-            StorageError: It is not, or another evalroom has taken it up.
+            StorageError: It can't be written, or another evalroom took it over.
         """
         ...
 
     async def recent(self, limit: int) -> Sequence[Guide]:
-        """Return all open guides and the newest that ended, newest first.
+        """Return all open guides and up to `limit` ended ones, newest first.
 
         Raises:
             StorageError: They can't be read.
@@ -29,20 +29,20 @@ class GuideStore(Protocol):
         ...
 
     async def claim(self, guide: str, instance: Instance) -> Guide:
-        """Take a guide of a dead evalroom over, in one transaction, and return it.
+        """Take over the guide of an evalroom that ended, in one transaction, and return it.
 
         Raises:
-            UsageWrong: There is none such, it ended, or its evalroom may still run.
+            UsageWrong: There is no such guide, it has ended, or its evalroom may still run.
             StorageError: It can't be read or written.
         """
         ...
 
 
 class ReadOnlyGuideStore:
-    """A `GuideStore` that writes nothing: for dry runs.
+    """A `GuideStore` that writes nothing, for dry runs.
 
     Args:
-        book: Where guides can be read; None: nowhere.
+        book: The store to read from; None: there is none.
     """
 
     def __init__(self, book: GuideStore | None) -> None:
@@ -52,10 +52,10 @@ class ReadOnlyGuideStore:
         """Do nothing."""
 
     async def recent(self, limit: int) -> Sequence[Guide]:
-        """Return what the real book has."""
+        """Return the guides of the real store."""
         return () if self._book is None else await self._book.recent(limit)
 
     async def claim(self, guide: str, instance: Instance) -> Guide:
-        """Take nothing over."""
+        """Refuse: a dry run takes no guide over."""
         del instance
-        raise UsageWrong(f"guide {shown(guide, 40)} is not taken up in a dry run")
+        raise UsageWrong(f"a dry run does not take over guide {shown(guide, 40)}")

@@ -1,4 +1,4 @@
-"""How an incident stands: what was paused here, what of that is still to be resumed."""
+"""The steps of an incident guide: which targets it paused, and which it still has to resume."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,15 +14,17 @@ from core.model.order import Order, OrderState
 from core.text import shown
 
 _NAMED = 6
+_ALL_PAUSED = "the model was already paused everywhere, so this guide has nothing to resume"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PausedHere:
-    """One target that this guide paused.
+    """A target that this guide paused.
 
     Attributes:
-        back: What brings it back to what it was before.
-        latch: The pause that was set: `soft` or `hard`.
+        target: The target.
+        back: The action that restores its state from before.
+        latch: The kind of pause that was set: `soft` or `hard`.
     """
 
     target: Target
@@ -31,12 +33,12 @@ class PausedHere:
 
 
 def step_of(guide: Guide, kind: StepKind) -> GuideStep:
-    """Return a guide's step of a kind that it has once."""
+    """Return the guide's only step of a kind."""
     return next(step for step in guide.steps if step.kind is kind)
 
 
 def paused_here(guide: Guide, world: GuideContext) -> tuple[PausedHere, ...]:
-    """Return exactly what the orders of this guide paused; what had no answer is not in it."""
+    """Return the targets that orders of this guide paused; not those with an unknown outcome."""
     found: dict[Target, PausedHere] = {}
     for order in reversed(world.own(step_of(guide, StepKind.PAUSE))):
         if order.state is not OrderState.DONE or order.undo is None:
@@ -51,7 +53,7 @@ def paused_here(guide: Guide, world: GuideContext) -> tuple[PausedHere, ...]:
 
 
 def to_resume(guide: Guide, world: GuideContext) -> tuple[PausedHere, ...]:
-    """Return what of that is still to be brought back."""
+    """Return the targets that this guide paused and has not resumed yet."""
     step = step_of(guide, StepKind.RESUME)
     resumed = world.newest(step)
     return tuple(
@@ -68,7 +70,7 @@ def _is_good(order: Order | None) -> bool:
 
 
 def pause(guide: Guide, step: GuideStep, world: GuideContext) -> GuideStep:
-    """The pause of a model everywhere."""
+    """Return the state of the step that pauses the model."""
     orders = world.newest(step)
     here = paused_here(guide, world)
     still = [order for order in orders.values() if order.is_open]
@@ -80,7 +82,7 @@ def pause(guide: Guide, step: GuideStep, world: GuideContext) -> GuideStep:
     if failed:
         return waiting(step, f"nothing was paused: {shown(failed[0].message, 200)}")
     if all(address in step.settled for address in guide.targets):
-        return done(step, "it was paused everywhere already: nothing is this guide's to resume")
+        return done(step, _ALL_PAUSED)
     return waiting(step, f"in {plural(len(guide.targets), 'process', 'processes')}")
 
 
@@ -90,16 +92,16 @@ _BAD = frozenset({OrderState.FAILED, OrderState.REFUSED})
 def _paused(guide: Guide, step: GuideStep, world: GuideContext) -> str:
     orders = world.newest(step)
     counts = [
-        (len(paused_here(guide, world)), "paused here"),
-        (sum(address in step.settled for address in guide.targets), "paused already, left so"),
+        (len(paused_here(guide, world)), "paused by this guide"),
+        (sum(address in step.settled for address in guide.targets), "already paused"),
         (sum(order.state in _BAD for order in orders.values()), "not paused"),
-        (sum(order.is_open for order in orders.values()), "without an answer"),
+        (sum(order.is_open for order in orders.values()), "with unknown outcome"),
     ]
     return ", ".join(f"{number} {words}" for number, words in counts if number)
 
 
 def resume(guide: Guide, step: GuideStep, world: GuideContext) -> GuideStep:
-    """Bring back what was paused here, and nothing else."""
+    """Return the state of the step that resumes what this guide paused."""
     left = to_resume(guide, world)
     orders = world.newest(step)
     doubtful = [
@@ -121,12 +123,12 @@ def resume(guide: Guide, step: GuideStep, world: GuideContext) -> GuideStep:
         parts.append(f"maybe paused: {_names(order.target for order in doubtful)}")
     others = newcomers(guide, world)
     if others:
-        parts.append(f"runs it too, not paused here: {_names(others)}")
+        parts.append(f"also use the model, not paused by this guide: {_names(others)}")
     return waiting(step, "; ".join(parts))
 
 
 def newcomers(guide: Guide, world: GuideContext) -> tuple[ModelKey, ...]:
-    """Return where the model runs too, among processes that this guide does not know."""
+    """Return where the model is also used, in processes that are not targets of this guide."""
     models = [target.model for target in guide.places if isinstance(target, ModelKey)]
     known = set(guide.places)
     return tuple(each for each in with_model(world.fleet, models[0]) if each not in known)
@@ -140,12 +142,12 @@ def _resumed(guide: Guide, step: GuideStep, world: GuideContext) -> str:
     left = sum(address_of(each.target) in step.settled for each in rest)
     gone = len(rest) - left
     counts = [
-        (back, "as before"),
-        (left, "changed by somebody else since, left so"),
+        (back, "resumed"),
+        (left, "changed by someone else since, left as is"),
         (gone, "gone with its process"),
     ]
-    said = ", ".join(f"{number} {words}" for number, words in counts if number)
-    return said or "nothing of it was this guide's to resume"
+    summary = ", ".join(f"{number} {words}" for number, words in counts if number)
+    return summary or "this guide had nothing to resume"
 
 
 def _names(targets: Iterable[Target]) -> str:

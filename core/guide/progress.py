@@ -1,4 +1,4 @@
-"""Where a guide stands, from what is known: a pure function. It sends nothing."""
+"""Advances a guide's steps from a snapshot of the fleet. Pure: it sends no order."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,7 +28,7 @@ _NOT_REACHED = "not reached"
 
 
 def advanced(guide: Guide, world: GuideContext) -> Guide:
-    """Return a guide as it stands now: steps that are done make room for the next one."""
+    """Return the guide with its steps brought up to date; after a step is done, the next begins."""
     guide = _back_to_quiesce(guide, world)
     while (at := guide.current) is not None:
         step = guide.steps[at]
@@ -46,7 +46,7 @@ def advanced(guide: Guide, world: GuideContext) -> Guide:
 
 
 def closed(guide: Guide, now: float) -> Guide:
-    """Return a guide that ended, whatever was left of it."""
+    """Return the guide ended; its open steps become skipped."""
     steps = tuple(
         step
         if step.state in OVER
@@ -57,7 +57,7 @@ def closed(guide: Guide, now: float) -> Guide:
 
 
 def stopped(guide: Guide, now: float, why: str) -> Guide:
-    """Return a guide that was left where it is; what was sent stays as it is."""
+    """Return the guide stopped at its current step; orders already sent stay in effect."""
     at = guide.current
     if at is not None:
         step = replace(guide.steps[at], state=StepState.STOPPED, sentence=why)
@@ -66,7 +66,7 @@ def stopped(guide: Guide, now: float, why: str) -> Guide:
 
 
 def skipped(guide: Guide, why: str) -> Guide:
-    """Return a guide without the step whose turn it is."""
+    """Return the guide with its current step skipped."""
     at = guide.current
     if at is None:
         return guide
@@ -75,7 +75,7 @@ def skipped(guide: Guide, why: str) -> Guide:
 
 
 def _back_to_quiesce(guide: Guide, world: GuideContext) -> Guide:
-    """Wait for a quiesced process once more, where somebody resumed it before its interrupt."""
+    """Return the guide back at its quiesce step if someone resumed the process meanwhile."""
     step, at = guide.step, guide.current
     if step is None or at is None or step.kind not in {StepKind.FLUSH, StepKind.INTERRUPT}:
         return guide

@@ -1,7 +1,7 @@
-"""The command that goes on with a run after it was parked: built before anything is paused.
+"""Builds the command that resumes a run after it was parked, before anything is paused.
 
-An eval-set is started again as it was, on its log folder: what is complete is skipped. The log
-of a plain eval is given to `inspect eval-retry`: what is in it is not run again.
+An eval-set is started again with the same words on its log folder; it skips completed tasks. The
+log of a plain eval goes to `inspect eval-retry`, which does not run its finished samples again.
 """
 
 import re
@@ -16,9 +16,9 @@ from core.model.task import Task
 from core.text import shown
 
 _OURS = frozenset({"--json", "--detach", "--no-detach"})
-"""Words that say where the eval runs and what it prints; it will be detached whatever they are."""
+"""Options of output and detaching; the resumed run is always detached."""
 _PINNED = frozenset({"XDG_DATA_HOME"})
-"""Variables that stand in the command itself."""
+"""Environment variables that the command itself sets."""
 _VERBS = frozenset({"eval", "eval-set", "eval-retry", "score"})
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*\Z")
 _LOG = (".eval", ".json")
@@ -26,13 +26,13 @@ _LOG = (".eval", ".json")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeCommand:
-    """What resumes a run.
+    """The command that resumes a run, or why it is not known.
 
     Attributes:
-        command: For a shell on its machine; empty: it is not known.
+        command: The command for a shell on the run's machine; empty: not known.
         why_not: Why it is not known, one sentence; harmless.
-        variables: Names of variables to set again; the values are nowhere.
-        notes: What to mind, sentences; harmless.
+        variables: Names of environment variables to set again; their values are not stored.
+        notes: Sentences that the operator should know; harmless.
     """
 
     command: str = ""
@@ -48,13 +48,13 @@ def resume_command(
     unstarted: int | None = 0,
     from_spec: str | None = None,
 ) -> ResumeCommand:
-    """Return what resumes a process's run once it was interrupted.
+    """Return the command that resumes a process's run after an interrupt.
 
     Args:
-        process: Which.
+        process: The process.
         tasks: Its tasks.
-        unstarted: Tasks of it that have not begun; None: not known.
-        from_spec: The command by our own spec, where the run was launched here.
+        unstarted: Number of its tasks that have not started; None: not known.
+        from_spec: The command from the run's spec, if evalroom launched it; else None.
     """
     names = tuple(name for name in process.variables if name not in _PINNED)
     if from_spec:
@@ -65,7 +65,7 @@ def resume_command(
         return ResumeCommand(why_not=why, variables=names)
     at = _verb_at(words)
     if at is None:
-        return ResumeCommand(why_not="its command line is none of inspect eval", variables=names)
+        return ResumeCommand(why_not="its command line is not an inspect eval", variables=names)
     match words[at]:
         case "eval-set":
             made = _again(words, at, tasks)
@@ -82,32 +82,32 @@ def resume_command(
 def _notes(names: Sequence[str]) -> tuple[str, ...]:
     if not names:
         return ()
-    said = ", ".join(shown(name, 60) for name in names)
-    return (f"set again first, as at its start: {said}",)
+    listed = ", ".join(shown(name, 60) for name in names)
+    return (f"before that command, set these variables as at its start: {listed}",)
 
 
 def _unusable(process: Process, words: Sequence[str]) -> str | None:
-    """Return why a command line can't be used as it is known; None: it can."""
+    """Return why a command line can't be used again; None: it can."""
     if not words:
         return "its command line can't be read"
     if words[-1] == "...":
-        return "its command line is too long to be known whole"
+        return "its command line is too long, so a part of it is missing"
     hidden = [word for word in words if "***" in word]
     if hidden:
         before = [words[at - 1] for at, word in enumerate(words) if word == "***" and at]
         named = ", ".join(shown(word, 40) for word in (before or hidden)[:3])
-        return f"its command line holds values that are withheld ({named})"
+        return f"its command line contains withheld values ({named})"
     told = (*words, process.cwd or "", process.python or "", process.data_dir or "")
     if any(shown(word, len(word) + 1) != word or "\ufffd" in word for word in told):
-        return "its command line holds characters that can't be shown"
+        return "its command line contains characters that can't be shown"
     if process.cwd is None:
         return "its working folder is not known"
     is_odd = not process.cwd.startswith("/") or "=" in words[0]
-    return "a shell would read its command line as something else" if is_odd else None
+    return "a shell would misread its command line" if is_odd else None
 
 
 def _verb_at(words: Sequence[str]) -> int | None:
-    """Return where the verb of Inspect stands in a command line; None: it is none of its."""
+    """Return the index of Inspect's verb in a command line; None: it does not run Inspect."""
     at = 0
     if _PYTHON.match(_base(words[0])):
         at = 1
@@ -128,7 +128,7 @@ def _base(word: str) -> str:
 
 
 def _inspect(process: Process, words: Sequence[str]) -> Sequence[str]:
-    """Return how that Inspect is called: as it was, by an interpreter that is known."""
+    """Return the words that call the same Inspect, by the full path of its interpreter."""
     if process.python is None:
         return words
     if not _PYTHON.match(_base(words[0])):
@@ -137,7 +137,7 @@ def _inspect(process: Process, words: Sequence[str]) -> Sequence[str]:
 
 
 def _again(words: Sequence[str], at: int, tasks: Sequence[Task]) -> Sequence[str] | str:
-    """Return the words of the same eval-set on the same log folder, or why there are none."""
+    """Return the words of the same eval-set on the same log folder, or why that is impossible."""
     given = [word for word in words[at + 1 :] if word not in _OURS]
     if any(word == "--log-dir" or word.startswith("--log-dir=") for word in given):
         return ("eval-set", "--detach", *given)
@@ -150,14 +150,15 @@ def _again(words: Sequence[str], at: int, tasks: Sequence[Task]) -> Sequence[str
 def _retried(
     words: Sequence[str], at: int, tasks: Sequence[Task], unstarted: int | None
 ) -> Sequence[str] | str:
-    """Return the words that retry the logs of a plain eval, or why there are none."""
+    """Return the words that retry the logs of a plain eval, or why that is impossible."""
     if unstarted is None:
-        return "whether tasks of it have not begun is not known"
+        return "it is not known whether all its tasks have started"
     if unstarted:
-        return f"{plural(unstarted, 'task')} of it have not begun: no log of them can be retried"
+        number = plural(unstarted, "task has", "tasks have")
+        return f"{number} not started, so there is no log to retry"
     given = words[at + 1 :]
     if words[at] == "eval-retry" and sum(word.endswith(_LOG) for word in given) > 1:
-        return "it retries several logs, of which some have not begun"
+        return "it retries several logs, and some of them have not started"
     running = [task for task in tasks if not task.row.is_completed]
     logs = [_local(task.row.log_location) for task in running]
     folder = _log_folder(running)
@@ -169,7 +170,7 @@ def _retried(
 
 
 def _kept(words: Sequence[str]) -> Iterable[str]:
-    """Return the options that no log tells: whether the process stays after its end."""
+    """Return the option that the log does not contain: `--ctl-server`, if it was given."""
     for at, word in enumerate(words):
         if word.startswith("--ctl-server="):
             return (word,)
@@ -179,7 +180,7 @@ def _kept(words: Sequence[str]) -> Iterable[str]:
 
 
 def _log_folder(tasks: Sequence[Task]) -> str | None:
-    """Return the one folder that the logs of these tasks are in; None: not known, or several."""
+    """Return the folder of these tasks' logs; None: not known, or more than one."""
     folders = {_local(task.row.log_location).rpartition("/")[0] for task in tasks}
     return folders.pop() or None if len(folders) == 1 else None
 

@@ -1,7 +1,8 @@
-"""Running guides: they are begun, looked at, gone on with, left, and taken up again.
+"""Runs guides: starts them, brings their steps up to date, skips, stops and takes over.
 
-A guide sends nothing by itself: what its step wants becomes a plan, and whoever confirms that
-plan has it carried out by `ActionService`, as any other. Its orders are found in the journal again.
+A guide never sends an order by itself. Its step makes a plan; after the operator confirms it,
+`ActionService` executes it like any other plan. After a restart, the guide finds its orders in the
+journal.
 """
 
 import asyncio
@@ -32,19 +33,19 @@ from core.signal import Signal
 from core.text import shown
 
 LOOK_EVERY_S = 0.5
-"""Seconds between two looks at the guides that are open here."""
+"""Seconds between two updates of the open guides."""
 _READ = 10_000
-"""Orders of the journal that are looked through when a guide is taken up."""
+"""Orders of the journal that are searched when a guide is taken over."""
 
 
 class GuideRunner:
-    """The guides of this evalroom.
+    """Runs the guides of this evalroom.
 
     Args:
-        asker: The desk.
-        acting: Plans and carries out.
-        book: Where guides are kept; None: nowhere, and then none is begun.
-        spec_command: Returns what resumes a run of ours, by its spec; None: it has none.
+        asker: The desk: the fleet, the clock, and reads of processes.
+        acting: Makes and executes plans.
+        book: The store of guides; None: there is none, and no guide can be started.
+        spec_command: Returns the command that resumes a process from its spec; None: it has none.
     """
 
     def __init__(
@@ -72,11 +73,11 @@ class GuideRunner:
 
     @property
     def held(self) -> tuple[Guide, ...]:
-        """The guides that this evalroom runs or ran, newest first."""
+        """The guides that this evalroom runs or has run, newest first."""
         return tuple(sorted(self._guides.values(), key=lambda each: -each.made_at))
 
     def guide(self, guide: str) -> Guide | None:
-        """Return a guide of this evalroom by its id."""
+        """Return a guide of this evalroom by its id; None: it has no such guide."""
         return self._guides.get(guide)
 
     def listen(self, hear: Callable[[Guide], None]) -> Callable[[], None]:
@@ -84,7 +85,7 @@ class GuideRunner:
         return self._changed.connect(hear)
 
     async def recent(self, limit: int = 50) -> tuple[Guide, ...]:
-        """Return open and recent guides of every evalroom of this user, newest first.
+        """Return the open and recent guides of all evalrooms of this user, newest first.
 
         Raises:
             StorageError: They can't be read.
@@ -93,18 +94,18 @@ class GuideRunner:
         known = {guide.id: guide for guide in kept} | self._guides
         return tuple(sorted(known.values(), key=lambda each: -each.made_at))
 
-    # Beginning
+    # Starting
 
     async def park(self, key: ProcessKey) -> Guide:
-        """Begin to park a process safely: its command is built first of all.
+        """Start a guide that parks a process safely; first build the command that resumes it.
 
         Raises:
-            UsageWrong: It is not known.
-            StorageError: The guide can't be kept.
+            UsageWrong: The process is no longer known.
+            StorageError: The guide can't be stored.
         """
         process = self._asker.fleet.processes.get(key)
         if process is None:
-            raise UsageWrong("that process is not known any more")
+            raise UsageWrong("this process is no longer known")
         unstarted = await self._unstarted(key)
         fleet = self._asker.fleet
         process = fleet.processes.get(key, process)
@@ -116,11 +117,11 @@ class GuideRunner:
     async def incident(
         self, model: str, among: Sequence[ProcessKey] | None = None, *, now: bool = False
     ) -> Guide:
-        """Begin to pause a model, everywhere or in some processes.
+        """Start a guide that pauses a model, everywhere (None) or in some processes.
 
         Raises:
-            UsageWrong: It runs nowhere there.
-            StorageError: The guide can't be kept.
+            UsageWrong: None of these processes uses the model.
+            StorageError: The guide can't be stored.
         """
         fleet = self._asker.fleet
         return await self._begin(
@@ -128,28 +129,28 @@ class GuideRunner:
         )
 
     async def finish(self, key: TaskKey) -> Guide:
-        """Begin to end a task early.
+        """Start a guide that ends a task early.
 
         Raises:
-            UsageWrong: It is finished, or not known.
-            StorageError: The guide can't be kept.
+            UsageWrong: The task is finished, or no longer known.
+            StorageError: The guide can't be stored.
         """
         if key not in self._asker.fleet.tasks:
-            raise UsageWrong("that task is not known any more")
+            raise UsageWrong("this task is no longer known")
         return await self._begin(finish_guide(self._asker.fleet, key, self._now(), self.instance))
 
     async def cleanup(
         self, among: Sequence[ProcessKey] | None = None, *, others: bool = False
     ) -> Guide:
-        """Begin to ask for each parked process whether it may end.
+        """Start a guide that asks for each parked process whether it may exit.
 
         Args:
-            among: Only of these; None: all.
-            others: Also what was not launched here.
+            among: The processes to consider; None: all.
+            others: Whether to include processes that this operator did not launch.
 
         Raises:
-            UsageWrong: There is none to ask for.
-            StorageError: The guide can't be kept.
+            UsageWrong: None of the processes is parked, or may be included.
+            StorageError: The guide can't be stored.
         """
         fleet = self._asker.fleet
         ours = frozenset(
@@ -162,14 +163,14 @@ class GuideRunner:
     async def _unstarted(self, key: ProcessKey) -> int | None:
         try:
             reply = await self._asker.read(key, routes.PROCESS_CONFIG)
-            view = config_view(good_body(reply, "its knobs"))
+            view = config_view(good_body(reply, "the process's config"))
         except (RequestFailed, AnswerMalformed):
             return None
         return 0 if view.max_tasks is None else view.max_tasks.pending or 0
 
     async def _begin(self, guide: Guide) -> Guide:
         if self._book is None:
-            raise StorageError("a guide can't be kept, so none is begun: there is no history")
+            raise StorageError("a guide can't be started: there is no history to store it in")
         await self._book.save(guide)
         return await self._hold(guide)
 
@@ -179,22 +180,22 @@ class GuideRunner:
         return await self.look(guide.id)
 
     async def take_up(self, guide: str) -> Guide:
-        """Go on with a guide that an evalroom left: from now on it is this one's.
+        """Take over a guide of an evalroom that ended, and continue it here.
 
         Raises:
-            UsageWrong: There is none such, it ended, or its evalroom may still run.
+            UsageWrong: There is no such guide, it has ended, or its evalroom may still run.
             StorageError: It can't be read or written.
         """
         if guide in self._guides:
             return await self.look(guide)
         if self._book is None:
-            raise StorageError("there is no history to take it up from")
+            raise StorageError("the guide can't be taken over: there is no history to read it from")
         taken = await self._book.claim(guide, self.instance)
         kept = await self._acting.select(OrderQuery(since=taken.made_at, limit=_READ))
         self._orders[taken.id] = of_guide(taken, kept)
         return await self._hold(taken)
 
-    # Going on
+    # Continuing
 
     async def plan(
         self,
@@ -203,17 +204,17 @@ class GuideRunner:
         tell: Callable[[PlanningProgress], None] | None = None,
         hurry: asyncio.Event | None = None,
     ) -> Plan:
-        """Return the plan of the step that waits; orders of it count as that step's.
+        """Make the plan of the step that waits; its orders will belong to that step.
 
         Raises:
-            UsageWrong: None waits, or there is nothing to send.
+            UsageWrong: No step waits, or there is nothing to send.
             StorageError: The guide can't be kept.
         """
         known = await self.look(guide)
         step, at = known.step, known.current
         if step is None or at is None or not known.waits:
-            said = "it is over" if step is None else step.sentence or step.title
-            raise UsageWrong(f"no step waits for you: {said}")
+            why = "the guide is over" if step is None else step.sentence or step.title
+            raise UsageWrong(f"no step waits for you: {why}")
         wishes = requests_of(known, step, self._world(known))
         plan = await self._acting.plan_of(
             title_of(known, step), wishes, reason=guide_label(known.kind), tell=tell, hurry=hurry
@@ -236,10 +237,10 @@ class GuideRunner:
         yes: bool = False,
         tell: Callable[[OrderReport], None] | None = None,
     ) -> tuple[OrderReport, ...]:
-        """Carry the plan of a step out, as `ActionService.carry_out` does; then look.
+        """Execute the plan of a step with `ActionService.carry_out`, then update the guide.
 
         Raises:
-            NotConfirmed: It asks for more than was given; nothing was sent.
+            NotConfirmed: The plan was not confirmed as it requires; nothing was sent.
         """
         told = await self._acting.carry_out(plan, words=words, yes=yes, tell=tell)
         await asyncio.sleep(0)
@@ -247,35 +248,35 @@ class GuideRunner:
         return told
 
     async def skip(self, guide: str) -> Guide:
-        """Leave out the step that waits.
+        """Skip the step that waits.
 
         Raises:
-            UsageWrong: It is one that can't be left out, or none waits.
-            StorageError: That can't be kept.
+            UsageWrong: No step waits, or this one can't be skipped.
+            StorageError: The guide can't be stored.
         """
         known = self._mine(guide)
         step = known.step
         if step is None or not known.waits or step.kind not in CAN_BE_SKIPPED:
-            raise UsageWrong("this step can't be left out", "x leaves the whole guide")
-        await self._keep(skipped(known, f"left out by {shown(self.instance.operator, 60)}"))
+            raise UsageWrong("this step can't be skipped", "x stops the whole guide")
+        await self._keep(skipped(known, f"skipped by {shown(self.instance.operator, 60)}"))
         return await self.look(guide)
 
     async def stop(self, guide: str) -> Guide:
-        """Leave a guide where it is; what was sent stays as it is.
+        """Stop a guide; orders already sent stay in effect.
 
         Raises:
-            UsageWrong: It is not run here.
-            StorageError: That can't be kept.
+            UsageWrong: This evalroom does not run the guide.
+            StorageError: The guide can't be stored.
         """
         known = self._mine(guide)
-        why = f"left by {shown(self.instance.operator, 60)}; what was sent stays as it is"
+        why = f"stopped by {shown(self.instance.operator, 60)}; orders already sent stay in effect"
         await self._keep(stopped(known, self._now(), why))
         return self._guides[guide]
 
-    # Looking
+    # Updating
 
     async def run(self) -> None:
-        """Look at the open guides until cancelled; with none open it sleeps."""
+        """Update the open guides until cancelled; sleep while none is open."""
         while True:
             if not any(guide.is_open for guide in self._guides.values()):
                 self._woken.clear()
@@ -286,10 +287,10 @@ class GuideRunner:
             await asyncio.sleep(LOOK_EVERY_S)
 
     async def look(self, guide: str) -> Guide:
-        """Return a guide as it stands now.
+        """Bring a guide up to date and return it.
 
         Raises:
-            UsageWrong: It is not run here.
+            UsageWrong: This evalroom does not run the guide.
         """
         known = self._mine(guide)
         now = advanced(known, self._world(known)) if known.is_open else known
@@ -297,13 +298,15 @@ class GuideRunner:
             try:
                 await self._keep(now, only_if=_mark(now) != _mark(known))
             except StorageError:
-                self._unsaved.add(guide)  # tried again with the next look
+                self._unsaved.add(guide)  # retried with the next update
         return self._guides[guide]
 
     def _mine(self, guide: str) -> Guide:
         known = self._guides.get(guide)
         if known is None:
-            raise UsageWrong(f"no guide {shown(guide, 40)} is run here", "take it up first")
+            raise UsageWrong(
+                f"this evalroom does not run guide {shown(guide, 40)}", "take it over first"
+            )
         return known
 
     def _world(self, guide: Guide) -> GuideContext:
@@ -325,20 +328,20 @@ class GuideRunner:
 
 
 CAN_BE_SKIPPED = frozenset({StepKind.FLUSH, StepKind.DRAIN, StepKind.SCORE, StepKind.RELEASE})
-"""Steps that can be left out; without the others the guide would be another one."""
+"""Steps that the operator may skip; the others are mandatory."""
 
 
 def _unable(step: GuideStep, plan: Plan) -> GuideStep:
-    """Return a flush as left out, where that Inspect can't: quiesced, it wrote by itself."""
+    """Return the flush step skipped if this Inspect has none: it wrote the logs when quiesced."""
     kinds = {each.refusal.kind for each in plan.steps if each.refusal is not None}
     if step.kind is StepKind.FLUSH and not plan.sent and kinds == {"unsupported"}:
-        why = "its Inspect can't be told to: it wrote them when nothing was in flight any more"
+        why = "this Inspect has no log flush; it wrote the logs when the last sample ended"
         return replace(step, state=StepState.SKIPPED, sentence=why)
     return step
 
 
 def _mark(guide: Guide) -> tuple[object, ...]:
-    """Return what is worth a write; a count that goes down is not."""
+    """Return the parts of a guide whose change is written to disk; sentences are not."""
     steps = ((step.state, step.plans, step.settled) for step in guide.steps)
     return (guide.ended_at, tuple(steps))
 

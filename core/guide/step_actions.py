@@ -1,4 +1,4 @@
-"""What the step whose turn it is wants to be done, and what of its plan is left out."""
+"""The actions of a guide's current step, and the targets that its plan leaves out."""
 
 from dataclasses import replace
 
@@ -28,17 +28,17 @@ _NAMES = {
 
 
 def guide_label(kind: GuideKind) -> str:
-    """Return what a kind of guide is called."""
+    """Return the name of a kind of guide, for people."""
     return _NAMES[kind]
 
 
 def title_of(guide: Guide, step: GuideStep) -> str:
-    """Return what the plan of a step is called."""
+    """Return the title of a step's plan."""
     return f"{guide_label(guide.kind)}: {step.title}, {guide.name}"
 
 
 def requests_of(guide: Guide, step: GuideStep, world: GuideContext) -> tuple[ActionRequest, ...]:
-    """Return what a step that sends something wants.
+    """Return the actions of a step, each with its target.
 
     Raises:
         UsageWrong: There is nothing to send.
@@ -72,7 +72,7 @@ def _is_now(guide: Guide, step: GuideStep) -> bool:
 
 
 def fitted(guide: Guide, step: GuideStep, plan: Plan, world: GuideContext) -> Plan:
-    """Return a step's plan without what it must not touch, and why."""
+    """Return the plan of a step, with a refusal for each target that it must not touch."""
     match step.kind:
         case StepKind.RESUME:
             latches = {each.target: each.latch for each in paused_here(guide, world)}
@@ -88,19 +88,19 @@ def _if_as_left(step: Step, latch: str | None) -> Step:
     now = step.basis.get("pause")
     if not step.is_sent or now == latch:
         return step
-    why = f"somebody changed it since (its pause is {now} now): it is left as it is"
+    why = f"someone changed this pause since (now: {now}); the guide leaves it as is"
     return replace(step, request=None, refusal=Refusal("noop", why))
 
 
 def _if_quiet(step: Step) -> Step:
     if not step.is_sent or step.basis.get("quiesced") is True:
         return step
-    why = "something is in flight again: it would be cut off. Wait until it is quiesced"
+    why = "samples are in flight again and would be cut off. Wait until the process is quiesced"
     return replace(step, request=None, refusal=Refusal("refused", why))
 
 
 def settled_by(plan: Plan, world: GuideContext) -> tuple[Address, ...]:
-    """Return the targets that are there, and of which a plan says that nothing is to be done."""
+    """Return the targets that are still there and need no order, according to a plan."""
     return tuple(
         address_of(step.target)
         for step in plan.steps

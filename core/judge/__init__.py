@@ -1,1 +1,1 @@
-"""Findings, judged from the fleet."""
+"""Computes findings from the fleet: what an operator should know or act on."""

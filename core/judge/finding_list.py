@@ -1,4 +1,4 @@
-"""The findings of a fleet: bounded, newest first; one finding keeps its id while it is open."""
+"""The list of findings of a fleet: bounded, newest first; an open finding keeps its id."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -7,11 +7,11 @@ from core.fleet import Fleet
 from core.model.finding import Finding
 
 MAX_FINDINGS = 500
-"""Findings that are kept; over the limit the oldest closed ones go first."""
+"""Findings that are kept. Beyond it, the oldest closed ones are dropped first."""
 
 
 def with_findings(fleet: Fleet, changed: Iterable[Finding]) -> Fleet:
-    """Return the fleet with new and changed findings in it; a changed one keeps its place."""
+    """Return the fleet with new and changed findings; a changed finding keeps its place."""
     by_id = {finding.id: finding for finding in changed}
     if not by_id:
         return fleet
@@ -30,7 +30,7 @@ def _bounded(findings: list[Finding]) -> tuple[Finding, ...]:
 
 
 def open_finding(fleet: Fleet, prefix: str) -> Finding | None:
-    """Return the newest open finding whose id begins with `prefix`; None where there is none."""
+    """Return the newest open finding whose id begins with `prefix`; None: there is none."""
     for finding in fleet.findings:
         if finding.closed_at is None and finding.id.startswith(prefix):
             return finding
@@ -38,7 +38,7 @@ def open_finding(fleet: Fleet, prefix: str) -> Finding | None:
 
 
 def newest_finding(fleet: Fleet, prefix: str) -> Finding | None:
-    """Return the newest finding whose id begins with `prefix`, open or closed."""
+    """Return the newest finding, open or closed, whose id begins with `prefix`."""
     for finding in fleet.findings:
         if finding.id.startswith(prefix):
             return finding
@@ -46,6 +46,6 @@ def newest_finding(fleet: Fleet, prefix: str) -> Finding | None:
 
 
 def closed(finding: Finding, at: float, text: str | None = None) -> Finding:
-    """Return the finding closed, saying how it ended where that is known."""
-    said = finding.text if text is None else text
-    return replace(finding, closed_at=at, changed_at=at, text=said)
+    """Return the finding closed; `text` replaces its sentence, None keeps it."""
+    last_text = finding.text if text is None else text
+    return replace(finding, closed_at=at, changed_at=at, text=last_text)

@@ -1,4 +1,4 @@
-"""Judging: which findings an event opens, changes or closes. Pure."""
+"""Decides which findings an event opens, changes or closes. Pure."""
 
 from collections.abc import Iterable
 
@@ -29,8 +29,8 @@ def judge(before: Fleet, after: Fleet, event: Event) -> tuple[Finding, ...]:
 
     Args:
         before: The fleet before the event.
-        after: The fleet after it, with the findings from before.
-        event: What happened.
+        after: The fleet after the event, still with the findings of `before`.
+        event: The event.
     """
     return tuple(_judge(before, after, event))
 
@@ -77,7 +77,7 @@ def _tasks(before: Fleet, after: Fleet, event: TasksSeen | ProcessGone) -> Itera
 
 
 def _forgotten(after: Fleet, at: float) -> Iterable[Finding]:
-    """What is still open about something that left the fleet is over."""
+    """Yield the open findings about processes and tasks that left the fleet, closed."""
     for finding in after.findings:
         if finding.closed_at is not None:
             continue

@@ -1,8 +1,9 @@
-"""Links lost and found: one finding a loss, calm while a link flaps."""
+"""Findings about links: one finding for a loss, updated once a minute while the link flaps."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 
+from core.errors import sentences
 from core.fleet import Fleet
 from core.format import duration_in_words, times_in_words
 from core.judge.finding_list import closed, newest_finding
@@ -10,9 +11,9 @@ from core.model.finding import Finding, Severity
 from core.model.machine import LinkState, Machine
 
 SETTLE_S = 60.0
-"""Seconds between two changes of a link's finding while the link flaps."""
+"""Minimum seconds between two changes of a link's finding while the link flaps."""
 FLAPPING_S = 600.0
-"""A link that is lost again this soon after it came back is still the same finding."""
+"""A link that is lost again within this time after it came back reopens the same finding."""
 
 _LOST = frozenset({LinkState.DOWN, LinkState.REFUSED, LinkState.NEEDS_TRUST, LinkState.NEEDS_YOU})
 _TONES: dict[LinkState, Severity] = {
@@ -24,10 +25,10 @@ _TONES: dict[LinkState, Severity] = {
 
 
 def judge_link(fleet: Fleet, machine: Machine, at: float) -> Iterable[Finding]:
-    """Yield what changed about a machine's link.
+    """Yield the new, changed or closed finding about a machine's link.
 
-    A first loss is told at once and so is its end. A link that goes on flapping changes its
-    finding once a minute at most; what it came to meanwhile is told when a minute passed.
+    A first loss opens a finding at once, and its end closes it at once. While the link flaps, the
+    finding changes at most once a minute, to the state that the link has then.
     """
     prefix = f"link:{machine.name}:"
     last = newest_finding(fleet, prefix)
@@ -39,8 +40,8 @@ def judge_link(fleet: Fleet, machine: Machine, at: float) -> Iterable[Finding]:
         return
     if last.count == 1 or _settled(last, at):
         down = duration_in_words(at - last.opened_at)
-        flapped = f", lost {times_in_words(last.count)}" if last.count > 1 else ""
-        yield closed(last, at, f"the link is back after {down}{flapped}")
+        flapped = f" (lost {times_in_words(last.count)})" if last.count > 1 else ""
+        yield closed(last, at, f"The link is up again after {down}{flapped}")
 
 
 def _lose(last: Finding | None, machine: Machine, at: float, prefix: str) -> Iterable[Finding]:
@@ -71,7 +72,7 @@ def _lose(last: Finding | None, machine: Machine, at: float, prefix: str) -> Ite
     elif last.tone != _TONES[state] or (
         last.count == 1 and last.text != text and _settled(last, at)
     ):
-        # Another reason may wait a minute; that it now needs the operator may not.
+        # A new reason may wait a minute. A new severity means that the operator is needed now.
         yield replace(last, text=text, tone=_TONES[state], changed_at=at)
 
 
@@ -82,12 +83,13 @@ def _settled(last: Finding, at: float) -> bool:
 
 def _text(machine: Machine) -> str:
     link = machine.link
-    what = "the link is down" if link.state is LinkState.DOWN else f"the link {_WORDS[link.state]}"
-    return f"{what}: {link.reason}" if link.reason else what
+    what = _SENTENCES[link.state]
+    return sentences(f"{what}: {link.reason}" if link.reason else what, link.advice)
 
 
-_WORDS = {
-    LinkState.REFUSED: "is refused",
-    LinkState.NEEDS_TRUST: "needs trust",
-    LinkState.NEEDS_YOU: "needs you",
+_SENTENCES = {
+    LinkState.DOWN: "The link is down",
+    LinkState.REFUSED: "The link is refused",
+    LinkState.NEEDS_TRUST: "The link needs trust",
+    LinkState.NEEDS_YOU: "The link needs you",
 }

@@ -1,4 +1,4 @@
-"""Orders as findings: an interrupt is watched to its end; one that nobody knows of stays open."""
+"""Findings about orders: interrupts until the process has ended, and unknown outcomes."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,18 +14,24 @@ from core.text import shown
 
 
 def judge_order(after: Fleet, order_id: str, at: float) -> Iterable[Finding]:
-    """Yield what an order that ended, or whose end is unknown, is to be told as."""
+    """Yield the findings about an order whose outcome came, or is unknown."""
     order = next((each for each in after.orders if each.id == order_id), None)
     if order is None:
         return
     known = open_finding(after, _unknown_id(order))
-    said = f"{order.action.verb} of {order.name}"
+    what = f"{order.action.verb} of {order.name}"
     if order.state is OrderState.UNKNOWN and known is None:
         yield _finding(
-            order, _unknown_id(order), "order", f"{said}: nobody knows yet: {order.message}", at
+            order,
+            _unknown_id(order),
+            "order",
+            f"The outcome of an order is unknown: {what}. {order.message}",
+            at,
         )
     elif known is not None and order.state is not OrderState.UNKNOWN:
-        yield closed(known, at, f"{said}: {order.state}: {order.message}")
+        yield closed(
+            known, at, f"The outcome of an order is known: {what}, {order.state}. {order.message}"
+        )
     if order.action.verb is Verb.INTERRUPT and order.state is OrderState.DONE:
         process = order.address.process
         if open_finding(after, _interrupt_id(process)) is None:
@@ -34,7 +40,7 @@ def judge_order(after: Fleet, order_id: str, at: float) -> Iterable[Finding]:
                 order,
                 f"{_interrupt_id(process)}{at:.3f}",
                 "interrupt",
-                f"process {pid} was interrupted and is finalising its logs",
+                f"Process {pid} was interrupted and is writing its logs",
                 at,
             )
 
@@ -63,7 +69,7 @@ def _interrupt_id(process: ProcessKey) -> str:
 
 
 def judge_interrupted(after: Fleet, key: ProcessKey, at: float) -> Iterable[Finding]:
-    """Yield how an interrupt went on, once its process or one of its logs was seen anew."""
+    """Yield the finding about an interrupt after its process or one of its logs changed."""
     found = open_finding(after, _interrupt_id(key))
     process = after.processes.get(key)
     if found is None or process is None:
@@ -71,18 +77,18 @@ def judge_interrupted(after: Fleet, key: ProcessKey, at: float) -> Iterable[Find
     match process.state:
         case ProcessState.HEADLESS:
             text = (
-                f"process {key.pid} was interrupted and lives without a control server:"
-                " where SIGINT is ignored in it, its eval goes on unseen"
+                f"Process {key.pid} was interrupted and its control server is gone, but it is"
+                " still running. It may be ignoring SIGINT; its eval then continues unobserved."
             )
             yield from _renewed(found, text, "hand", at)
         case ProcessState.GONE:
             tasks = [after.tasks[task] for task in process.tasks if task in after.tasks]
             if all(task.is_over for task in tasks):
                 states = ", ".join(sorted({str(task.state) for task in tasks})) or "nothing"
-                text = f"process {key.pid} was interrupted and ended; its logs say {states}"
+                text = f"Process {key.pid} was interrupted and has ended; its logs say {states}"
                 yield closed(found, at, text)
             else:
-                text = f"process {key.pid} was interrupted and ended; its logs are being read"
+                text = f"Process {key.pid} was interrupted and has ended; reading its logs"
                 yield from _renewed(found, text, "look", at)
         case _:
             return

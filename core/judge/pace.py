@@ -1,4 +1,4 @@
-"""How fast a task goes and how long it has left. Pure numbers, no words."""
+"""The rate of a task's tokens and an estimate of its time left. Pure."""
 
 import math
 from bisect import bisect_right
@@ -9,16 +9,16 @@ from core.model.sample import SampleStatus
 from core.model.task import ProgressPoint, Task, TaskState
 
 RATE_WINDOW_S = 120.0
-"""Seconds that a recent rate looks back."""
+"""Length of the window of a recent rate."""
 _MIN_SPAN = 5.0
 _STEPS = 14
 ENOUGH_SAMPLES = 5
-"""Finished samples that are needed before a time left is said at all."""
+"""Finished samples that are needed for an estimate of the time left."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLeft:
-    """Seconds left: half of such tasks would end before `p50`, nine in ten before `p90`."""
+    """Seconds left: half of such tasks end before `p50`, nine in ten before `p90`."""
 
     p50: float
     p90: float
@@ -28,12 +28,12 @@ def tokens_per_minute(trail: Sequence[ProgressPoint], until: float) -> float | N
     """Return the recent rate of tokens.
 
     Args:
-        trail: Points, oldest first.
-        until: When the task was last looked at, Unix seconds at the desk: the last point holds
-            up to then.
+        trail: Progress points, oldest first.
+        until: When the task was last read, Unix seconds at the desk; the last point is valid
+            until then.
 
     Returns:
-        Tokens a minute over the last two minutes; None while too little is known.
+        Tokens per minute over the last two minutes; None while too little is known.
     """
     known = [point for point in trail if point.tokens is not None]
     if not known:
@@ -50,7 +50,7 @@ def tokens_per_minute(trail: Sequence[ProgressPoint], until: float) -> float | N
         return None
     gained = last.tokens - first.tokens
     if first.at < start and last.at > first.at:
-        # The window opens between two points: its share of what came between them.
+        # The window starts between two points: count its share of the tokens between them.
         gained = round(gained * min(1.0, (last.at - start) / (last.at - first.at)))
         if last.at <= start:
             gained = 0
@@ -58,18 +58,17 @@ def tokens_per_minute(trail: Sequence[ProgressPoint], until: float) -> float | N
 
 
 def time_left(task: Task, now: float) -> TimeLeft | None:
-    """Return how long a task has left, as a range that knows the long tail.
+    """Return an estimate of a task's time left, as a range that allows for a long tail.
 
-    It is built from how long its newest finished samples took and how many run at once: first
-    what waits is worked off by the running places, then the last to run decide, and one of
-    them may be slow.
+    It uses the durations of the newest finished samples and the number of samples in flight:
+    first the waiting samples start one after another, then the slowest of the last ones decides.
 
     Args:
-        task: Its newest row and samples.
-        now: Unix seconds at the desk; the eval's clock is reckoned from the last look.
+        task: The task with its newest row and samples.
+        now: Unix seconds at the desk; the eval's clock is computed from the last read.
 
     Returns:
-        None while too few samples have finished, while nothing runs, or while it is held.
+        None while too few samples have finished, while none runs, or while the task is paused.
     """
     row = task.row
     if task.state is not TaskState.RUNNING or row.paused:
@@ -92,13 +91,13 @@ def time_left(task: Task, now: float) -> TimeLeft | None:
 
 
 class UsualDurations:
-    """How long samples of a task usually take, from those that finished.
+    """The distribution of the durations of a task's samples, from those that finished.
 
-    Where the slowest matters, one that is slower by half than the slowest seen is imagined
-    among them: the few that were seen so far never hold the longest.
+    One more sample is added, half as long again as the longest: the few that have finished
+    rarely include the slowest.
 
     Args:
-        took: Seconds, in order, at least one.
+        took: Durations in ascending order, seconds; at least one.
     """
 
     def __init__(self, took: Sequence[float]) -> None:
@@ -112,15 +111,15 @@ class UsualDurations:
             self._beyond[place] = self._beyond[place + 1] + self.took[place]
 
     def rest(self, age: float) -> float:
-        """Return what one that has run for `age` seconds still needs, on average."""
+        """Return the mean seconds left for a sample that has run for `age` seconds."""
         place = bisect_right(self.took, age)
         longer = self.count - place
         return self._beyond[place] / longer - age if longer else age / 2
 
     def done_in(self, age: float, seconds: float) -> float:
-        """Return how likely one that has run for `age` ends within `seconds`.
+        """Return the probability that a sample of this age ends within `seconds`.
 
-        One that is older than all that were seen: half of such end within their age again.
+        If it is older than all finished samples, half of such samples end within their age again.
         """
         running = self.count - bisect_right(self.took, age)
         if not running:
@@ -128,11 +127,11 @@ class UsualDurations:
         return 1 - (self.count - bisect_right(self.took, age + seconds)) / running
 
     def any_rest(self) -> float:
-        """Return what one that is found running still needs, on average."""
+        """Return the mean seconds left for a running sample of unknown age."""
         return (self.spread**2 + self.mean**2) / (2 * self.mean)
 
     def last(self, count: int, chance: float) -> float:
-        """Return when the last of `count` that are found running is done, at this chance."""
+        """Return the seconds until all of `count` running samples end, at this probability."""
         if self._beyond[0] <= 0:
             return 0.0
         still = 1 - chance ** (1 / count)
@@ -148,7 +147,7 @@ class UsualDurations:
 def _worked_off(
     usual: UsualDurations, running: Sequence[float], *, flying: int, waiting: int
 ) -> TimeLeft:
-    """What is left while samples wait: until none does, then until the last is done."""
+    """Return the time left while samples wait: until none waits, then until the last ends."""
     rest = sum(usual.rest(age) for age in running)
     rest += (flying - len(running)) * usual.any_rest()
     empty = max(0.0, (rest + waiting * usual.mean) / flying - usual.any_rest())
@@ -160,7 +159,7 @@ def _worked_off(
 
 
 def _last_of(usual: UsualDurations, running: Sequence[float]) -> TimeLeft:
-    """When the last of those that run is done, from how old each is."""
+    """Return the time until the last of the running samples ends, from their ages."""
 
     def at(chance: float) -> float:
         low, high = 0.0, usual.took[-1] + 4 * max(running)
@@ -174,7 +173,7 @@ def _last_of(usual: UsualDurations, running: Sequence[float]) -> TimeLeft:
 
 
 def durations(task: Task) -> list[float]:
-    """Return how long the known finished samples took, seconds, shortest first."""
+    """Return the durations of the known finished samples, seconds, shortest first."""
     took = list[float]()
     for sample in task.samples.values():
         if sample.status != SampleStatus.COMPLETED:
@@ -204,7 +203,7 @@ def ages(task: Task, now: float) -> list[float]:
 
 
 def quantile(ordered: Sequence[float], fraction: float) -> float:
-    """Return a quantile of values that are in order, between its two neighbours."""
+    """Return a quantile of ascending values, interpolated between its two neighbours."""
     place = fraction * (len(ordered) - 1)
     low = int(place)
     high = min(low + 1, len(ordered) - 1)
@@ -212,7 +211,7 @@ def quantile(ordered: Sequence[float], fraction: float) -> float:
 
 
 def _by_rate(task: Task, left: int, now: float) -> TimeLeft | None:
-    """Without rows: from how fast samples were done since the trail began."""
+    """Return the time left from the rate of finished samples, for a task without sample rows."""
     if task.samples or len(task.trail) < 2:  # noqa: PLR2004 - two ends
         return None
     first, last = task.trail[0], task.trail[-1]

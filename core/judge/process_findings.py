@@ -1,4 +1,4 @@
-"""Processes come and gone, and those that do not answer."""
+"""Findings about processes: started, gone, not answering."""
 
 from collections.abc import Iterable
 
@@ -11,19 +11,19 @@ from core.model.process import Process, ProcessState
 from core.model.task import TaskState
 
 JUST_STARTED_S = 60.0
-"""Seconds after its start in which a process that is first seen counts as having come."""
+"""A process seen for the first time within this time after its start counts as just started."""
 
 _TROUBLES: dict[ProcessState, tuple[Severity, str]] = {
     ProcessState.HEADLESS: (
         "hand",
-        "lives, but its control server does not: it can be neither seen nor steered",
+        "is running, but its control server is down: evalroom can't watch or control it",
     ),
     ProcessState.STARVED: ("look", "does not answer: its event loop is blocked"),
 }
 
 
 def judge_process(before: Fleet, after: Fleet, key: ProcessKey, at: float) -> Iterable[Finding]:
-    """Yield what changed about a process that was seen, or is gone."""
+    """Yield the new, changed or closed findings about a process."""
     process = after.processes.get(key)
     if process is None:
         return
@@ -55,7 +55,7 @@ def _came(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
         closed_at=at,
         machine=process.key.machine,
         process=process.key,
-        text=f"process {process.key.pid} has started",
+        text=f"Process {process.key.pid} has started",
     )
 
 
@@ -67,7 +67,7 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
     ran = ""
     if process.started_at is not None:
         ran = f" after {duration_in_words(at + offset - process.started_at)}"
-    had = f"; {plural(running, 'task')} ran when last seen" if running else ""
+    had = f", with {plural(running, 'task')} still running" if running else ""
     return Finding(
         id=f"went:{_identity(process.key)}",
         kind="process",
@@ -76,7 +76,7 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
         closed_at=at,
         machine=process.key.machine,
         process=process.key,
-        text=f"process {process.key.pid} is gone{ran}{had}",
+        text=f"Process {process.key.pid} is gone{ran}{had}",
     )
 
 
@@ -89,7 +89,8 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
         how = "is gone" if process.is_gone else f"is {process.state} again"
         if trouble is not None:
             how = f"is now {process.state}"
-        yield closed(last, at, f"process {process.key.pid} {how} after {lasted} {last.kind}")
+        was = f"it was {last.kind} for {lasted}"
+        yield closed(last, at, f"Process {process.key.pid} {how}; {was}")
         last = None
     if trouble is None or last is not None:
         return
@@ -98,7 +99,7 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
     if process.waiting_since is not None:
         machine = after.machines.get(process.key.machine)
         offset = machine.probe.clock_offset if machine is not None and machine.probe else 0.0
-        waited = f" (for {duration_in_words(at + offset - process.waiting_since)})"
+        waited = f" (no answer for {duration_in_words(at + offset - process.waiting_since)})"
     yield Finding(
         id=f"{prefix}{at:.3f}",
         kind=str(process.state),
@@ -106,5 +107,5 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
         opened_at=at,
         machine=process.key.machine,
         process=process.key,
-        text=f"process {process.key.pid} {words}{waited}",
+        text=f"Process {process.key.pid} {words}{waited}",
     )

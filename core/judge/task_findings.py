@@ -1,4 +1,4 @@
-"""Tasks finished or lost, samples errored or run again, logs that can't be read."""
+"""Findings about tasks: finished, lost, errors of samples, retries, unreadable logs."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,20 +11,20 @@ from core.model.finding import Finding, Severity
 from core.model.task import Task, TaskState
 
 JUST_ENDED_S = 60.0
-"""Seconds after its end in which a task that was first seen ended counts as news."""
+"""A task that has already ended when it is first seen is reported within this time of its end."""
 MANY_ERRORS_SHARE = 0.1
-"""Share of a task's samples from which errors want a hand and not a look."""
+"""Share of a task's samples from which errors are an error (`hand`), not a warning (`look`)."""
 
 _ENDED: dict[TaskState, tuple[str, Severity, str]] = {
-    TaskState.SUCCESS: ("finished", "good", "success"),
-    TaskState.ERROR: ("finished", "hand", "ended with an error"),
-    TaskState.CANCELLED: ("finished", "look", "was cancelled"),
-    TaskState.LOST: ("lost", "hand", "is lost"),
+    TaskState.SUCCESS: ("finished", "good", "Success"),
+    TaskState.ERROR: ("finished", "hand", "Ended with an error"),
+    TaskState.CANCELLED: ("finished", "look", "Cancelled"),
+    TaskState.LOST: ("lost", "hand", "Lost"),
 }
 
 
 def judge_task(before: Fleet, after: Fleet, key: TaskKey, at: float) -> Iterable[Finding]:
-    """Yield what changed about a task."""
+    """Yield the new, changed or closed findings about a task."""
     task, known = after.tasks.get(key), before.tasks.get(key)
     if task is None or task is known:
         return
@@ -46,7 +46,7 @@ def judge_task(before: Fleet, after: Fleet, key: TaskKey, at: float) -> Iterable
 
 
 def _superseded(after: Fleet, key: TaskKey, at: float) -> Iterable[Finding]:
-    """What was open about an attempt is over when the next one begins."""
+    """Yield the open findings about the earlier attempt, closed."""
     for finding in after.findings:
         if finding.closed_at is None and finding.task == key:
             yield closed(finding, at)
@@ -58,7 +58,7 @@ def _identity(task: Task) -> str:
 
 
 def _has_just_ended(task: Task) -> bool:
-    """Whether a task that was over when it was first seen ended only a moment before."""
+    """Whether a task that was over when it was first seen had only just ended."""
     completed_at = task.row.completed_at
     return completed_at is not None and task.as_of - completed_at <= JUST_ENDED_S
 
@@ -84,12 +84,12 @@ def _how(task: Task) -> str:
         done += f", {samples.errored} errored"
     if task.state is TaskState.LOST:
         if task.header_error:
-            said = f"its log can't be read: {task.header_error}"
+            log = f"its log can't be read: {task.header_error}"
         elif task.header is None:
-            said = "it named no log"
+            log = "it did not name a log"
         else:
-            said = "its log still says started"
-        return f": its process is gone and {said} ({done})"
+            log = "its log still says started"
+        return f": its process is gone and {log} ({done})"
     if header is not None and header.metrics:
         metric = header.metrics[0]
         error = "" if metric.stderr is None else f" ±{metric.stderr:.2f}"
@@ -111,7 +111,7 @@ def _log(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
             opened_at=at,
             machine=task.key.machine,
             task=task.key,
-            text=f"its log can't be read: {task.header_error}",
+            text=f"The log can't be read: {task.header_error}",
         )
 
 
@@ -127,7 +127,7 @@ def _retries(after: Fleet, known: Task | None, task: Task, at: float) -> Iterabl
     again, total = _run_again(task)
     if known is not None and not task.is_over and _run_again(known) == (again, total):
         return
-    text = f"{plural(again, 'sample')} run again, {total} {'retry' if total == 1 else 'retries'}"
+    text = f"{plural(again, 'sample')} run again ({plural(total, 'retry', 'retries')})"
     yield from _tally(after, task, at, ("retries", total, "look", text))
 
 
@@ -139,7 +139,7 @@ def _run_again(task: Task) -> tuple[int, int]:
 def _tally(
     after: Fleet, task: Task, at: float, seen: tuple[str, int, Severity, str]
 ) -> Iterable[Finding]:
-    """One finding for a number of things: opens with the first, follows the number, closes."""
+    """Yield the finding that counts things: it opens with the first and follows the number."""
     kind, number, tone, text = seen
     identity = f"{kind}:{_identity(task)}"
     last = open_finding(after, identity)

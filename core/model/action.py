@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
-
-if TYPE_CHECKING:
-    from core.ctl.features import Feature  # the room's first frame does without it
+from core.model.feature import Feature
 
 
 class Verb(StrEnum):
@@ -94,7 +92,7 @@ class Offer:
     letter: str
     word: str
     help: str
-    needs: "Feature | None"
+    needs: Feature | None
     is_destructive: bool = False
     dry_run: bool = True
 

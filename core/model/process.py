@@ -42,7 +42,7 @@ class Process:
         paused_models: The models whose pause latch is set in it.
         run: The id of the run that evalroom launched it for; None: evalroom did not launch it.
         variables: Names of the environment variables that a command to resume it needs.
-        can: The features of its Inspect (`core.ctl.features.Feature`); None: not read yet.
+        can: The features of its Inspect (`core.model.feature.Feature`); None: not read yet.
         ended_at: When it was found gone, Unix seconds at the desk; None: it is not gone.
         tasks: Its tasks in the fleet, in the order in which they were first seen.
         trouble: Why its last read failed, or which rows could not be read; None: no trouble.

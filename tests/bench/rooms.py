@@ -11,7 +11,7 @@ from tests.support.screen import Screen
 from tests.support.terminal import Terminal
 from tests.support.tree import ROOT
 
-EVALROOM = (sys.executable, "-m", "tui")
+EVALROOM = (sys.executable, "-m", "cli")
 COLUMNS, LINES = 160, 46
 
 

@@ -176,7 +176,7 @@ def test_one_gesture_on_all_tasks_a_process_a_machine_a_model(home: Home, one: E
 def test_what_is_left_out_is_named(home: Home, one: Eval) -> None:
     ran = home.run("act", "release", "here:", "--dry-run")
     assert ran.status == 0
-    assert f"left out, 1: it is not kept\n  here {one.pid}\n" in ran.out
+    assert f"skipped 1: it is not kept\n  here {one.pid}\n" in ran.out
 
 
 def test_an_action_on_the_wrong_kind_of_thing_says_what_to_name(home: Home, one: Eval) -> None:

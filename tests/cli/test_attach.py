@@ -53,4 +53,4 @@ def test_a_display_is_shown_here_and_told_where_there_is_no_terminal(here: Home)
 def test_a_run_without_a_display_says_so(here: Home) -> None:
     none = here.run("attach", "nope")
     assert none.status == 2
-    assert "there is no run nope" in none.err
+    assert "no run matches nope" in none.err

@@ -22,7 +22,7 @@ def test_check_says_fine(here: Home, capsys: pytest.CaptureFixture[str]) -> None
     assert "this computer is the only machine" in capsys.readouterr().out
     here.configure('[[machines]]\nname = "a"\n[[machines]]\nname = "b"\n')
     assert main(["config", "check"]) == 0
-    assert "fine, 2 machines" in capsys.readouterr().out
+    assert "valid, 2 machines" in capsys.readouterr().out
 
 
 def test_check_tells_all_that_is_wrong(here: Home, capsys: pytest.CaptureFixture[str]) -> None:

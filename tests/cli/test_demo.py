@@ -61,7 +61,7 @@ def test_without_a_terminal_it_runs_to_its_end_and_reports_the_scores(
     assert "match/accuracy ." in sums
     assert archive.split()[1:3] == ["success", "6/6"]
     assert "includes/accuracy ." in archive
-    assert any("run again" in line for line in lines)
+    assert any("retried" in line for line in lines)
     nothing_is_left(place)
     assert not list(home.folder.rglob("history*"))
 
@@ -97,7 +97,7 @@ def test_an_eval_that_is_killed_is_no_success(home: Home, place: Path) -> None:
         assert line
     os.kill(the_eval_in(place), signal.SIGKILL)
     assert child.wait(80) == 1
-    assert b"did not end as a success (evalroom/sums lost" in child.stderr.read()
+    assert b"did not succeed (evalroom/sums lost" in child.stderr.read()
     nothing_is_left(place)
     child.stdout.close()
     child.stderr.close()

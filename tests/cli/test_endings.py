@@ -56,7 +56,7 @@ def test_a_crash_without_a_place_for_its_file_is_still_a_sentence(
     (here.folder / ".local").touch()
     crash_with(ValueError("no"), monkeypatch)
     assert main([]) == 1
-    assert "no crash file could be written" in capsys.readouterr().err
+    assert "the crash report could not be written" in capsys.readouterr().err
 
 
 def test_an_error_inside_groups_is_the_one_that_is_told(

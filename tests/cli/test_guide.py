@@ -24,13 +24,13 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
     tried = home.run("guide", "park", target, "--dry-run")
     assert tried.status == 0, tried
     assert "eval-set --detach" in tried.out
-    assert "nothing new starts" in tried.out
+    assert "no new samples start" in tried.out
     assert "no guide has been started" in home.run("guide", "list").out
     assert not one.task()["process_paused"]
 
     refused = home.run("guide", "park", target)
     assert refused.status == 4, refused
-    assert "Add --yes" in refused.out
+    assert "add --yes" in refused.out
     assert not one.task()["process_paused"]
     [left] = home.run("guide", "list", "--json").json["guides"]
     assert (left["kind"], left["steps"][1]["state"]) == ("park", "waiting")
@@ -45,10 +45,10 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
 
     ended = home.run("guide", "resume", left["id"], "--confirm", str(one.pid))
     assert ended.status == 0, ended
-    assert "its process is gone; 1 log: 1 cancelled" in ended.out
+    assert "the process is gone; 1 log: 1 cancelled" in ended.out
     assert one.popen.wait(40) == 0
     again = home.run("guide", "resume", left["id"], "--yes")
-    assert (again.status, "is over" in again.err) == (2, True)
+    assert (again.status, "has ended" in again.err) == (2, True)
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def test_an_incident_stays_open_until_it_is_resumed(evals: Evals, tmp_path: Path
     assert guide["state"] == "waits"
     back = home.run("guide", "resume", guide["id"], "--yes")
     assert back.status == 0, back
-    assert "1 as before" in back.out
+    assert "1 resumed" in back.out
     assert not one.task()["paused_models"]
 
 

@@ -65,7 +65,7 @@ def test_without_a_history_there_is_none_and_none_is_made(
     here: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["journal"]) == 0
-    assert capsys.readouterr().out == "no order was given yet\n"
+    assert capsys.readouterr().out == "there are no orders yet\n"
     assert main(["journal", "--json"]) == 0
     assert ids(capsys) == ""
     assert not database(here).exists()
@@ -130,7 +130,7 @@ def test_an_order_is_told_with_all_that_is_known_of_it(
     for words in (
         "done: pause of h100-1 gdm_intercode_ctf",
         "Ada, from here pid 1",
-        "pid 100 on h100-1, task t1, launched by somebody else",
+        "pid 100 on h100-1, task t1, launched by someone else",
         "rate limits",
         "3 samples in flight finish; 4 queued wait",
         "POST /tasks/t1/pause",
@@ -140,7 +140,7 @@ def test_an_order_is_told_with_all_that_is_known_of_it(
     ):
         assert words in said
     assert main(["journal", "--state", "failed"]) == 0
-    assert capsys.readouterr().out == "no such order\n"
+    assert capsys.readouterr().out == "no order matches\n"
 
 
 @pytest.mark.parametrize(

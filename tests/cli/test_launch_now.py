@@ -59,7 +59,7 @@ def test_nothing_is_launched_without_a_yes(here: Home) -> None:
     assert "add --yes" in ran.err
     assert "task: evalroom/smoke comes with evalroom" in ran.out
     assert not (here.folder / ".evalroom").exists()
-    assert here.run("runs").out == "nothing was launched yet\n"
+    assert here.run("runs").out == "nothing has been launched yet\n"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_who_interrupts_a_launch_is_told_where_to_look(here: Home) -> None:
 def test_a_run_that_is_none_is_told(here: Home) -> None:
     ran = here.run("run", "nope")
     assert ran.status == 2
-    assert "there is no run nope" in ran.err
+    assert "no run matches nope" in ran.err
 
 
 def test_what_stops_a_launch_is_json_too(here: Home) -> None:

@@ -18,7 +18,7 @@ def test_a_preview_tells_what_is_fetched_and_touches_nothing(far: Home) -> None:
     ran = far.run("machines", "prepare", "far", "s.toml", "--dry-run")
     assert ran.status == 0, ran.err
     head, uv, packages = (" ".join(line.split()) for line in ran.out.splitlines())
-    assert head == "to be fetched to far: 2 things"
+    assert head == "to download to far: 2 items"
     assert uv.startswith("uv 0.8.0 or newer to ~/.evalroom/bin/uv from here if the platform")
     assert packages == "packages inspect-ai==0.3.285 to uv's cache there by uv"
     sets = ("--set", "task=inspect_evals/gpqa_diamond", "--set", "args={}")
@@ -58,7 +58,7 @@ def test_with_a_given_interpreter_nothing_is_to_be_fetched(far: Home) -> None:
     (far.folder / "s.toml").write_text(SMOKE)
     ran = far.run("machines", "prepare", "far", "s.toml", "--yes")
     assert ran.status == 0
-    assert ran.out == "nothing is to be fetched to far: what the spec needs is given\n"
+    assert ran.out == "nothing to download to far: the spec needs nothing from the network\n"
 
 
 @pytest.mark.slow

@@ -71,7 +71,7 @@ async def test_an_old_inspect_is_told_with_the_upgrade_of_its_own_python(
 async def test_a_sample_that_is_not_there_is_told_with_where_to_look() -> None:
     with pytest.raises(NotThere, match="sample 9") as found:
         await ask(Refusing(404, b'{"error":"sample 9 (epoch 1) not found"}'), "events")
-    assert found.value.advice == "look at: evalroom samples h100-1:t1 --all"
+    assert found.value.advice == "see: evalroom samples h100-1:t1 --all"
 
 
 @pytest.mark.parametrize(

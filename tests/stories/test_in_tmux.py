@@ -12,7 +12,7 @@ from tests.support.processes import command_of, wait_gone, with_variable, workin
 from tests.support.tmux import Tmux, in_tmux
 from tests.support.tree import ROOT
 
-EVALROOM = (sys.executable, "-m", "tui")
+EVALROOM = (sys.executable, "-m", "cli")
 
 
 def _config(folder: Path, data_dir: Path) -> Path:
@@ -102,7 +102,7 @@ def test_the_embedded_default_opens_the_room_and_cleans_up() -> None:
             assert demos, "the demo keeps its files in a folder of its own"
             assert working_in(folder)
             tmux.keys("q")
-            tmux.until("The demo's eval-set ends with the room")
+            tmux.until("Leaving ends the demo's eval-set")
             _leave(tmux)
             tmux.until_gone(60)
         wait_gone(lambda: working_in(folder), "the demo's processes are")

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.processes import lives
-from tests.support.tree import ROOT
+from tests.support.programs import program_file
 from tests.support.waiting import wait_until
 
-HOLDER = ROOT / "ssh" / "shipped" / "gpu_holder.py"
+HOLDER = program_file("gpu_holder")
 RUN = "20260101-000000-abcdefgh"
 TWO = "0, GPU-aa, Disabled\n1, GPU-bb, Disabled\n"
 IN_THE_BACKGROUND = """\

@@ -11,7 +11,7 @@ from core.ids import MachineName
 from core.launch.engines.tmux_sessions import attach_command
 from tests.support.attaching_room import RUN, BeatingRoom
 from tests.support.rooms import app_on, shows
-from tui.controllers.attach import AttachController, Opening, opening
+from tui.controllers.attach import AttachController, TerminalOpening, opening
 from tui.services import AttachSettings
 
 HERE = MachineConfig(name=MachineName("here"), link="command")
@@ -22,7 +22,7 @@ INSIDE = {"TMUX": "/tmp/it's/default,12,3", "TMUX_TMPDIR": "/tmp/it's"}
 
 def _opening(
     machine: MachineConfig, environ: Mapping[str, str], way: AttachWay = "window"
-) -> Opening:
+) -> TerminalOpening:
     return opening(
         machine, WORDS, title="a 'run'; #{x}", leave="C-b d", environ=environ, way=way
     )  # fmt: skip
@@ -30,7 +30,7 @@ def _opening(
 
 @pytest.mark.parametrize("way", ["window", "switch"])
 def test_without_tmux_the_terminal_is_lent(way: AttachWay) -> None:
-    assert _opening(HERE, {}, way) == Opening(words=WORDS, is_lent=True, note="C-b d")
+    assert _opening(HERE, {}, way) == TerminalOpening(words=WORDS, is_lent=True, note="C-b d")
     assert _opening(FAR, {"TMUX": ""}, way).words[:3] == ("ssh", "-t", "far")
 
 

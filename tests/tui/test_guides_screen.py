@@ -83,7 +83,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
     book, database = Book(), tmp_path / "h.sqlite3"
     async with room_on(one, database, book) as (pilot, app, here):
         await pilot.press("2", ":", *"guide-park", "enter")
-        await shows(pilot, "the command that resumes it", 30)
+        await shows(pilot, "command that resumes the run", 30)
         assert "inspect_ai eval-set" in screen_text(app)
         copied: list[str] = []
 
@@ -96,7 +96,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         assert copied == [guide_of(app).command]
         await pilot.press("p", "e", "c", "P", "n")
         assert not here.acted.sent, "other keys send nothing here"
-        await confirmed(pilot, "pause the process", "nothing new starts", "y", "enter")
+        await confirmed(pilot, "pause the process", "no new samples start", "y", "enter")
         assert one.task()["process_paused"]
     async with room_on(one, database, book, LATER) as (pilot, app, here):
         await pilot.press("W")
@@ -113,7 +113,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         await answerable(pilot)
         await pilot.press("enter")
         await confirmed(pilot, "interrupt", "finalising", *str(one.pid), "enter")
-        await shows(pilot, "its process is gone; 1 log: 1 cancelled", 60)
+        await shows(pilot, "the process is gone; 1 log: 1 cancelled", 60)
         assert not guide_of(app).is_open
         assert await asyncio.to_thread(one.popen.wait, 10) == 0
 
@@ -133,6 +133,6 @@ async def test_leaving_a_guide_takes_its_key_twice_and_sends_nothing(
         await pilot.pause()
         assert guide_of(app).is_open
         await pilot.press("x")
-        await shows(pilot, "left by Ada", 30)
+        await shows(pilot, "stopped by Ada", 30)
         assert not guide_of(app).is_open
         assert not here.acted.sent

@@ -29,8 +29,8 @@ from tests.support.rooms import (
 )
 from tests.support.runs import every_run, with_runs
 from tui.app import RoomApp
-from tui.dialogs.launch_plan import LaunchPlan
-from tui.screens.launch_form import LaunchForm
+from tui.dialogs.launch_plan import LaunchPlanDialog
+from tui.screens.launch_form import LaunchFormScreen
 from tui.screens.runs import RunsScreen
 
 SIZE = (120, 40)
@@ -109,7 +109,7 @@ async def test_what_happens_on_errors_is_asked_and_the_last_choice_offered_not_t
         await smoke(pilot)
         await pilot.press("ctrl+r")
         await shows(pilot, "needed; last time continue")
-        assert isinstance(app.screen, LaunchForm)
+        assert isinstance(app.screen, LaunchFormScreen)
         await pilot.press("enter")
         await shows(pilot, "What happens when samples fail")
         await pilot.press("enter", "ctrl+r")
@@ -138,7 +138,7 @@ async def test_a_wrong_field_says_so_beside_it_and_keeps_the_plan_away() -> None
         await shows(pilot, '"limit" is wrong: "few"')
         await pilot.press("ctrl+r")
         await shows(pilot, "limit:")
-        assert isinstance(app.screen, LaunchForm)
+        assert isinstance(app.screen, LaunchFormScreen)
         assert told.asked == []
         await typed(pilot, "3-5")
         await shows(pilot, "up to 11 x 3 sample")
@@ -273,7 +273,7 @@ async def test_nothing_is_launched_by_an_enter_before_the_plan_was_seen_or_by_an
         for key in "abcdefhijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 /:?!":
             await pilot.press(key)
         await pilot.press("tab", "shift+tab", "f1", "ctrl+r", "ctrl+s")
-        assert isinstance(app.screen, LaunchPlan)
+        assert isinstance(app.screen, LaunchPlanDialog)
         assert told.launched == []
         await pilot.press("escape")
         await shows(pilot, "Launch · smoke")
@@ -302,7 +302,7 @@ async def test_the_preflight_is_left_with_esc_while_it_looks() -> None:
         await shows(pilot, "Launch · smoke")
         told.gate.set()
         await pilot.pause(0.1)
-        assert isinstance(app.screen, LaunchForm)
+        assert isinstance(app.screen, LaunchFormScreen)
 
 
 async def test_a_launch_goes_on_when_its_dialog_is_left() -> None:

@@ -9,7 +9,7 @@ from rich.style import Style
 from core.text import Shown, shown
 from core.views.cells import Span
 from tui.panes.lines import entries, folded
-from tui.panes.painted import cut, difference, fitted
+from tui.panes.painted_widget import cut, difference, fitted
 
 
 def texts(lines: list[tuple[Span, ...]]) -> list[str]:

@@ -22,7 +22,7 @@ from tests.support.rooms import (
 from tests.support.runs import COMMAND, every_run, run, with_runs
 from tui.app import RoomApp
 from tui.controllers.attach import AttachController
-from tui.screens.launch_form import LaunchForm
+from tui.screens.launch_form import LaunchFormScreen
 from tui.screens.runs import RunsScreen
 from tui.services import AttachSettings
 
@@ -162,7 +162,7 @@ async def test_duplicate_keeps_what_is_left_blank_and_the_names_of_secrets() -> 
         await opened(pilot)
         await pilot.press("d")
         await shows(pilot, f"Launch · {base.id}")
-        assert isinstance(app.screen, LaunchForm)
+        assert isinstance(app.screen, LaunchFormScreen)
         await shows(pilot, "K_KEY = team")
         await pilot.press("down", "end", "ctrl+u")
         await shows(pilot, "a blank keeps samples = 10")

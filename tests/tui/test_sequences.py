@@ -10,9 +10,9 @@ from rich.segment import Segment
 from textual.color import Color
 
 from tests.support.rooms import HOSTILE
-from tui.terminal.output_filters import Ascii, Harmless, to_ascii
-from tui.terminal.terminal import clipboard_sequences
-from tui.theme import terminal_of
+from tui.terminal.output_filters import AsciiFilter, HarmlessFilter, to_ascii
+from tui.terminal.sequences import clipboard_sequences
+from tui.theme import terminal_features
 
 BLACK = Color(0, 0, 0)
 
@@ -46,12 +46,12 @@ def test_what_is_longer_than_the_limit_is_not_sent() -> None:
 
 @given(st.text())
 def test_no_control_passes_the_last_filter(text: str) -> None:
-    (segment,) = Harmless().apply([Segment(text)], BLACK)
+    (segment,) = HarmlessFilter().apply([Segment(text)], BLACK)
     assert not any(ord(char) < 0x20 or 0x7F <= ord(char) <= 0x9F for char in segment.text)
 
 
 def test_hostile_text_is_as_wide_after_the_filter_as_before() -> None:
-    (segment,) = Harmless().apply([Segment(HOSTILE)], BLACK)
+    (segment,) = HarmlessFilter().apply([Segment(HOSTILE)], BLACK)
     assert "\x1b" not in segment.text
     assert "\u202e" not in segment.text
 
@@ -64,7 +64,7 @@ def test_ascii_is_as_wide_as_what_it_stands_for(text: str) -> None:
 
 
 def test_our_own_signs_have_twins_in_ascii() -> None:
-    (segment,) = Ascii().apply([Segment("● ▶ ‖ ━━── 1·2 ±")], BLACK)
+    (segment,) = AsciiFilter().apply([Segment("● ▶ ‖ ━━── 1·2 ±")], BLACK)
     assert "?" not in segment.text
 
 
@@ -81,4 +81,4 @@ def test_our_own_signs_have_twins_in_ascii() -> None:
     ],
 )
 def test_colours_are_what_the_environment_says(environ: dict[str, str], depth: str) -> None:
-    assert terminal_of(environ, wants_ascii=False).depth == depth
+    assert terminal_features(environ, wants_ascii=False).depth == depth

@@ -6,7 +6,7 @@ from textual.pilot import Pilot
 from core.text import Shown
 from tests.support.rooms import FakeRoom, app_on, busy_fleet, screen_text, shows
 from tui.app import RoomApp
-from tui.dialogs.ask import Leave
+from tui.dialogs.prompts import LeaveDialog
 
 
 def burst(app: RoomApp, text: str) -> None:
@@ -27,7 +27,7 @@ async def test_a_filter_takes_all_that_is_typed_behind_its_key() -> None:
         await pilot.press("2")
         burst(app, "/gpqa\r")
         await settled(pilot)
-        assert not any(isinstance(screen, Leave) for screen in app.screen_stack)
+        assert not any(isinstance(screen, LeaveDialog) for screen in app.screen_stack)
         await shows(pilot, "gpqa_diamond")
         assert "swe_bench_verified" not in screen_text(app)
 
@@ -46,7 +46,7 @@ async def test_the_palette_takes_what_is_typed_while_it_opens() -> None:
     async with app.run_test(size=(160, 46)) as pilot:
         burst(app, ":columnsq")
         await settled(pilot)
-        assert not any(isinstance(screen, Leave) for screen in app.screen_stack)
+        assert not any(isinstance(screen, LeaveDialog) for screen in app.screen_stack)
         [typed] = app.screen.query("Input").results()
         assert getattr(typed, "value", Shown("")) == "columnsq"
 

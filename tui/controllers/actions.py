@@ -38,7 +38,9 @@ from core.views.actions.action_menu import (
 from core.views.actions.outcome_lines import summary
 from core.views.actions.plan_progress import PlanProgress
 from core.views.cells import Span, said
-from tui.dialogs.choose import Command
+from tui.dialogs.action_menu import ActionMenu
+from tui.dialogs.config import ConfigDialog
+from tui.dialogs.palette import PaletteCommand
 from tui.dialogs.plan_execution import MakePlan
 from tui.dialogs.preview import PreviewDialog
 from tui.services import Service
@@ -164,8 +166,6 @@ class ActionController:
         if not places or self._acting is None:
             self._may(places)
             return
-        from tui.dialogs.action_menu import ActionMenu  # noqa: PLC0415
-
         targets = targets_of(self._fleet, places)[:_MOST_ASKED]
         await self._acting.learn({process_of(each) for each in targets}, patience=_ASK_TIMEOUT_S)
         wider = len(every) > len(places)
@@ -211,8 +211,6 @@ class ActionController:
             self.preview(entry.title, entry.action, entry.places)
 
     def _choose(self, places: Sequence[ActionPlace], found: Sequence[MenuEntry], what: str) -> None:
-        from tui.dialogs.action_menu import ActionMenu  # noqa: PLC0415
-
         title = shown(f"{what} {subject(self._fleet, places)}{production(self._fleet, places)}")
         self._ui.open(ActionMenu(title, found), self._chosen)
 
@@ -253,8 +251,6 @@ class ActionController:
         """Open the knobs of a selection; of a sample those of its task."""
         if not self._may(places):
             return
-        from tui.dialogs.config import ConfigDialog  # noqa: PLC0415
-
         tasks = dict[ActionPlace, None].fromkeys(
             each.task if isinstance(each, SampleKey) else each for each in places
         )
@@ -370,12 +366,12 @@ class ActionController:
         if self._preview is not None and self._preview.is_active:
             self._preview.renew()
 
-    def commands(self, places: Sequence[ActionPlace]) -> Iterator[Command]:
+    def commands(self, places: Sequence[ActionPlace]) -> Iterator[PaletteCommand]:
         """Yield every action on a selection for the palette, also those that are unavailable."""
         if self._acting is None or not places:
             return
         for entry in (*entries(self._fleet, places), *calls(self._fleet, places)):
             title = f"{entry.title}: not now, {entry.why_not}" if entry.why_not else entry.title
-            yield Command(
+            yield PaletteCommand(
                 name=entry.name, title=shown(title, 300), key="", run=partial(self.take, entry)
             )

@@ -33,7 +33,7 @@ _WAITS = "printf '\\nEnter closes this.\\n'; read -r _"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class TerminalOpening:
     """How a program gets a terminal.
 
     Attributes:
@@ -56,7 +56,7 @@ def opening(
     environ: Mapping[str, str],
     way: AttachWay,
     known_hosts: Sequence[str] = (),
-) -> Opening:
+) -> TerminalOpening:
     """Return how a program on a machine gets its terminal.
 
     Args:
@@ -74,20 +74,22 @@ def opening(
     words = terminal_command(machine, program, known_hosts=known_hosts)
     tmux = environ.get("TMUX", "")
     if not tmux:
-        return Opening(words=words, is_lent=True, note=leave)
+        return TerminalOpening(words=words, is_lent=True, note=leave)
     local = is_here(machine)
     same_server = switch_command(tuple(program), tmux) if local else None
     if same_server is not None:
-        return Opening(words=same_server, is_lent=False, note="C-b L goes back to the room")
+        return TerminalOpening(words=same_server, is_lent=False, note="C-b L goes back to the room")
     # A tmux refuses to start within one that it knows of; its sockets are where the room's are.
     folder = environ.get("TMUX_TMPDIR")
     kept = f"export TMUX_TMPDIR={quoted(folder)}; " if folder else ""
     script = f"unset TMUX TMUX_PANE; {kept}{command_line(words)} || {{ {_WAITS}; }}"
     if way == "switch" and local:
         there = f"{script}; exec {_own_session(tmux)}"
-        return Opening(words=("tmux", "detach-client", "-E", there), is_lent=False, note=leave)
+        return TerminalOpening(
+            words=("tmux", "detach-client", "-E", there), is_lent=False, note=leave
+        )
     name = _NOT_OF_A_NAME.sub("-", title)[:40]
-    return Opening(
+    return TerminalOpening(
         words=("tmux", "new-window", "-n", name, "/bin/sh", "-c", script),
         is_lent=False,
         note=f"{leave}; {_DOUBLED}" if program[0] == "tmux" else leave,
@@ -162,7 +164,7 @@ class AttachController:
         finally:
             self._is_opening = False
 
-    async def _lend(self, found: Opening) -> None:
+    async def _lend(self, found: TerminalOpening) -> None:
         line = shown(f"The room goes on behind this; {found.note}: {_said(found.words)}", 2_000)
         ended = await self._ui.run_in_foreground(found.words, line)
         if ended is None:
@@ -171,7 +173,7 @@ class AttachController:
         elif ended.never_ran is not None:
             self._ui.say(f"{found.words[0]} can't be run here: {ended.never_ran}", "look")
 
-    async def _ask_tmux(self, found: Opening) -> None:
+    async def _ask_tmux(self, found: TerminalOpening) -> None:
         why = await _run(found.words, self._environ)
         if why is None:
             self._ui.say(found.note)

@@ -17,7 +17,8 @@ from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
 from core.ports import Room
 from core.text import Shown, shown
 from core.views.actions.action_menu import read_only
-from tui.dialogs.choose import Choice, Choose, Command
+from tui.dialogs.choices import Choice, ChoiceDialog
+from tui.dialogs.palette import PaletteCommand
 from tui.dialogs.plan_execution import MakePlan
 from tui.navigation import GUIDES
 from tui.ui import Ui
@@ -49,7 +50,7 @@ class GuideController:
         self.newest: str | None = None
         ui.background(guiding.run(), "guides")
 
-    def commands(self, places: Sequence[ActionPlace]) -> Iterator[Command]:
+    def commands(self, places: Sequence[ActionPlace]) -> Iterator[PaletteCommand]:
         """Yield the guides that can be begun, on the selection where they need one."""
         fleet = self._room.fleet
         if all(machine.read_only for machine in fleet.machines.values()):
@@ -90,8 +91,8 @@ class GuideController:
             lambda: self._begin(lambda: self.guiding.cleanup(others=True)),
         )
 
-    def _offer(self, name: str, title: str, run: Callable[[], object]) -> Command:
-        return Command(name=shown(name), title=shown(title, 200), key="", run=run)
+    def _offer(self, name: str, title: str, run: Callable[[], object]) -> PaletteCommand:
+        return PaletteCommand(name=shown(name), title=shown(title, 200), key="", run=run)
 
     # Beginning
 
@@ -119,7 +120,7 @@ class GuideController:
             if model is not None:
                 self._begin(lambda: self.guiding.incident(model, now=now))
 
-        self._ui.open(Choose(title, choices), picked)
+        self._ui.open(ChoiceDialog(title, choices), picked)
 
     # Going on
 

@@ -24,11 +24,12 @@ from core.ports import Room
 from core.text import Shown, shown
 from core.views.launch.launch_form import FormContext
 from tui.controllers.drafts import FormMemory
-from tui.dialogs.ask_value import AskValue
-from tui.dialogs.choose import Choice, Choose, Command
-from tui.dialogs.launch_plan import LaunchPlan
+from tui.dialogs.choices import Choice, ChoiceDialog
+from tui.dialogs.launch_plan import LaunchPlanDialog
+from tui.dialogs.palette import PaletteCommand
+from tui.dialogs.secret_value import SecretValueDialog
 from tui.navigation import RUNS
-from tui.screens.launch_form import LaunchForm
+from tui.screens.launch_form import LaunchFormScreen
 from tui.services import Service
 from tui.ui import Ui
 
@@ -133,7 +134,7 @@ class LaunchController:
             if value is not None:
                 self._ui.background(self._keep_secret(name, value, then), "a secret")
 
-        self._ui.open(AskValue(name), typed)
+        self._ui.open(SecretValueDialog(name), typed)
         return True
 
     async def _keep_secret(self, name: str, value: str, then: Callable[[], None]) -> None:
@@ -166,7 +167,7 @@ class LaunchController:
         choices += [
             Choice(f"{_TEMPLATE}{each.name}", _title(each)) for each in templates(self.templates)
         ]
-        chooser = Choose(Shown("Begin a run with"), choices)
+        chooser = ChoiceDialog(Shown("Begin a run with"), choices)
         chooser.add_class("wide")
         self._ui.open(chooser, self._chosen)
 
@@ -190,12 +191,12 @@ class LaunchController:
 
     def open(self, form: Form) -> None:
         """Open the form."""
-        self._ui.open(LaunchForm(self._ui, self._room, self, form))
+        self._ui.open(LaunchFormScreen(self._ui, self._room, self, form))
 
-    def commands(self) -> Iterator[Command]:
+    def commands(self) -> Iterator[PaletteCommand]:
         """Yield a launch of each template for the palette."""
         for each in templates(self.templates) if self._service.exists else ():
-            yield Command(
+            yield PaletteCommand(
                 name=shown(f"launch-{each.name}"),
                 title=shown(f"Launch: {each.title}", 200),
                 key="",
@@ -238,7 +239,7 @@ class LaunchController:
             form: The form that the spec was typed in; its draft is forgotten at the start.
             launched: Called once runs were started and the plan is closed.
         """
-        dialog = LaunchPlan(self, self._room, spec, form=form)
+        dialog = LaunchPlanDialog(self, self._room, spec, form=form)
 
         def left(_: None) -> None:
             if dialog.began:

@@ -6,7 +6,7 @@ from functools import partial
 from core.fleet import Fleet
 from core.ports import Room
 from core.text import Shown, shown
-from tui.dialogs.choose import Command, Palette
+from tui.dialogs.palette import PaletteCommand, PaletteDialog
 from tui.keys.labels import labels
 from tui.keys.table import KEYS, Where
 from tui.navigation import Place
@@ -42,9 +42,9 @@ class PaletteController:
         self._keys_of = keys_of
         self._run_action = run_action
         self._use_theme = use_theme
-        self._palette: Palette | None = None
+        self._palette: PaletteDialog | None = None
 
-    def open(self, able: Iterable[str], offered: Iterable[Command]) -> None:
+    def open(self, able: Iterable[str], offered: Iterable[PaletteCommand]) -> None:
         """Open the palette; once it is open, do nothing.
 
         Args:
@@ -53,43 +53,45 @@ class PaletteController:
         """
         if self._palette is not None and self._palette.is_active:
             return
-        self._palette = Palette(self.commands(frozenset(able), tuple(offered)))
+        self._palette = PaletteDialog(self.commands(frozenset(able), tuple(offered)))
 
-        def chosen(command: Command | None) -> None:
+        def chosen(command: PaletteCommand | None) -> None:
             if command is not None:
                 self._ui.later(command.run)
 
         self._ui.open(self._palette, chosen)
 
-    def commands(self, able: frozenset[str], offered: tuple[Command, ...]) -> tuple[Command, ...]:
+    def commands(
+        self, able: frozenset[str], offered: tuple[PaletteCommand, ...]
+    ) -> tuple[PaletteCommand, ...]:
         """Return the commands that can do something now, then every place by its name."""
         known = {each.name for each in offered}
         actions = (each for each in self._actions(able) if each.name not in known)
         return (*actions, *offered, *self._themes(), *self._places(self._room.fleet))
 
-    def _actions(self, able: frozenset[str]) -> Iterator[Command]:
+    def _actions(self, able: frozenset[str]) -> Iterator[PaletteCommand]:
         for key in KEYS:
             if key.where in _MOVEMENT or (key.in_bar and key.name not in able | _SELF):
                 continue
             if key.name != "command":
-                yield Command(
+                yield PaletteCommand(
                     name=key.word.replace(" ", "-"),
                     title=Shown(key.help.rstrip(".")),
                     key=labels(self._keys_of(key.name)),
                     run=partial(self._run_action, key.action),
                 )
 
-    def _themes(self) -> Iterator[Command]:
+    def _themes(self) -> Iterator[PaletteCommand]:
         for name in ("dark", "light", "16"):
             colours = "16 colours" if name == "16" else f"the {name} theme"
-            yield Command(
+            yield PaletteCommand(
                 name=f"theme-{name}",
                 title=Shown(f"Use {colours}"),
                 key="",
                 run=partial(self._use_theme, name),
             )
 
-    def _places(self, fleet: Fleet) -> Iterator[Command]:
+    def _places(self, fleet: Fleet) -> Iterator[PaletteCommand]:
         for name, machine in fleet.machines.items():
             yield self._place(name, shown(name), shown(machine.address))
         for process in fleet.processes:
@@ -101,5 +103,5 @@ class PaletteController:
             label = shown(f"{key.machine}:{task.row.task or key.task_id}")
             yield self._place(key, label, shown(f"{task.row.model}  {key.task_id[:8]}"))
 
-    def _place(self, place: Place, name: Shown, title: Shown) -> Command:
-        return Command(name=name, title=title, key="", run=partial(self._ui.go, place))
+    def _place(self, place: Place, name: Shown, title: Shown) -> PaletteCommand:
+        return PaletteCommand(name=name, title=title, key="", run=partial(self._ui.go, place))

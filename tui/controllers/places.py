@@ -10,7 +10,7 @@ from core.model.machine import LinkState, Machine
 from core.ports import Room
 from tui.clipboard import copy_text
 from tui.controllers.sign_in import retry_or_sign_in
-from tui.dialogs.ask import AcceptKey
+from tui.dialogs.prompts import HostKeyDialog
 from tui.navigation import Place, machine_of
 from tui.ui import Ui
 
@@ -85,7 +85,7 @@ class PlaceController:
             else:
                 self._ui.say(f"the host key of {machine.name} is accepted")
 
-        self._ui.open(AcceptKey(machine.name, machine.address, fingerprint), accept)
+        self._ui.open(HostKeyDialog(machine.name, machine.address, fingerprint), accept)
 
     def dismiss(self, places: Iterable[object]) -> None:
         """Take gone processes off the screen."""

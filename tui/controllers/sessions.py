@@ -10,15 +10,15 @@ from core.launch.run.sessions import MachineSession
 from core.ports import Room
 from core.text import Shown, shown
 from core.views.cells import Span
-from tui.dialogs.ask import TypeName
-from tui.dialogs.choose import Choice, Choose
+from tui.dialogs.choices import Choice, ChoiceDialog
+from tui.dialogs.prompts import TypedNameDialog
 from tui.services import SessionService
 from tui.ui import Ui
 
 _NAME = 100
 
 
-class EndSession(TypeName):
+class EndSessionDialog(TypedNameDialog):
     """Say what ending a session means; it is ended by typing its name."""
 
     def __init__(self, found: MachineSession) -> None:
@@ -65,7 +65,7 @@ class SessionController:
             return
         now = self._room.now()
         choices = [Choice(str(at), _title(each, now)) for at, each in enumerate(found)]
-        chooser = Choose(Shown("Sessions · Enter asks whether to end it"), choices)
+        chooser = ChoiceDialog(Shown("Sessions · Enter asks whether to end it"), choices)
         chooser.add_class("wide")
 
         def chosen(name: str | None) -> None:
@@ -79,7 +79,7 @@ class SessionController:
             if yes:
                 self._beside(lambda: self._ended(found), "ending a session")
 
-        self._ui.open(EndSession(found), answered)
+        self._ui.open(EndSessionDialog(found), answered)
 
     async def _ended(self, found: MachineSession) -> None:
         try:

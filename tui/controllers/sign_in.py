@@ -5,7 +5,7 @@ from shlex import join
 from core.model.machine import LinkState, Machine
 from core.ports import Room, SignIn
 from core.text import Shown, shown
-from tui.terminal.foreground import Ended
+from tui.terminal.foreground import ProgramEnd
 from tui.ui import Ui
 
 SSH_FAILED = 255
@@ -50,7 +50,7 @@ def line_of(machine: Machine, found: SignIn) -> Shown:
     )
 
 
-def failure_of(machine: Machine, found: SignIn, ended: Ended) -> str | None:
+def failure_of(machine: Machine, found: SignIn, ended: ProgramEnd) -> str | None:
     """Return why nobody is signed in; None: somebody is, whatever the program over there said."""
     program = found.words[0]
     if ended.never_ran is not None:

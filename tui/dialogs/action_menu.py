@@ -13,8 +13,8 @@ from core.text import Shown
 from core.views.actions.action_menu import MenuEntry
 from core.views.cells import Cell, Column, Row, Span, Table
 from tui.app_access import app_of
-from tui.dialogs.choose import ChoicePane
-from tui.dialogs.dialog import Words
+from tui.dialogs.choices import ChoicePane
+from tui.dialogs.dialog import TextBlock
 from tui.panes.table import TablePane
 
 _COLUMNS = (
@@ -56,7 +56,7 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
         self._note = note
         self._every = every
         self._every_word = every_word
-        self._pane, self._words = ChoicePane(), Words(())
+        self._pane, self._words = ChoicePane(), TextBlock(())
 
     def compose(self) -> ComposeResult:
         """Lay out the list and what is told of its row."""
@@ -141,15 +141,15 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
                 self._take(entry)
                 return
 
-    @on(TablePane.Opened)
-    def _picked(self, message: TablePane.Opened) -> None:
+    @on(TablePane.RowOpened)
+    def _picked(self, message: TablePane.RowOpened) -> None:
         message.stop()
         entry = self._under_cursor()
         if entry is not None:
             self._take(entry)
 
-    @on(TablePane.Moved)
-    def _moved(self, message: TablePane.Moved) -> None:
+    @on(TablePane.CursorMoved)
+    def _moved(self, message: TablePane.CursorMoved) -> None:
         message.stop()
         self._tell()
 

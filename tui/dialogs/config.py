@@ -23,8 +23,8 @@ from core.views.actions.action_menu import production, subject, targets_of
 from core.views.actions.knob_rows import Knob, knobs_of, parsed_value
 from core.views.actions.plan_lines import value_word
 from core.views.cells import Span, TextLine, Tone, said
-from tui.dialogs.text_dialog import SheetDialog
-from tui.panes.painted import cut
+from tui.dialogs.text_dialog import TextDialog
+from tui.panes.painted_widget import cut
 
 _WIDE, _NARROW = (30, 22), (23, 17)
 """Columns of a knob's name and of its value, where there is room and where there is little."""
@@ -44,7 +44,7 @@ class PreviewAction(Protocol):
         ...
 
 
-class ConfigDialog(SheetDialog):
+class ConfigDialog(TextDialog):
     """Every knob that a process reports; nothing is sent before its preview is confirmed.
 
     Args:

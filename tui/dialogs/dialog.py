@@ -14,13 +14,13 @@ from textual.widgets import Input
 from core.text import Shown
 from core.views.cells import Span, TextLine
 from tui.panes.lines import folded
-from tui.panes.painted import Line, Painted, fitted
+from tui.panes.painted_widget import Line, PaintedWidget, fitted
 from tui.terminal.key_queue import KeyHolder
 
 ResultT = TypeVar("ResultT")
 
 
-class Words(Painted):
+class TextBlock(PaintedWidget):
     """Lines of text, folded to the width there is, as high as they are."""
 
     def __init__(self, lines: Iterable[TextLine]) -> None:
@@ -85,11 +85,11 @@ class Dialog(KeyHolder, ModalScreen[ResultT], inherit_bindings=False):
         box = Vertical(classes="box")
         box.border_title = Content(self._title)
         with box:
-            yield Words(self._lines)
+            yield TextBlock(self._lines)
             if self._input is not None:
                 self._input.cursor_blink = False
                 yield self._input
-            yield Words([(), key_line(self._keys)])
+            yield TextBlock([(), key_line(self._keys)])
 
 
 def key_line(keys: Iterable[tuple[str, str]]) -> TextLine:

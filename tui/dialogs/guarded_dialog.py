@@ -4,7 +4,7 @@ import time
 
 from textual import events
 
-from tui.dialogs.text_dialog import SheetDialog
+from tui.dialogs.text_dialog import TextDialog
 
 LOOK = 0.3
 """Seconds that something is on screen until a key can answer it."""
@@ -12,7 +12,7 @@ REPEAT = 0.15
 """Seconds within which another Enter is one that is held down: it answers nothing."""
 
 
-class SeenFirst(SheetDialog):
+class GuardedDialog(TextDialog):
     """A sheet whose keys, typed before what it asks was seen, are dropped; Esc always leaves."""
 
     def __init__(self) -> None:

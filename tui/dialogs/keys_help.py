@@ -14,7 +14,7 @@ from tui.panes.lines import LinesPane
 _KEY_ROOM = 14
 
 
-class KeysHelp(ModalScreen[None], inherit_bindings=False):
+class KeysDialog(ModalScreen[None], inherit_bindings=False):
     """What each key does here.
 
     Args:

@@ -33,7 +33,7 @@ from core.views.launch.launch_plan import (
     title_of,
     words_of,
 )
-from tui.dialogs.guarded_dialog import SeenFirst
+from tui.dialogs.guarded_dialog import GuardedDialog
 
 if TYPE_CHECKING:
     from core.launch.run.start_progress import StartProgress
@@ -59,7 +59,7 @@ class PlanLauncher(Protocol):
         ...
 
 
-class LaunchPlan(SeenFirst):
+class LaunchPlanDialog(GuardedDialog):
     """A launch from its preflight to its runs.
 
     Args:

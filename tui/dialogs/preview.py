@@ -23,13 +23,13 @@ from core.views.actions.outcome_lines import outcome_lines, summary
 from core.views.actions.plan_lines import body_lines, can_be_told_apart, foot_lines, head_lines
 from core.views.actions.plan_progress import PlanProgress
 from core.views.cells import Span, TextLine
-from tui.dialogs.guarded_dialog import SeenFirst
+from tui.dialogs.guarded_dialog import GuardedDialog
 from tui.dialogs.plan_execution import MakePlan, PlanExecution
 
 _PreviewPhase = Literal["asking", "failed", "plan", "orders"]
 
 
-class PreviewDialog(SeenFirst):
+class PreviewDialog(GuardedDialog):
     """A plan from its first dry run to its last outcome.
 
     Args:

@@ -13,9 +13,9 @@ from textual.widgets import Input
 from core.text import Shown
 from core.views.cells import TextLine
 from tui.app_access import app_of
-from tui.dialogs.dialog import Dialog, Words, key_line
+from tui.dialogs.dialog import Dialog, TextBlock, key_line
 from tui.panes.lines import folded
-from tui.panes.scrolling_lines import Scrolled
+from tui.panes.scrolling_lines import ScrollingLines
 
 _FRAME = 4
 """Lines of the box beside its text: its edges, and a blank one at either end."""
@@ -25,7 +25,7 @@ _LEAST = 3
 WIDEST = 104
 
 
-class SheetDialog(Dialog[None]):
+class TextDialog(Dialog[None]):
     """A box whose text is drawn anew whenever something comes in."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -41,8 +41,8 @@ class SheetDialog(Dialog[None]):
         super().__init__(Shown(""), (), ())
         self._early = None
         self._box = Vertical(classes="box sheet")
-        self._head, self._body, self._foot = Words(()), Scrolled(), Words(())
-        self._key_line = Words(())
+        self._head, self._body, self._foot = TextBlock(()), ScrollingLines(), TextBlock(())
+        self._key_line = TextBlock(())
         self._typed: tuple[Input, ...] = ()
         self.inner_width = WIDEST - _SIDES
         """Columns for text when last drawn."""
@@ -138,7 +138,7 @@ class SheetDialog(Dialog[None]):
         # What is in view is known once the new heights hold.
         self.call_after_refresh(self._say_where)
 
-    @on(Scrolled.Resized)
+    @on(ScrollingLines.Resized)
     def _say_where(self) -> None:
         if not self.is_mounted:
             return

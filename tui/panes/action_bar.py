@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from core.text import Shown
-from tui.panes.painted import Line, Painted, fitted, width_of
+from tui.panes.painted_widget import Line, PaintedWidget, fitted, width_of
 
 if TYPE_CHECKING:
     from core.views.actions.action_menu import MenuEntry
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _GAP = " "
 
 
-class ActionBar(Painted, can_focus=True):
+class ActionBar(PaintedWidget, can_focus=True):
     """Buttons in one line. It takes the keys only when Tab or the mouse give them to it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -8,12 +8,12 @@ from textual.geometry import Size
 from core.format import clock
 from core.text import Shown
 from core.views.cells import Span
-from tui.panes.painted import Line, Painted, fitted, width_of
+from tui.panes.painted_widget import Line, PaintedWidget, fitted, width_of
 
 _CLOCK_ROOM = 10
 
 
-class Header(Painted):
+class HeaderBar(PaintedWidget):
     """The totals of the fleet, and on its right the time of day."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Header(Painted):
         return [(*out, right)]
 
 
-class PaneBar(Painted):
+class PaneBar(PaintedWidget):
     """The names of the panes, where only one of them is on screen."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class PaneBar(Painted):
         return [tuple(fitted(out, size.width, self.base_style))]
 
 
-class KeyBar(Painted):
+class KeyBar(PaintedWidget):
     """The keys of where the operator is."""
 
     def __init__(self) -> None:

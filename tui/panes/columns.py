@@ -22,7 +22,7 @@ _WIDEST = 48
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedColumn:
     """A column with its place: `x` and `width` in cells."""
 
     column: Column
@@ -48,7 +48,9 @@ def natural_widths(
     return widths
 
 
-def place(columns: Sequence[Column], natural: Mapping[str, int], width: int) -> tuple[Placed, ...]:
+def place(
+    columns: Sequence[Column], natural: Mapping[str, int], width: int
+) -> tuple[PlacedColumn, ...]:
     """Return the columns that fit into `width` cells, in their order, with their places.
 
     Columns that may grow give way first, down to their least width; then those of the highest
@@ -62,11 +64,11 @@ def place(columns: Sequence[Column], natural: Mapping[str, int], width: int) -> 
     growing = [column for column in shown if column.grow and column.grow == most]
     for column in growing:
         sizes[column.name] += left // len(growing)
-    placed: list[Placed] = []
+    placed: list[PlacedColumn] = []
     x = 0
     for column in shown:
         size = max(min(sizes[column.name], width - x), 0)
-        placed.append(Placed(column, x, size))
+        placed.append(PlacedColumn(column, x, size))
         x += size + _gap(sizes[column.name], gap)
     return tuple(placed)
 

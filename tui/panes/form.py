@@ -10,7 +10,7 @@ from textual.message import Message
 from core.text import Shown
 from core.views.cells import Span
 from core.views.launch.launch_form import FormRow, columns_of
-from tui.panes.painted import Line, fitted
+from tui.panes.painted_widget import Line, fitted
 from tui.panes.pane import FRAME, Pane
 
 _SIGN = 2
@@ -24,12 +24,12 @@ class FormPane(Pane):
     """Rows to fill in. The line that is typed in lies over the value of the current one."""
 
     @dataclass
-    class Moved(Message):
+    class FieldMoved(Message):
         """The cursor came to another row."""
 
         pane: "FormPane"
 
-    class Placed(Message):
+    class ValueMoved(Message):
         """The pane has another size: the current value lies somewhere else."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class FormPane(Pane):
         self.cursor = at
         self._keep_in_view()
         self.redraw()
-        self.post_message(self.Moved(self))
+        self.post_message(self.FieldMoved(self))
 
     def _allowed(self, at: int) -> int:
         at = max(0, min(at, len(self.rows) - 1))
@@ -179,7 +179,7 @@ class FormPane(Pane):
         """Keep the cursor in view."""
         self._keep_in_view()
         super().on_resize()
-        self.post_message(self.Placed())
+        self.post_message(self.ValueMoved())
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor on the row."""

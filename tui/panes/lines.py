@@ -6,10 +6,10 @@ from rich.cells import cell_len
 from rich.segment import Segment
 
 from core.text import Shown, shown
+from core.text_filter import text_filter
 from core.views.cells import Span, TextLine
-from core.views.tables.filter_and_sort import fitting
 from tui.keys.bindings import bindings
-from tui.panes.painted import Line, fitted
+from tui.panes.painted_widget import Line, fitted
 from tui.panes.pane import FRAME, Pane
 
 _LONG_WORD = 12
@@ -141,7 +141,7 @@ class LinesPane(Pane):
         return max(0, min(top, len(self._folded) - self.body_size.height))
 
     def _fitting_lines(self) -> tuple[TextLine, ...]:
-        fits = fitting(self._filter or "")
+        fits = text_filter(self._filter or "")
         if fits is None:
             return self._text
         known = list(entries(self._text))

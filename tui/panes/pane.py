@@ -9,13 +9,13 @@ from textual.message import Message
 from core.text import Shown
 from core.views.cells import Span
 from tui.app_access import app_of
-from tui.panes.painted import Line, Painted, fitted, width_of
+from tui.panes.painted_widget import Line, PaintedWidget, fitted, width_of
 
 FRAME = 2
 """Lines, and columns, that the frame takes."""
 
 
-class Pane(Painted, can_focus=True):
+class Pane(PaintedWidget, can_focus=True):
     """A framed part of a screen that takes the keys while it is the current one."""
 
     @dataclass

@@ -9,7 +9,7 @@ from core.model.task import ProgressPoint, Task
 from core.text import Shown
 from core.views.cells import Span
 from tui.keys.bindings import bindings
-from tui.panes.painted import Line, fitted
+from tui.panes.painted_widget import Line, fitted
 from tui.panes.pane import FRAME, Pane
 
 _AXIS = 7

@@ -12,8 +12,8 @@ from rich.segment import Segment
 from rich.style import Style
 
 from core.views.cells import Cell, Column, Row, Tone
-from tui.panes.columns import Placed, natural_widths, place
-from tui.panes.painted import Line
+from tui.panes.columns import PlacedColumn, natural_widths, place
+from tui.panes.painted_widget import Line
 from tui.panes.row_painter import paint_cell, paint_row
 
 _KEPT = 400
@@ -23,7 +23,7 @@ _KEPT_CELLS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RowDecoration:
     """How a row stands in its table now: its ground, and the sign in its margin."""
 
     ground: str | None
@@ -35,12 +35,12 @@ class Setting:
 class _Painted:
     cells: tuple[Cell, ...]
     tone: Tone
-    setting: Setting
+    setting: RowDecoration
     line: Line
 
 
 @dataclass(slots=True)
-class Sheet:
+class RowCache:
     """Column widths, places and painted lines of one table.
 
     Attributes:
@@ -50,7 +50,7 @@ class Sheet:
 
     style_of: Callable[[str, str | None], Style]
     widths: dict[str, int] = field(default_factory=dict[str, int])
-    places: tuple[Placed, ...] = ()
+    places: tuple[PlacedColumn, ...] = ()
     _columns: tuple[Column, ...] = ()
     _width: int = 0
     _rows: dict[Hashable, _Painted] = field(default_factory=dict[Hashable, _Painted])
@@ -76,7 +76,7 @@ class Sheet:
     def lines(
         self,
         columns: tuple[Column, ...],
-        rows: Sequence[tuple[Row[Any], Setting]],
+        rows: Sequence[tuple[Row[Any], RowDecoration]],
         width: int,
     ) -> list[Line]:
         """Return the rows as lines of `width` cells, the margin's one cell included."""
@@ -99,7 +99,7 @@ class Sheet:
         return tuple(row.cells.get(placed.column.name, ()) for placed in self.places)
 
     def _grows(
-        self, rows: Sequence[tuple[Row[Any], Setting]], cells: Sequence[tuple[Cell, ...]]
+        self, rows: Sequence[tuple[Row[Any], RowDecoration]], cells: Sequence[tuple[Cell, ...]]
     ) -> bool:
         changed = [
             row
@@ -113,7 +113,7 @@ class Sheet:
         self.widths.update(grown)
         return bool(grown)
 
-    def _line(self, row: Row[Any], setting: Setting, cells: tuple[Cell, ...]) -> Line:
+    def _line(self, row: Row[Any], setting: RowDecoration, cells: tuple[Cell, ...]) -> Line:
         kept = self._rows.get(row.key)
         if (
             kept is not None
@@ -137,7 +137,7 @@ class Sheet:
         return line
 
     def _cell(
-        self, cell: Cell, placed: Placed, tone: Tone, ground: str | None
+        self, cell: Cell, placed: PlacedColumn, tone: Tone, ground: str | None
     ) -> Sequence[Segment]:
         key = (cell, placed.width, placed.column.align, tone, ground)
         kept = self._painted_cells.get(key)

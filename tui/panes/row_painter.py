@@ -7,8 +7,8 @@ from rich.style import Style
 
 from core.text import Shown
 from core.views.cells import Bar, Cell, Span, Tone
-from tui.panes.columns import Placed, cell_width
-from tui.panes.painted import cut, fitted, width_of
+from tui.panes.columns import PlacedColumn, cell_width
+from tui.panes.painted_widget import cut, fitted, width_of
 
 StyleOf = Callable[[str], Style]
 """A tone's style on the ground that the row stands on."""
@@ -17,7 +17,7 @@ _QUIETED = frozenset({"plain", "strong", "key"})
 
 
 def paint_row(
-    cells: Sequence[Sequence[Segment]], places: Sequence[Placed], width: int, blank: Style
+    cells: Sequence[Sequence[Segment]], places: Sequence[PlacedColumn], width: int, blank: Style
 ) -> list[Segment]:
     """Return painted cells, one for each place, in exactly `width` cells of the screen."""
     out: list[Segment] = []
@@ -33,7 +33,7 @@ def paint_row(
 
 
 def paint_titles(
-    places: Sequence[Placed], width: int, style_of: StyleOf, sorted_by: str | None, sign: str
+    places: Sequence[PlacedColumn], width: int, style_of: StyleOf, sorted_by: str | None, sign: str
 ) -> list[Segment]:
     """Return the line of column titles; the sorting column carries `sign`."""
     out: list[Segment] = []
@@ -51,7 +51,9 @@ def paint_titles(
     return _merged(fitted(out, width, style_of("dim")))
 
 
-def paint_cell(cell: Cell, placed: Placed, row_tone: Tone, style_of: StyleOf) -> list[Segment]:
+def paint_cell(
+    cell: Cell, placed: PlacedColumn, row_tone: Tone, style_of: StyleOf
+) -> list[Segment]:
     """Return a cell in exactly the width of its place; an empty one as the sign of unknown."""
     cell = cell or _UNKNOWN
     width = placed.width

@@ -7,13 +7,13 @@ from textual.message import Message
 
 from core.views.cells import TextLine
 from tui.panes.lines import folded
-from tui.panes.painted import Line, Painted, fitted
+from tui.panes.painted_widget import Line, PaintedWidget, fitted
 
 _INDENT = 2
 """Cells that the folded part of a line is moved in."""
 
 
-class Scrolled(Painted):
+class ScrollingLines(PaintedWidget):
     """Folded lines of which a part is in view; the dialog's keys scroll them."""
 
     class Resized(Message):

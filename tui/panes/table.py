@@ -17,9 +17,9 @@ from core.views.cells import Row, Span, Table
 from tui.app_access import app_of
 from tui.arrangement import Arrangement, arranged, visible_columns
 from tui.keys.bindings import bindings
-from tui.panes.painted import Line, fitted
+from tui.panes.painted_widget import Line, fitted
 from tui.panes.pane import FRAME, Pane
-from tui.panes.row_cache import Setting, Sheet
+from tui.panes.row_cache import RowCache, RowDecoration
 from tui.panes.row_painter import paint_titles
 
 _MEASURED = 300
@@ -33,13 +33,13 @@ class TablePane(Pane):
     BINDINGS = bindings("list", "table")
 
     @dataclass
-    class Moved(Message):
+    class CursorMoved(Message):
         """The cursor came to another row."""
 
         pane: "TablePane"
 
     @dataclass
-    class Opened(Message):
+    class RowOpened(Message):
         """An operator opened the row under the cursor."""
 
         pane: "TablePane"
@@ -63,7 +63,7 @@ class TablePane(Pane):
         self._cursor_key: Hashable | None = None
         self.cursor = 0
         """Index of the row under the cursor."""
-        self._sheet = Sheet(self.style_of)
+        self._sheet = RowCache(self.style_of)
         self._about: object = None
         self._wanted: Hashable | None = None
 
@@ -195,12 +195,12 @@ class TablePane(Pane):
         )
         return [(Segment(" ", self.base_style), *titles), *rows]
 
-    def _setting(self, row: Row[Any], is_cursor: bool) -> Setting:
+    def _setting(self, row: Row[Any], is_cursor: bool) -> RowDecoration:
         ground = ("cursor" if self.is_current else "resting") if is_cursor else None
         if row.key in self.marks:
-            return Setting(ground, "▪", "key")
+            return RowDecoration(ground, "▪", "key")
         needs_sign = is_cursor and app_of(self).native_ansi_color
-        return Setting(ground, "▸" if needs_sign else " ", "dim")
+        return RowDecoration(ground, "▸" if needs_sign else " ", "dim")
 
     def _empty(self, width: int) -> list[Line]:
         why = self.table.empty
@@ -224,7 +224,7 @@ class TablePane(Pane):
             self.marks &= {row.key for row in self.table.rows}
         self._find_cursor(offset)
         if self._cursor_key != before:
-            self.post_message(self.Moved(self))
+            self.post_message(self.CursorMoved(self))
         self.redraw()
 
     def _find_cursor(self, offset: int) -> None:
@@ -256,7 +256,7 @@ class TablePane(Pane):
         self._keep_in_view()
         if self.cursor_key != self._cursor_key:
             self._cursor_key = self.cursor_key
-            self.post_message(self.Moved(self))
+            self.post_message(self.CursorMoved(self))
         self.redraw()
 
     def on_resize(self) -> None:
@@ -299,7 +299,7 @@ class TablePane(Pane):
         """Open the row under the cursor."""
         key = self.cursor_key
         if key is not None:
-            self.post_message(self.Opened(self, key))
+            self.post_message(self.RowOpened(self, key))
 
     def action_mark(self) -> None:
         """Mark the row under the cursor, or take its mark away, and go on to the next."""
@@ -307,14 +307,14 @@ class TablePane(Pane):
         if key is not None:
             self.marks ^= {key}
             self._move(self.cursor + 1)
-            self.post_message(self.Moved(self))
+            self.post_message(self.CursorMoved(self))
 
     def action_mark_all(self) -> None:
         """Mark every row that is shown, or take all marks away where all are marked."""
         shown_now = {row.key for row in self.rows}
         self.marks = set() if shown_now <= self.marks else self.marks | shown_now
         self.redraw()
-        self.post_message(self.Moved(self))
+        self.post_message(self.CursorMoved(self))
 
     def action_reverse(self) -> None:
         """Turn the order round."""

@@ -3,10 +3,10 @@
 from rich.segment import Segment
 from textual.geometry import Size
 
-from tui.panes.painted import Line, Painted, cut, fitted
+from tui.panes.painted_widget import Line, PaintedWidget, cut, fitted
 
 
-class TooSmall(Painted):
+class TooSmall(PaintedWidget):
     """One sentence, cut to the room there is."""
 
     def __init__(self) -> None:

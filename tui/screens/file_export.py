@@ -7,7 +7,7 @@ from pathlib import Path
 from textual.screen import Screen
 
 from core.text import shown
-from tui.dialogs.write_file import AskFile, AskReplace
+from tui.dialogs.file_dialogs import FileNameDialog, ReplaceFileDialog
 from tui.private_files import replace_file, write_new
 from tui.ui import Ui
 
@@ -48,7 +48,7 @@ class FileExport:
             if name is not None:
                 self._start(write_new, name)
 
-        self._ui.open(AskFile(self._what, proposed), named)
+        self._ui.open(FileNameDialog(self._what, proposed), named)
 
     def _start(self, write: Write, name: str) -> None:
         self._screen.run_worker(self._write(write, name), name="writing", exit_on_error=False)
@@ -63,7 +63,7 @@ class FileExport:
                 if wants:
                     self._start(replace_file, name)
 
-            self._ui.open(AskReplace(name), replace)
+            self._ui.open(ReplaceFileDialog(name), replace)
         except OSError as error:
             self._ui.say(f"{place} can't be written: {error.strerror or error}", "hand")
         except (RuntimeError, ValueError) as error:

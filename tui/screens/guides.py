@@ -148,7 +148,7 @@ class GuidesScreen(PanesScreen):
                 yield "guide_skip"
             yield "guide_stop"
 
-    @on(TablePane.Moved)
+    @on(TablePane.CursorMoved)
     def _guide_moved(self) -> None:
         self._fill_checklist()
 

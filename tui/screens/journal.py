@@ -75,7 +75,7 @@ class JournalScreen(PanesScreen):
         put(self.orders, 0, 0, width - right, height)
         put(self.page, width - right, 0, right, height)
 
-    @on(TablePane.Moved)
+    @on(TablePane.CursorMoved)
     def _order_moved(self) -> None:
         self._fill_page(self.ui.room.now())
 

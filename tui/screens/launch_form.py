@@ -25,9 +25,9 @@ from core.views.launch.launch_form import (
     template_text,
     to_mend,
 )
-from tui.dialogs.choose import Choice, Choose
+from tui.dialogs.choices import Choice, ChoiceDialog
 from tui.screens.file_export import FileExport
-from tui.screens.form_frame import FormFrame
+from tui.screens.form_screen import FormScreen
 from tui.ui import Ui
 
 _KEEP_AFTER = 1.0
@@ -90,7 +90,7 @@ class FormController(Protocol):
         ...
 
 
-class LaunchForm(FormFrame):
+class LaunchFormScreen(FormScreen):
     """A spec while it is filled in; nothing is started from here but through its plan.
 
     Args:
@@ -244,7 +244,7 @@ class LaunchForm(FormFrame):
                 self.fields.move(1)
             self.show_line()
 
-        chooser = Choose(title_of(key), choices)
+        chooser = ChoiceDialog(title_of(key), choices)
         chooser.add_class("wide")
         self.ui.open(chooser, chosen)
 

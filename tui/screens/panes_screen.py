@@ -17,9 +17,9 @@ from tui.arrangement import Arrangement
 from tui.keys.bindings import bindings
 from tui.keys.labels import labels
 from tui.keys.table import BY_NAME
-from tui.navigation import JournalOfOrders, ListOfGuides, ListOfRuns, Place, machine_of
+from tui.navigation import GuidesPlace, JournalPlace, Place, RunsPlace, machine_of
 from tui.panes.action_bar import ActionBar
-from tui.panes.bars import Header, KeyBar, PaneBar
+from tui.panes.bars import HeaderBar, KeyBar, PaneBar
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
 from tui.panes.too_small import TooSmall
@@ -55,7 +55,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         self.place = place
         self.panes: tuple[Pane, ...] = self.make_panes()
         self.current = 0
-        self._header, self._pane_bar, self._key_bar = Header(), PaneBar(), KeyBar()
+        self._header, self._pane_bar, self._key_bar = HeaderBar(), PaneBar(), KeyBar()
         self._too_small, self._body = TooSmall(), Container(*self.panes, id="panes")
 
     # For the screens that derive
@@ -231,12 +231,12 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         if message.pane in self.panes and self.panes.index(message.pane) != self.current:
             self.enter(self.panes.index(message.pane))
 
-    @on(TablePane.Moved)
+    @on(TablePane.CursorMoved)
     def _moved(self) -> None:
         self.say_keys()
 
-    @on(TablePane.Opened)
-    def _opened(self, message: TablePane.Opened) -> None:
+    @on(TablePane.RowOpened)
+    def _opened(self, message: TablePane.RowOpened) -> None:
         self.open(message.pane, message.key)
 
     def open(self, pane: TablePane, key: object) -> None:
@@ -364,7 +364,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         if isinstance(pane, TablePane) and pane.marks:
             return tuple(cast("ActionPlace", key) for key in pane.chosen_keys)
         place = self.selected()
-        if place is None or isinstance(place, JournalOfOrders | ListOfGuides | ListOfRuns):
+        if place is None or isinstance(place, JournalPlace | GuidesPlace | RunsPlace):
             return ()
         return (place,)
 

@@ -185,7 +185,7 @@ class ScreenTerminals(Protocol):
 
 
 class ScreenControllers(Protocol):
-    """The controllers that screens use: `tui.controllers.lazy.Controllers`."""
+    """The controllers that screens use: `tui.controllers.registry.Controllers`."""
 
     @property
     def can_act(self) -> bool:

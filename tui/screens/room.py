@@ -84,8 +84,8 @@ class RoomScreen(PanesScreen):
         finding = next((each for each in findings if each.id == key), None)
         return place_of(finding) if finding is not None else None
 
-    @on(TablePane.Moved)
-    def _task_moved(self, message: TablePane.Moved) -> None:
+    @on(TablePane.CursorMoved)
+    def _task_moved(self, message: TablePane.CursorMoved) -> None:
         if message.pane is self.tasks:
             app = self.ui
             samples = samples_table(app.room.fleet, self.shown_task, app.room.now())

@@ -53,7 +53,7 @@ class RunsScreen(PanesScreen):
         """The id of the run whose output is shown."""
         self._output: OutputChunk | None = None
         self._unread = Shown("")
-        self._shown: str | None = None
+        self._shown: str | None = ""
         """The id of the run that the output pane is about."""
 
     def make_panes(self) -> tuple[Pane, ...]:
@@ -146,9 +146,9 @@ class RunsScreen(PanesScreen):
             is_cut = len(output.data) < output.end
             lines = output_lines(output.data, is_cut=is_cut) or (_said("it printed nothing"),)
             footer = f"{'the end of ' * is_cut}{fmt.size(output.size)}"
-        self.output.show(Shown("OutputChunk"), lines, footer=(said(footer, "dim"),) * bool(footer))
+        self.output.show(Shown("Output"), lines, footer=(said(footer, "dim"),) * bool(footer))
 
-    @on(TablePane.Moved)
+    @on(TablePane.CursorMoved)
     def _run_moved(self) -> None:
         room = self.ui.room
         self._fill_page(room.fleet, room.now())

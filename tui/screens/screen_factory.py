@@ -1,7 +1,7 @@
 """Which screen shows which place."""
 
 from core.ids import ProcessKey, SampleKey, TaskKey
-from tui.navigation import JournalOfOrders, ListOfGuides, ListOfRuns, Place
+from tui.navigation import GuidesPlace, JournalPlace, Place, RunsPlace
 from tui.screens.panes_screen import PanesScreen
 from tui.screens.ports import RoomUi
 
@@ -22,15 +22,15 @@ def screen_for(ui: RoomUi, place: Place) -> PanesScreen:  # noqa: PLR0911 - one 
             from tui.screens.process import ProcessScreen  # noqa: PLC0415
 
             return ProcessScreen(ui, place)
-        case JournalOfOrders():
+        case JournalPlace():
             from tui.screens.journal import JournalScreen  # noqa: PLC0415
 
             return JournalScreen(ui, place)
-        case ListOfGuides():
+        case GuidesPlace():
             from tui.screens.guides import GuidesScreen  # noqa: PLC0415
 
             return GuidesScreen(ui, place)
-        case ListOfRuns():
+        case RunsPlace():
             from tui.screens.runs import RunsScreen  # noqa: PLC0415
 
             return RunsScreen(ui, place)

@@ -7,6 +7,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from core.text import Shown
+from tui.dialogs.choices import Choice, ChoiceDialog, MultiChoiceDialog
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
 from tui.screens.ports import RoomUi
@@ -80,8 +81,6 @@ class TableScreen(Screen[None], inherit_bindings=False):
 
     def action_sort(self) -> None:
         """Choose the column that sorts the current pane."""
-        from tui.dialogs.choose import Choice, Choose  # noqa: PLC0415
-
         pane = self.panes[self.current]
         if not isinstance(pane, TablePane):
             return
@@ -99,12 +98,10 @@ class TableScreen(Screen[None], inherit_bindings=False):
             is_reversed = not pane.arrangement.is_reversed if again else False
             pane.rearrange(replace(pane.arrangement, sort=name or None, is_reversed=is_reversed))
 
-        self.ui.open(Choose(Shown("Sort by"), (own, *choices)), sort)
+        self.ui.open(ChoiceDialog(Shown("Sort by"), (own, *choices)), sort)
 
     def action_columns(self) -> None:
         """Choose the columns of the current pane."""
-        from tui.dialogs.choose import Choice, ChooseMany  # noqa: PLC0415
-
         pane = self.panes[self.current]
         if not isinstance(pane, TablePane):
             return
@@ -123,4 +120,4 @@ class TableScreen(Screen[None], inherit_bindings=False):
                 gone = frozenset(each.name for each in choices) - names
                 pane.rearrange(replace(pane.arrangement, hidden=gone))
 
-        self.ui.open(ChooseMany(Shown("Columns"), choices), choose)
+        self.ui.open(MultiChoiceDialog(Shown("Columns"), choices), choose)

@@ -21,7 +21,7 @@ BACK = Shown("Enter goes back to the room.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class ProgramEnd:
     """How a program in the foreground ended.
 
     Attributes:
@@ -35,7 +35,7 @@ class Ended:
     never_ran: str | None = None
 
 
-async def run_program(words: Sequence[str], line: Shown, given_up: asyncio.Event) -> Ended:
+async def run_program(words: Sequence[str], line: Shown, given_up: asyncio.Event) -> ProgramEnd:
     """Run `words` on the terminal, which is free, and wait for the end.
 
     After a failure that nobody asked for it waits for Enter, so that what the program wrote
@@ -54,7 +54,7 @@ async def run_program(words: Sequence[str], line: Shown, given_up: asyncio.Event
         try:
             child = await asyncio.create_subprocess_exec(*words)
         except OSError as error:
-            return Ended(never_ran=error.strerror or type(error).__name__)
+            return ProgramEnd(never_ran=error.strerror or type(error).__name__)
         try:
             status = await child.wait()
         finally:
@@ -64,7 +64,7 @@ async def run_program(words: Sequence[str], line: Shown, given_up: asyncio.Event
             _say(f"\n{BACK}\n")
             await _enter(given_up)
             given_up.clear()
-    return Ended(status=status if status >= 0 else None, was_given_up=given_up.is_set())
+    return ProgramEnd(status=status if status >= 0 else None, was_given_up=given_up.is_set())
 
 
 def _say(text: str) -> None:

@@ -15,7 +15,7 @@ from textual.filter import LineFilter
 from core.views.glyphs import SIGNS
 
 
-class Harmless(LineFilter):
+class HarmlessFilter(LineFilter):
     """Replaces what a terminal would act on inside the text of segments."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
@@ -29,7 +29,7 @@ class Harmless(LineFilter):
         ]
 
 
-class Ascii(LineFilter):
+class AsciiFilter(LineFilter):
     """Replaces every character outside ASCII by a sign as wide as itself."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002

@@ -8,38 +8,33 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from textual.filter import LineFilter, Monochrome, NoColor
 
 from core.config.model import ScreenConfig
 from core.text import Shown, shown
+from tui.terminal.crash_report import report_of, sentence_of
+from tui.terminal.driver import RoomDriver
+from tui.terminal.foreground import ProgramEnd, run_program
 from tui.terminal.key_queue import KeyQueueApp
-from tui.terminal.output_filters import Ascii, Harmless, to_ascii
-from tui.terminal.terminal import (
-    GRACE,
+from tui.terminal.output_filters import AsciiFilter, HarmlessFilter, to_ascii
+from tui.terminal.sequences import (
     KEEP_TITLE,
-    LEAVING_SIGNALS,
     RESTORE_TITLE,
-    RoomDriver,
     clipboard_sequences,
-    end_after,
-    report_of,
-    sentence_of,
     title_sequence,
 )
+from tui.terminal.shutdown import GRACE_S, LEAVING_SIGNALS, end_after
 from tui.terminal.textual_internals import plain_console
-from tui.theme import terminal_of
-
-if TYPE_CHECKING:
-    from tui.terminal.foreground import Ended
+from tui.theme import terminal_features
 
 _OF_KEYS = (signal.SIGINT, signal.SIGQUIT)
 """What the terminal's own keys send to all who run in its foreground."""
 
 
-_FLOOD_TOLD = 5.0
-"""Seconds in which a flood of keys is told once."""
+_FLOOD_TOLD_S = 5.0
+"""A flood of keys is told once in this time."""
 
 
 class TerminalApp(KeyQueueApp, inherit_bindings=False):
@@ -54,7 +49,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
     ) -> None:
         self.config = config
         self._environ = os.environ if environ is None else environ
-        self.terminal = terminal_of(self._environ, wants_ascii=config.ascii)
+        self.terminal = terminal_features(self._environ, wants_ascii=config.ascii)
         super().__init__(driver_class=RoomDriver)
         self.animation_level = "none"
         if self.terminal.depth in {"16", "none"}:
@@ -104,10 +99,10 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         self._is_leaving = True
         self.save_view()
         if not self.is_headless:
-            end_after(GRACE, status)
+            end_after(GRACE_S, status)
         self.exit(return_code=status)
 
-    async def run_in_foreground(self, words: Sequence[str], line: Shown) -> "Ended | None":
+    async def run_in_foreground(self, words: Sequence[str], line: Shown) -> ProgramEnd | None:
         """Lend the terminal to a program, and draw the whole screen anew once it ended.
 
         Args:
@@ -117,8 +112,6 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         Returns:
             None: there is no terminal to lend.
         """
-        from tui.terminal.foreground import run_program  # noqa: PLC0415 - the first frame does without
-
         driver = self.terminal_driver
         if driver is None or not driver.can_suspend:
             return None
@@ -216,7 +209,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         """Say that keys were dropped."""
         if not self._was_flooded:
             self._was_flooded = True
-            self.set_timer(_FLOOD_TOLD, self._flood_over)
+            self.set_timer(_FLOOD_TOLD_S, self._flood_over)
             self.say("too many keys at once: those that waited were dropped", "look")
 
     def _flood_over(self) -> None:
@@ -250,4 +243,4 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         self.say(f"{what} sent to the terminal: {text}")
 
 
-_HARMLESS, _ASCII, _NO_COLOUR = Harmless(), Ascii(), NoColor()
+_HARMLESS, _ASCII, _NO_COLOUR = HarmlessFilter(), AsciiFilter(), NoColor()

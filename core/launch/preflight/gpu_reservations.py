@@ -1,6 +1,6 @@
 """Reservations of GPUs: how they stand on a machine, and which GPUs are free by them.
 
-A run with `gpus = N` starts by `ssh/shipped/gpu_holder.py`, which reserves N of them until the
+A run with `gpus = N` starts by `ssh/shipped/gpu_holder`, which reserves N of them until the
 run's eval is gone. All there is to see of it, for whoever looks:
 
 - The folder: the machine's `gpu_locks` of the config alone; where it names none, `SHARED_FOLDER`

@@ -1,10 +1,9 @@
 """Filter, sort and choose columns: what the operator does to any table."""
 
-import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from core.text_filter import text_filter
 from core.views.cells import Row, Table
 
 KeyT = TypeVar("KeyT")
@@ -20,40 +19,10 @@ def filter_rows(table: Table[KeyT], text: str) -> Table[KeyT]:
             `!` before either turns it round. One that does not compile yet (it is being
             typed) counts as plain text. Empty: every row.
     """
-    fits = fitting(text)
+    fits = text_filter(text)
     if fits is None:
         return table
     return replace(table, rows=tuple(row for row in table.rows if fits(row.search)))
-
-
-def fitting(text: str) -> Callable[[str], bool] | None:
-    """Return what tells whether something fits a filter, by its text in lower case.
-
-    Args:
-        text: As for `filter_rows`. None is returned where everything fits.
-    """
-    if not text.startswith("!"):
-        return _test(text)
-    fits = _test(text[1:])
-    return None if fits is None else lambda search: not fits(search)
-
-
-def _test(text: str) -> Callable[[str], bool] | None:
-    text = text.strip()
-    if not text:
-        return None
-    if text.startswith("/"):
-        source = text[1:-1] if len(text) > 1 and text.endswith("/") else text[1:]
-        if not source:
-            return None
-        try:
-            pattern = re.compile(source, re.IGNORECASE)
-        except (re.error, RecursionError, OverflowError):
-            pass
-        else:
-            return lambda search: pattern.search(search) is not None
-    words = text.lower().split()
-    return lambda search: all(word in search for word in words)
 
 
 def sort_rows(table: Table[KeyT], column: str, *, reverse: bool = False) -> Table[KeyT]:

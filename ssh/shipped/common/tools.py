@@ -8,19 +8,9 @@ import time
 from ssh.shipped.common.children import CHILDREN, kill_group, prepare_child
 from ssh.shipped.common.failures import Absent, Failed, Stuck
 from ssh.shipped.common.text import text_of
+from ssh.shipped.common.tool_path import TOOL_PATH
 
 MAX_OUTPUT_BYTES = 1024 * 1024
-TOOL_PATH = (os.environ.get("PATH") or os.defpath) + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin"
-TOOL_PATH += ":/opt/rocm/bin:/opt/homebrew/bin:/usr/local/cuda/bin"
-
-
-def find_tool(name, path=TOOL_PATH):
-    """Return the full path of a program; None: it is not here."""
-    for folder in path.split(os.pathsep):
-        full = os.path.join(folder or ".", name)
-        if os.path.isfile(full) and os.access(full, os.X_OK):
-            return full
-    return None
 
 
 class ToolRun:

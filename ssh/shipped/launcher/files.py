@@ -10,14 +10,6 @@ from ssh.shipped.common.cannot_do import not_written
 TAIL_BYTES = 4096
 
 
-def make_private(folder):
-    """Make a folder and those above it that are missing, each for its owner alone."""
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise not_written(folder, error) from error
-
-
 def write_private(path, data):
     """Write a new file for its owner alone, and wait until it is on the disk."""
     try:

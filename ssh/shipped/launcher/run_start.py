@@ -9,7 +9,8 @@ import subprocess
 
 from ssh.shipped.common.cannot_do import CannotDo, not_written
 from ssh.shipped.common.paths import at_home
-from ssh.shipped.launcher.files import make_private, tail_of, write_private
+from ssh.shipped.common.private_folders import make_private
+from ssh.shipped.launcher.files import tail_of, write_private
 
 MAX_OUTPUT_BYTES = 64 * 1024
 START_WAIT_S = 60

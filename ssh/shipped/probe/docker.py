@@ -4,7 +4,8 @@ import json
 
 from ssh.shipped.common.failures import Absent, Failed
 from ssh.shipped.common.text import first_line
-from ssh.shipped.common.tools import find_tool, run_to_end
+from ssh.shipped.common.tool_path import find_tool
+from ssh.shipped.common.tools import run_to_end
 from ssh.shipped.common.units import size_in_bytes
 from ssh.shipped.probe.reading import TOOL_TIMEOUT_S
 

@@ -5,7 +5,7 @@ import os
 from ssh.shipped.common.inspect_commands import log_dir_word
 from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.common.proc import argv_of, environ_of
-from ssh.shipped.common.tools import find_tool
+from ssh.shipped.common.tool_path import find_tool
 from ssh.shipped.probe.eval_client import EvalClient
 from ssh.shipped.probe.liveness import start_time_of
 from ssh.shipped.probe.redaction import VARIABLE_NAME, redacted

@@ -1,7 +1,7 @@
 """GPUs, by whichever tool is here."""
 
 from ssh.shipped.common.failures import Absent
-from ssh.shipped.common.tools import find_tool
+from ssh.shipped.common.tool_path import find_tool
 from ssh.shipped.probe.nvidia import read_nvidia
 from ssh.shipped.probe.rocm import read_rocm
 

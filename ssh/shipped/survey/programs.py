@@ -6,7 +6,8 @@ import shutil
 from ssh.shipped.common.failures import Absent, Failed
 from ssh.shipped.common.paths import at_home
 from ssh.shipped.common.text import first_line
-from ssh.shipped.common.tools import find_tool, run_to_end, run_tool
+from ssh.shipped.common.tool_path import find_tool
+from ssh.shipped.common.tools import run_to_end, run_tool
 
 TOOL_TIMEOUT_S = 8.0
 

@@ -66,7 +66,7 @@ async def test_what_was_not_confirmed_as_asked_sends_nothing(busy_eval: Eval) ->
         task = await acted.task(busy_eval)
         pause = await acted.plan(_PAUSE, task)
         drain = await acted.plan(Action(verb=Verb.DRAIN), task)
-        with pytest.raises(NotConfirmed, match="somebody else"):
+        with pytest.raises(NotConfirmed, match="someone else"):
             await acted.acting.carry_out(pause)
         for words in ("", "turn", "drain", "yes"):
             with pytest.raises(NotConfirmed, match="turns"):

@@ -126,7 +126,7 @@ async def test_where_sigint_is_ignored_the_husk_may_be_ended_once_nothing_can_be
         )
         assert one.popen.poll() is None
         told = [each for each in acted.watched.fleet.findings if each.kind == "interrupt"]
-        assert "goes on unseen" in told[0].text
+        assert "continues unobserved" in told[0].text
         plan = await plan_to_end(acted, process)
         [step] = plan.steps
         assert step.preview is not None

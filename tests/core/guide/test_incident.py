@@ -61,7 +61,7 @@ async def test_what_was_paused_here_is_resumed_after_a_restart_and_nothing_else(
         assert not here.acted.sent
         await here.go_on(await here.waits(guide, StepKind.PAUSE))
         guide = await here.waits(guide, StepKind.RESUME)
-        assert guide.steps[0].sentence == "2 paused here, 1 paused already, left so"
+        assert guide.steps[0].sentence == "2 paused by this guide, 1 already paused"
         assert all(map(paused, three))
     killed.kill()
     async with guided(tmp_path / "h.sqlite3", *three, book=book, instance=LATER) as here:
@@ -76,7 +76,7 @@ async def test_what_was_paused_here_is_resumed_after_a_restart_and_nothing_else(
         mine = ModelKey(await here.acted.process(ours), MODEL)
         assert states_by_target[mine] is OrderState.DONE
         ended = await here.over(guide)
-        assert ended.steps[1].sentence == "1 as before, 1 gone with its process", lines(ended)
+        assert ended.steps[1].sentence == "1 resumed, 1 gone with its process", lines(ended)
         assert len(here.acted.sent) == 1
     assert paused(before), "what was paused before the incident stays so"
     assert not paused(ours)
@@ -138,7 +138,7 @@ async def test_cleaning_up_asks_for_each_and_for_others_only_when_told(
         for one in parked:
             key = await here.acted.process(one)
             await until_parked(here, key)
-        with pytest.raises(UsageWrong, match="none of them launched here"):
+        with pytest.raises(UsageWrong, match="but not launched here"):
             await here.guiding.cleanup()
         guide = await here.guiding.cleanup(others=True)
         assert [step.kind for step in guide.steps] == [StepKind.RELEASE] * 2

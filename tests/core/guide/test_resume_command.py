@@ -62,7 +62,7 @@ def test_the_logs_of_a_plain_evals_running_tasks_are_retried() -> None:
 def test_variables_are_named_and_what_stands_in_the_command_is_not_among_them() -> None:
     found = built(*SET, variables=("HF_TOKEN", "XDG_DATA_HOME"))
     assert found.variables == ("HF_TOKEN",)
-    assert found.notes == ("set again first, as at its start: HF_TOKEN",)
+    assert found.notes == ("before that command, set these variables as at its start: HF_TOKEN",)
     assert "HF_TOKEN" not in found.command
 
 
@@ -72,11 +72,11 @@ def test_variables_are_named_and_what_stands_in_the_command_is_not_among_them() 
         ((), {}, "can't be read"),
         ((*SET, "..."), {}, "too long"),
         ((*SET, "-M", "base_url=***"), {}, "withheld"),
-        ((*SET, "--api-key", "***"), {}, "withheld (--api-key)"),
+        ((*SET, "--api-key", "***"), {}, "withheld values (--api-key)"),
         ((*SET, "\x1b[2J"), {}, "can't be shown"),
         ((*SET, "\ufffd"), {}, "can't be shown"),
         (SET, {"cwd": None}, "working folder"),
-        (("flow", "run", "x.py"), {}, "none of inspect eval"),
+        (("flow", "run", "x.py"), {}, "not an inspect eval"),
         (("inspect", "score", "x.eval"), {}, "can't be resumed"),
         (("inspect", "eval-retry", "a.eval", "b.eval"), {}, "several logs"),
     ],
@@ -90,7 +90,7 @@ def test_what_is_not_known_is_not_guessed(
 
 
 def test_tasks_that_have_not_begun_are_in_no_log_of_a_plain_eval() -> None:
-    for unstarted, why in ((2, "2 tasks of it have not begun"), (None, "is not known")):
+    for unstarted, why in ((2, "2 tasks have not started"), (None, "is not known")):
         found = resume_command(process(*EVAL), (task(),), unstarted=unstarted)
         assert not found.command
         assert why in found.why_not
@@ -106,7 +106,7 @@ def test_our_own_spec_comes_first() -> None:
 def test_what_a_shell_would_take_for_something_else_is_no_command(how: dict[str, Any]) -> None:
     """`cd -` goes elsewhere, and `X=/inspect eval` runs the shell's own `eval`."""
     first = "inspect" if how else "X=/bin/inspect"
-    assert "a shell would read" in built(first, "eval-set", "ctf.py", **how).why_not
+    assert "a shell would misread" in built(first, "eval-set", "ctf.py", **how).why_not
 
 
 HOSTILE = (

@@ -96,14 +96,14 @@ def test_a_process_that_was_there_before_us_is_no_news_but_a_new_one_is() -> Non
     assert _kinds(RUNNING) == []
     fleet = judged(process_seen(pid=200, at=NOW + 50, started_at=NOW + 48), fleet=RUNNING)
     [came] = fleet.findings
-    assert "process 200 has started" in came.text
+    assert "Process 200 has started" in came.text
     assert came.closed_at == came.opened_at
 
 
 def test_a_process_that_went_with_running_tasks_says_with_how_many() -> None:
     fleet = judged(process_gone(at=NOW + 60), fleet=RUNNING)
     [went] = fleet.findings
-    assert went.text == "process 100 is gone after 2h 31m; 1 task ran when last seen"
+    assert went.text == "Process 100 is gone after 2h 31m, with 1 task still running"
 
 
 def test_a_headless_process_is_open_until_it_answers() -> None:
@@ -111,7 +111,7 @@ def test_a_headless_process_is_open_until_it_answers() -> None:
     assert (fleet.findings[0].kind, fleet.findings[0].tone) == ("headless", "hand")
     fleet = judged(process_seen(at=NOW + 65), fleet=fleet)
     assert fleet.findings[0].closed_at == NOW + 65
-    assert "live again after 1m 00s" in fleet.findings[0].text
+    assert "live again; it was headless for 1m 00s" in fleet.findings[0].text
 
 
 def test_starved_that_turns_headless_is_one_closed_and_one_open() -> None:
@@ -133,7 +133,7 @@ def test_a_finished_task_tells_its_status_and_score() -> None:
     )
     [end] = [each for each in fleet.findings if each.kind == "finished"]
     assert (end.tone, end.task, end.closed_at) == ("good", task_key(), NOW + 1)
-    assert "success: accuracy 0.42 ±0.05, 98 of 100 samples" in end.text
+    assert "Success: accuracy 0.42 ±0.05, 98 of 100 samples" in end.text
 
 
 def test_a_task_that_had_long_ended_when_we_came_is_news_only_if_it_went_wrong() -> None:
@@ -169,7 +169,7 @@ def test_samples_run_again_are_one_finding_per_task() -> None:
         fleet=RUNNING,
     )
     [retries] = fleet.findings
-    assert retries.text == "2 samples run again, 3 retries"
+    assert retries.text == "2 samples run again (3 retries)"
 
 
 def test_a_new_attempt_closes_what_was_open_of_the_last() -> None:

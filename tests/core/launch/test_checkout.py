@@ -138,9 +138,8 @@ async def test_what_can_not_be_had_is_a_sentence(
         hands, planned("http://127.0.0.1:1/x")
     )
     with serving(folder / "served", "secret") as server:
-        assert "it asks for who you are | name the secret that opens it: code = { ..., token" in (
-            await refused(hands, planned(server.url("code")))
-        )
+        said = await refused(hands, planned(server.url("code")))
+        assert "asks that machine for a login | name the secret that opens it: code = {" in said
         assert "the token does not open" in await refused(
             hands, planned(server.url("code")), "wrong"
         )
@@ -222,11 +221,13 @@ async def test_a_token_goes_to_no_other_host_and_over_no_open_line(
     with serving(folder / "served", TOKEN) as thief, serving(folder / "served", TOKEN) as server:
         server.moved["/code"] = thief.url("code").replace("127.0.0.1", "localhost")
         said = await refused(hands, planned(server.url("code")), TOKEN)
-        assert "leads elsewhere, and a token is not taken along" in said
+        assert "redirects to another address, and a token is not sent there" in said
         assert thief.asked == []
     for url in ("http://example.org/x", "ssh://git@example.org/x", "git@example.org:x", "/x"):
-        assert "a token opens https:// addresses alone" in await refused(hands, planned(url), TOKEN)
-    assert "no line of text" in await refused(hands, planned("https://e.org/x"), "two\nlines")
+        assert "a token is sent to https:// addresses only" in await refused(
+            hands, planned(url), TOKEN
+        )
+    assert "not a line of text" in await refused(hands, planned("https://e.org/x"), "two\nlines")
 
 
 async def test_two_at_once_make_one_checkout(source: Repository, hands: Hands) -> None:
@@ -284,7 +285,7 @@ async def test_what_takes_too_long_is_ended_and_told(
     source: Repository, folder: Path, hands: Hands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del source
-    monkeypatch.setattr(fetch_client, "CODE", 0.7)
+    monkeypatch.setattr(fetch_client, "CODE_TIMEOUT_S", 0.7)
     go_on, asked_for = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -297,7 +298,7 @@ async def test_what_takes_too_long_is_ended_and_told(
             said = await refused(hands, planned(server.url("code")))
         finally:
             go_on.set()
-    assert "was not done in time and was ended" in said
+    assert "took too long and was killed" in said
     assert asked_for.is_set()  # it was at work
     await asyncio.to_thread(wait_gone, lambda: working_in(hands.home), "its programs are")
 

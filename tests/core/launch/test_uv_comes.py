@@ -212,7 +212,7 @@ async def test_another_platform_is_sent_nothing_and_a_uv_that_is_there_is_copied
 
 
 async def test_where_no_way_leads_to_it_that_is_a_sentence(hands: Hands) -> None:
-    with pytest.raises(JobFailed, match=r"uv can't be had: .*uv") as told:
+    with pytest.raises(JobFailed, match=r"pip can't install uv: .*uv") as told:
         await fetch_client.fetch_uv(hands, HERE, lambda: None, nothing)
     assert "name a `python` that has Inspect" in told.value.advice
     assert left(hands) == {".evalroom/bin/uv.lock 600"}

@@ -183,8 +183,8 @@ def _told(gpus: Gpus, tool: str, script: str) -> str:
     hasty = gpus.folder / "hasty.py"
     hasty.write_text(
         HOLDER.read_text()
-        .replace("TOOL_SECONDS = 20.0", "TOOL_SECONDS = 0.3")
-        .replace("or os.defpath) + TOOLS", "or os.defpath)")
+        .replace("TOOL_TIMEOUT_S = 20.0", "TOOL_TIMEOUT_S = 0.3")
+        .replace("or os.defpath) + TOOL_FOLDERS", "or os.defpath)")
     )
     (gpus.folder / "nvidia-smi").unlink(missing_ok=True)
     if tool:
@@ -196,12 +196,12 @@ def _told(gpus: Gpus, tool: str, script: str) -> str:
 
 
 def test_without_an_answer_of_the_driver_nothing_is_reserved(gpus: Gpus) -> None:
-    none = "there is neither nvidia-smi nor rocm-smi here to say which GPUs there are\n"
+    none = "this machine has neither nvidia-smi nor rocm-smi, so its GPUs are unknown\n"
     assert _told(gpus, "", "") == none
     broken = _told(gpus, "nvidia-smi", "echo no driver >&2; exit 9")
-    assert broken == "nvidia-smi says no GPU: no driver\n"
+    assert broken == "nvidia-smi lists no GPU: no driver\n"
     hung = _told(gpus, "nvidia-smi", "exec sleep 60")
-    assert hung == "nvidia-smi gave no answer in 0 s, so nobody knows which GPUs are free\n"
+    assert hung == "nvidia-smi did not answer in 0 s, so the free GPUs are unknown\n"
     assert not gpus.locks.exists()
 
 
@@ -251,8 +251,8 @@ def test_where_the_shared_folder_is_none_the_accounts_own_is_used(
     usual, own = gpus.folder / "usual.py", gpus.folder / "home" / "gpus"
     usual.write_text(
         HOLDER.read_text()
-        .replace(f'SHARED = "{SHARED_FOLDER}"', f'SHARED = "{gpus.locks}"')
-        .replace(f'OWN = "{OWN_FOLDER}"', f'OWN = "{own}"')
+        .replace(f'SHARED_FOLDER = "{SHARED_FOLDER}"', f'SHARED_FOLDER = "{gpus.locks}"')
+        .replace(f'OWN_FOLDER = "{OWN_FOLDER}"', f'OWN_FOLDER = "{own}"')
     )
 
     def ran() -> Ran:

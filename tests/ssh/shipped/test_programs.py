@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.launch.preflight.gpu_reservations import EXIT_NO_GPUS
 from ssh.shipped_program import shipped_program
 from tests.support.direct_probe import direct_probe
 from tests.support.programs import program_file
@@ -55,7 +56,7 @@ def test_a_program_begins_with_its_docstring_and_names_its_files(name: str) -> N
     text = shipped_program(name).decode()
     assert text.startswith((SHIPPED / name / "__init__.py").read_text())
     assert f"\n# -- {name}/main.py: " in text
-    assert text.endswith('if __name__ == "__main__":\n    main()\n')
+    assert text.splitlines()[-2] == 'if __name__ == "__main__":'
 
 
 def test_the_same_bytes_come_each_time() -> None:
@@ -79,16 +80,21 @@ def test_the_probe_runs_on_the_oldest_python(tmp_path: Path) -> None:
         assert json.loads(probe.first("facts").body)["cpus"]
 
 
+CHECKOUT = {"directory": "~/run", "repository": "/nowhere", "seconds": 9}
+
+
 @pytest.mark.parametrize(
-    ("name", "asked", "answers"),
+    ("name", "verb", "given", "answers"),
     [
-        ("survey", {"verb": "survey", "given": {"runs": ["/nowhere"]}, "secrets": {}}, "machine"),
-        ("launcher", {"verb": "list", "given": {"directory": "~"}, "secrets": {}}, "runs"),
+        ("survey", "survey", {"runs": ["/nowhere"]}, "machine"),
+        ("launcher", "list", {"directory": "~"}, "runs"),
+        ("fetch", "checkout", CHECKOUT, "advice"),
     ],
 )
 def test_a_job_runs_on_the_oldest_python(
-    name: str, asked: dict[str, object], answers: str, tmp_path: Path
+    name: str, verb: str, given: dict[str, object], answers: str, tmp_path: Path
 ) -> None:
+    asked = {"verb": verb, "given": given, "secrets": {}}
     child = subprocess.Popen(
         [OLDEST, "-I", str(program_file(name))], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         env={**os.environ, "HOME": str(tmp_path)},
@@ -101,3 +107,13 @@ def test_a_job_runs_on_the_oldest_python(
         answer = json.loads(child.stdout.read())  # until it exits
     assert answers in answer
     assert child.returncode == 0
+
+
+def test_the_gpu_holder_runs_on_the_oldest_python(tmp_path: Path) -> None:
+    words = [OLDEST, "-I", str(program_file("gpu_holder")), "1", str(tmp_path / "locks"), "keep"]
+    ran = subprocess.run(
+        [*words, "20260101-000000-abcdefgh", "true"], cwd=tmp_path, env={"PATH": "/nowhere"},
+        capture_output=True, text=True, check=False, timeout=30,
+    )  # fmt: skip
+    assert ran.returncode == EXIT_NO_GPUS
+    assert ran.stderr.startswith("evalroom: ")

@@ -25,7 +25,7 @@ _GAP = 4
 """Cells that stayed the same between two changed ones, up to which they are sent along."""
 
 
-class Painted(Widget):
+class PaintedWidget(Widget):
     """Draws the lines that `paint` returns."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {

@@ -16,8 +16,8 @@ from textual.widgets import Input
 from core.ports import Room
 from core.views.header.totals import header_totals
 from core.views.launch.launch_form import FormRow
-from tui.dialogs.keys_help import KeysHelp
-from tui.panes.bars import Header, KeyBar
+from tui.dialogs.keys_help import KeysDialog
+from tui.panes.bars import HeaderBar, KeyBar
 from tui.panes.form import FormPane
 from tui.panes.lines import LinesPane
 from tui.panes.too_small import TooSmall
@@ -30,7 +30,7 @@ _SIDE_LEAST, _SIDE_MOST = 40, 88
 _TOLD = 12
 
 
-class FormFrame(ModalScreen[None], inherit_bindings=False):
+class FormScreen(ModalScreen[None], inherit_bindings=False):
     """A screen of fields to fill in; the room's own keys do nothing here."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -51,7 +51,7 @@ class FormFrame(ModalScreen[None], inherit_bindings=False):
         super().__init__()
         self.ui = ui
         self.room = room
-        self._header, self._too_small = Header(), TooSmall()
+        self._header, self._too_small = HeaderBar(), TooSmall()
         self.key_bar = KeyBar()
         self.fields = FormPane()
         self.told = LinesPane("", id="form-told")
@@ -181,17 +181,17 @@ class FormFrame(ModalScreen[None], inherit_bindings=False):
     def _submitted(self) -> None:
         self.action_enter()
 
-    @on(FormPane.Moved)
+    @on(FormPane.FieldMoved)
     def _moved(self) -> None:
         self.tell()
 
-    @on(FormPane.Placed)
+    @on(FormPane.ValueMoved)
     def _placed(self) -> None:
         self.show_line()
 
     def action_keys(self) -> None:
         """Show what each key does here; `?` is typed into the field."""
-        self.ui.open(KeysHelp(self.keys_told))
+        self.ui.open(KeysDialog(self.keys_told))
 
     # Moving
 

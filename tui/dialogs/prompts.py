@@ -15,7 +15,7 @@ from tui.dialogs.dialog import Dialog, words
 _STAY: list[BindingType] = [Binding("escape", "give_up", show=False)]
 
 
-class Leave(Dialog[bool]):
+class LeaveDialog(Dialog[bool]):
     """Leave the room, or stay."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,7 +40,7 @@ class Leave(Dialog[bool]):
         self.dismiss(False)
 
 
-class AskSecret(Dialog[str | None]):
+class QuestionDialog(Dialog[str | None]):
     """Ask for a passphrase, a password, or another answer. It is kept nowhere."""
 
     BINDINGS = _STAY
@@ -62,7 +62,7 @@ class AskSecret(Dialog[str | None]):
         self.dismiss(None)
 
 
-class TypeName(Dialog[bool]):
+class TypedNameDialog(Dialog[bool]):
     """Say what something means; it is confirmed by typing a name, and by nothing else."""
 
     BINDINGS = _STAY
@@ -91,7 +91,7 @@ class TypeName(Dialog[bool]):
         self.dismiss(False)
 
 
-class AcceptKey(TypeName):
+class HostKeyDialog(TypedNameDialog):
     """Show the host key of a very handshake; it is accepted by typing the machine's name."""
 
     def __init__(self, machine: MachineName, address: str, fingerprint: str) -> None:

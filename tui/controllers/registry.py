@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui.controllers.launches import LaunchController
     from tui.controllers.palette import PaletteController
     from tui.controllers.sessions import SessionController
-    from tui.dialogs.choose import Command
+    from tui.dialogs.palette import PaletteCommand
 
 
 class Controllers:
@@ -137,9 +137,9 @@ class Controllers:
             )
         return self._palette
 
-    def commands(self, places: "tuple[ActionPlace, ...]") -> Iterator["Command"]:
+    def commands(self, places: "tuple[ActionPlace, ...]") -> Iterator["PaletteCommand"]:
         """Yield what the palette offers beside keys: actions, guides, launches, sessions."""
-        from tui.dialogs.choose import Command  # noqa: PLC0415
+        from tui.dialogs.palette import PaletteCommand  # noqa: PLC0415
 
         yield from self.actions.commands(places)
         if self.guides is not None:
@@ -148,7 +148,7 @@ class Controllers:
         sessions = self.sessions
         if sessions is not None:
             title = Shown("Terminals that runs left: list them, end one")
-            yield Command(name=Shown("sessions"), title=title, key="", run=sessions.begin)
+            yield PaletteCommand(name=Shown("sessions"), title=title, key="", run=sessions.begin)
 
     # Orders that were sent
 

@@ -11,7 +11,7 @@ from core.views.cells import Span
 from tui.dialogs.dialog import Dialog, words
 
 
-class AskValue(Dialog[str | None]):
+class SecretValueDialog(Dialog[str | None]):
     """Ask for a secret's value; None: it stays as it is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", show=False)]

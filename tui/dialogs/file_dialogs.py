@@ -11,7 +11,7 @@ from core.views.cells import Span
 from tui.dialogs.dialog import Dialog, words
 
 
-class AskFile(Dialog[str | None]):
+class FileNameDialog(Dialog[str | None]):
     """Ask for the name of a file; None: nothing is written."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", show=False)]
@@ -33,7 +33,7 @@ class AskFile(Dialog[str | None]):
         self.dismiss(None)
 
 
-class AskReplace(Dialog[bool]):
+class ReplaceFileDialog(Dialog[bool]):
     """Ask whether a file that is there is replaced. Only a `y` is a yes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

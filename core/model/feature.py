@@ -1,0 +1,13 @@
+"""The names of what an Inspect can show or do; `core.ctl.features` says what each needs."""
+
+from typing import Literal
+
+Feature = Literal[
+    "tasks", "samples", "sample", "events", "messages", "store", "task config", "process config",
+    "throughput", "task score", "sample score", "log flush", "keep", "release",
+    "pause task", "resume task", "pause process", "resume process", "hard pause",
+    "pause model", "resume model", "cancel task", "drain task", "cancel sample",
+    "cancel tool call", "requeue sample", "score task", "score sample",
+    "change task config", "change process config",
+]  # fmt: skip
+"""Something that Inspect can show or do."""

@@ -1,0 +1,41 @@
+"""Inspect and the packages of a run, in uv's cache."""
+
+import re
+
+from ssh.shipped.common.cannot_do import CannotDo, no_space
+from ssh.shipped.common.paths import at_home
+from ssh.shipped.fetch.job import HOME, eval_env, until_of
+from ssh.shipped.fetch.programs import one_line, run
+
+PRINT_VERSION = "import importlib.metadata as m; print(m.version('inspect-ai'))"
+
+
+def fetch_packages(given):
+    """Fill uv's cache with all that a run imports; answer Inspect's version."""
+    until, env = until_of(given), eval_env(given)
+    offline = [at_home(word) for word in given["offline"]]
+    known = run([*offline, "-I", "-c", PRINT_VERSION], until, env, HOME)
+    if known.status == 0:
+        return {"version": known.out.strip(), "how": "there"}
+    online = [at_home(word) for word in given["online"]]
+    done = run([*online, "--version"], until, env, HOME)
+    if done.status != 0:
+        raise why_no_packages(done.err or done.out)
+    known = run([*offline, "-I", "-c", PRINT_VERSION], until, env, HOME)
+    if known.status != 0:  # without a cache that stays, each start would fetch all of it again
+        raise why_no_packages(known.err)
+    return {"version": known.out.strip(), "how": "fetched"}
+
+
+def why_no_packages(message):
+    if "No space left" in message or "os error 28" in message or "Disk quota" in message:
+        return no_space("uv's cache")
+    if re.search(r"error sending request|dns error|Failed to fetch|network was disabled", message):
+        return CannotDo(
+            "uv can't reach the package index: %s" % one_line(message),
+            "look at the network of that machine; UV_DEFAULT_INDEX in env names a mirror",
+        )
+    return CannotDo(
+        "uv can't make the environment of the run: %s" % one_line(message),
+        "look at `packages`, `inspect` and `python` of the spec",
+    )

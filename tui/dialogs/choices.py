@@ -1,0 +1,144 @@
+"""Dialogs that choose from a list: one thing, or several."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+from core.text import Shown
+from core.views.cells import Cell, Column, Row, Span, Table
+from tui.app_access import app_of
+from tui.panes.table import TablePane
+
+_ESCAPE: list[BindingType] = [Binding("escape,q", "give_up", show=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One entry of a list."""
+
+    name: str
+    title: Shown
+    is_chosen: bool = False
+
+
+class ChoicePane(TablePane):
+    """The list within a dialog."""
+
+    def __init__(self) -> None:
+        super().__init__("", id="choices", has_titles=False)
+
+
+class ChoiceDialog(ModalScreen[str | None], inherit_bindings=False):
+    """Choose one of a list; None: nothing was chosen."""
+
+    BINDINGS = _ESCAPE
+    AUTO_FOCUS = "ChoicePane"
+
+    def __init__(self, title: Shown, choices: Sequence[Choice]) -> None:
+        super().__init__()
+        self._title = title
+        self._choices = tuple(choices)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list."""
+        yield ChoicePane()
+
+    def on_mount(self) -> None:
+        """Draw the list with the cursor on what holds now."""
+        pane = self.query_one(ChoicePane)
+        pane.make_current(True)
+        pane.styles.height = min(len(self._choices) + 2, max(app_of(self).size.height - 4, 5))
+        pane.show(_table(self._title, self._choices, footer="Enter chooses"))
+        for choice in self._choices:
+            if choice.is_chosen:
+                pane.move_to(choice.name)
+
+    @on(TablePane.RowOpened)
+    def _picked(self, message: TablePane.RowOpened) -> None:
+        message.stop()
+        self.dismiss(str(message.key))
+
+    @on(TablePane.CursorMoved)
+    def _moved(self, message: TablePane.CursorMoved) -> None:
+        message.stop()
+
+    def action_give_up(self) -> None:
+        """Choose nothing."""
+        self.dismiss(None)
+
+
+class MultiChoiceDialog(ModalScreen[frozenset[str] | None], inherit_bindings=False):
+    """Choose several of a list; None: all stays as it is."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *_ESCAPE,
+        Binding("enter", "done", show=False, priority=True),
+        Binding("space", "turn", show=False, priority=True),
+    ]
+    AUTO_FOCUS = "ChoicePane"
+
+    def __init__(self, title: Shown, choices: Sequence[Choice]) -> None:
+        super().__init__()
+        self._title = title
+        self._choices = tuple(choices)
+        self._chosen = {choice.name for choice in choices if choice.is_chosen}
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list."""
+        yield ChoicePane()
+
+    def on_mount(self) -> None:
+        """Draw the list."""
+        pane = self.query_one(ChoicePane)
+        pane.make_current(True)
+        pane.styles.height = min(len(self._choices) + 2, max(app_of(self).size.height - 4, 5))
+        self._draw()
+
+    def _draw(self) -> None:
+        choices = [
+            Choice(each.name, each.title, each.name in self._chosen) for each in self._choices
+        ]
+        footer = "Space turns · Enter takes"
+        self.query_one(ChoicePane).show(_table(self._title, choices, footer=footer))
+
+    def action_turn(self) -> None:
+        """Choose the entry under the cursor, or leave it out."""
+        pane = self.query_one(ChoicePane)
+        self._chosen ^= {str(pane.cursor_key)}
+        self._draw()
+
+    def action_done(self) -> None:
+        """Take what is chosen."""
+        self.dismiss(frozenset(self._chosen))
+
+    def action_give_up(self) -> None:
+        """Leave all as it is."""
+        self.dismiss(None)
+
+
+def _table(title: Shown, choices: Sequence[Choice], footer: str) -> Table[str]:
+    columns = (
+        Column(name="chosen", title=Shown(""), width=1),
+        Column(name="title", title=Shown(""), grow=1),
+    )
+    rows = tuple(
+        choice_row(
+            choice.name,
+            {
+                "chosen": (Span(Shown("●" if choice.is_chosen else " "), "key"),),
+                "title": (Span(choice.title, "plain"),),
+            },
+        )
+        for choice in choices
+    )
+    return Table(columns=columns, rows=rows, title=title, footer=Shown(footer))
+
+
+def choice_row(key: str, cells: dict[str, Cell]) -> Row[str]:
+    """Return a row of a list within a dialog."""
+    return Row(key=key, cells=cells, sort={})

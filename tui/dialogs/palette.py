@@ -1,0 +1,149 @@
+"""The command palette: a command, a machine or a task, found by what is typed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.fuzzy import Matcher
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from core.text import Shown
+from core.views.cells import Column, Span, Table
+from tui.app_access import app_of
+from tui.dialogs.choices import ChoicePane, choice_row
+from tui.panes.table import TablePane
+
+_MOST = 200
+"""Entries that are drawn at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaletteCommand:
+    """Something that the palette can do.
+
+    Attributes:
+        name: Typed after `:`.
+        title: What it does, or what it opens.
+        key: The key that does the same; empty for none.
+        run: Does it.
+    """
+
+    name: str
+    title: Shown
+    key: str
+    run: Callable[[], object]
+
+
+class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
+    """Find a command, a machine or a task by what is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "give_up", show=False),
+        Binding("ctrl+p", "give_up", show=False),
+    ]
+    AUTO_FOCUS = "Input"
+
+    def __init__(self, commands: Sequence[PaletteCommand]) -> None:
+        super().__init__()
+        self._commands = tuple(commands)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the line and the list."""
+        with Vertical(id="palette"):
+            line = Input(placeholder="a command, a machine, a task", select_on_focus=False)
+            line.cursor_blink = False
+            yield line
+            yield ChoicePane()
+
+    def on_mount(self) -> None:
+        """Draw everything there is."""
+        pane = self.query_one(ChoicePane)
+        pane.make_current(True)
+        pane.styles.height = max(min(20, app_of(self).size.height - 6), 5)
+        self._draw("")
+
+    @on(Input.Changed)
+    def _typed(self, message: Input.Changed) -> None:
+        self._draw(message.value)
+
+    @on(Input.Submitted)
+    def _entered(self, message: Input.Submitted) -> None:
+        typed = message.value.strip()
+        exact = next((each for each in self._commands if each.name == typed), None)
+        if exact is not None:
+            self.dismiss(exact)
+        else:
+            self._take(self.query_one(ChoicePane).cursor_key)
+
+    @on(TablePane.RowOpened)
+    def _picked(self, message: TablePane.RowOpened) -> None:
+        message.stop()
+        self._take(message.key)
+
+    @on(TablePane.CursorMoved)
+    def _moved(self, message: TablePane.CursorMoved) -> None:
+        message.stop()
+
+    def _take(self, key: object) -> None:
+        self.dismiss(next((each for each in self._commands if each.name == key), None))
+
+    def on_key(self, event: events.Key) -> None:
+        """Move in the list while the line keeps the keys."""
+        moves = {
+            "down": "action_down",
+            "up": "action_up",
+            "pagedown": "action_page_down",
+            "pageup": "action_page_up",
+        }
+        if event.key in moves:
+            event.stop()
+            getattr(self.query_one(ChoicePane), moves[event.key])()
+
+    def action_give_up(self) -> None:
+        """Do nothing."""
+        self.dismiss(None)
+
+    def _draw(self, typed: str) -> None:
+        found = _ranked(self._commands, typed.strip())[:_MOST]
+        rows = tuple(
+            choice_row(
+                each.name,
+                {
+                    "name": (Span(Shown(each.name), "strong"),),
+                    "title": (Span(each.title, "dim"),),
+                    "key": (Span(Shown(each.key or " "), "key"),),
+                },
+            )
+            for each in found
+        )
+        columns = (
+            Column(name="name", title=Shown(""), width=12),
+            Column(name="title", title=Shown(""), grow=1, width=20),
+            Column(name="key", title=Shown(""), align="right"),
+        )
+        table: Table[Any] = Table(
+            columns=columns,
+            rows=rows,
+            title=Shown("Commands"),
+            footer=Shown(f"{len(found)} of {len(self._commands)}"),
+            empty=Shown("nothing is called that"),
+        )
+        self.query_one(ChoicePane).show(table, context=typed)
+
+
+def _ranked(commands: Sequence[PaletteCommand], typed: str) -> list[PaletteCommand]:
+    if not typed:
+        return list(commands)
+    matcher = Matcher(typed)
+    scored = [
+        (max(matcher.match(each.name) * 1.5, matcher.match(each.title)), -index, each)
+        for index, each in enumerate(commands)
+    ]
+    scored = [entry for entry in scored if entry[0] > 0]
+    scored.sort(key=lambda entry: (entry[0], entry[1]), reverse=True)
+    return [each for _, _, each in scored]

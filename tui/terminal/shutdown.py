@@ -1,0 +1,40 @@
+"""The end of the app: the signals that ask for it, and the last resort when something hangs."""
+
+import os
+import signal
+import sys
+import termios
+import threading
+import time
+
+GRACE_S = 2.0
+"""Time from the wish to exit to the end of the process, whatever hangs."""
+_GIVING_BACK_S = 0.2
+"""Time in which the terminal is given back before the process ends."""
+LEAVING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT)
+
+
+def end_after(seconds: float, status: int) -> None:
+    """End the process after `seconds`, whatever hangs; the terminal is given back first."""
+    stdin = sys.__stdin__
+    fd = stdin.fileno() if stdin is not None and not stdin.closed else -1
+    timer = threading.Timer(seconds, _end, (fd, status))
+    timer.daemon = True
+    timer.start()
+
+
+def _end(fd: int, status: int) -> None:
+    # Writing to a terminal that stalls never returns, so a thread does it and is left behind.
+    threading.Thread(target=_give_back, args=(fd,), daemon=True).start()
+    time.sleep(_GIVING_BACK_S)
+    os._exit(status)
+
+
+def _give_back(fd: int) -> None:
+    try:
+        mode = termios.tcgetattr(fd)
+        mode[3] |= termios.ECHO | termios.ICANON | termios.ISIG | termios.IEXTEN
+        termios.tcsetattr(fd, termios.TCSANOW, mode)
+        os.write(2, b"\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1004l\x1b[<u\x1b[?7h")
+    except (termios.error, OSError):
+        pass
