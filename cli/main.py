@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 
 from cli.exit_status import ended_by
 from cli.library_output import begin
-from cli.parser.command import Command, GlobalOptions
+from cli.parser.command import GlobalOptions, ParsedCommand
 from cli.parser.command_line import parse
 from core.errors import first_error
 
-Run = Callable[[Command, GlobalOptions], int]
+Runner = Callable[[ParsedCommand, GlobalOptions], int]
 """Runs a command and returns the exit status."""
 
 
@@ -37,10 +37,10 @@ def _run(argv: Sequence[str]) -> int:
     return runner_of(line.command)(line.command, line.options)
 
 
-def runner_of(command: Command) -> Run:
+def runner_of(command: ParsedCommand) -> Runner:
     """Return the function that runs a command; its module is imported now."""
     module, _, function = command.run_by.partition(":")
-    run: Run = getattr(importlib.import_module(module), function)
+    run: Runner = getattr(importlib.import_module(module), function)
     return run
 
 

@@ -1,6 +1,6 @@
 """evalroom's version, as the installed package tells it."""
 
-from cli.parser.command import Command, GlobalOptions
+from cli.parser.command import GlobalOptions, ParsedCommand
 
 
 def version() -> str:
@@ -14,7 +14,7 @@ def version() -> str:
         return "unknown (not installed)"
 
 
-def print_version(command: Command, options: GlobalOptions) -> int:
+def print_version(command: ParsedCommand, options: GlobalOptions) -> int:
     """Run `evalroom --version`; return the exit status."""
     del command, options
     print(f"evalroom {version()}", flush=True)

@@ -103,8 +103,11 @@ class TasksSeen:
     """The whole task list of a process was read.
 
     Attributes:
+        at: Unix seconds on the desk's clock.
+        process: The process.
         as_of: Time just before the read, Unix seconds on the host's clock.
         rows: All its task rows.
+        malformed: A sentence for each row that could not be read.
     """
 
     at: float
@@ -119,6 +122,8 @@ class SamplesSeen:
     """Sample rows of a task were read: all of them, or only those that changed.
 
     Attributes:
+        at: Unix seconds on the desk's clock.
+        task: The task.
         eval_id: The attempt that they belong to; the fold drops rows of another attempt.
         as_of: Time of the answer, Unix seconds on the eval's clock.
         counts: Samples of the whole task by status.
@@ -144,6 +149,8 @@ class LooksUnchanged:
     """Reads gave the same answers as before, so the rows that are shown are fresh.
 
     Attributes:
+        at: Unix seconds on the desk's clock.
+        machine: The machine.
         tasks: (process, time just before the read, Unix seconds on the host's clock).
         samples: (task, time just before the read, Unix seconds on the host's clock).
     """
@@ -159,6 +166,8 @@ class ReadFailed:
     """A read of a process failed; the rows that are known stay and grow older.
 
     Attributes:
+        at: Unix seconds on the desk's clock.
+        process: The process.
         what: The read (`tasks`, `samples of ...`).
         reason: Why it failed, one sentence.
     """
@@ -209,6 +218,8 @@ class ContentRevealed:
     """The operator opened the agent's text of a sample. The text itself is not in the event.
 
     Attributes:
+        at: Unix seconds on the desk's clock.
+        sample: The sample.
         eval_id: The attempt of the sample.
         operator: The operator's name; empty except in the journal, which adds it.
     """
@@ -224,6 +235,7 @@ class TimePassed:
     """A minute went by; processes that ended long ago leave the fleet.
 
     Attributes:
+        at: Unix seconds on the desk's clock.
         keep_gone: Seconds that a gone process stays in the fleet.
     """
 
@@ -236,6 +248,8 @@ class SurfaceRead:
     """The features of a process were read from its own list of routes.
 
     Attributes:
+        at: Unix seconds on the desk's clock.
+        process: The process.
         can: The features (`core.model.feature.Feature`).
     """
 
@@ -257,7 +271,9 @@ class OrderEnded:
     """An order has an outcome, which may be that nobody knows yet.
 
     Attributes:
+        at: Unix seconds on the desk's clock.
         order: The id of the order.
+        state: Its state now.
         message: The outcome in one sentence; harmless.
     """
 

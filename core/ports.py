@@ -1,4 +1,4 @@
-"""What the core needs from outside, as protocols. `ssh`, `storage` and `tui` provide them."""
+"""Protocols that the core needs from outside; `ssh`, `storage` and `cli` implement them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from core.model.task import ProgressPoint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What came back for one request.
+    """The answer to one request.
 
     Attributes:
         at: The host's clock just before the read, Unix seconds.
-        took: Seconds.
-        status: HTTP status or exit status; None where there was none.
-        error: Why there is no good answer; None where there is one.
-        body: The answer untouched.
+        took: How long the read took, seconds.
+        status: HTTP status or exit status; None: there was none.
+        error: Why there is no good answer; None: there is one.
+        body: The answer as it came.
     """
 
     at: float
@@ -33,12 +33,12 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """What an operator runs in the foreground to sign in to a machine.
+    """A command that the operator runs in the terminal to sign in to a machine.
 
     Attributes:
-        words: The program and its arguments; it takes the terminal and asks there.
-        is_kept: Whether what it opens outlives it, so that the link can go over it; else only
-            what it wrote down (a host key) is of use.
+        words: The program and its arguments; it prompts on the terminal.
+        is_kept: Whether it leaves a connection open that the link then uses (a ControlMaster).
+            If not, only the files that it wrote (a host key) help.
     """
 
     words: tuple[str, ...]
@@ -50,63 +50,74 @@ Heard = LinkChanged | Frame
 
 
 class MachineConnection(Protocol):
-    """The desk's side of one machine: its link, kept up for ever, and the probe on it."""
+    """The connection to one machine: keeps its link up and a probe running over it."""
 
     @property
     def machine(self) -> MachineName:
-        """Whose it is."""
+        """The machine's name."""
         ...
 
     async def run(self, hear: Callable[[Heard], None]) -> None:
-        """Keep the link up until cancelled; tell `hear` all that comes. Never raises by itself."""
+        """Keep the link up until cancelled; pass every event to `hear`. Raises no errors."""
         ...
 
     def send(self, frame: Frame) -> bool:
-        """Hand a frame to the probe without waiting; False while no probe answers."""
+        """Queue a frame for the probe, without waiting; False: no probe is up."""
         ...
 
     async def request(self, frame: Frame, *, deadline: float) -> Reply:
-        """Send a frame that has an answer (`get`, `send`, `header`, `facts`); wait for it.
+        """Send a frame that has a reply (`get`, `send`, `header`, `facts`) and wait for it.
 
-        The connection gives it its `id`.
+        The connection sets the frame's `id`.
+
+        Args:
+            frame: The request.
+            deadline: Timeout, seconds.
 
         Raises:
-            RequestFailed: The link is down, was lost, the deadline (seconds) passed, or too
-                many are out (`TooBusy`). A mutation may then have been applied all the same.
+            RequestFailed: The link is down or was lost, the deadline passed, or too many requests
+                are pending (`TooBusy`). A mutation may have been applied, unless the message
+                starts with "not sent" or the error is `TooBusy`.
         """
         ...
 
     async def work(self, job: Job, *, deadline: float) -> Mapping[str, Any]:
-        """Have a job of a launch done (`core.model.job.Worker`), on a channel of its own.
+        """Run a job of a launch on its own channel and return its program's answer.
+
+        Args:
+            job: The job.
+            deadline: Timeout, seconds.
 
         Raises:
-            JobFailed, RequestFailed: As there.
+            JobFailed: The program reported a failure.
+            RequestFailed: The link is down or was lost, or the deadline passed. Unless the message
+                starts with "not sent", the job may have been done anyway.
         """
         ...
 
     def retry_now(self) -> None:
-        """Try the link at once, whatever its backoff; also what resolves `refused`."""
+        """Retry at once instead of after the backoff; this also leaves the state `refused`."""
         ...
 
     def accept_key(self, fingerprint: str) -> None:
-        """The operator accepted the unknown host key that has this fingerprint; retry.
+        """Trust the unknown host key with this fingerprint, and retry.
 
         Raises:
-            StorageError: It can't be written down; it stays unknown.
+            StorageError: The key can't be saved; it stays unknown.
         """
         ...
 
     async def sign_in(self) -> SignIn | None:
-        """Return what the operator runs to sign in; None: not asked for, or nothing to run."""
+        """Return the command that signs in; None: not needed now, or a retry asks by itself."""
         ...
 
 
 Ask = Callable[[str, bool], Awaitable[str | None]]
-"""Ask the operator one thing: (prompt, whether the answer is seen) -> answer, None: gave up."""
+"""Asks the operator one question: (prompt, whether to echo the answer) -> answer; None: refused."""
 
 
 class EventStore(Protocol):
-    """The durable side of the desk."""
+    """The store of the desk's events and of the progress of tasks."""
 
     async def keep(self, events: Sequence[Event]) -> None:
         """Write the events worth keeping; returns when they are on disk.
@@ -164,7 +175,7 @@ class Clock(Protocol):
 
 
 class Room(Protocol):
-    """What the screens use: a live desk, or a recording that plays."""
+    """The room as the screens use it: a live desk, or a recording that plays."""
 
     @property
     def fleet(self) -> Fleet:
@@ -173,11 +184,11 @@ class Room(Protocol):
 
     @property
     def is_replay(self) -> bool:
-        """Whether a recording plays: nothing can be asked and nothing done."""
+        """Whether a recording plays: nothing can be read or changed."""
         ...
 
     def now(self) -> float:
-        """Return the time that ages are counted to, Unix seconds at the desk."""
+        """Return the time now, Unix seconds at the desk; ages are counted to it."""
         ...
 
     async def run(self) -> None:
@@ -189,34 +200,37 @@ class Room(Protocol):
         ...
 
     def subscribe(self, show: Show) -> Callable[[], None]:
-        """Call `show` for each new fleet, at most ten times a second; not at all while idle.
+        """Call `show` with each update of the fleet, at most ten times a second.
+
+        While nothing changes it is not called.
 
         Returns:
-            What ends it.
+            Ends the subscription.
         """
         ...
 
     def focus(self, task: TaskKey | None) -> None:
-        """Look at this task more often than the rest; None: at none."""
+        """Poll this task more often than the others; None: no task."""
         ...
 
     async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
         """GET `path` of a process's control channel.
 
         Raises:
-            RequestFailed: No answer (see `MachineConnection.request`), or a recording plays.
+            RequestFailed: There is no answer (see `MachineConnection.request`), or a recording
+                plays.
         """
         ...
 
     def retry(self, machine: MachineName) -> None:
-        """Try this machine's link at once."""
+        """Try to connect to this machine at once."""
         ...
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         """Accept the unknown host key of this machine that has this fingerprint.
 
         Raises:
-            StorageError: It can't be written down; it stays unknown.
+            StorageError: The key can't be written down; it stays unknown.
         """
         ...
 
@@ -224,7 +238,7 @@ class Room(Protocol):
         """Return what the operator runs in the foreground to sign in to this machine.
 
         Returns:
-            None: it does not need the operator, or a retry by itself asks for all it needs.
+            None: the machine does not need the operator, or a retry asks for all it needs.
         """
         ...
 

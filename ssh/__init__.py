@@ -1,1 +1,1 @@
-"""Reaching machines: links, the hand-shake, and the probe."""
+"""Connections to machines: links, the handshake, the probe and jobs."""

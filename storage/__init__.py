@@ -1,1 +1,1 @@
-"""What is kept on the operator's disk."""
+"""Files and the database on the operator's computer."""

@@ -7,7 +7,7 @@ import tomli_w
 
 from core.config.model import Config, MachineConfig
 
-_HOUR = 3_600.0
+_HOUR_S = 3_600.0
 
 
 def config_text(config: Config) -> str:
@@ -24,7 +24,7 @@ def config_text(config: Config) -> str:
             "watch": {
                 "facts_every": watch.facts_every,
                 "discover_every": watch.discover_every,
-                "keep_gone_hours": watch.keep_gone / _HOUR,
+                "keep_gone_hours": watch.keep_gone / _HOUR_S,
                 "cadences": cadences,
             },
             "screen": asdict(config.screen),

@@ -16,8 +16,7 @@ from core.model.order import Instance
 from core.text import shown
 from storage.database import Database
 from storage.event_columns import column_text
-from storage.identity import is_alive
-from storage.orders import IsAlive
+from storage.identity import IsAlive, is_alive
 from storage.readonly import query_readonly
 
 _SELECT = "SELECT id, ended_at, host, boot, desk_pid, desk_start, operator, body FROM guide"

@@ -4,7 +4,7 @@ import getpass
 import os
 import socket
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from core.model.order import Instance
@@ -16,6 +16,10 @@ _PS_TIMEOUT_S = 2.0
 _MAX_NAME_CHARS = 100
 _STATE_FIELD, _START_FIELD = 0, 19
 """Positions of the state and the start time in /proc/PID/stat, counted after the name."""
+
+
+IsAlive = Callable[[Instance, Instance], bool | None]
+"""The type of `is_alive`, for tests that need another answer."""
 
 
 def this_instance() -> Instance:
@@ -77,10 +81,10 @@ def start_of(pid: int, proc: Path = _PROC) -> str | None:
 
 
 def _start_by_ps(pid: int) -> str | None:
-    said = _output(["ps", "-o", "stat=,lstart=", "-p", str(pid)], _PS_TIMEOUT_S)
-    if said is None:
+    output = _output(["ps", "-o", "stat=,lstart=", "-p", str(pid)], _PS_TIMEOUT_S)
+    if output is None:
         return "" if _is_there(pid) else None
-    state, _, start = said.strip().partition(" ")
+    state, _, start = output.strip().partition(" ")
     return None if not state or state.startswith("Z") else start.strip()
 
 

@@ -2,14 +2,14 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from core.act.order_query import OrderQuery
 from core.model.order import Instance, Order, Outcome
 from storage.database import Database
 from storage.event_columns import column_text
-from storage.identity import is_alive
+from storage.identity import IsAlive, is_alive
 from storage.order_rows import (
     INSERT,
     IS_OPEN,
@@ -22,8 +22,6 @@ from storage.order_rows import (
     select_orders,
 )
 from storage.readonly import query_readonly
-
-IsAlive = Callable[[Instance, Instance], bool | None]
 
 
 class OrderJournal:

@@ -13,8 +13,7 @@ from core.model.order import Instance
 from core.model.run import Run
 from storage.database import Database
 from storage.event_columns import column_text
-from storage.identity import is_alive
-from storage.orders import IsAlive
+from storage.identity import IsAlive, is_alive
 
 _RECENT = (
     "SELECT body FROM run WHERE body IS NOT NULL"

@@ -82,7 +82,7 @@ async def act_on(desk: DeskReader, acting: ActionService, command: ActCommand) -
     await desk.first_look(command.timeout)
     if not any(each.is_reached for each in desk.fleet.machines.values()):
         return _nobody(desk, command)
-    places = places_of(command.aim, action, desk.fleet)
+    places = places_of(command.targets, action, desk.fleet)
     hurry = asyncio.Event()
     hurry.set()  # nobody is there to press the key that hurries
     try:

@@ -7,7 +7,7 @@ import msgspec
 
 from cli.parser.command import GlobalOptions
 from cli.parser.config import ConfigCommand
-from cli.render.plain import print_error, print_json, print_lines
+from cli.render.plain import error_json, print_error, print_json, print_lines
 from cli.wiring.config import config_of, config_path
 from core.config.file import check_config, default_config, text_of
 from core.config.model import Config
@@ -47,9 +47,7 @@ def check(path: Path | None, *, actions: Mapping[str, str], as_json: bool) -> in
     if path is not None:
         config, wrong = check_config(text_of(path), path, actions=actions)
     if as_json:
-        errors = [
-            {"kind": each.kind, "message": each.message, "advice": each.advice} for each in wrong
-        ]
+        errors = [error_json(each) for each in wrong]
         print_json({"path": config.path, "ok": not wrong, "errors": errors})
     elif wrong:
         for each in wrong:

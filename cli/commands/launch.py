@@ -10,7 +10,7 @@ from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.launch import LaunchCommand
 from cli.render.checks import checked_plan_json, checked_plan_lines
-from cli.render.plain import print_json, print_lines, print_note
+from cli.render.plain import error_json, print_json, print_lines, print_note
 from cli.render.run_plans import run_plan_json, run_plan_lines
 from cli.render.runs import run_json, run_line, why_lines
 from cli.wiring.config import config_of
@@ -107,8 +107,9 @@ async def launch_now(
         )
         if not command.as_json:
             raise refused
-        error = {"kind": refused.kind, "message": refused.message, "advice": refused.advice}
-        print_json({"error": error, "plans": [checked_plan_json(each) for each in checked]})
+        print_json(
+            {"error": error_json(refused), "plans": [checked_plan_json(each) for each in checked]}
+        )
         return NOT_CONFIRMED
     production = {each.name for each in machines if each.production}
     await confirm(

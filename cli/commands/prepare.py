@@ -116,8 +116,8 @@ async def fetch(
         worker=desk,
         secrets=secrets,
         uv=uv,
-        say=(lambda _: None) if command.as_json else print_note,
-        tell=(lambda _: None) if command.as_json else _print_one,
+        on_progress=(lambda _: None) if command.as_json else print_note,
+        on_item=(lambda _: None) if command.as_json else _print_one,
     )
     done = await preparing.run(plans)
     if command.as_json:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
-from cli.parser.command import Command, Consent, command_of
+from cli.parser.command import Consent, ParsedCommand, command_of
 from cli.parser.options import add_consent, add_dry_run, add_json, add_timeout
 from core.act.target_grammar import TargetSpec, action_named
 from core.errors import UsageWrong
@@ -35,7 +35,7 @@ TARGET is one of:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActingCommand(Command):
+class ActingCommand(ParsedCommand):
     """What all commands of this family take.
 
     Attributes:
@@ -58,7 +58,7 @@ class ActCommand(ActingCommand):
 
     run_by: ClassVar[str] = "cli.commands.act:act"
     action: Action
-    aim: TargetSpec
+    targets: TargetSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ def add_act(parser: argparse.ArgumentParser) -> None:
 
 def add_config_set(parser: argparse.ArgumentParser) -> None:
     """Add the words of `config-set`."""
-    parser.epilog = _TARGETS
+    parser.epilog = f"The settings have the names of `inspect ctl config`.\n\n{_TARGETS}"
     add_json(parser)
     _add_targets(parser)
     for knob, least in KNOBS.items():
@@ -164,7 +164,7 @@ def _add_common(parser: argparse.ArgumentParser, timeout: str = "--timeout") -> 
     )
 
 
-def _aim(
+def _targets(
     given: argparse.Namespace, *, model: str | None = None, errored: bool = False
 ) -> TargetSpec:
     return TargetSpec(
@@ -177,8 +177,8 @@ def _aim(
 
 
 def _act(given: argparse.Namespace) -> ActCommand:
-    aim = _aim(given, model=given.model, errored=given.errored)
-    return command_of(ActCommand, given, action=_action(given), aim=aim)
+    targets = _targets(given, model=given.model, errored=given.errored)
+    return command_of(ActCommand, given, action=_action(given), targets=targets)
 
 
 def _action(given: argparse.Namespace) -> Action:
@@ -214,7 +214,7 @@ def _config_set(given: argparse.Namespace) -> ActCommand:
     if not changes:
         raise UsageWrong("nothing to set", "see: evalroom config-set --help")
     action = Action(verb=Verb.CONFIG, changes=changes)
-    return command_of(ActCommand, given, action=action, aim=_aim(given))
+    return command_of(ActCommand, given, action=action, targets=_targets(given))
 
 
 def _changes(given: argparse.Namespace) -> Iterator[Change]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar, TypeVar, cast
 
-CommandT = TypeVar("CommandT", bound="Command")
+CommandT = TypeVar("CommandT", bound="ParsedCommand")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class GlobalOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class ParsedCommand:
     """The words of one command.
 
     Attributes:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from cli.parser.command import Command, GlobalOptions
+from cli.parser.command import GlobalOptions, ParsedCommand
 from core.errors import UsageWrong
 
 _ABOUT = "The control room for Inspect AI evaluations on machines reached over SSH."
@@ -26,18 +26,18 @@ exit status:
   4  an action was refused or not confirmed
 """
 
-_COMMANDS = (
+COMMANDS = (
     ("status", "observation", "print every machine, process and task once"),
     ("samples", "observation", "list the samples of a task"),
     ("sample", "observation", "show one sample of a task"),
     ("watch", "observation", "print events as they happen, one a line, until interrupted"),
-    ("machines", "machines", "show each machine's link, tools and clock; check or prepare one"),
+    ("machines", "machines", "show all machines, or check or prepare one"),
     ("journal", "journal", "show past orders (reads the local journal only)"),
     ("act", "act", "preview an action on targets, confirm it, send it"),
-    ("config-set", "act", "change settings of running evals, named as in `inspect ctl config`"),
+    ("config-set", "act", "change settings of running evals"),
     ("undo", "act", "undo your last action that can be undone"),
-    ("guide", "guide", "follow a checklist: park, handle an incident, finish early, clean up"),
-    ("launch", "launch", "start the runs of a spec (TOML or JSON), after showing the plan"),
+    ("guide", "guide", "follow a checklist: park, incident, finish early, clean up"),
+    ("launch", "launch", "start the runs of a spec after showing the plan"),
     ("runs", "runs", "list the runs that evalroom launched"),
     ("run", "runs", "show one run in detail"),
     ("output", "runs", "print the last output of a run"),
@@ -48,7 +48,7 @@ _COMMANDS = (
     ("replay", "room", "play a recording in the room"),
     ("probe", "config", "print the source of the probe, which runs on each machine"),
     ("config", "config", "check the config, print all its values, or print its path"),
-    ("demo", "room", "run a small real eval-set on this computer and open the room on it"),
+    ("demo", "room", "run a small real eval-set here and open the room on it"),
 )
 """Each command: its name, the module of `cli.parser` that adds its words, what it does."""
 
@@ -57,7 +57,7 @@ _GLOBAL = {"--config": "--config FILE", "--record": "--record FILE", "--read-onl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VersionCommand(Command):
+class VersionCommand(ParsedCommand):
     """`evalroom --version`."""
 
     run_by: ClassVar[str] = "cli.version:print_version"
@@ -67,7 +67,7 @@ class VersionCommand(Command):
 class CommandLine:
     """What a command line says."""
 
-    command: Command
+    command: ParsedCommand
     options: GlobalOptions
 
 
@@ -123,7 +123,7 @@ def parse(argv: Sequence[str]) -> CommandLine:
         record=given.record,
         leaving=given.leaving,
     )
-    make: Callable[[argparse.Namespace], Command] = given.make
+    make: Callable[[argparse.Namespace], ParsedCommand] = given.make
     command = VersionCommand() if given.version else make(given)
     return CommandLine(command=command, options=options)
 
@@ -144,13 +144,13 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", parser_class=CommandParser, title="commands"
     )
-    for name, module, says in _COMMANDS:
+    for name, module, says in COMMANDS:
         add = f"cli.parser.{module}:add_{name.replace('-', '_')}"
         commands.add_parser(name, help=says, description=f"{says[0].upper()}{says[1:]}.", add=add)
     return parser
 
 
-def _room(given: argparse.Namespace) -> Command:
+def _room(given: argparse.Namespace) -> ParsedCommand:
     del given
     from cli.parser.room import RoomCommand  # noqa: PLC0415 - a command's file is read when named
 

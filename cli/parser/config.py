@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from cli.parser.command import Command, command_of
+from cli.parser.command import ParsedCommand, command_of
 from cli.parser.options import add_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigCommand(Command):
+class ConfigCommand(ParsedCommand):
     """`evalroom config check | show | path`.
 
     Attributes:
@@ -22,7 +22,7 @@ class ConfigCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeCommand(Command):
+class ProbeCommand(ParsedCommand):
     """`evalroom probe`."""
 
     run_by: ClassVar[str] = "cli.commands.probe:probe"

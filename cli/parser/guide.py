@@ -4,7 +4,7 @@ import argparse
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cli.parser.command import Command, Consent, command_of
+from cli.parser.command import Consent, ParsedCommand, command_of
 from cli.parser.options import add_consent, add_dry_run, add_json, add_timeout
 from core.errors import UsageWrong
 
@@ -30,7 +30,7 @@ guide resume ID                         continue a guide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GuideCommand(Command):
+class GuideCommand(ParsedCommand):
     """`evalroom guide park | incident | finish | cleanup | resume`.
 
     Attributes:
@@ -58,7 +58,7 @@ class GuideCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GuideListCommand(Command):
+class GuideListCommand(ParsedCommand):
     """`evalroom guide list`."""
 
     run_by: ClassVar[str] = "cli.commands.guide:guide_list"
@@ -94,7 +94,7 @@ def add_guide(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(make=_guide)
 
 
-def _guide(given: argparse.Namespace) -> Command:
+def _guide(given: argparse.Namespace) -> ParsedCommand:
     """Return the command.
 
     Raises:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from cli.parser.command import Command, command_of
+from cli.parser.command import ParsedCommand, command_of
 from cli.parser.moments import moment
 from cli.parser.options import add_json, from_one
 
@@ -13,7 +13,7 @@ _LIMIT = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JournalCommand(Command):
+class JournalCommand(ParsedCommand):
     """`evalroom journal`: which orders; None or empty selects all of them.
 
     Attributes:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from cli.parser.command import Command, Consent, command_of
+from cli.parser.command import Consent, ParsedCommand, command_of
 from cli.parser.options import add_consent, add_dry_run, add_json, add_sets, add_timeout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchCommand(Command):
+class LaunchCommand(ParsedCommand):
     """`evalroom launch FILE`.
 
     Attributes:
@@ -30,7 +30,7 @@ class LaunchCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TemplatesCommand(Command):
+class TemplatesCommand(ParsedCommand):
     """`evalroom templates [NAME]`; without a name they are listed."""
 
     run_by: ClassVar[str] = "cli.commands.templates:show_templates"
@@ -41,7 +41,9 @@ def add_launch(parser: argparse.ArgumentParser) -> None:
     """Add the words of `launch`."""
     parser.epilog = "`evalroom templates` lists specs to start from."
     add_json(parser)
-    parser.add_argument("file", metavar="FILE", help="the spec; - reads standard input")
+    parser.add_argument(
+        "file", metavar="FILE", help="the spec, TOML or JSON; - reads standard input"
+    )
     add_dry_run(parser, "print the plan with every file, and change nothing")
     add_sets(
         parser,

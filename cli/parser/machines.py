@@ -4,7 +4,7 @@ import argparse
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cli.parser.command import Command, Consent, command_of
+from cli.parser.command import Consent, ParsedCommand, command_of
 from cli.parser.options import add_consent, add_dry_run, add_json, add_sets, add_timeout
 from core.errors import UsageWrong
 
@@ -21,7 +21,7 @@ Exit status 1: a check or a download failed. 3: the machine can't be reached.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MachinesCommand(Command):
+class MachinesCommand(ParsedCommand):
     """`evalroom machines`."""
 
     run_by: ClassVar[str] = "cli.commands.status:machines"
@@ -29,7 +29,7 @@ class MachinesCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckCommand(Command):
+class CheckCommand(ParsedCommand):
     """`evalroom machines check NAME [SPEC]`.
 
     Attributes:
@@ -43,7 +43,7 @@ class CheckCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrepareCommand(Command):
+class PrepareCommand(ParsedCommand):
     """`evalroom machines prepare NAME SPEC`.
 
     Attributes:
@@ -80,7 +80,7 @@ def add_machines(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(make=_machines)
 
 
-def _machines(given: argparse.Namespace) -> Command:
+def _machines(given: argparse.Namespace) -> ParsedCommand:
     if given.what is None:
         return command_of(MachinesCommand, given)
     if given.what == "check":

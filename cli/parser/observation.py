@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from cli.parser.command import Command, command_of
+from cli.parser.command import ParsedCommand, command_of
 from cli.parser.options import add_json, add_timeout, from_one, seconds
 
 STATUSES = ("running", "completed", "error", "cancelled", "pending", "queued")
@@ -19,7 +19,7 @@ _PARTS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatusCommand(Command):
+class StatusCommand(ParsedCommand):
     """`evalroom status`.
 
     Attributes:
@@ -31,7 +31,7 @@ class StatusCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WatchCommand(Command):
+class WatchCommand(ParsedCommand):
     """`evalroom watch`.
 
     Attributes:
@@ -43,7 +43,7 @@ class WatchCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SamplesCommand(Command):
+class SamplesCommand(ParsedCommand):
     """`evalroom samples TASK`.
 
     Attributes:
@@ -59,7 +59,7 @@ class SamplesCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampleCommand(Command):
+class SampleCommand(ParsedCommand):
     """`evalroom sample TASK ID [EPOCH]`.
 
     Attributes:

@@ -6,21 +6,21 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from cli.parser.command import Command, command_of
+from cli.parser.command import ParsedCommand, command_of
 from cli.parser.options import factor, seconds
 
 _DEMO_S = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoomCommand(Command):
+class RoomCommand(ParsedCommand):
     """`evalroom`."""
 
     run_by: ClassVar[str] = "cli.commands.room:room"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayCommand(Command):
+class ReplayCommand(ParsedCommand):
     """`evalroom replay FILE`.
 
     Attributes:
@@ -33,7 +33,7 @@ class ReplayCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DemoCommand(Command):
+class DemoCommand(ParsedCommand):
     """`evalroom demo`.
 
     Attributes:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from cli.parser.command import Command, Consent, command_of
+from cli.parser.command import Consent, ParsedCommand, command_of
 from cli.parser.options import add_consent, add_json, add_timeout
 from core.errors import UsageWrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunsCommand(Command):
+class RunsCommand(ParsedCommand):
     """`evalroom runs`.
 
     Attributes:
@@ -23,7 +23,7 @@ class RunsCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunCommand(Command):
+class RunCommand(ParsedCommand):
     """`evalroom run ID`.
 
     Attributes:
@@ -36,7 +36,7 @@ class RunCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutputCommand(Command):
+class OutputCommand(ParsedCommand):
     """`evalroom output ID`.
 
     Attributes:
@@ -50,7 +50,7 @@ class OutputCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttachCommand(Command):
+class AttachCommand(ParsedCommand):
     """`evalroom attach ID`."""
 
     run_by: ClassVar[str] = "cli.commands.attach:attach"
@@ -59,7 +59,7 @@ class AttachCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionsCommand(Command):
+class SessionsCommand(ParsedCommand):
     """`evalroom sessions`."""
 
     run_by: ClassVar[str] = "cli.commands.sessions:sessions"
@@ -67,7 +67,7 @@ class SessionsCommand(Command):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EndSessionCommand(Command):
+class EndSessionCommand(ParsedCommand):
     """`evalroom sessions end NAME`."""
 
     run_by: ClassVar[str] = "cli.commands.sessions:end_session"
@@ -134,7 +134,7 @@ def _add_one(parser: argparse.ArgumentParser) -> None:
     add_timeout(parser)
 
 
-def _sessions(given: argparse.Namespace) -> Command:
+def _sessions(given: argparse.Namespace) -> ParsedCommand:
     if given.what == "list":
         return command_of(SessionsCommand, given)
     if given.name is None:

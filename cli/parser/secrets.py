@@ -2,9 +2,9 @@
 
 import argparse
 from dataclasses import dataclass
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, Literal
 
-from cli.parser.command import Command, Consent, command_of
+from cli.parser.command import Consent, ParsedCommand, command_of
 from cli.parser.options import add_consent, add_json
 from core.errors import UsageWrong
 
@@ -24,7 +24,7 @@ can read. evalroom never prints it. A spec names the secrets that its runs get.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SecretsCommand(Command):
+class SecretsCommand(ParsedCommand):
     """`evalroom secrets set | list | delete`.
 
     Attributes:
@@ -70,4 +70,4 @@ def _secrets(given: argparse.Namespace) -> SecretsCommand:
         )
     if not names:
         raise UsageWrong(f"`secrets {what}` needs a NAME", f"use: evalroom secrets {what} NAME")
-    return command_of(SecretsCommand, given, what=cast("Deed", what), name=names[0])
+    return command_of(SecretsCommand, given, what=what, name=names[0])

@@ -5,6 +5,7 @@ from typing import Any
 
 from cli.render.fleet_json import Json, plain_json, raw_row
 from core import format as fmt
+from core.errors import sentences
 from core.events import (
     ContentRevealed,
     Dismissed,
@@ -137,9 +138,8 @@ class EventLines:
             return []
         if not self._is_new(event.machine, (event.state, event.reason)):
             return []
-        why = f": {shown(event.reason)}" if event.reason else ""
-        advice = f" ({shown(event.advice)})" if event.advice else ""
-        return [f"{event.machine}: link {event.state}{why}{advice}"]
+        why = f": {shown(sentences(event.reason, event.advice), 400)}" if event.reason else ""
+        return [f"{event.machine}: link {event.state}{why}"]
 
     def _task(self, key: TaskKey, row: TaskRow) -> str | None:
         self._names[key] = f"{key.machine} {shown(row.task)}"

@@ -118,12 +118,15 @@ def print_json_line(value: object) -> None:
     print(json.dumps(value, separators=(",", ":"), ensure_ascii=True), flush=True)
 
 
+def error_json(error: EvalroomError) -> dict[str, str]:
+    """Return an error in JSON's types."""
+    return {"kind": error.kind, "message": error.message, "advice": error.advice}
+
+
 def print_error(error: EvalroomError, *, as_json: bool) -> None:
     """Print an error: a sentence on standard error, or JSON on standard output."""
     if as_json:
-        print_json(
-            {"error": {"kind": error.kind, "message": error.message, "advice": error.advice}}
-        )
+        print_json({"error": error_json(error)})
         return
     said = f"evalroom: {error.message}" + (f"\n  {error.advice}" if error.advice else "")
     _write(sys.stderr, f"{_harmless(said)}\n")

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from cli.wiring.history import History
     from core.config.model import Config, MachineConfig
@@ -67,34 +67,34 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "DeskLaun
     instance = this_instance()
 
     async def choose_all(
-        launches: "Sequence[RunRequest]", tell: "OnProgress | None"
+        requests: "Sequence[RunRequest]", on_progress: "OnProgress | None"
     ) -> "tuple[CheckedPlan, ...]":
         from core.launch.preflight.machine_choice import choose_machines  # noqa: PLC0415
 
         machines = {each.name: each for each in config.machines}
         plans = [
             [plan_on(each, machines[name], context) for name in each.candidates]
-            for each in launches
+            for each in requests
         ]
         names = await secrets.names()
         return await choose_machines(
-            desk, plans, machines, lambda: desk.fleet, secrets=names, tell=tell
+            desk, plans, machines, lambda: desk.fleet, secrets=names, on_progress=on_progress
         )
 
-    async def bring_it(plan: "RunPlan", tell: "Callable[[str], None]") -> "Provisioned":
+    async def bring(plan: "RunPlan", on_progress: "OnProgress") -> "Provisioned":
         from core.launch.provision.dependencies import provision  # noqa: PLC0415
         from ssh.local_uv import local_uv  # noqa: PLC0415
 
         name = plan.spec.code.token if plan.spec.code is not None else None
         token = (await secrets.open([name]))[name] if name is not None else None
-        return await provision(desk, plan, token=token, uv=local_uv, tell=tell)
+        return await provision(desk, plan, token=token, uv=local_uv, on_progress=on_progress)
 
     return DeskLaunchService(
         desk=desk,
         registry=RunRegistry(history.run_book, instance=instance, post=desk.post, now=desk.now),
         machines=config.machines,
         choose=choose_all,
-        provision=bring_it,
+        provision=bring,
         open_secrets=secrets.open,
         operator=instance.operator,
         read_only=config.read_only,

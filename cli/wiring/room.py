@@ -40,7 +40,7 @@ def room_services(
         return DeskSessions(desk)
 
     runs: Service[LaunchService] = Service(make_launching)
-    launching = runs
+    launching: Service[LaunchService] = runs
     if config.read_only:
         launching = Service(missing="nothing is launched: evalroom is read-only")
     elif history.run_book is None:

@@ -66,7 +66,7 @@ def _answered(action: Action, answer: JsonObject) -> Outcome:
     if odd is not None:
         return Outcome(state=OrderState.UNKNOWN, message=odd)
     if not is_made(answer):
-        why = shown(text(answer, "reason") or "it was so already", 300)
+        why = shown(text(answer, "reason") or "it was in this state already", 300)
         return Outcome(state=OrderState.NOOP, message=why)
     return Outcome(state=OrderState.DONE, message=_said(action, answer))
 

@@ -50,7 +50,7 @@ class TimeLimits:
             running = await _running(self._desk, key, row, throttle)
         except (RequestFailed, AnswerMalformed) as error:
             return [f"{shown(row.task, 60)}: its samples can't be listed: {error.message}"]
-        unknown = [] if known else [f"{shown(row.task, 60)}: its time limit is not known"]
+        unknown = [] if known else [f"{shown(row.task, 60)}: its time limit is unknown"]
         return [*unknown, *_lines(running, limit, known=known)]
 
     async def _time_limit(
@@ -107,7 +107,7 @@ async def _running(
 def _lines(running: tuple[Sample, ...], limit: int | None, *, known: bool) -> list[str]:
     if not known or limit is None:
         said = f"{plural(len(running), 'sample')} in flight"
-        return [f"{said} under no time limit"] if known else [said]
+        return [f"{said} without a time limit"] if known else [said]
     left = [(limit - each.total_time, each) for each in running if each.total_time is not None]
     lines = [
         f"sample {shown(each.sample_id, 40)}/{each.epoch}: {duration(max(seconds, 0))} left of"

@@ -138,9 +138,9 @@ def _sentence(  # noqa: PLR0911 - one case per verb
             return _task_cancelled(action, target, answer, snapshot)
         case Verb.CANCEL_CALL:
             since = number(answer, "running_time")
-            how_long = f", which runs {duration(since)}," if since is not None else ""
+            how_long = f" (running {duration(since)})" if since is not None else ""
             named = shown(text(answer, "function") or "the call", 60)
-            return f"the call of {named}{how_long} ends as a time-out; the sample goes on"
+            return f"the call of {named}{how_long} ends with a timeout; the sample continues"
         case Verb.REQUEUE:
             return _requeued(answer, snapshot)
         case Verb.SCORE:
@@ -172,7 +172,7 @@ def _queued(
     row = snapshot.row(target)
     if queued is None and row is not None:
         queued = row.samples.queued
-    return "queued ones are " + what if queued is None else f"{queued} queued {what}"
+    return "queued samples are " + what if queued is None else f"{queued} queued {what}"
 
 
 def _paused(action: Action, target: Target, answer: JsonObject, snapshot: TargetSnapshot) -> str:
@@ -201,7 +201,7 @@ def _resumed(target: Target, snapshot: TargetSnapshot) -> str:
     what = "it" if isinstance(target, TaskKey) else plural(len(kept), "task")
     still = f"; the pause of its {' and '.join(others)} still holds {what}" if kept else ""
     held = sum(row.held or 0 for row in rows)
-    gone_on = f"{plural(held, 'held sample')} go on, " if held else ""
+    gone_on = f"{plural(held, 'held sample')} continue, " if held else ""
     return f"{gone_on}queued samples start again{still}"
 
 
@@ -210,7 +210,7 @@ def _sample_cancelled(action: Action, snapshot: TargetSnapshot) -> str:
     if status in {"pending", "queued"}:
         return "it has not started: it leaves the queue and is absent from the log"
     how = {
-        "score": "it ends now, and what it did so far is scored",
+        "score": "it ends now, and its work so far is scored",
         "error": "it ends now, marked errored",
         "cancel": "it is cut off now, without a score and without an error",
     }
@@ -221,9 +221,9 @@ def _task_cancelled(
     action: Action, target: Target, answer: JsonObject, snapshot: TargetSnapshot
 ) -> str:
     if answer.get("retry_abandoned") is True:
-        return "the retry that waits is abandoned; the task ends with its last attempt's log"
+        return "the pending retry is abandoned; the task ends with the log of its last attempt"
     how = {
-        "score": "are scored as they stand",
+        "score": "are scored as they are",
         "error": "are marked errored",
         "cancel": "are cut off",
     }[action.manner or "cancel"]
@@ -239,7 +239,8 @@ def _scored(action: Action, answer: JsonObject) -> str:
     if action.completed_only:
         return f"metrics of {plural(done, 'finished sample')}; nothing is held"
     held = (
-        f"{plural(flying, 'sample')} in flight held until the next model call, scored, let go on"
+        f"{plural(flying, 'sample')} in flight held until the next model call, scored, then"
+        " continued"
         if flying
         else "nothing is in flight"
     )

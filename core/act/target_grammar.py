@@ -51,7 +51,7 @@ def action_named(name: str) -> Action:
         if name == offer.name:
             return offer.action
     names = ", ".join(dict.fromkeys(offer.name for offer in OFFERS))
-    raise UsageWrong(f"no action {shown(name, 40)}", f"there are {names}")
+    raise UsageWrong(f"there is no action {shown(name, 40)}", f"the actions are {names}")
 
 
 def places_of(spec: TargetSpec, action: Action, fleet: Fleet) -> tuple[ActionPlace, ...]:
@@ -71,7 +71,7 @@ def places_of(spec: TargetSpec, action: Action, fleet: Fleet) -> tuple[ActionPla
         raise UsageWrong(f"--errored goes with requeue, not with {action.verb}")
     if not spec.targets:
         if not (spec.everything or machine is not None):
-            raise UsageWrong("no TARGET", "name one, or say --all or --on MACHINE")
+            raise UsageWrong("no TARGET", "name one, or use --all or --on MACHINE")
         return _all(fleet, machine, scopes, everything=spec.everything)
     found: dict[ActionPlace, None] = {}
     for word in spec.targets:
@@ -135,7 +135,7 @@ def _machine(word: str, fleet: Fleet) -> MachineName:
         if name == word:
             return name
     names = ", ".join(fleet.machines)
-    raise TargetUnclear(f"no machine {shown(word)}", f"there are {names}")
+    raise TargetUnclear(f"there is no machine {shown(word)}", f"the machines are {names}")
 
 
 def _place(word: str, fleet: Fleet, scopes: Iterable[Scope]) -> ActionPlace:
@@ -148,7 +148,9 @@ def _place(word: str, fleet: Fleet, scopes: Iterable[Scope]) -> ActionPlace:
             return found[0]
         if found:
             names = ", ".join(f"{key.machine}:{key.pid}" for key in found)
-            raise TargetUnclear(f"pid {rest} is on several machines: {names}", "say machine:PID")
+            raise TargetUnclear(
+                f"pid {rest} is on several machines: {names}", "name it as machine:PID"
+            )
     named = _SAMPLE.match(word)
     if named is not None and "sample" in scopes:
         task = find_task(fleet, named["task"])
@@ -169,7 +171,7 @@ def _sample(fleet: Fleet, task: TaskKey, named: str, epoch: str | None) -> Sampl
     if epoch is None and (known.row.epochs or 1) > 1:
         raise TargetUnclear(
             f"{shown(known.row.task)} runs {known.row.epochs} epochs",
-            f"say which: TASK#{shown(named, 40)}/EPOCH",
+            f"name one epoch: TASK#{shown(named, 40)}/EPOCH",
         )
     number = int(epoch or 1)
     # Whether an id is a number or text is known from the listed samples.

@@ -66,11 +66,11 @@ def undo_sentence(action: Action, undo: Action | None, target: Target | None = N
         return "can be undone"
     match action.verb:
         case Verb.REQUEUE:
-            return "can't be undone (while it waits, cancel takes it out of the queue again)"
+            return "can't be undone (while it is queued, cancel removes it from the queue)"
         case Verb.CANCEL if isinstance(target, SampleKey):
-            return "can't be undone; one that ends cancelled or errored can be requeued"
+            return "can't be undone; a cancelled or errored sample can be requeued"
         case Verb.DRAIN | Verb.CANCEL:
-            return "can't be undone; what is abandoned can be run later with inspect eval-retry"
+            return "can't be undone; abandoned samples can be run later with inspect eval-retry"
         case _:
             return "can't be undone"
 

@@ -93,7 +93,7 @@ class EventWriter:
         except StorageError as error:
             self._is_failing = True
             self._dropped += len(events)
-            self._report(f"{error.message} ({self._dropped} events are not kept)")
+            self._report(f"{error.message} ({self._dropped} events were not stored)")
         else:
             if self._is_failing:
                 self._is_failing = False

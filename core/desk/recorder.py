@@ -54,7 +54,7 @@ class Recorder:
             try:
                 self._events.put_nowait(event)
             except Full:
-                self._error = "the disk could not keep up"
+                self._error = "the disk is too slow"
         if self._error is not None:
             raise StorageError(f"{self._path} can't be written: {self._error}")
 

@@ -52,7 +52,7 @@ class MachineRequests:
             RequestFailed: There is no answer.
         """
         if task not in self.fleet.tasks:
-            raise NotThere("that task is not known any more")
+            raise NotThere("this task is no longer known")
         frame = header_frame(self.fleet, task)
         return await self._connection_to(task.machine).request(frame, deadline=deadline)
 

@@ -1,1 +1,1 @@
-"""The fold: the only way the fleet changes. Pure functions, one file a kind of thing."""
+"""The fold: the only way the fleet changes. Pure functions, one file for each kind of thing."""

@@ -1,7 +1,7 @@
-"""The fold: the one way the fleet changes. Pure; a case for every event.
+"""The fold: the only way the fleet changes. Pure, with a case for each event.
 
-Losing something is an event. Nothing that is known vanishes because a link dropped; only the
-end of a process and then time, or the operator, take things out of the fleet.
+Nothing leaves the fleet because a link dropped. A process leaves some time after its end, or
+when the operator dismisses it.
 """
 
 from typing import assert_never
@@ -31,7 +31,7 @@ from core.events import (
     TimePassed,
 )
 from core.fleet import Fleet
-from core.fold.immutable import replace, with_item, with_items
+from core.fold.immutable import with_fields, with_item, with_items
 from core.fold.machines import change_link, hear_link, name_machine
 from core.fold.orders import end_order, give_order
 from core.fold.processes import end_process, forget, see_process, see_tasks, with_rows
@@ -48,7 +48,7 @@ def fold(fleet: Fleet, event: Event) -> Fleet:
     """Return the fleet after `event`. Events of different machines commute."""
     at = max(fleet.at, event.at)
     changed = _changed(fleet, event, at)
-    return changed if changed.at == at else replace(changed, at=at)
+    return changed if changed.at == at else with_fields(changed, at=at)
 
 
 def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
@@ -63,11 +63,11 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return _with_machine(fleet, at, hear_link(fleet, event))
         case ProbeAnswered():
             machine = fleet.machines.get(event.machine)
-            return _with_machine(fleet, at, machine and replace(machine, probe=event.probe))
+            return _with_machine(fleet, at, machine and with_fields(machine, probe=event.probe))
         case MachineRead():
             machine = fleet.machines.get(event.machine)
             return _with_machine(
-                fleet, at, machine and replace(machine, facts=event.facts, facts_at=event.at)
+                fleet, at, machine and with_fields(machine, facts=event.facts, facts_at=event.at)
             )
         case ProcessSeen():
             seen = see_process(fleet.processes.get(event.process), event)
@@ -85,7 +85,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
         case ReadFailed():
             process = fleet.processes.get(event.process)
             trouble = f"{event.what}: {event.reason}"
-            return _with_process(fleet, at, process and replace(process, trouble=trouble))
+            return _with_process(fleet, at, process and with_fields(process, trouble=trouble))
         case LogRead():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
@@ -96,7 +96,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return _with_task(fleet, at, task and stay_unread(task, event, gone=gone))
         case ScoreSeen():
             task = fleet.tasks.get(event.task)
-            return _with_task(fleet, at, task and replace(task, interim=event.metrics))
+            return _with_task(fleet, at, task and with_fields(task, interim=event.metrics))
         case Dismissed():
             return forget(fleet, {event.process})
         case TimePassed():
@@ -105,7 +105,9 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return fleet
         case SurfaceRead():
             process = fleet.processes.get(event.process)
-            return _with_process(fleet, at, process and replace(process, can=frozenset(event.can)))
+            return _with_process(
+                fleet, at, process and with_fields(process, can=frozenset(event.can))
+            )
         case OrderGiven():
             return give_order(fleet, event)
         case OrderEnded():
@@ -119,23 +121,23 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
 def _with_machine(fleet: Fleet, at: float, machine: Machine | None) -> Fleet:
     if machine is None:
         return fleet
-    return replace(fleet, at=at, machines=with_item(fleet.machines, machine.name, machine))
+    return with_fields(fleet, at=at, machines=with_item(fleet.machines, machine.name, machine))
 
 
 def _with_process(fleet: Fleet, at: float, process: Process | None) -> Fleet:
     if process is None:
         return fleet
-    return replace(fleet, at=at, processes=with_item(fleet.processes, process.key, process))
+    return with_fields(fleet, at=at, processes=with_item(fleet.processes, process.key, process))
 
 
 def _with_task(fleet: Fleet, at: float, task: Task | None) -> Fleet:
     if task is None:
         return fleet
-    return replace(fleet, at=at, tasks=with_item(fleet.tasks, task.key, task))
+    return with_fields(fleet, at=at, tasks=with_item(fleet.tasks, task.key, task))
 
 
 def _as_its_rows_say(fleet: Fleet, process: Process, at: float) -> Process:
-    """Return the process as parked where all its tasks are over: a look at it can't tell."""
+    """Return the process as parked if all its tasks are over: its own event can't say that."""
     return with_rows(process, [fleet.tasks[key].row for key in process.tasks], at)
 
 
@@ -144,12 +146,12 @@ def _look_again(fleet: Fleet, event: LooksUnchanged) -> Fleet:
     for process_key, as_of in event.tasks:
         process = fleet.processes.get(process_key)
         for key in process.tasks if process is not None else ():
-            changed[key] = replace(fleet.tasks[key], as_of=as_of, heard_at=event.at)
+            changed[key] = with_fields(fleet.tasks[key], as_of=as_of, heard_at=event.at)
     for key, as_of in event.samples:
         task = changed.get(key) or fleet.tasks.get(key)
         if task is not None and task.samples_as_of is not None:
-            changed[key] = replace(task, samples_as_of=as_of, samples_heard_at=event.at)
-    return replace(fleet, tasks=with_items(fleet.tasks, changed)) if changed else fleet
+            changed[key] = with_fields(task, samples_as_of=as_of, samples_heard_at=event.at)
+    return with_fields(fleet, tasks=with_items(fleet.tasks, changed)) if changed else fleet
 
 
 def _long_gone(fleet: Fleet, until: float) -> set[ProcessKey]:

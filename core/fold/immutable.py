@@ -1,7 +1,7 @@
-"""Frozen mappings: a changed copy without touching, or hashing again, what stays."""
+"""Changed copies of frozen dataclasses and read-only mappings, for the fold alone."""
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -20,20 +20,21 @@ _COPIERS: dict[type, _Copier] = {}
 
 
 def _copier(kind: Any) -> _Copier:
-    names = [each.name for each in fields(kind)]
+    names = [each.name for each in dataclasses.fields(kind)]
     setter_of = {name: getattr(kind, name).__set__ for name in names}
     return _Copier(attrgetter(*names), tuple(setter_of.values()), setter_of)
 
 
 if TYPE_CHECKING:
-    from dataclasses import replace as replace  # noqa: PLC0414 - it is checked as that one
+    with_fields = dataclasses.replace  # type checkers check it as that one
 else:
 
-    def replace(thing: Any, /, **changes: Any) -> Any:
-        """Return a copy of a frozen dataclass with slots and two fields or more, changed.
+    def with_fields(thing: Any, /, **changes: Any) -> Any:
+        """Return a copy of a frozen dataclass with some fields changed, and run no `__post_init__`.
 
-        `dataclasses.replace` for what is done thousands of times a second, at half its cost:
-        slots are set straight, on an object that nobody has seen yet. No `__post_init__` runs.
+        It costs half of `dataclasses.replace`, for what is done thousands of times a second: it
+        sets the slots of a new object directly. The class must have slots and at least two
+        fields.
         """
         kind = type(thing)
         copier = _COPIERS.get(kind)
@@ -48,16 +49,16 @@ else:
 
 
 def thawed(mapping: Mapping[K, V]) -> dict[K, V]:
-    """Return a dict with what `mapping` holds.
+    """Return a dict with the items of `mapping`.
 
-    A proxy's own `copy` clones the table below; `dict(proxy)` would hash every key again,
+    A proxy's own `copy` clones the table below it; `dict(proxy)` would hash every key again,
     which costs a thousand times more for a thousand tasks.
     """
     return mapping.copy() if isinstance(mapping, MappingProxyType) else dict(mapping)
 
 
 def with_item(mapping: Mapping[K, V], key: K, value: V) -> Mapping[K, V]:
-    """Return `mapping` with one item set; a key that is there keeps its place."""
+    """Return `mapping` with one item set; an existing key keeps its place."""
     items = thawed(mapping)
     items[key] = value
     return MappingProxyType(items)
@@ -71,7 +72,7 @@ def with_items(mapping: Mapping[K, V], changed: Mapping[K, V]) -> Mapping[K, V]:
 
 
 def without(mapping: Mapping[K, V], keys: Collection[K]) -> Mapping[K, V]:
-    """Return `mapping` without these keys; those that it lacks do no harm."""
+    """Return `mapping` without these keys; it need not have them."""
     items = thawed(mapping)
     for key in keys:
         items.pop(key, None)

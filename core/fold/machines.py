@@ -1,15 +1,13 @@
-"""How a machine and its link change."""
+"""Changes of a machine and its link."""
 
 from core.events import LinkChanged, LinkHeard, MachineNamed
 from core.fleet import Fleet
-from core.fold.immutable import replace
+from core.fold.immutable import with_fields
 from core.model.machine import LinkState, LinkStatus, Machine
-
-"""States in which something comes over a link, or did a moment ago."""
 
 
 def name_machine(fleet: Fleet, event: MachineNamed) -> Machine:
-    """Return the machine as the config names it; what is known of it stays."""
+    """Return the machine as the config names it; its link, probe and facts stay."""
     known = fleet.machines.get(event.machine)
     link = LinkStatus(state=LinkState.CONNECTING, since=event.at, lost_at=event.at)
     return Machine(
@@ -27,7 +25,7 @@ def name_machine(fleet: Fleet, event: MachineNamed) -> Machine:
 
 
 def change_link(fleet: Fleet, event: LinkChanged) -> Machine | None:
-    """Return the machine with its link in the new state; its facts and all else stay."""
+    """Return the machine with its link in the new state; all else stays."""
     machine = fleet.machines.get(event.machine)
     if machine is None:
         return None
@@ -48,12 +46,12 @@ def change_link(fleet: Fleet, event: LinkChanged) -> Machine | None:
         heard_at=event.at if event.state is LinkState.UP else before.heard_at,
         lost_at=lost_at,
     )
-    return replace(machine, link=link)
+    return with_fields(machine, link=link)
 
 
 def hear_link(fleet: Fleet, event: LinkHeard) -> Machine | None:
-    """Return the machine with its link heard."""
+    """Return the machine with the time when data last came over its link."""
     machine = fleet.machines.get(event.machine)
     if machine is None:
         return None
-    return replace(machine, link=replace(machine.link, heard_at=event.at))
+    return with_fields(machine, link=with_fields(machine.link, heard_at=event.at))

@@ -1,4 +1,4 @@
-"""How processes come, change and go."""
+"""Changes of processes and of their task lists."""
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from core.events import ProcessGone, ProcessSeen, TasksSeen
 from core.fleet import Fleet
-from core.fold.immutable import replace, thawed, with_item, with_items, without
+from core.fold.immutable import thawed, with_fields, with_item, with_items, without
 from core.fold.tasks import see_row, settled
 from core.ids import ProcessKey, TaskKey
 from core.model.process import Process, ProcessState
@@ -14,15 +14,15 @@ from core.model.task import TaskRow
 
 
 def see_process(known: Process | None, event: ProcessSeen) -> Process:
-    """Return the process as now seen; what this look did not tell stays as it was."""
+    """Return the process with what the event says; fields that it leaves out stay."""
     if known is None:
         known = Process(key=event.process, state=event.state, since=event.at)
     state = event.state
     if state is ProcessState.LIVE and known.state is ProcessState.PARKED:
-        # The probe sees a channel that answers; that all its tasks are over, the rows said.
+        # The probe only knows that the channel answers; the rows say that all tasks are over.
         state = ProcessState.PARKED
     gone = state is ProcessState.GONE
-    return replace(
+    return with_fields(
         known,
         state=state,
         since=known.since if known.state is state else event.at,
@@ -42,7 +42,7 @@ def see_process(known: Process | None, event: ProcessSeen) -> Process:
 
 
 def with_rows(process: Process, rows: Sequence[TaskRow], at: float) -> Process:
-    """Return the process with what its task rows say of it as a whole."""
+    """Return the process with what its task rows say about the whole process."""
     if not rows:
         return process
     row = rows[0]
@@ -51,7 +51,7 @@ def with_rows(process: Process, rows: Sequence[TaskRow], at: float) -> Process:
     if state in {ProcessState.LIVE, ProcessState.PARKED}:
         over = all(each.is_completed for each in rows)
         state = ProcessState.PARKED if keep_alive and over else ProcessState.LIVE
-    return replace(
+    return with_fields(
         process,
         state=state,
         since=process.since if process.state is state else at,
@@ -64,10 +64,10 @@ def with_rows(process: Process, rows: Sequence[TaskRow], at: float) -> Process:
 
 
 def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
-    """Return the fleet with a process's whole task list seen.
+    """Return the fleet with a process's whole task list.
 
-    A task that the list no longer holds runs no more: its log says how it ended. A row from
-    before Inspect registered the task has no id; it is dropped when the list no longer holds it.
+    A task that is not in the list any more has ended; its log says how. A row from before
+    Inspect registered the task has no id; it is dropped once it is not in the list any more.
     """
     process = fleet.processes.get(event.process)
     if process is None:
@@ -90,12 +90,12 @@ def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
             tasks[key] = settled(tasks[key], gone=gone, at=event.at, ended=True)
         else:
             del tasks[key], listed[key]
-    process = replace(
+    process = with_fields(
         with_rows(process, event.rows, event.at),
         tasks=tuple(listed),
         trouble="; ".join(event.malformed[:3]) or None,
     )
-    return replace(
+    return with_fields(
         fleet,
         processes=with_item(fleet.processes, event.process, process),
         tasks=MappingProxyType(tasks),
@@ -103,17 +103,17 @@ def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
 
 
 def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
-    """Return the fleet with the process gone; whether its tasks did well, their logs say."""
+    """Return the fleet with the process gone; the logs of its tasks say how they ended."""
     known = fleet.processes.get(event.process)
     if known is None or known.is_gone:
         return fleet
-    gone = replace(
+    gone = with_fields(
         known, state=ProcessState.GONE, since=event.at, ended_at=event.at, waiting_since=None
     )
     ended = {
         key: settled(fleet.tasks[key], gone=True, at=event.at, ended=True) for key in known.tasks
     }
-    return replace(
+    return with_fields(
         fleet,
         processes=with_item(fleet.processes, event.process, gone),
         tasks=with_items(fleet.tasks, ended) if ended else fleet.tasks,
@@ -127,7 +127,7 @@ def forget(fleet: Fleet, keys: AbstractSet[ProcessKey]) -> Fleet:
     }
     if not gone:
         return fleet
-    return replace(
+    return with_fields(
         fleet,
         processes=without(fleet.processes, gone),
         tasks=without(fleet.tasks, list(_tasks_of(fleet, gone))),

@@ -1,19 +1,17 @@
-"""How runs come and change."""
-
-from dataclasses import replace
+"""Changes of runs."""
 
 from core.events import RunChanged
 from core.fleet import Fleet
-from core.fold.immutable import with_item, without
+from core.fold.immutable import with_fields, with_item, without
 
-RUNS_KEPT = 1_000
-"""Most runs in the fleet; all of them are in the history."""
+MAX_RUNS = 1_000
+"""Runs in the fleet at most; all of them are in the history."""
 
 
 def change_run(fleet: Fleet, event: RunChanged) -> Fleet:
-    """Return the fleet with a run as it stands now; the oldest that are over go first."""
+    """Return the fleet with a run as it is now; the oldest finished runs leave first."""
     runs = with_item(fleet.runs, event.run.id, event.run)
-    if len(runs) > RUNS_KEPT:
+    if len(runs) > MAX_RUNS:
         over = sorted((run.at, key) for key, run in runs.items() if run.is_over)
-        runs = without(runs, {key for _, key in over[: len(runs) - RUNS_KEPT]})
-    return replace(fleet, runs=runs)
+        runs = without(runs, {key for _, key in over[: len(runs) - MAX_RUNS]})
+    return with_fields(fleet, runs=runs)

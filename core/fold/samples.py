@@ -1,19 +1,19 @@
-"""How the sample rows of a task are merged, and which of them stay in memory."""
+"""Merges the sample rows of a task, and bounds how many stay in memory."""
 
 from collections.abc import Iterable
 from types import MappingProxyType
 
 from core.events import SamplesSeen
-from core.fold.immutable import replace
+from core.fold.immutable import with_fields
 from core.model.sample import Sample, SampleId, SampleStatus
 from core.model.task import Task
 
-FINISHED_LIMIT = 200
-"""Newest finished rows that are kept per task; the rest are counts."""
-ERRORED_LIMIT = 1_000
-"""Newest errored rows that are kept per task."""
-WAITING_LIMIT = 200
-"""Pending and queued rows that are kept per task."""
+MAX_FINISHED = 200
+"""Newest finished rows that are kept for a task; the rest are counts."""
+MAX_ERRORED = 1_000
+"""Newest errored rows that are kept for a task."""
+MAX_WAITING = 200
+"""Pending and queued rows that are kept for a task."""
 
 _WAITING = frozenset({SampleStatus.PENDING, SampleStatus.QUEUED})
 
@@ -21,9 +21,9 @@ _WAITING = frozenset({SampleStatus.PENDING, SampleStatus.QUEUED})
 def see_samples(task: Task, event: SamplesSeen) -> Task:
     """Return the task with these rows merged by (sample id, epoch).
 
-    A row whose bytes are the same stays the same object, so that what is drawn from it can be
-    kept too. A whole list replaces all that is known; a whole list that was cut replaces only
-    what it would have named first: samples that have not ended.
+    A row whose bytes are the same stays the same object, so that its drawn row can be reused. A
+    full list replaces all known rows; a truncated full list replaces only the rows that such a
+    list names first: the samples that have not ended.
     """
     known = task.samples
     if not event.whole:
@@ -39,9 +39,9 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
             merged[key] = before
         else:
             merged[key] = row
-    if len(merged) > FINISHED_LIMIT:
+    if len(merged) > MAX_FINISHED:
         merged = trimmed(merged.values())
-    return replace(
+    return with_fields(
         task,
         counts=event.counts,
         samples=MappingProxyType(merged),
@@ -53,7 +53,7 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
 
 
 def trimmed(rows: Iterable[Sample]) -> dict[SampleId, Sample]:
-    """Return the rows that stay: running, newest errored and finished, first of the waiting."""
+    """Return the rows that are kept: running, first waiting, newest errored and finished."""
     running, waiting = list[Sample](), list[Sample]()
     errored, finished = list[Sample](), list[Sample]()
     for row in rows:
@@ -67,9 +67,9 @@ def trimmed(rows: Iterable[Sample]) -> dict[SampleId, Sample]:
             running.append(row)
     kept = [
         *running,
-        *waiting[:WAITING_LIMIT],
-        *_newest(errored, ERRORED_LIMIT),
-        *_newest(finished, FINISHED_LIMIT),
+        *waiting[:MAX_WAITING],
+        *_newest(errored, MAX_ERRORED),
+        *_newest(finished, MAX_FINISHED),
     ]
     return {(row.sample_id, row.epoch): row for row in kept}
 

@@ -1,12 +1,12 @@
-"""How tasks come, progress and end. Only a log's header proves how one ended."""
+"""Changes of tasks. Only a log's header proves how a task ended."""
 
 from core.events import LogRead, LogUnreadable, TasksSeen
-from core.fold.immutable import replace
+from core.fold.immutable import with_fields
 from core.ids import TaskKey
 from core.model.task import ProgressPoint, Task, TaskRow, TaskState
 
-TRAIL_LIMIT = 240
-"""Points kept per task in memory; the older half is thinned when there are more."""
+MAX_TRAIL_POINTS = 240
+"""Progress points of a task in memory at most; with more, the older half is thinned out."""
 
 _PROVED = {
     "success": TaskState.SUCCESS,
@@ -16,19 +16,19 @@ _PROVED = {
 
 
 def settled(task: Task, *, gone: bool, at: float, ended: bool) -> Task:
-    """Return the task in the state that is proved of it.
+    """Return the task in the state that its row, its log and its process prove.
 
     Args:
         task: With its newest row, header and header error.
         gone: Whether its process is gone.
         at: Now, Unix seconds at the desk.
-        ended: Whether its process or its row says that it runs no more.
+        ended: Whether its process or its row says that it has ended.
     """
     state = _state(task, gone=gone, ended=ended)
     ended_at = (task.ended_at or at) if state is not TaskState.RUNNING else None
     if state is task.state and ended_at == task.ended_at:
         return task
-    return replace(task, state=state, ended_at=ended_at)
+    return with_fields(task, state=state, ended_at=ended_at)
 
 
 def _state(task: Task, *, gone: bool, ended: bool) -> TaskState:
@@ -44,7 +44,7 @@ def _state(task: Task, *, gone: bool, ended: bool) -> TaskState:
 
 
 def see_row(known: Task | None, key: TaskKey, row: TaskRow, event: TasksSeen) -> Task:
-    """Return the task with its newest row, not yet settled; a new attempt starts afresh."""
+    """Return the task with its newest row, not settled yet; a new attempt starts afresh."""
     if known is None or known.row.eval_id != row.eval_id:
         return Task(
             key=key,
@@ -56,7 +56,7 @@ def see_row(known: Task | None, key: TaskKey, row: TaskRow, event: TasksSeen) ->
             trail=(_point(row, event.at),),
         )
     same = row.raw == known.row.raw if row.raw else row == known.row
-    return replace(
+    return with_fields(
         known,
         row=known.row if same else row,
         as_of=event.as_of,
@@ -66,33 +66,33 @@ def see_row(known: Task | None, key: TaskKey, row: TaskRow, event: TasksSeen) ->
 
 
 def longer(trail: tuple[ProgressPoint, ...], point: ProgressPoint) -> tuple[ProgressPoint, ...]:
-    """Return the trail with one more point, thinned where it would grow beyond its limit.
+    """Return the trail with one more point, thinned out where it would exceed its limit.
 
     Of several equal points in a row only the first and the newest stay.
     """
     if len(trail) > 1 and _same(trail[-1], point) and _same(trail[-2], point):
         return (*trail[:-1], point)
-    if len(trail) < TRAIL_LIMIT:
+    if len(trail) < MAX_TRAIL_POINTS:
         return (*trail, point)
-    half = TRAIL_LIMIT // 2
+    half = MAX_TRAIL_POINTS // 2
     return (*trail[:half:2], *trail[half:], point)
 
 
 def prove(task: Task, event: LogRead, *, gone: bool) -> Task:
-    """Return the task with what its log says; a log of another attempt says nothing of it."""
+    """Return the task with what its log says; the log of another attempt is ignored."""
     attempt = event.header.eval_id
     if attempt and task.row.eval_id and attempt != task.row.eval_id:
         return task
-    read = replace(task, header=event.header, header_error=None)
+    read = with_fields(task, header=event.header, header_error=None)
     ended = gone or task.state is not TaskState.RUNNING
     return settled(read, gone=gone, at=event.at, ended=ended)
 
 
 def stay_unread(task: Task, event: LogUnreadable, *, gone: bool) -> Task:
-    """Return the task with a log that could not be read; what was read before still holds."""
+    """Return the task with a log that could not be read; an earlier result still counts."""
     if task.header is not None and task.header.status in _PROVED:
         return task
-    unread = replace(task, header_error=event.reason)
+    unread = with_fields(task, header_error=event.reason)
     ended = gone or task.state is not TaskState.RUNNING
     return settled(unread, gone=gone, at=event.at, ended=ended)
 

@@ -1,4 +1,4 @@
-"""How long work of a launch reports its progress."""
+"""The callback with which slow steps of a launch report their progress."""
 
 from collections.abc import Callable
 

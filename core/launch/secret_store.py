@@ -1,6 +1,6 @@
-"""Secrets by name: what may be one, and who keeps them.
+"""The port of the secret store, and the rules for names and values of secrets.
 
-A value is entered once and shown never again; specs, plans and journals hold names alone.
+A value is entered once and never shown again. Specs, plans and journals hold only names.
 """
 
 import re
@@ -11,20 +11,20 @@ from core.errors import UsageWrong
 from core.text import shown
 
 MAX_VALUE_BYTES = 64 * 1024
-"""The longest value, bytes: with its name it is one variable, of which Linux takes 128 KiB."""
+"""Longest value. Linux limits a variable, name and value, to 128 KiB."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 KeptIn = Literal["keyring", "file"]
 
 
 class SecretStore(Protocol):
-    """The secrets of an operator; nothing of it blocks, all of it ends within a minute or so."""
+    """The secrets of an operator. No call blocks; each ends within about a minute."""
 
     async def names(self) -> Mapping[str, KeptIn]:
-        """Return the names, sorted, with where each is kept.
+        """Return the names, sorted, each with where its value is stored.
 
         Raises:
-            StorageError: They can't be read.
+            StorageError: The store can't be read.
         """
         ...
 
@@ -32,55 +32,55 @@ class SecretStore(Protocol):
         """Return the values of these names.
 
         Raises:
-            SecretMissing: One of them is not kept.
-            StorageError: They can't be read: the keyring is locked, the file is not private.
+            SecretMissing: A secret is not stored.
+            StorageError: The store can't be read: the keyring is locked, the file is not private.
         """
         ...
 
     async def set(self, name: str, value: str) -> KeptIn:
-        """Keep a value, in place of what was under that name; return where it is now.
+        """Store a value in place of the old one; return where it is stored.
 
         Raises:
-            UsageWrong: As `check_name` and `check_value`.
-            StorageError: It can't be kept; what was there before is there still.
+            UsageWrong: See `check_name` and `check_value`.
+            StorageError: The value can't be stored; the old one stays.
         """
         ...
 
     async def delete(self, name: str) -> None:
-        """Forget a secret.
+        """Delete a secret.
 
         Raises:
-            SecretMissing: There is none of that name.
+            SecretMissing: No secret has this name.
             StorageError: It can't be deleted.
         """
         ...
 
 
 def check_name(name: str) -> None:
-    """Refuse what is no name. It is not repeated: it may be a value in the wrong place.
+    """Check the name of a secret. The message never repeats it: it may be a misplaced value.
 
     Raises:
-        UsageWrong: It is none.
+        UsageWrong: The name is invalid.
     """
     if not _NAME.fullmatch(name):
         raise UsageWrong(
-            "that is no name of a secret: letters, digits and _, beginning with no digit",
-            "the value is asked for, or read from standard input: it is never an argument",
+            "invalid name of a secret: it has letters, digits and _, and starts with no digit",
+            "give only the name; evalroom asks for the value, or reads it from standard input",
         )
 
 
 def check_value(name: str, value: str) -> None:
-    """Refuse what no variable can hold.
+    """Check that a variable can hold the value.
 
     Raises:
-        UsageWrong: It is empty, holds a NUL, is no text, or is too long.
+        UsageWrong: The value is empty, too long, not UTF-8, or has a NUL in it.
     """
     try:
         size = len(value.encode())
     except UnicodeEncodeError:
         size = -1
     if size < 0 or "\0" in value:
-        wrong = "holds what no variable can: a NUL, or bytes that are no UTF-8 text"
+        wrong = "has a NUL in it, or is not UTF-8 text"
     elif not value:
         wrong = "is empty"
     elif size > MAX_VALUE_BYTES:

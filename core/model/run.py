@@ -1,4 +1,4 @@
-"""A run: one launch, from its spec to what its logs say."""
+"""A run: one launch, from its spec to its logs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -53,11 +53,14 @@ OVER = frozenset({RunState.SUCCESS, RunState.ERROR, RunState.LOST})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLog:
-    """What one log of a run says, read by that machine's own Inspect.
+    """The header of one log of a run, read by the machine's own Inspect.
 
     Attributes:
-        location: Its path there.
+        location: The path of the log on the machine.
         status: `started`, `success`, `error`, `cancelled`.
+        task, model: The names in the log.
+        metrics: The metrics of all scorers.
+        completed_samples, total_samples: The counts in the log's results; None: unknown.
     """
 
     location: str
@@ -74,22 +77,26 @@ class Run:
     """One launch on one machine.
 
     Attributes:
-        id: Made before the first byte is sent.
+        id: Unique; made before the first byte is sent.
+        machine: The machine that it runs on.
         at: When it was made, Unix seconds at the desk.
-        operator: Who launched it.
-        is_ours: Whether this operator's evalroom did; others are only seen.
+        operator: The operator who launched it.
+        state: Its state.
+        task, model: The task and the model of its spec.
+        engine: How it is started: `detach`, `tmux`, `flow`, `slurm`.
+        is_ours: Whether this operator launched it.
         spec: The spec as a table (`spec_writer.spec_table`): names of secrets, never values.
-        directory, log_dir: On the machine; `~/` is the home.
+        directory, log_dir: Its folder and its log folder on the machine; `~/` is the home.
         command_line: The exact command of Inspect.
-        commit: Of its repository's checkout; empty: there is none, or not yet.
-        launch: What runs of one matrix share; the run's own id where it is alone.
-        said: Why it failed, was lost, or is not further: one sentence; empty where all is well.
-        pid, start: Its process as the probe names it; None: not known yet.
-        started_at, ended_at: Unix seconds at the desk.
-        logs: What its logs say; empty until they were read.
-        output_file: What it prints, on the machine; from the run's folder where it is relative.
-        screen: The words that print what is on its screen now; empty: it has none.
-        attach: The words that attach to it in a terminal of that machine; empty: nothing does.
+        commit: The commit of its repository's checkout; empty: no checkout, or not yet.
+        launch: The id shared by the runs of one matrix; for a single run, its own id.
+        said: Why it failed, is lost, or makes no progress, one sentence; empty: all is well.
+        pid, start: Its process, as in `ProcessKey`; None: not known yet.
+        started_at, ended_at: Unix seconds at the desk; None: not yet.
+        logs: The headers of its logs; empty until they were read.
+        output_file: The file of its output on the machine; a relative path is in its folder.
+        screen: The command that prints its screen; empty: it has no screen.
+        attach: The command that attaches to it in a terminal of the machine; empty: none.
     """
 
     id: str
@@ -119,7 +126,7 @@ class Run:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more comes of it."""
+        """Whether it has ended."""
         return self.state in OVER
 
     @property
@@ -129,12 +136,12 @@ class Run:
 
     @property
     def has_screen(self) -> bool:
-        """Whether what it prints stands on a screen, and in no file."""
+        """Whether its output is on a screen and not in a file."""
         return bool(self.screen) and not self.output_file
 
     @property
     def status(self) -> str:
-        """What its logs say together: the worst of them; its state's word where none was read."""
+        """The worst status of its logs; the word of its state if no log was read."""
         told = {log.status for log in self.logs}
         for status in ("started", "error", "cancelled", "success"):
             if status in told:

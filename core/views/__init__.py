@@ -1,1 +1,1 @@
-"""Rows of each pane, as plain functions."""
+"""Everything that is drawn, as plain data: tables, pages, menus and previews. Pure functions."""

@@ -1,7 +1,7 @@
-"""What a pane is given to draw: columns, rows and cells, without any look.
+"""The data that a pane draws: tables, columns, rows, cells, spans of text.
 
-A cell says *what* (text and tone); the pane decides colour and width. Text is `Shown`, so it
-is harmless by type.
+A cell holds text and a tone; the pane decides the colour and the width. Text is `Shown`, so it is
+harmless by type.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,8 @@ from core.format import count, sane
 from core.text import NAME_LIMIT, Shown, shown
 
 Tone = Literal["plain", "dim", "strong", "good", "look", "hand", "key"]
-"""plain and dim are the two greys; good lives, look wants a look, hand wants a hand."""
+"""good: healthy; look: warning (check it); hand: error (act on it); key: a key or a command.
+plain, dim and strong are greys."""
 
 KeyT = TypeVar("KeyT")
 
@@ -27,7 +28,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar drawn as wide as its column allows: fractions 0-1 of what is done and failed."""
+    """A bar as wide as its column; `done` and, within it, `failed` are fractions from 0 to 1."""
 
     done: float
     failed: float = 0.0
@@ -38,10 +39,10 @@ TextLine = tuple[Span, ...]
 """One line of text."""
 
 Cell = tuple[Span | Bar, ...]
-"""What stands in one column of a row; empty is unknown and drawn as a dot."""
+"""The content of one column of a row; empty means unknown and is drawn as a dot."""
 
 UNKNOWN: Cell = ()
-"""Drawn as a dot; never 0."""
+"""An unknown value; drawn as a dot, never as 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +50,12 @@ class Column:
     """A column of a table.
 
     Attributes:
-        name: Its word in configs, filters and sorts.
-        title: Over it.
-        align: Names left, numbers right.
-        width: Cells it takes at least.
-        grow: Share of left-over room, 0 for none.
-        rank: Columns of a higher rank are left out first when room is short.
+        name: Its name in the config and when sorting.
+        title: Its heading.
+        align: Left for names, right for numbers.
+        width: Minimum width, terminal cells.
+        grow: Its share of spare width; 0: none.
+        rank: When the pane is too narrow, columns of the highest rank are left out first.
     """
 
     name: str
@@ -66,7 +67,7 @@ class Column:
 
 
 SortValue = tuple[int, float | str]
-"""(0, number) or (1, word) for known values, (2, 0) for unknown ones, which come last."""
+"""(0, number) or (1, text) for a known value; (2, 0) for an unknown one, which sorts last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +75,10 @@ class Row(Generic[KeyT]):
     """One line of a table.
 
     Attributes:
-        key: What it is about; rows are reconciled by it.
-        cells: By column name; a missing one is unknown. Made when looked at.
-        sort: By column name. Made when looked at.
-        tone: Of the whole line: `dim` for aged and ended ones.
+        key: The key of its subject; a refresh finds the row again by it.
+        cells: Its cells by column name; a missing one is unknown. Computed on access.
+        sort: Its sort values by column name. Computed on access.
+        tone: The tone of the whole line: `dim` if its subject has ended or its data is old.
     """
 
     key: KeyT
@@ -87,7 +88,7 @@ class Row(Generic[KeyT]):
 
     @property
     def search(self) -> str:
-        """All its text in one, lower case, for the filter."""
+        """All its text in lower case, for the filter."""
         texts = (
             span.text for cell in self.cells.values() for span in cell if isinstance(span, Span)
         )
@@ -96,12 +97,14 @@ class Row(Generic[KeyT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Generic[KeyT]):
-    """A pane's content: rows in their order, and what stands in its frame.
+    """The content of a pane with a table.
 
     Attributes:
-        empty: Why there is nothing, when there are no rows.
-        title: After the pane's digit.
-        footer: Counts, in the lower edge.
+        columns: Its columns, in order.
+        rows: Its rows, in order.
+        title: The title in the upper edge, after the pane's digit.
+        footer: The counts in the lower edge.
+        empty: Why there are no rows; shown if there are none.
     """
 
     columns: tuple[Column, ...]
@@ -112,19 +115,19 @@ class Table(Generic[KeyT]):
 
 
 def text_cell(value: object, tone: Tone = "plain", limit: int = NAME_LIMIT) -> Cell:
-    """Return a cell with untrusted text in it; unknown where there is none."""
+    """Return a cell with untrusted text, made harmless; unknown if it is None or empty."""
     if value is None or value == "":
         return UNKNOWN
     return (Span(shown(value, limit), tone),)
 
 
-def said(words: str, tone: Tone = "plain") -> Span:
-    """Return words of our own, or numbers formatted by us, in a tone."""
+def span_of(words: str, tone: Tone = "plain") -> Span:
+    """Return a span with a text of evalroom's own, or with a formatted number."""
     return Span(shown(words), tone)
 
 
 def count_cell(value: float | None, tone: Tone = "plain", zero: Tone | None = None) -> Cell:
-    """Return a cell with a count; unknown where there is none; `zero` is the tone of 0."""
+    """Return a cell with a count; unknown if it is None. `zero` is the tone of 0."""
     number = sane(value)
     if number is None:
         return UNKNOWN

@@ -1,4 +1,4 @@
-"""Whether a fleet only grew older: nothing is new in it but when things were last heard of."""
+"""Compares two fleets: did anything change except the ages of rows?"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -23,7 +23,7 @@ _OF_MACHINE = _all_but(Machine, "link")
 
 
 def only_older(before: Fleet, after: Fleet) -> bool:
-    """Return whether `after`, which came from `before`, tells nothing but newer times of looks."""
+    """Return whether `after` differs from `before` only in the times of the last reads."""
     return (
         before.processes is after.processes
         and before.findings is after.findings

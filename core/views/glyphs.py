@@ -1,7 +1,6 @@
-"""The signs beside every state: one character each, with a twin in ASCII.
+"""The glyphs of states: one character each, with an ASCII replacement.
 
-Tables hold the first form. Where the terminal shows ASCII alone, what is drawn goes through
-`in_ascii`.
+Tables contain the glyph. In a terminal that shows only ASCII, drawn text goes through `in_ascii`.
 """
 
 from types import MappingProxyType
@@ -9,7 +8,7 @@ from typing import Literal
 
 from core.text import Shown
 
-Name = Literal[
+GlyphName = Literal[
     "live",
     "lagging",
     "down",
@@ -30,7 +29,7 @@ Name = Literal[
     "read-only",
 ]
 
-SIGNS = MappingProxyType[Name, tuple[str, str]](
+SIGNS = MappingProxyType[GlyphName, tuple[str, str]](
     {
         "live": ("●", "*"),
         "lagging": ("◐", "~"),
@@ -52,7 +51,7 @@ SIGNS = MappingProxyType[Name, tuple[str, str]](
         "read-only": ("⊘", "/"),
     }
 )
-"""By name: the sign, and its twin in ASCII."""
+"""By name: the glyph and its ASCII replacement."""
 
 _OTHER = {
     "·": ".",
@@ -80,13 +79,13 @@ _OTHER = {
 _TABLE = str.maketrans({**_OTHER, **dict(SIGNS.values())})
 
 
-def sign(name: Name) -> Shown:
-    """Return a sign by its name."""
+def sign(name: GlyphName) -> Shown:
+    """Return a glyph by its name."""
     return Shown(SIGNS[name][0])
 
 
 def in_ascii(text: Shown) -> Shown:
-    """Return `text` in ASCII: our signs as their twins of one cell, all else as `?`."""
+    """Return `text` in ASCII: glyphs as their replacements of one cell, other characters as `?`."""
     if text.isascii():
         return text
     return Shown(text.translate(_TABLE).encode("ascii", "replace").decode("ascii"))

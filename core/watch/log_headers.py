@@ -1,4 +1,4 @@
-"""How a task ended is for its log to say: which headers to read, and what one says."""
+"""Log headers: which to read, and how a task ended by what one says."""
 
 from core.ctl.decode import count, inner, parse_object, text
 from core.ctl.envelopes import header_metrics
@@ -11,15 +11,13 @@ from core.model.task import LogHeader, Task, TaskState
 from core.ports import Reply
 from core.text import shown
 
-DEADLINE = 60.0
-"""Seconds that reading a header may take: a cold import of Inspect is most of it."""
-LOCATION_LIMIT = 4_096
-"""Longest location of a log that is read, characters."""
+MAX_LOCATION_LENGTH = 4_096
+"""Characters of a log's location at most; a longer one is not read."""
 _FINAL = frozenset({"success", "error", "cancelled"})
 
 
 def header_wants(fleet: Fleet, machine: MachineName) -> tuple[TaskKey, ...]:
-    """Return the tasks of a machine that ended and whose log has not said how."""
+    """Return the tasks of a machine that ended and whose log does not say yet how."""
     return tuple(
         key for key, task in fleet.tasks.items() if key.machine == machine and _wants(task)
     )
@@ -28,13 +26,13 @@ def header_wants(fleet: Fleet, machine: MachineName) -> tuple[TaskKey, ...]:
 def _wants(task: Task) -> bool:
     if task.state is not TaskState.FINISHING:
         return False
-    if not 0 < len(task.row.log_location) <= LOCATION_LIMIT:
+    if not 0 < len(task.row.log_location) <= MAX_LOCATION_LENGTH:
         return False
     return task.header is None or task.header.status not in _FINAL
 
 
 def header_frame(fleet: Fleet, task: TaskKey) -> Frame:
-    """Return the request for a task's header; the connection gives it its id."""
+    """Return the frame that requests a task's log header; the connection sets its id."""
     known = fleet.tasks[task]
     return Frame(
         "header",
@@ -47,9 +45,9 @@ def header_frame(fleet: Fleet, task: TaskKey) -> Frame:
 
 
 def header_event(fleet: Fleet, task: TaskKey, reply: Reply, at: float) -> LogRead | LogUnreadable:
-    """Return what the reply says of the task's log.
+    """Return the event of a reply: the log's header, or why it can't be read.
 
-    A header that is still `started` is told as it is: it is the fold that knows whether the
+    A header whose status is still `started` makes an event too: the fold knows whether the
     process is gone.
     """
     known = fleet.tasks.get(task)
@@ -68,12 +66,12 @@ def read_header(body: bytes, location: str) -> LogHeader:
     """Decode the output of `inspect log dump --header-only` (EvalLog without samples).
 
     Raises:
-        AnswerMalformed: It is no such document.
+        AnswerMalformed: The output is not such a document.
     """
     document = parse_object(body)
     status = text(document, "status")
     if status is None:
-        raise AnswerMalformed("a log header without a status")
+        raise AnswerMalformed("the log header has no status")
     results = inner(document, "results")
     return LogHeader(
         location=location,

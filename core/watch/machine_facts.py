@@ -1,4 +1,4 @@
-"""A machine's facts and its probe's hello, as the probe tells them."""
+"""Decodes the facts of a machine and the hello of its probe."""
 
 import msgspec
 
@@ -10,20 +10,20 @@ _FACTS = msgspec.json.Decoder(MachineFacts, strict=False)
 
 
 def read_facts(body: bytes) -> MachineFacts:
-    """Decode the body of a `facts` frame; unknown fields are passed over.
+    """Decode the body of a `facts` frame; unknown fields are ignored.
 
     Raises:
-        AnswerMalformed: It is no such document.
+        AnswerMalformed: The body is not such a document.
     """
     try:
         return _FACTS.decode(body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError) as error:
         parse_object(body)
-        raise AnswerMalformed(f"facts that can't be read: {str(error)[:120]}") from error
+        raise AnswerMalformed(f"the machine's facts can't be read: {str(error)[:120]}") from error
 
 
 def read_hello(head: JsonObject, at: float) -> ProbeFound:
-    """Return the probe that said this hello; `at` is now at the desk, Unix seconds."""
+    """Return the probe that sent this hello at `at`, Unix seconds at the desk."""
     clock = number(head, "at")
     return ProbeFound(
         python=text(head, "python") or "",

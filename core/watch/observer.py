@@ -1,7 +1,7 @@
-"""The observer of one machine: what is heard becomes events, what is known becomes looks.
+"""The observer of one machine: decodes its probe's frames into events, and sets what it polls.
 
-It does no I/O. Its only memory is what the probe was told to look at and what it last said of
-each process; both are forgotten when a probe starts.
+It does no I/O. It remembers what the probe polls and what it last reported of each process, and
+forgets both when a new probe starts.
 """
 
 from collections.abc import Iterator
@@ -35,63 +35,87 @@ from core.model.sample import SampleCounts, SampleStatus
 from core.ports import Heard
 from core.text import shown
 from core.watch.machine_facts import read_facts, read_hello
-from core.watch.polls import WHOLE_EVERY, Poll, aims, disagrees
+from core.watch.polls import FULL_READ_INTERVAL_S, Poll, disagrees, polls_for
 from core.watch.process_list import ProcessReport, process_reports
 
-HEARD_EVERY = 3.0
-"""Shortest time between two `LinkHeard`, seconds."""
-RELOAD_EVERY = 15.0
-RELOAD_FOCUSED = 5.0
-"""Shortest time between two whole reads of a task's list for counts that disagree, seconds."""
+LINK_HEARD_INTERVAL_S = 3.0
+"""Minimum seconds between two `LinkHeard`."""
+RELOAD_INTERVAL_S = 15.0
+"""Minimum seconds between two full reads of a task's samples because its counts disagree."""
+FOCUSED_RELOAD_INTERVAL_S = 5.0
+"""The same for the focused task."""
 _OK = 200
-_CHANNEL = frozenset({"refused", "no socket", "reset"})
-"""Troubles of the whole control server: the process's state tells them."""
+_CHANNEL_ERRORS = frozenset({"refused", "no socket", "reset"})
+"""Errors of the whole control server: the state of the process shows them."""
 _NO_SCORE = "http 404"
-"""What a task that was never scored in between answers; also an Inspect without the route."""
+"""The answer of a task that has no score yet, and of an Inspect without the route."""
 
-LookKey = tuple[ProcessKey, str]
+PollKey = tuple[ProcessKey, str]
+"""A process and the name of one of its polls."""
 
 
 class Observer:
     """Watches one machine through its probe.
 
     Args:
-        machine: Whose frames are heard.
-        config: Cadences.
+        machine: The machine whose probe sends the frames.
+        config: The cadences.
     """
 
     def __init__(self, machine: MachineName, config: WatchConfig) -> None:
         self._machine = machine
         self._config = config
-        self._set: dict[LookKey, Poll] = {}
-        self._answered: set[LookKey] = set()
-        self._told: dict[ProcessKey, ProcessReport] = {}
-        self._said: dict[ProcessKey, ProcessSeen | None] = {}
-        self._calm: dict[ProcessKey, ProcessReport] = {}
-        self._refused: dict[ProcessKey, float] = {}
-        self._failed: dict[LookKey, str] = {}
+        self._polls: dict[PollKey, Poll] = {}
+        """What the probe polls now."""
+        self._answered: set[PollKey] = set()
+        """The polls that have answered at least once."""
+        self._failed: dict[PollKey, str] = {}
+        """The polls whose last answer was unusable, with the reason."""
+        self._reports: dict[ProcessKey, ProcessReport] = {}
+        """The probe's newest report of each process."""
+        self._sent: dict[ProcessKey, ProcessSeen | None] = {}
+        """The last event that was made of each process; None: it is gone."""
+        self._steady: dict[ProcessKey, ProcessReport] = {}
+        """Reports that made their event and that no passing of time changes."""
+        self._refused_since: dict[ProcessKey, float] = {}
+        """When a control server was first not there, Unix seconds on the host's clock."""
         self._reloads: dict[TaskKey, int] = {}
-        self._read_whole: dict[TaskKey, float] = {}
-        self._missed: set[TaskKey] = set()
-        self._heard_at = 0.0
+        """How often each task's samples were to be read in full again."""
+        self._full_read_at: dict[TaskKey, float] = {}
+        """When each task's samples were last read in full, Unix seconds at the desk."""
+        self._truncated: set[TaskKey] = set()
+        """Tasks whose last delta was truncated: the next one does not name what it cut."""
+        self._link_heard_at = 0.0
+        """Time of the last `LinkHeard` or `LinkChanged` to up, Unix seconds at the desk."""
 
     def hear(self, heard: Heard, at: float) -> tuple[Event, ...]:
-        """Return the events that follow from what was heard at `at`, Unix seconds at the desk."""
+        """Return the events in what a connection received.
+
+        Args:
+            heard: A change of the link's state, or a frame of the probe.
+            at: When it was received, Unix seconds at the desk.
+        """
         if isinstance(heard, LinkChanged):
             if heard.state is not LinkState.UP:
                 return (heard,)
-            self._heard_at = at
+            self._link_heard_at = at
             return (heard,)
         return (*self._link_heard(at), *self._frame(heard, at))
 
     def frames(self, fleet: Fleet, focus: TaskKey | None, at: float) -> tuple[Frame, ...]:
-        """Return the frames that bring the probe's looks in line with what is wanted now."""
+        """Return the frames that make the probe poll what it should poll now.
+
+        Args:
+            fleet: All that is known.
+            focus: The task that the operator looks at; None: no task.
+            at: Unix seconds at the desk.
+        """
         self._reload_where_wrong(fleet, focus, at)
         wanted = {
-            (aim.process, aim.name): aim
-            for aim in aims(
+            (poll.process, poll.name): poll
+            for poll in polls_for(
                 fleet,
-                (key for key, one in self._told.items() if one.alive),
+                (key for key, one in self._reports.items() if one.alive),
                 focus=focus,
                 now=at,
                 config=self._config,
@@ -99,22 +123,22 @@ class Observer:
             )
         }
         frames: list[Frame] = []
-        for key in [key for key in self._set if key not in wanted]:
+        for key in [key for key in self._polls if key not in wanted]:
             self._drop(key)
             frames.append(Frame("unwatch", {**_place(key[0]), "name": key[1]}))
-        for key, aim in wanted.items():
-            former = self._set.get(key)
-            if former is not None and (former.path, former.every) == (aim.path, aim.every):
+        for key, poll in wanted.items():
+            former = self._polls.get(key)
+            if former is not None and (former.path, former.every) == (poll.path, poll.every):
                 continue
-            self._set[key] = aim
+            self._polls[key] = poll
             frames.append(
                 Frame(
                     "watch",
                     {
-                        **_place(aim.process),
-                        "name": aim.name,
-                        "path": aim.path,
-                        "every": aim.every,
+                        **_place(poll.process),
+                        "name": poll.name,
+                        "path": poll.path,
+                        "every": poll.every,
                         "as_of": None,
                     },
                 )
@@ -140,7 +164,7 @@ class Observer:
                 yield from self._answer(frame, at)
             case "beat":
                 yield from self._states(number(frame.head, "at") or at, at)
-                yield from self._looks(frame.head, at)
+                yield from self._unchanged(frame.head, at)
             case "trouble":
                 yield from self._trouble(frame.head, at)
             case "facts":
@@ -149,18 +173,18 @@ class Observer:
                 return
 
     def _link_heard(self, at: float) -> Iterator[Event]:
-        if at - self._heard_at >= HEARD_EVERY:
-            self._heard_at = at
+        if at - self._link_heard_at >= LINK_HEARD_INTERVAL_S:
+            self._link_heard_at = at
             yield LinkHeard(at=at, machine=self._machine)
 
     def _forget(self) -> None:
-        self._set.clear()
+        self._polls.clear()
         self._answered.clear()
         self._failed.clear()
-        self._told.clear()
+        self._reports.clear()
 
-    def _drop(self, key: LookKey) -> None:
-        self._set.pop(key, None)
+    def _drop(self, key: PollKey) -> None:
+        self._polls.pop(key, None)
         self._answered.discard(key)
         self._failed.pop(key, None)
 
@@ -169,38 +193,38 @@ class Observer:
     def _processes(self, frame: Frame, at: float) -> Iterator[Event]:
         clock = number(frame.head, "at") or at
         listed = {
-            one.seen.process: one
+            one.event.process: one
             for one in process_reports(self._machine, frame.body, clock=clock, at=at)
         }
-        # What was known before this probe started and is no longer there went meanwhile.
-        for key in [key for key in self._said if key not in listed]:
-            self._refused.pop(key, None)
-            if self._said.pop(key) is not None:
+        # A process that was known before this probe started and is not listed has ended.
+        for key in [key for key in self._sent if key not in listed]:
+            self._refused_since.pop(key, None)
+            if self._sent.pop(key) is not None:
                 yield ProcessGone(at=at, process=key)
-        self._told = listed
-        self._calm.clear()
+        self._reports = listed
+        self._steady.clear()
         yield from self._states(clock, at)
 
     def _states(self, clock: float, at: float) -> Iterator[Event]:
-        """Say what changed about processes; waiting becomes busy and then starved by itself."""
-        for key, one in self._told.items():
-            if self._calm.get(key) is one:
-                continue  # it was said, and time alone changes nothing about it
+        """Yield what changed about processes; with time, a waiting one is busy and then starved."""
+        for key, one in self._reports.items():
+            if self._steady.get(key) is one:
+                continue  # its event was made, and time alone changes nothing about it
             if one.is_refused:
-                self._refused.setdefault(key, clock)
+                self._refused_since.setdefault(key, clock)
             else:
-                self._refused.pop(key, None)
-            now = one.at_time(clock, at, refused_since=self._refused.get(key, clock))
-            said = self._said.get(key)
-            if said is None:
-                if key in self._said:
-                    continue  # it is gone, and that was said
-                yield now  # also one that came and went between two looks
-            elif one.alive and replace(now, at=said.at) != said:
+                self._refused_since.pop(key, None)
+            now = one.at_time(clock, at, refused_since=self._refused_since.get(key, clock))
+            sent = self._sent.get(key)
+            if sent is None:
+                if key in self._sent:
+                    continue  # it is gone, and that event was made
+                yield now  # also one that started and ended between two reports
+            elif one.alive and replace(now, at=sent.at) != sent:
                 yield now
-            self._said[key] = now if one.alive else None
-            if one.is_calm:
-                self._calm[key] = one
+            self._sent[key] = now if one.alive else None
+            if one.is_steady:
+                self._steady[key] = one
             if not one.alive:
                 yield ProcessGone(at=at, process=key)
 
@@ -208,17 +232,17 @@ class Observer:
 
     def _answer(self, frame: Frame, at: float) -> Iterator[Event]:
         key = self._key(frame.head)
-        aim = self._set.get(key) if key is not None else None
-        if key is None or aim is None:
+        poll = self._polls.get(key) if key is not None else None
+        if key is None or poll is None:
             return
         status, clock = count(frame.head, "status"), number(frame.head, "at") or at
         if status != _OK:
-            yield from self._fail(key, aim, f"http {status}", at)
+            yield from self._fail(key, poll, f"http {status}", at)
             return
         try:
-            event = self._read(aim, frame.body, clock, at, first=key not in self._answered)
+            event = self._read(poll, frame.body, clock, at, first=key not in self._answered)
         except AnswerMalformed as error:
-            yield from self._fail(key, aim, error.message, at)
+            yield from self._fail(key, poll, error.message, at)
             return
         self._answered.add(key)
         self._failed.pop(key, None)
@@ -226,33 +250,33 @@ class Observer:
             yield event
 
     def _read(
-        self, aim: Poll, body: bytes, clock: float, at: float, *, first: bool
+        self, poll: Poll, body: bytes, clock: float, at: float, *, first: bool
     ) -> Event | None:
-        if aim.task is None:
+        if poll.task is None:
             found = task_rows(body)
             return TasksSeen(
-                at=at, process=aim.process, as_of=clock, rows=found.rows, malformed=found.malformed
+                at=at, process=poll.process, as_of=clock, rows=found.rows, malformed=found.malformed
             )
-        if aim.kind == "score":
+        if poll.kind == "score":
             metrics = score_metrics(body)
-            return ScoreSeen(at=at, task=aim.task, metrics=metrics) if metrics else None
-        whole = aim.kind == "samples" and (first or AS_OF not in aim.path)
-        return self._samples(aim, aim.task, body, clock, at, whole=whole)
+            return ScoreSeen(at=at, task=poll.task, metrics=metrics) if metrics else None
+        whole = poll.kind == "samples" and (first or AS_OF not in poll.path)
+        return self._samples(poll, poll.task, body, clock, at, whole=whole)
 
     def _samples(
-        self, aim: Poll, task: TaskKey, body: bytes, clock: float, at: float, *, whole: bool
+        self, poll: Poll, task: TaskKey, body: bytes, clock: float, at: float, *, whole: bool
     ) -> SamplesSeen:
         found = sample_rows(body)
         if whole:
-            self._read_whole[task] = at
-            self._missed.discard(task)
-        elif found.truncated and aim.kind == "samples":
-            self._missed.add(task)  # the next delta would not tell of what this one cut
+            self._full_read_at[task] = at
+            self._truncated.discard(task)
+        elif found.truncated and poll.kind == "samples":
+            self._truncated.add(task)  # the next delta does not name what this one cut
         statuses = [SampleStatus(row.status) for row in found.rows if row.status in _STATUSES]
         return SamplesSeen(
             at=at,
             task=task,
-            eval_id=aim.eval_id,
+            eval_id=poll.eval_id,
             as_of=found.as_of or clock,
             counts=found.counts
             or SampleCounts(**{each.value: statuses.count(each) for each in SampleStatus}),
@@ -264,75 +288,75 @@ class Observer:
 
     def _trouble(self, head: JsonObject, at: float) -> Iterator[Event]:
         key = self._key(head)
-        aim = self._set.get(key) if key is not None else None
+        poll = self._polls.get(key) if key is not None else None
         error = text(head, "error") or "no usable answer"
-        if key is None or aim is None or error in _CHANNEL:
+        if key is None or poll is None or error in _CHANNEL_ERRORS:
             return
-        if aim.kind == "score" and error == _NO_SCORE:
+        if poll.kind == "score" and error == _NO_SCORE:
             return
-        yield from self._fail(key, aim, error, at)
+        yield from self._fail(key, poll, error, at)
 
-    def _fail(self, key: LookKey, aim: Poll, reason: str, at: float) -> Iterator[Event]:
+    def _fail(self, key: PollKey, poll: Poll, reason: str, at: float) -> Iterator[Event]:
         if self._failed.get(key) != reason:
             self._failed[key] = reason
-            what = "tasks" if aim.task is None else f"{aim.kind} of {aim.task.task_id}"
+            what = "tasks" if poll.task is None else f"{poll.kind} of {poll.task.task_id}"
             yield ReadFailed(
-                at=at, process=aim.process, what=shown(what), reason=shown(reason, 300)
+                at=at, process=poll.process, what=shown(what), reason=shown(reason, 300)
             )
 
-    def _looks(self, head: JsonObject, at: float) -> Iterator[Event]:
+    def _unchanged(self, head: JsonObject, at: float) -> Iterator[Event]:
         tasks: list[tuple[ProcessKey, float]] = []
         samples: list[tuple[TaskKey, float]] = []
-        for look in items(head, "looks"):
-            if not isinstance(look, list):
+        for row in items(head, "looks"):
+            if not isinstance(row, list):
                 continue
-            fields = cast("list[object]", look)
-            if len(fields) < _LOOK_FIELDS:
+            fields = cast("list[object]", row)
+            if len(fields) < _UNCHANGED_FIELDS:
                 continue
-            pid, start, name, told_at = fields[:_LOOK_FIELDS]
-            clock = as_number(told_at)
+            pid, start, name, unchanged_at = fields[:_UNCHANGED_FIELDS]
+            clock = as_number(unchanged_at)
             if not isinstance(pid, int) or clock is None:
                 continue
             process = ProcessKey(self._machine, pid, str(start))
-            aim = self._set.get((process, str(name)))
-            if aim is None:
+            poll = self._polls.get((process, str(name)))
+            if poll is None:
                 continue
             self._failed.pop((process, str(name)), None)
-            if aim.kind == "tasks":
+            if poll.kind == "tasks":
                 tasks.append((process, clock))
-            elif aim.kind in {"samples", "running"} and aim.task is not None:
-                samples.append((aim.task, clock))
+            elif poll.kind in {"samples", "running"} and poll.task is not None:
+                samples.append((poll.task, clock))
         if tasks or samples:
             yield LooksUnchanged(
                 at=at, machine=self._machine, tasks=tuple(tasks), samples=tuple(samples)
             )
 
-    def _key(self, head: JsonObject) -> LookKey | None:
+    def _key(self, head: JsonObject) -> PollKey | None:
         pid, start, name = count(head, "pid"), text(head, "start"), text(head, "name")
         if pid is None or start is None or name is None:
             return None
         return ProcessKey(self._machine, pid, start), name
 
-    # -- whole reads
+    # -- full reads
 
     def _reload_where_wrong(self, fleet: Fleet, focus: TaskKey | None, at: float) -> None:
-        """Ask for a task's whole list again where deltas can't be trusted."""
-        for key in [key for key in self._read_whole if key not in fleet.tasks]:
-            del self._read_whole[key]
+        """Read a task's samples in full again where the deltas can't be trusted."""
+        for key in [key for key in self._full_read_at if key not in fleet.tasks]:
+            del self._full_read_at[key]
             self._reloads.pop(key, None)
-            self._missed.discard(key)
-        for key, read_at in self._read_whole.items():
+            self._truncated.discard(key)
+        for key, read_at in self._full_read_at.items():
             task = fleet.tasks[key]
             age = at - read_at
-            soon = RELOAD_FOCUSED if key == focus else RELOAD_EVERY
+            soon = FOCUSED_RELOAD_INTERVAL_S if key == focus else RELOAD_INTERVAL_S
             if task.row.is_completed or age < soon:
                 continue
-            if age >= WHOLE_EVERY or key in self._missed or disagrees(task):
+            if age >= FULL_READ_INTERVAL_S or key in self._truncated or disagrees(task):
                 self._reloads[key] = self._reloads.get(key, 0) + 1
-                self._read_whole[key] = at
+                self._full_read_at[key] = at
 
 
-_LOOK_FIELDS = 4
+_UNCHANGED_FIELDS = 4
 _STATUSES = frozenset(SampleStatus)
 
 

@@ -1,4 +1,4 @@
-"""What the probe should look at now: a pure function of the fleet and the focus."""
+"""What the probe should poll now: a pure function of the fleet and the focus."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,46 +13,52 @@ from core.model.sample import SampleStatus
 from core.model.task import Task
 from core.watch.cadence import cadence_of
 
-LIMIT = 500
-"""Most sample rows of one look; what is cut is counted."""
-SURE = 150
-"""Samples under way up to which no list cuts one of them away."""
-ERRORS_EVERY = 30.0
-"""Seconds between looks at errored rows that the list cut away."""
-SCORE_EVERY = 60.0
-"""Seconds between looks at a running score."""
-WHOLE_EVERY = 120.0
-"""Seconds until a running task's list is read whole again: a delta misses what changes without
-an event of its own (a retry wait that began, a sample cancelled before its start)."""
-IDLE_EVERY = 5.0
-"""Seconds between looks at the task list of a process that has no task to judge by."""
-PARKED_EVERY = 30.0
-"""Seconds between looks at a process whose tasks are all over."""
-PAUSED_EVERY = 60.0
-"""Seconds between looks at the samples of a task that is paused with nothing in flight."""
-ONCE = 86_400.0
-"""Seconds between looks at what does not change any more."""
+MAX_ROWS = 500
+"""Sample rows of one answer at most; the rest are counted."""
+MAX_COMPARED = 150
+"""Up to this many running and queued samples, no answer leaves one of them out."""
+ERRORS_INTERVAL_S = 30.0
+"""Seconds between two polls of errored samples that other answers left out."""
+SCORE_INTERVAL_S = 60.0
+"""Seconds between two polls of a running score."""
+FULL_READ_INTERVAL_S = 120.0
+"""Seconds until a running task's samples are read in full again.
 
-NAME_LIMIT = 500
-"""Longest task or eval id that is asked about, characters: they go into the head of a frame."""
+A delta misses what changes without an event of its own: a retry wait that began, a sample that
+was cancelled before its start.
+"""
+ENDED_INTERVAL_S = 5.0
+"""Seconds between two polls of the task list of a process that has an ended task."""
+PARKED_INTERVAL_S = 30.0
+"""Seconds between two polls of the task list of a process whose tasks are all over."""
+PAUSED_INTERVAL_S = 60.0
+"""Seconds between two polls of the samples of a paused task with nothing in flight."""
+ONCE_S = 86_400.0
+"""Seconds between two polls of what does not change any more: a day."""
 
-AimKind = Literal["tasks", "samples", "running", "errors", "score"]
-DELTAS = 5
-"""API version from which a delta names the counts of the whole task (Inspect 0.3.250)."""
+MAX_NAME_LENGTH = 500
+"""Characters of a task or eval id at most: it goes into the head of a frame."""
+
+PollKind = Literal["tasks", "samples", "running", "errors", "score"]
+DELTA_API_VERSION = 5
+"""API version from which a delta has the counts of the whole task (Inspect 0.3.250)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Poll:
-    """One thing to look at.
+    """One path of a process's control channel that the probe polls.
 
     Attributes:
-        name: Tells it from the process's other looks; another name is another look.
-        every: Seconds between two looks.
-        task: Whose rows come, None for the task list.
-        eval_id: The attempt that is looked at.
+        kind: What the answer holds.
+        process: Whose control channel.
+        name: Unique in the process; a poll with a new name starts afresh.
+        path: What is read.
+        every: Seconds between two reads.
+        task: The task whose rows come; None for the task list.
+        eval_id: The attempt that is read; empty for the task list.
     """
 
-    kind: AimKind
+    kind: PollKind
     process: ProcessKey
     name: str
     path: str
@@ -61,7 +67,7 @@ class Poll:
     eval_id: str = ""
 
 
-def aims(
+def polls_for(
     fleet: Fleet,
     processes: Iterable[ProcessKey],
     *,
@@ -70,35 +76,37 @@ def aims(
     config: WatchConfig,
     reloads: Mapping[TaskKey, int],
 ) -> Iterator[Poll]:
-    """Yield what to look at.
+    """Yield what to poll.
 
     Args:
-        fleet: As known.
-        processes: Those that the probe tells of.
-        focus: The task that the operator looks at.
+        fleet: All that is known.
+        processes: Those that the probe reports.
+        focus: The task that the operator looks at; None: no task.
         now: Unix seconds at the desk.
         config: The cadences.
-        reloads: How often each task's list was to be read whole again.
+        reloads: How often each task's samples were to be read in full again.
     """
     for key in processes:
         process = fleet.processes.get(key)
         if process is None or not _can_answer(process):
             continue
-        every = PARKED_EVERY if process.tasks else config.cadences["spin-up"].tasks
+        every = PARKED_INTERVAL_S if process.tasks else config.cadences["spin-up"].tasks
         for task_key in process.tasks:
             task, focused = fleet.tasks[task_key], task_key == focus
             cadence = cadence_of(task, now, focused=focused, cadences=config.cadences)
             ended = task.row.is_completed
-            every = min(every, IDLE_EVERY if ended else cadence.tasks)
-            if all(0 < len(name) <= NAME_LIMIT for name in (task.row.eval_id, task_key.task_id)):
+            every = min(every, ENDED_INTERVAL_S if ended else cadence.tasks)
+            if all(
+                0 < len(name) <= MAX_NAME_LENGTH for name in (task.row.eval_id, task_key.task_id)
+            ):
                 resting = task.row.quiesced and not focused
                 yield from _of_task(
                     task,
-                    max(cadence.samples, PAUSED_EVERY) if resting else cadence.samples,
+                    max(cadence.samples, PAUSED_INTERVAL_S) if resting else cadence.samples,
                     ended=ended,
                     reload=reloads.get(task_key, 0),
                     focused=focused,
-                    deltas=(process.api_version or 0) >= DELTAS,
+                    deltas=(process.api_version or 0) >= DELTA_API_VERSION,
                 )
         yield Poll(kind="tasks", process=key, name="tasks", path=routes.TASKS, every=every)
 
@@ -114,7 +122,7 @@ def _of_task(
     task: Task, every: float, *, ended: bool, reload: int, focused: bool, deltas: bool
 ) -> Iterator[Poll]:
     eval_id, key = task.row.eval_id, task.key
-    # The end of a task is a new name: its list is read once more, whole, and then left alone.
+    # A task that ends gets new names: its samples are read in full once more, and then no more.
     generation = f"{reload}{'e' if ended else ''}"
     place = f"{key.task_id}/{eval_id}"
     yield Poll(
@@ -122,9 +130,9 @@ def _of_task(
         process=key.process,
         name=f"s/{place}/{generation}",
         path=routes.samples(
-            eval_id, active_since=routes.AS_OF if deltas and not ended else None, limit=LIMIT
+            eval_id, active_since=routes.AS_OF if deltas and not ended else None, limit=MAX_ROWS
         ),
-        every=ONCE if ended else every,
+        every=ONCE_S if ended else every,
         task=key,
         eval_id=eval_id,
     )
@@ -133,7 +141,7 @@ def _of_task(
             kind="running",
             process=key.process,
             name=f"r/{place}",
-            path=routes.samples(eval_id, status=("running", "queued"), limit=LIMIT),
+            path=routes.samples(eval_id, status=("running", "queued"), limit=MAX_ROWS),
             every=2 * every,
             task=key,
             eval_id=eval_id,
@@ -143,8 +151,8 @@ def _of_task(
             kind="errors",
             process=key.process,
             name=f"e/{place}/{generation}",
-            path=routes.samples(eval_id, status=("error",), limit=LIMIT),
-            every=ONCE if ended else ERRORS_EVERY,
+            path=routes.samples(eval_id, status=("error",), limit=MAX_ROWS),
+            every=ONCE_S if ended else ERRORS_INTERVAL_S,
             task=key,
             eval_id=eval_id,
         )
@@ -153,7 +161,7 @@ def _of_task(
         process=key.process,
         name=f"p/{place}/{'e' if ended else ''}",
         path=routes.task_score(key.task_id),
-        every=ONCE if ended else SCORE_EVERY,
+        every=ONCE_S if ended else SCORE_INTERVAL_S,
         task=key,
         eval_id=eval_id,
     )
@@ -163,15 +171,15 @@ def _lacks_errors(task: Task) -> bool:
     if task.counts is None or not task.samples_cut or not task.counts.error:
         return False
     known = sum(row.status == SampleStatus.ERROR for row in task.samples.values())
-    return known < min(task.counts.error, LIMIT)
+    return known < min(task.counts.error, MAX_ROWS)
 
 
 def disagrees(task: Task) -> bool:
-    """Whether the counts of the last look and the rows that are known can't both be right.
+    """Return whether the task's counts and its known rows contradict each other.
 
-    Only samples under way count: lists name them first, and all of them are kept.
+    Only running and queued samples are compared: answers list them first, and all are kept.
     """
-    if task.counts is None or task.counts.running + task.counts.queued > SURE:
+    if task.counts is None or task.counts.running + task.counts.queued > MAX_COMPARED:
         return False
     running = sum(row.status == SampleStatus.RUNNING for row in task.samples.values())
     queued = sum(row.status == SampleStatus.QUEUED for row in task.samples.values())

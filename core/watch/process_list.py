@@ -1,4 +1,4 @@
-"""Processes as a `processes` frame tells them, and the state that follows."""
+"""Decodes the processes of a `processes` frame, and their states."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,14 +9,15 @@ from core.events import ProcessSeen
 from core.ids import MachineName, ProcessKey
 from core.model.process import ProcessState
 
-BUSY = 2.0
-"""Seconds without an answer from which a process is busy."""
-STARVED = 10.0
-"""Seconds from which its event loop counts as blocked."""
+BUSY_AFTER_S = 2.0
+"""Seconds without an answer after which a process is busy."""
+STARVED_AFTER_S = 10.0
+"""Seconds without an answer after which its event loop counts as blocked."""
+HEADLESS_AFTER_S = 5.0
+"""Seconds without a control server after which a living process is headless.
 
-HEADLESS = 5.0
-"""Seconds without a control server from which a living process is headless; an eval that ends
-takes its socket away a moment before it goes."""
+An eval that ends removes its socket a moment before the process ends.
+"""
 
 Channel = str
 _STATES: dict[Channel, ProcessState] = {
@@ -33,13 +34,13 @@ class ProcessReport:
     """One process of a `processes` frame.
 
     Attributes:
-        seen: The event it makes; its state is of the moment of the frame.
-        channel: The probe's word for its control socket.
-        alive: Whether the pid lives.
-        at: The host's clock of the frame, Unix seconds.
+        event: The process as an event; its state is that of the moment of the frame.
+        channel: The probe's word for the state of its control socket.
+        alive: Whether the process is alive.
+        at: When the frame was made, Unix seconds on the host's clock.
     """
 
-    seen: ProcessSeen
+    event: ProcessSeen
     channel: Channel
     alive: bool
     at: float
@@ -50,29 +51,29 @@ class ProcessReport:
         return self.channel == "refused"
 
     @property
-    def is_calm(self) -> bool:
-        """Whether what is known of it depends on no clock."""
-        return self.alive and not self.is_refused and self.seen.waiting_since is None
+    def is_steady(self) -> bool:
+        """Whether its state stays the same while time passes."""
+        return self.alive and not self.is_refused and self.event.waiting_since is None
 
     def at_time(self, clock: float, at: float, *, refused_since: float) -> ProcessSeen:
-        """Return what is known of it when the host's clock says `clock`.
+        """Return the event with the state of the moment `clock`.
 
         Args:
             clock: Unix seconds on the host.
             at: Unix seconds at the desk.
-            refused_since: The host's clock when its control server was first not there.
+            refused_since: When its control server was first not there, Unix seconds on the host.
         """
-        return replace(self.seen, at=at, state=self._state(clock, refused_since))
+        return replace(self.event, at=at, state=self._state(clock, refused_since))
 
     def _state(self, clock: float, refused_since: float) -> ProcessState:
-        if self.is_refused and clock - refused_since < HEADLESS:
+        if self.is_refused and clock - refused_since < HEADLESS_AFTER_S:
             return ProcessState.LIVE
-        waiting = self.seen.waiting_since
+        waiting = self.event.waiting_since
         if waiting is not None:
             waited = clock - waiting
-            if waited >= STARVED:
+            if waited >= STARVED_AFTER_S:
                 return ProcessState.STARVED
-            if waited >= BUSY:
+            if waited >= BUSY_AFTER_S:
                 return ProcessState.BUSY
         return _STATES.get(self.channel, ProcessState.LIVE)
 
@@ -85,28 +86,28 @@ def process_reports(
     Args:
         machine: Where they run.
         body: The frame's body.
-        clock: The host's clock of the frame, Unix seconds.
+        clock: When the frame was made, Unix seconds on the host's clock.
         at: Now at the desk, Unix seconds.
 
     Raises:
-        AnswerMalformed: It is no list.
+        AnswerMalformed: The body is not a list.
     """
     listed = parse(body)
     if not isinstance(listed, list):
-        raise AnswerMalformed("a process list that is none")
+        raise AnswerMalformed("the list of processes is not a list")
     for row in objects({"listed": listed}, "listed"):
-        found = _told(machine, row, clock=clock, at=at)
+        found = _report(machine, row, clock=clock, at=at)
         if found is not None:
             yield found
 
 
-def _told(
+def _report(
     machine: MachineName, row: JsonObject, *, clock: float, at: float
 ) -> ProcessReport | None:
     pid, start = count(row, "pid"), text(row, "start")
     if pid is None or start is None:
         return None
-    seen = ProcessSeen(
+    event = ProcessSeen(
         at=at,
         process=ProcessKey(machine, pid, start),
         state=ProcessState.LIVE,
@@ -123,7 +124,7 @@ def _told(
         waiting_since=number(row, "waiting_since"),
     )
     return ProcessReport(
-        seen=seen,
+        event=event,
         channel=text(row, "channel") or "",
         alive=flag(row, "alive") is not False,
         at=clock,

@@ -1,1 +1,1 @@
-"""Links: the ways to start a program on a machine."""
+"""Links: they connect to a machine and start programs there."""

@@ -12,8 +12,9 @@ from core.ctl import routes
 from core.ids import MachineName, ProcessKey
 from core.model.action import Action, Verb, offer_of
 from core.model.order import OrderState, Outcome
-from tests.support.commands import Home, machine
+from tests.support.commands import EVALROOM, Home, machine
 from tests.support.evals import Eval, running_evals
+from tests.support.terminal import Terminal
 
 pytestmark = [pytest.mark.xdist_group("acted_by_command"), pytest.mark.timeout(120)]
 
@@ -103,6 +104,59 @@ def test_what_destroys_takes_its_words_and_no_yes_stands_for_them(home: Home, on
         "act", "cancel", f"turns#{sample}", "--manner", "score", "--confirm", f"{sample}/1"
     )
     assert (ran.status, ran.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "keys", "status"),
+    [
+        (("act", "drain", "turns"), "turn\r", 4),
+        (("act", "drain", "turns"), "y\r", 4),
+        (("act", "drain", "turns"), "\x04", 4),
+        (("act", "drain", "turns"), "\x03", 130),
+        (("act", "pause", "turns"), "\r", 4),
+        (("act", "pause", "turns"), "\x04", 4),
+        (("config-set", "turns", "--max-samples", "2"), "n\r", 4),
+    ],
+)
+def test_another_answer_at_a_terminal_sends_nothing(
+    home: Home, one: Eval, words: tuple[str, ...], keys: str, status: int
+) -> None:
+    terminal = Terminal((*EVALROOM, *words), env=home.env, cwd=home.folder)
+    try:
+        terminal.until("type turns to confirm: " if "drain" in words else "? [y/N] ")
+        terminal.type(keys)
+        assert terminal.process.wait(20) == status
+    finally:
+        terminal.close()
+    assert (paused(one), one.task("turns")["resolving"]) == (None, None)
+    assert home.run("journal", "--json").json["orders"] == []
+
+
+def test_an_answer_at_a_terminal_does_it_and_undo_asks_too(home: Home, one: Eval) -> None:
+    for words, answer, after in (
+        (("act", "pause", "turns"), "y", ["task"]),
+        (("undo",), "n", ["task"]),
+        (("undo",), "yes", None),
+    ):
+        terminal = Terminal((*EVALROOM, *words), env=home.env, cwd=home.folder)
+        try:
+            terminal.until("? [y/N] ")
+            terminal.type(f"{answer}\r")
+            assert terminal.process.wait(20) == (4 if answer == "n" else 0)
+        finally:
+            terminal.close()
+        assert paused(one) == after
+
+
+def test_a_closed_input_is_never_read(home: Home, one: Eval) -> None:
+    for words, how in (
+        (("act", "pause", "turns"), "add --yes"),
+        (("act", "drain", "turns"), "add --confirm 'turns'"),
+    ):
+        ran = home.run_closed(*words)
+        assert ran.status == 4
+        assert ran.err == f"evalroom: not confirmed: nothing was sent\n  {how}\n"
+    assert paused(one) is None
 
 
 def test_withheld_text_comes_only_with_content(home: Home, one: Eval) -> None:

@@ -20,7 +20,7 @@ from core.errors import NotConfirmed
 from core.ids import MachineName
 from core.launch.engines.tmux_sessions import TmuxSession
 from core.launch.run.sessions import MachineSession
-from tests.support.commands import EVALROOM, Home, Ran, machine
+from tests.support.commands import EVALROOM, Home, machine
 from tests.support.fleets import NOW
 from tests.support.specs import SMOKE
 from tests.support.terminal import Terminal
@@ -164,21 +164,12 @@ NEEDS = (
 """Each command, the option that it asks for, and what does not happen without it."""
 
 
-def run_closed(home: Home, *words: str) -> Ran:
-    """Run evalroom with its standard input closed."""
-    done = subprocess.run(
-        ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *EVALROOM, *words], env=home.env,
-        cwd=home.folder, capture_output=True, text=True, check=False, timeout=50,
-    )  # fmt: skip
-    return Ran(status=done.returncode, out=done.stdout, err=done.stderr)
-
-
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(("words", "how", "otherwise"), NEEDS)
 def test_each_command_without_a_terminal_does_nothing_and_names_the_option(
     ready: Home, words: tuple[str, ...], how: str, otherwise: str
 ) -> None:
-    for ran in (ready.run(*words), run_closed(ready, *words)):
+    for ran in (ready.run(*words), ready.run_closed(*words)):
         assert ran.status == 4, ran
         assert ran.err == f"evalroom: not confirmed: {otherwise}\n  add {how}\n"
     if "--confirm" in how:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Home
+from tests.support.commands import EVALROOM, Home
 from tests.support.evals import Evals
+from tests.support.terminal import Terminal
 
 pytestmark = [pytest.mark.xdist_group("guides"), pytest.mark.timeout(180)]
 
@@ -30,10 +31,22 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
 
     refused = home.run("guide", "park", target)
     assert refused.status == 4, refused
-    assert "add --yes" in refused.out
+    assert "Add --yes" in refused.out
     assert not one.task()["process_paused"]
     [left] = home.run("guide", "list", "--json").json["guides"]
     assert (left["kind"], left["steps"][1]["state"]) == ("park", "waiting")
+
+    closed = home.run_closed("guide", "resume", left["id"])
+    assert (closed.status, "Add --yes" in closed.out) == (4, True)
+    for keys, status in (("n\r", 4), ("\x04", 4), ("\x03", 130)):
+        terminal = Terminal((*EVALROOM, "guide", "resume", left["id"]), env=home.env, cwd=tmp_path)
+        try:
+            terminal.until("? [y/N] ")
+            terminal.type(keys)
+            assert terminal.process.wait(20) == status
+        finally:
+            terminal.close()
+    assert not one.task()["process_paused"]
 
     paused = home.run("guide", "resume", left["id"][:6], "--yes", "--json")
     assert paused.status == 4, paused
@@ -41,6 +54,11 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
     assert f"--confirm '{one.pid}'" in guide["why"]
     assert [step["state"] for step in guide["steps"]] == ["done"] * 4 + ["waiting"] * 2
     assert one.task()["process_paused"]
+    assert one.popen.poll() is None
+
+    wrong = home.run("guide", "resume", left["id"], "--confirm", "1")
+    assert wrong.status == 4
+    assert "--confirm '1' is not what is asked for: this step was not sent" in wrong.out
     assert one.popen.poll() is None
 
     ended = home.run("guide", "resume", left["id"], "--confirm", str(one.pid))

@@ -10,7 +10,7 @@ def test_a_dry_run_prints_the_whole_plan_and_touches_nothing(home: Home) -> None
     ran = home.run("launch", "s.toml", "--dry-run")
     assert ran.status == 0, ran.err
     for each in (
-        "run 20", "evalroom/smoke", "continue (--continue-on-fail): every sample runs",
+        "run 20", "evalroom/smoke", "continue (--continue-on-fail): all samples run",
         "up to 11 x 10 sample runs", "EVALROOM_RUN=", "start.sh", "0600", "umask 077",
         "logs     ~/.evalroom/runs/20",
         "eval-set tasks/smoke.py@evalroom/smoke --model mockllm/model",

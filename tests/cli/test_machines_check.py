@@ -40,8 +40,8 @@ def test_a_spec_is_judged_and_a_stop_is_the_exit_status(home: Home) -> None:
     [plan] = bad.json["plans"]
     stops = [each for each in plan["checks"] if each["level"] == "stop"]
     assert [each["said"] for each in stops] == [
-        "there is no /nowhere/py",
-        "the secret NOPE is not kept here",
+        "/nowhere/py does not exist there",
+        "the secret NOPE is not stored",
     ]
     assert all(each["advice"] for each in stops)
     assert not (home.folder / ".evalroom").exists(), "a look changes nothing"
@@ -50,7 +50,7 @@ def test_a_spec_is_judged_and_a_stop_is_the_exit_status(home: Home) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "says"),
     [
-        (("away", "s.toml"), 3, "STOP  link: away can't be reached: "),
+        (("away", "s.toml"), 3, "STOP  link: away is not reachable: "),
         (("nope",), 2, "no machine is called nope"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from cli.main import runner_of
 from cli.parser import command_line
 from cli.parser.act import ActCommand, UndoCommand
-from cli.parser.command import Command, Consent, GlobalOptions
+from cli.parser.command import Consent, GlobalOptions, ParsedCommand
 from cli.parser.command_line import parse
 from cli.parser.guide import GuideCommand, GuideListCommand
 from cli.parser.machines import CheckCommand, MachinesCommand, PrepareCommand
@@ -43,7 +43,8 @@ def fits(value: object, kind: Any) -> bool:
         return any(fits(value, each) for each in typing.get_args(kind))
     if origin is tuple:
         [item, _] = typing.get_args(kind)
-        return isinstance(value, tuple) and all(fits(each, item) for each in value)
+        items = typing.cast("tuple[object, ...]", value)
+        return isinstance(value, tuple) and all(fits(each, item) for each in items)
     return isinstance(value, kind)
 
 
@@ -66,7 +67,7 @@ def test_a_command_names_a_function_that_takes_it(line: str) -> None:
 
 def test_every_command_of_the_table_is_among_these() -> None:
     named = {line.split()[0] for line in LINES if line and not line.startswith("-")}
-    assert named == {name for name, _, _ in command_line._COMMANDS}
+    assert named == {name for name, _, _ in command_line.COMMANDS}
 
 
 def test_an_action_has_its_targets_and_options_typed() -> None:
@@ -74,7 +75,7 @@ def test_an_action_has_its_targets_and_options_typed() -> None:
     command = parse(words.split()).command
     assert isinstance(command, ActCommand)
     assert (command.action.verb, command.action.manner) == (Verb.CANCEL, "score")
-    assert (command.aim.targets, command.aim.on) == (("t", "u"), "m")
+    assert (command.targets.targets, command.targets.on) == (("t", "u"), "m")
     assert (command.consent, command.reason) == (Consent(confirm=("t",)), "why")
     assert (command.dry_run, command.content, command.timeout) == (False, False, 2.0)
 
@@ -105,7 +106,7 @@ def test_settings_are_changes_and_our_own_timeout_is_called_wait() -> None:
         ("undo", UndoCommand),
     ],
 )
-def test_a_second_word_chooses_the_command(line: str, kind: type[Command]) -> None:
+def test_a_second_word_chooses_the_command(line: str, kind: type[ParsedCommand]) -> None:
     assert type(parse(line.split()).command) is kind
 
 
@@ -133,7 +134,7 @@ def test_wrong_words_are_a_sentence(line: str, says: str) -> None:
 
 
 def test_the_help_of_every_command_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, _, says in command_line._COMMANDS:
+    for name, _, says in command_line.COMMANDS:
         with pytest.raises(SystemExit):
             parse([name, "--help"])
         out = " ".join(capsys.readouterr().out.split())

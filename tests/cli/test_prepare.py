@@ -19,7 +19,7 @@ def test_a_preview_tells_what_is_fetched_and_touches_nothing(far: Home) -> None:
     assert ran.status == 0, ran.err
     head, uv, packages = (" ".join(line.split()) for line in ran.out.splitlines())
     assert head == "to download to far: 2 items"
-    assert uv.startswith("uv 0.8.0 or newer to ~/.evalroom/bin/uv from here if the platform")
+    assert uv.startswith("uv 0.8.0 or newer to ~/.evalroom/bin/uv from this computer if the")
     assert packages == "packages inspect-ai==0.3.285 to uv's cache there by uv"
     sets = ("--set", "task=inspect_evals/gpqa_diamond", "--set", "args={}")
     told = far.run("machines", "prepare", "far", "s.toml", "--dry-run", "--json", *sets).json

@@ -8,11 +8,10 @@ import pytest
 from core.config.model import MachineConfig
 from core.fleet import Fleet
 from core.ids import MachineName
-from core.launch.preflight.machine_choice import preflight
 from tests.compat.test_old_inspect import python_with
 from tests.support.fetching import Hands
 from tests.support.specs import plan, spec
-from tests.support.surveys import of, said
+from tests.support.surveys import of, preflight, said
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.executable)
@@ -21,7 +20,7 @@ HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.execu
 @pytest.mark.parametrize(
     ("version", "says"),
     [
-        ("0.3.246", "stop Inspect: Inspect 0.3.246 has no --detach; "),
+        ("0.3.246", "stop Inspect: Inspect 0.3.246 does not have --detach; "),
         ("0.3.252", "warning Inspect: Inspect 0.3.252 is too old to hard pause, drain task"),
     ],
 )

@@ -63,7 +63,7 @@ async def test_a_probe_that_dies_again_and_again_leaves_nothing_behind(tmp_path:
         for times in range(3, 15):
 
             def again(times: int = times) -> bool:
-                if heard.state is LinkState.DOWN:  # each time once: it begins anew
+                if heard.state is LinkState.DOWN:  # a retry breaks off an attempt that goes on
                     dying.retry_now()
                 return len(heard.frames("hello")) >= times
 

@@ -70,6 +70,14 @@ class Home:
         out = done.stdout.decode("utf-8", "surrogateescape")
         return Ran(status=done.returncode, out=out, err=done.stderr.decode("utf-8", "replace"))
 
+    def run_closed(self, *words: str, timeout: float = 50.0) -> Ran:
+        """Run evalroom to its end with its standard input closed."""
+        done = subprocess.run(
+            ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *EVALROOM, *words], env=self.env,
+            cwd=self.folder, capture_output=True, text=True, check=False, timeout=timeout,
+        )  # fmt: skip
+        return Ran(status=done.returncode, out=done.stdout, err=done.stderr)
+
     def start(
         self,
         *words: str,

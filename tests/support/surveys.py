@@ -1,13 +1,15 @@
 """Facts of a machine where all is well, and what changes them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from core.config.model import MachineConfig
 from core.fleet import Fleet
-from core.launch.plan.run_plan import RUNS_FOLDER
+from core.launch.plan.run_plan import RUNS_FOLDER, RunPlan
 from core.launch.preflight.assessment import assess_run
 from core.launch.preflight.checks import Check, CheckLevel
+from core.launch.preflight.machine_choice import SURVEY_TIMEOUT_S, survey_machine
 from core.launch.preflight.survey_facts import (
     CacheFacts,
     DockerFacts,
@@ -21,6 +23,7 @@ from core.launch.preflight.survey_facts import (
     UvFacts,
 )
 from core.launch.spec.spec import Spec
+from core.model.job import Worker
 from core.model.machine import Gpu, Memory, ToolState
 from tests.support.specs import plan, spec
 
@@ -131,3 +134,19 @@ def with_task(**told: Any) -> SurveyFacts:
     """A machine where all is well, whose Inspect says this of that task."""
     row: dict[str, Any] = {"state": "ok", **told}
     return task_told(WELL, OWN, TaskFacts(**row))
+
+
+async def preflight(
+    worker: Worker,
+    plan: RunPlan,
+    machine: MachineConfig,
+    fleet: Fleet,
+    *,
+    secrets: Collection[str],
+    deadline: float = SURVEY_TIMEOUT_S,
+) -> tuple[Check, ...]:
+    """Survey the machine of one plan and return its checks."""
+    surveyed = await survey_machine(worker, (plan,), machine, fleet, deadline=deadline)
+    if isinstance(surveyed, Check):
+        return (surveyed,)
+    return assess_run(plan, surveyed, fleet, secrets=secrets)

@@ -90,13 +90,13 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
     async with room_on(one) as (pilot, app, acted):
         # Somebody else's run is paused after a yes, and the row says so.
         await pilot.press("2", "p")
-        await previewed(pilot, "somebody else launched it")
+        await previewed(pilot, "someone else launched it")
         assert "ctl task pause" in one_line(app)
         await pilot.press("enter")
         await pilot.pause()
         assert acted.sent == []
         await pilot.press("y")
-        await previewed(pilot, "your yes is given")
+        await previewed(pilot, "you agreed")
         await pilot.press("enter")
         await shows(pilot, "1 done")
         await previewed(pilot, "dismiss")
@@ -141,7 +141,7 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
         await pilot.press("x")
         await shows(pilot, "end and score")
         await pilot.press("x")
-        await previewed(pilot, "to confirm it")
+        await previewed(pilot, "to confirm")
         before = len(acted.sent)
         key = app.front.selected() if app.front is not None else None
         assert isinstance(key, SampleKey)
@@ -228,9 +228,9 @@ async def test_an_order_without_an_answer_stays_on_screen_until_a_look_tells(
         [connection] = acted.watched.desk.connections
         _stop_at_the_order(connection, one)
         await pilot.press("2", "P")
-        await previewed(pilot, "somebody else launched it")
+        await previewed(pilot, "someone else launched it")
         await pilot.press("y", "enter")
-        await shows(pilot, "1 on its way")
+        await shows(pilot, "1 sending")
         await pilot.press("escape")
         await shows(pilot, "orders 1 unknown")
         await pilot.press("j", "k")

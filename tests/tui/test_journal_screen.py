@@ -130,7 +130,7 @@ async def test_the_page_tells_the_order_under_the_cursor() -> None:
         await pilot.press("j")
         await shows(pilot, "inspect ctl task pause t1")
         text = screen_text(app)
-        for words in ("Ada", "rate limits", "POST /tasks/t1/pause", "launched by somebody else"):
+        for words in ("Ada", "rate limits", "POST /tasks/t1/pause", "launched by someone else"):
             assert words in text
 
 
@@ -176,7 +176,7 @@ async def test_nothing_was_given_yet() -> None:
     app = opened_on(FakeRoom(busy_fleet()))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("J")
-        await shows(pilot, "no order was given yet")
+        await shows(pilot, "no orders yet")
         await pilot.press("enter", "y", "w")
         await shows(pilot, "no order is shown that could be written")
 

@@ -61,7 +61,7 @@ async def ready(pilot: Pilot[None], *, machine: str = "h100-1") -> None:
     """Fill the form of the smoke test; on errors it continues."""
     await smoke(pilot, machine=machine)
     await pilot.press("ctrl+r", "enter")
-    await shows(pilot, "What happens when samples fail")
+    await shows(pilot, "What happens when a sample fails")
     await pilot.press("down", "enter")
     await shows(pilot, 'on_error = "continue"')
 
@@ -98,7 +98,7 @@ async def test_what_happens_on_errors_is_asked_and_the_last_choice_offered_not_t
     async with app.run_test(size=SIZE) as pilot:
         await smoke(pilot)
         await pilot.press("ctrl+r", "ctrl+r")
-        await shows(pilot, "1 field to mend")
+        await shows(pilot, "1 field to fix")
         assert told.asked == []
         await pilot.press("enter", "down", "enter", "ctrl+r")
         await answerable(pilot, "Plan")
@@ -111,7 +111,7 @@ async def test_what_happens_on_errors_is_asked_and_the_last_choice_offered_not_t
         await shows(pilot, "needed; last time continue")
         assert isinstance(app.screen, LaunchFormScreen)
         await pilot.press("enter")
-        await shows(pilot, "What happens when samples fail")
+        await shows(pilot, "What happens when a sample fails")
         await pilot.press("enter", "ctrl+r")
         await answerable(pilot, "Plan")
         assert told.asked[-1].on_error == "continue"
@@ -152,7 +152,7 @@ async def test_what_was_typed_is_meant_and_enter_goes_on() -> None:
     async with app.run_test(size=(200, 50)) as pilot:
         await ready(pilot)
         await pilot.press("pageup", "pageup", "pageup", "pageup")
-        await shows(pilot, "what runs: package/name")
+        await shows(pilot, "the task to run: package/name")
         await typed(pilot, "evalroom/arithmetic")
         await pilot.press("enter", "ctrl+u", "enter", "pagedown")
         await typed(pilot, "openai-api/acme/x")
@@ -178,7 +178,7 @@ async def test_a_draft_survives_esc_and_a_restart_without_what_may_be_a_secret(
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await smoke(pilot, machine="h100-2")
         await pilot.press("up", *"API_KEY = sk-CANARY-0123456789")
-        await shows(pilot, "no secret: write")
+        await shows(pilot, "no secrets: write")
         await pilot.press("escape")
         await shows(pilot, "draft kept but for env, which may hold a secret")
         assert type(app.screen).__name__ == "RoomScreen"
@@ -223,7 +223,7 @@ async def test_a_check_that_says_stop_keeps_enter_from_launching() -> None:
     told.checks = {H1: (PYTHON, STOP)}
     async with app.run_test(size=SIZE) as pilot:
         await planned(pilot)
-        assert "a check stops it: nothing is started" in screen_text(app)
+        assert "a check stops this run: nothing starts" in screen_text(app)
         await pilot.press("enter")
         await shows(pilot, "nothing is started: docker says stop")
         told.checks = {}
@@ -360,7 +360,7 @@ async def test_a_secret_that_is_not_kept_yet_is_asked_for_masked_and_named_alone
         await pilot.press("enter", "enter")
         await shows(pilot, "The value of OPENAI_API_KEY")
         await pilot.press(*"CANARY42", "enter")
-        await shows(pilot, "set by secrets, kept here")
+        await shows(pilot, "set by secrets, stored")
         assert secrets.kept == {"OPENAI_API_KEY": "CANARY42"}
         assert "CANARY" not in screen_text(app)
         assert "secrets = { OPENAI_API_KEY =" in screen_text(app)

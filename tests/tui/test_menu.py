@@ -85,7 +85,7 @@ def test_on_a_machine_the_menu_is_of_its_processes() -> None:
     assert found["interrupt"].title == "Interrupt: 2 processes of h100-1".replace(":", "")
     assert "drain" not in found
     nobody = by_name(entries(fleet_after(named(H1), link()), [H1]))
-    assert nobody["keep"].why_not == "no eval lives there"
+    assert nobody["keep"].why_not == "no eval is running there"
 
 
 def test_what_is_not_for_it_now_says_why() -> None:
@@ -145,7 +145,7 @@ def test_ways_to_end_go_from_the_gentlest_and_name_the_calls_in_progress() -> No
     assert [each.action.manner for each in found[:3]] == ["score", "error", "cancel"]
     assert [each.word for each in found[3:]] == ["end bash 4m", "end py␛[31mthon 2s"]
     assert found[3].action.tool_call == "a"
-    assert "asked for already" in found[4].help
+    assert "already requested" in found[4].help
     assert endings(known, [process_key()]) == ()
 
 

@@ -53,8 +53,8 @@ async def test_a_preview_says_what_it_takes_and_enter_confirms_it() -> None:
             "reaches 1 machine, 1 process, 1 task",
             "38 samples in flight finish",
             "$ inspect ctl task pause t1",
-            "this evalroom",
-            "u takes exactly this back",
+            "launched by  you",
+            "u undoes exactly this",
         ):
             assert words in text
         await pilot.press("enter")
@@ -115,12 +115,12 @@ async def test_somebody_elses_run_takes_a_yes() -> None:
     acting.ours = False
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "p")
-        assert "somebody else launched it" in screen_text(app)
+        assert "someone else launched it" in screen_text(app)
         await pilot.press("enter")
         await pilot.pause()
         assert acting.carried == []
         await pilot.press("y")
-        await answerable(pilot, "your yes is given")
+        await answerable(pilot, "you agreed")
         await pilot.press("enter")
         await shows(pilot, "1 done")
         assert acting.carried[0][2] is True
@@ -130,7 +130,7 @@ async def test_somebody_elses_run_takes_a_yes() -> None:
 async def test_a_cancel_takes_the_name_and_another_word_sends_nothing(typed: str) -> None:
     _, acting, app = opened()
     async with app.run_test(size=WIDE) as pilot:
-        await seen(pilot, "x", "s", words="type gdm_intercode_ctf to confirm it")
+        await seen(pilot, "x", "s", words="type gdm_intercode_ctf to confirm")
         await pilot.press(*(" " if each == " " else each for each in typed), "enter")
         await pilot.pause()
         assert acting.carried == []
@@ -242,7 +242,7 @@ async def test_what_changed_since_is_previewed_again_and_confirmed_alone() -> No
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "A", "p")
         await pilot.press("enter")
-        await shows(pilot, "1 changed since")
+        await shows(pilot, "1 changed")
         text = screen_text(app)
         assert "changed since, asked again, and not sent" in text
         assert "changed since: pause" in text
@@ -264,10 +264,10 @@ async def test_the_dialog_is_left_while_orders_are_on_their_way() -> None:
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "p")
         await pilot.press("enter")
-        await shows(pilot, "1 on its way")
+        await shows(pilot, "1 sending")
         await pilot.press("escape", "j")
         await shows(pilot, "3 Samples of cybench")  # the keys are the room's again
-        assert "orders 1 on its way" in screen_text(app)
+        assert "orders 1 sending" in screen_text(app)
         acting.gate.set()
         await shows(pilot, "orders 1 unknown")
         await pilot.press("o")

@@ -57,7 +57,7 @@ async def test_a_reason_is_seen_while_it_is_typed_and_takes_no_key_unseen() -> N
 async def test_tab_goes_from_the_words_to_a_reason_that_is_seen_and_round() -> None:
     _, acting, app = opened()
     async with app.run_test(size=WIDE) as pilot:
-        await seen(pilot, "x", "s", words="type gdm_intercode_ctf to confirm it")
+        await seen(pilot, "x", "s", words="type gdm_intercode_ctf to confirm")
         await pilot.press("tab")
         await shows(pilot, "why, for the journal")
         await pilot.press("tab")
@@ -72,12 +72,12 @@ async def test_tab_goes_from_the_words_to_a_reason_that_is_seen_and_round() -> N
 async def test_what_was_typed_wrong_is_told() -> None:
     _, acting, app = opened()
     async with app.run_test(size=WIDE) as pilot:
-        await seen(pilot, "x", "s", words="type gdm_intercode_ctf to confirm it")
+        await seen(pilot, "x", "s", words="type gdm_intercode_ctf to confirm")
         await pilot.press(*"gdm", "enter")
         await shows(pilot, "gdm is something else")
         await pilot.press("enter")
         await pilot.pause()
-        assert screen_text(app).count("to confirm it") == 1
+        assert screen_text(app).count("gdm_intercode_ctf to confirm") == 1
         assert acting.carried == []
 
 

@@ -97,7 +97,7 @@ async def test_it_filters_and_sorts_as_any_table() -> None:
         await pilot.press("/", *"error", "enter")
         await shows(pilot, "2 of 7")
         await pilot.press("escape", "s")
-        await shows(pilot, "score, or what it says")
+        await shows(pilot, "score or message")
 
 
 async def test_the_output_of_the_run_under_the_cursor_is_fetched_and_harmless() -> None:
@@ -206,7 +206,7 @@ async def test_a_run_whose_spec_is_none_or_unknown_says_so() -> None:
         await pilot.press("down", "R")
         await shows(pilot, "its spec is none any more")
         await pilot.press("d")
-        await shows(pilot, "fields to mend")
+        await shows(pilot, "fields to fix")
 
 
 async def test_commands_are_copied_and_one_of_somebody_else_is_marked(
@@ -258,7 +258,7 @@ async def test_nothing_was_launched_yet() -> None:
     app = app_on(FakeRoom(busy_fleet()))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await pilot.press("N")
-        await shows(pilot, "nothing was launched yet: n begins a run")
+        await shows(pilot, "no runs yet: press n to launch one")
         await pilot.press("enter", "y", "Y", "t", "d", "R")
         await pilot.pause()
         assert isinstance(app.screen, RunsScreen)

@@ -101,7 +101,7 @@ async def test_each_tab_reads_what_it_shows_and_no_content() -> None:
         for key, words in (("2", "bash"), ("3", "user"), ("4", "turn")):
             await pilot.press(key)
             await shows(pilot, words)
-        assert "under way" not in screen_text(app)
+        assert "in progress" not in screen_text(app)
         assert reads(room)
         assert not any("content" in path for path in reads(room))
 
@@ -183,9 +183,9 @@ async def test_events_are_filtered_with_what_stands_below_them() -> None:
         await pilot.press("slash", *"ROOT", "enter")
         await shows(pilot, "1 of 2 fit")
         assert "bash" in screen_text(app)
-        assert "under way" not in screen_text(app)
+        assert "in progress" not in screen_text(app)
         await pilot.press("slash", "home", "exclamation_mark", "enter")
-        await shows(pilot, "under way")
+        await shows(pilot, "in progress")
         assert "bash" not in screen_text(app)
         await pilot.press("escape")
         await shows(pilot, "result: ls")

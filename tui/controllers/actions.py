@@ -37,7 +37,7 @@ from core.views.actions.action_menu import (
 )
 from core.views.actions.outcome_lines import summary
 from core.views.actions.plan_progress import PlanProgress
-from core.views.cells import Span, said
+from core.views.cells import Span, span_of
 from tui.dialogs.action_menu import ActionMenu
 from tui.dialogs.config import ConfigDialog
 from tui.dialogs.palette import PaletteCommand
@@ -359,7 +359,7 @@ class ActionController:
         if not self._carryings:
             return ()
         became = [each for carrying in self._carryings for each in carrying.became(self.orders)]
-        return (said("orders "), *summary(became))
+        return (span_of("orders "), *summary(became))
 
     def renew(self) -> None:
         """Draw the outcomes that changed since, where a preview shows them on top."""

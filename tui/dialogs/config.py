@@ -22,7 +22,7 @@ from core.text import Shown, shown
 from core.views.actions.action_menu import production, subject, targets_of
 from core.views.actions.knob_rows import Knob, knobs_of, parsed_value
 from core.views.actions.plan_lines import value_word
-from core.views.cells import Span, TextLine, Tone, said
+from core.views.cells import Span, TextLine, Tone, span_of
 from tui.dialogs.text_dialog import TextDialog
 from tui.panes.painted_widget import cut
 
@@ -141,12 +141,12 @@ class ConfigDialog(TextDialog):
         fleet = self._room.fleet
         name = subject(fleet, self._places)
         of_first = "" if len(self._places) == 1 else "   values of the first"
-        yield (Span(shown(f"Knobs of {name}"), "strong"), said(of_first, "dim"))
+        yield (Span(shown(f"Knobs of {name}"), "strong"), span_of(of_first, "dim"))
         if self._knobs:
             yield ()
             label, value = self._widths
             columns = f"  {'knob'.ljust(label)} {'of'.ljust(_SCOPE)}{'now'.ljust(value)}"
-            yield (said(columns, "dim"), said("launch   in use", "dim"))
+            yield (span_of(columns, "dim"), span_of("launch   in use", "dim"))
 
     def body(self) -> Iterator[TextLine]:
         """Return a line for each knob."""
@@ -167,17 +167,17 @@ class ConfigDialog(TextDialog):
         spans = [
             Span(Shown("▸ " if here else "  "), "key"),
             Span(shown(cut(knob.label, label).ljust(label) + " "), tone),
-            said(knob.scope.ljust(_SCOPE), "dim"),
+            span_of(knob.scope.ljust(_SCOPE), "dim"),
         ]
         if edited:
             after = value_word(self._wanted[index])
             room = max(value - len(now) - 3, 1)
-            spans += [said(f"{now} → ", "dim"), said(after.ljust(room), "look")]
+            spans += [span_of(f"{now} → ", "dim"), span_of(after.ljust(room), "look")]
         else:
-            spans.append(said(now.ljust(value), tone if knob.now is not None else "dim"))
+            spans.append(span_of(now.ljust(value), tone if knob.now is not None else "dim"))
         launch = "·" if knob.launch is None else str(knob.launch)
         used = "·" if knob.in_use is None else str(knob.in_use)
-        spans.append(said(f"{launch.ljust(9)}{used.ljust(8)}", "dim"))
+        spans.append(span_of(f"{launch.ljust(9)}{used.ljust(8)}", "dim"))
         left = self.inner_width - sum(len(span.text) for span in spans)
         if left >= _NOTE:
             spans.append(Span(Shown(cut(knob.fixed or knob.note, left)), "dim"))
@@ -191,11 +191,11 @@ class ConfigDialog(TextDialog):
             knob = self._knobs[self._at]
             note = f"{knob.note}; " if knob.note else ""
             what = knob.fixed or f"{note}takes {knob.allowed}"
-            yield (Span(knob.label, "key"), said(f"  {what}", "dim"))
+            yield (Span(knob.label, "key"), span_of(f"  {what}", "dim"))
         if self._reason.value and not self.is_typing(self._reason):
-            yield (said("reason  ", "dim"), Span(shown(self._reason.value, 300)))
+            yield (span_of("reason  ", "dim"), Span(shown(self._reason.value, 300)))
         if self._wanted:
-            yield (said(f"{plural(len(self._wanted), 'change')} not sent yet", "look"),)
+            yield (span_of(f"{plural(len(self._wanted), 'change')} not sent yet", "look"),)
 
     def keys(self) -> Iterator[tuple[str, str]]:
         """Return the keys that do something now."""

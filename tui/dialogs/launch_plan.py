@@ -21,11 +21,11 @@ from core.launch.spec.spec import Spec
 from core.model.run import Run
 from core.ports import Room
 from core.text import Shown, shown
-from core.views.cells import Span, TextLine, said
+from core.views.cells import Span, TextLine, span_of
 from core.views.launch.launch_plan import (
     body_lines,
-    can_be_told_apart,
     foot_lines,
+    has_details,
     head_lines,
     launched_lines,
     launched_summary,
@@ -196,7 +196,7 @@ class LaunchPlanDialog(GuardedDialog):
         if self._phase == "plan":
             yield from foot_lines(self._checked, self._room.fleet)
         elif self._starting is not None and self._starting.is_running:
-            yield (said("each goes on by itself; Esc goes to the list of runs at once", "dim"),)
+            yield (span_of("each goes on by itself; Esc goes to the list of runs at once", "dim"),)
         if self._said:
             yield (Span(self._said, "look"),)
 
@@ -216,7 +216,7 @@ class LaunchPlanDialog(GuardedDialog):
             stops = stopped(self._checked)
             if stops and len(stops) < len(self._checked):
                 yield "x", f"leave out {len(stops)}"
-            if can_be_told_apart(self._checked):
+            if has_details(self._checked):
                 yield "d", "in short" if self._details else "in full"
         if self._phase in {"plan", "failed"}:
             yield "g", "check again"

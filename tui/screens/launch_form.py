@@ -20,10 +20,10 @@ from core.views.launch.launch_form import (
     FormRow,
     explained,
     form_rows,
+    keys_to_fix,
     spec_lines,
     status,
     template_text,
-    to_mend,
 )
 from tui.dialogs.choices import Choice, ChoiceDialog
 from tui.screens.file_export import FileExport
@@ -124,7 +124,7 @@ class LaunchFormScreen(FormScreen):
     def begin(self) -> None:
         """Begin at the first field that is to be filled in."""
         self._controller.look_for_secrets(self._know_more)
-        first = to_mend(self._form, self._checked)
+        first = keys_to_fix(self._form, self._checked)
         # Who duplicates a run wants to edit it.
         wanted = first[0] if first else self._form.keys[0] if self._form.former else PLAN
         if not self.go(wanted):
@@ -240,7 +240,7 @@ class LaunchFormScreen(FormScreen):
             offer = offers[int(at)]
             self._take(key, offer.typed)
             self._arrived = (key, offer.typed)
-            if offer.goes_on:
+            if offer.is_complete:
                 self.fields.move(1)
             self.show_line()
 
@@ -287,7 +287,7 @@ class LaunchFormScreen(FormScreen):
             self._keep_draft()
             self._controller.plan(spec, form=self._form, launched=self.put_away)
             return
-        wrong = to_mend(self._form, self._checked)
+        wrong = keys_to_fix(self._form, self._checked)
         here = self.fields.row.name
         after = wrong[wrong.index(here) + 1 :] if here in wrong else wrong
         wanted = (after or wrong)[0]

@@ -30,7 +30,7 @@ class MachineScreen(PanesScreen):
         name = cast("MachineName", self.place)
         self.facts.show_page(machine_page(fleet, name, now), without=("Processes",))
         self.processes.show(processes_table(fleet, now, name))
-        table = tasks_table(fleet, now)
+        table = tasks_table(fleet, now, estimate=self.time_left)
         rows = tuple(row for row in table.rows if row.key.machine == name)
         self.tasks.show(replace(table, rows=rows, footer=Shown(str(len(rows)) if rows else "")))
         self.ui.room.focus(None)

@@ -25,6 +25,7 @@ from tui.panes.table import TablePane
 from tui.panes.too_small import TooSmall
 from tui.screens.action_screen import ActionScreen
 from tui.screens.ports import RoomUi
+from tui.screens.time_left_cache import TimeLeftCache
 from tui.terminal.changed_cells import CellsCompositor
 from tui.terminal.textual_internals import use_compositor
 
@@ -53,6 +54,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         super().__init__(ui)
         use_compositor(self, CellsCompositor())
         self.place = place
+        self.time_left = TimeLeftCache()
         self.panes: tuple[Pane, ...] = self.make_panes()
         self.current = 0
         self._header, self._pane_bar, self._key_bar = HeaderBar(), PaneBar(), KeyBar()

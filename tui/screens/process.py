@@ -27,7 +27,7 @@ class ProcessScreen(PanesScreen):
         """Draw the process as it is known now."""
         key = cast("ProcessKey", self.place)
         self.facts.show_page(process_page(fleet, key, now), without=("Tasks",))
-        table = tasks_table(fleet, now)
+        table = tasks_table(fleet, now, estimate=self.time_left)
         rows = tuple(row for row in table.rows if row.key.process == key)
         self.tasks.show(replace(table, rows=rows, footer=Shown(str(len(rows)) if rows else "")))
         self.ui.room.focus(None)

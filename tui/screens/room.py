@@ -47,7 +47,7 @@ class RoomScreen(PanesScreen):
     def fill(self, fleet: Fleet, now: float) -> None:
         """Draw the four tables."""
         self.machines.show(machines_table(fleet, now))
-        self.tasks.show(tasks_table(fleet, now))
+        self.tasks.show(tasks_table(fleet, now, estimate=self.time_left))
         self.samples.show(samples_table(fleet, self.shown_task, now), context=self.shown_task)
         self.findings.show(findings_table(fleet, now))
         self.ui.room.focus(self.shown_task)

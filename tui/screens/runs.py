@@ -14,7 +14,7 @@ from core.launch.ports import OutputChunk
 from core.model.run import Run
 from core.quoting import plain_word
 from core.text import Shown, shown, shown_lines
-from core.views.cells import Span, TextLine, Tone, said
+from core.views.cells import Span, TextLine, Tone, span_of
 from core.views.pages.run_page import (
     inspect_command,
     launch_command,
@@ -146,7 +146,7 @@ class RunsScreen(PanesScreen):
             is_cut = len(output.data) < output.end
             lines = output_lines(output.data, is_cut=is_cut) or (_said("it printed nothing"),)
             footer = f"{'the end of ' * is_cut}{fmt.size(output.size)}"
-        self.output.show(Shown("Output"), lines, footer=(said(footer, "dim"),) * bool(footer))
+        self.output.show(Shown("Output"), lines, footer=(span_of(footer, "dim"),) * bool(footer))
 
     @on(TablePane.CursorMoved)
     def _run_moved(self) -> None:

@@ -54,7 +54,7 @@ class TaskScreen(PollingScreen):
 
     def fill(self, fleet: Fleet, now: float) -> None:
         """Draw the task as it is known now."""
-        self.facts.show_page(task_page(fleet, self.key, now))
+        self.facts.show_page(task_page(fleet, self.key, now, estimate=self.time_left))
         task = fleet.tasks.get(self.key)
         self.samples.show(samples_table(fleet, self.key, now), context=self.key)
         trail = task.trail if task is not None else ()

@@ -121,20 +121,20 @@ _KNOWN = (
 )
 
 
-def plain_text(said: str) -> str:
+def plain_text(output: str) -> str:
     """Return a program's output without colours and Rich markup; still untrusted."""
-    bare = _ESCAPE.sub("", said[-_MAX_READ_CHARS:]).replace("\r\n", "\n").replace("\r", "\n")
+    bare = _ESCAPE.sub("", output[-_MAX_READ_CHARS:]).replace("\r\n", "\n").replace("\r", "\n")
     return _MARKUP.sub("", bare)
 
 
-def start_failure(said: str, status: int | None = None) -> JobFailed:
+def start_failure(output: str, status: int | None = None) -> JobFailed:
     """Return the error for the output of a start that failed.
 
     Args:
-        said: The output, standard error last; untrusted.
+        output: The output, standard error last; untrusted.
         status: The exit status; None: unknown.
     """
-    text = plain_text(said)
+    text = plain_text(output)
     for each in _KNOWN:
         if match := each.pattern.search(text):
             return JobFailed(f"the run did not start: {each.says(match)}", each.advice(match))

@@ -1,8 +1,8 @@
-"""What is typed in a field of the launch form, to the value of its key in a spec, and back.
+"""Converts the text of a form field into the value of its key in a spec, and back.
 
-A field holds one line. Words need no quotes where nothing else is meant: `samples = 10, level =
-hard` is a table, `inspect-evals, openai` a list. What would be read otherwise is put in double
-quotes on its way back, so that a spec comes through the form as it was.
+A field holds one line, and plain words need no quotes: `samples = 10, level = hard` is a table,
+`inspect-evals, openai` is a list. Back to text, ambiguous words get double quotes, so that a
+spec passes through the form unchanged.
 """
 
 import json
@@ -19,7 +19,7 @@ FieldKind = Literal[
     "words", "value", "one or many", "list of words", "list of values", "table", "table of words",
     "named", "code", "on_error",
 ]  # fmt: skip
-"""How a field is read: words are text as they stand, values are TOML's and else text."""
+"""How a field is read. Words are plain text; a value is TOML, or else plain text."""
 
 _QUOTES = "\"'"
 _OPENS, _CLOSES = "[{", "]}"
@@ -27,11 +27,11 @@ _TOLERATE = "tolerate"
 
 
 class FieldUnreadable(Exception):
-    """A field can't be read.
+    """The text of a field can't be read.
 
     Attributes:
         why: What is wrong, harmless to show.
-        takes: How it is written.
+        takes: How to write the field.
     """
 
     def __init__(self, why: str, takes: str) -> None:
@@ -41,21 +41,21 @@ class FieldUnreadable(Exception):
 
 
 def field_value(kind: FieldKind, typed: str) -> Any:
-    """Return what a field that is not blank holds, in the types of a spec's file.
+    """Return the value of a field that is not blank, in the types of a spec file.
 
     Raises:
-        Unreadable: It is no list or table as the field takes it.
+        FieldUnreadable: The text is not a list or table as the field needs it.
     """
     return _CODECS[kind].read(typed.strip())
 
 
 def field_line(kind: FieldKind, value: Any) -> str:
-    """Return the line that `field_value` reads as this value; what no line can say comes near."""
+    """Return the line that `field_value` reads as this value, or a similar one if none does."""
     return _CODECS[kind].write(value)
 
 
 def split_items(typed: str) -> list[str]:
-    """Return what stands between the commas that are in no quotes and no brackets."""
+    """Split text at the commas outside of quotes and brackets."""
     return [item for part in _parts(typed) if (item := part.strip())]
 
 
@@ -83,7 +83,7 @@ def _parts(typed: str) -> Iterator[str]:
 
 
 def _word(typed: str) -> str:
-    """Return text as it stands; in double quotes with TOML's escapes."""
+    """Return plain text unchanged; text in double quotes is unescaped like TOML."""
     if len(typed) > 1 and typed[0] == typed[-1] == '"':
         value = parse_typed(typed)
         return value if isinstance(value, str) else typed
@@ -97,13 +97,13 @@ def _word_text(value: Any) -> str:
 
 
 def _item_text(value: Any) -> str:
-    """Return a word as one of several."""
+    """Return a word as an item of a list."""
     text = _word_text(value)
     return text if text.startswith('"') or _stands_among_others(text) else value_text(text)
 
 
 def _stands_among_others(text: str) -> bool:
-    """Whether text is one of several without quotes, whatever stands beside it."""
+    """Whether text stays one item of a list without quotes."""
     return text[:1] not in _OPENS and split_items(f"x, {text}, x") == ["x", text, "x"]
 
 
@@ -127,7 +127,7 @@ def _value_text(value: Any) -> str:
         return value if is_plain and value.isprintable() and "=" not in value else value_text(value)
     try:
         return value_text(value)
-    except ValueError:  # a null within: JSON has it
+    except ValueError:  # it contains null, which only JSON has
         return json.dumps(value, ensure_ascii=False)
 
 
@@ -158,7 +158,7 @@ def _listed_text(of: Callable[[Any], str]) -> Callable[[Any], str]:
 
 
 def _within(typed: str, pair: str) -> str:
-    """Return what stands in a pair of brackets that is around all of it, else all of it."""
+    """Return text without the pair of brackets around it, if there is one."""
     has_pair = typed[:1] == pair[0] and typed[-1:] == pair[1] and len(split_items(typed)) == 1
     return typed[1:-1] if has_pair else typed
 
@@ -167,7 +167,7 @@ _PAIR = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^=]*?)\s*=(.*)', re.DOTALL)
 
 
 def _pair(item: str) -> tuple[str, bool, str]:
-    """Return what stands before the first `=` that is in no quotes, if there is one, and after."""
+    """Split at the first `=` outside of quotes: name, whether there was one, and value."""
     found = _PAIR.fullmatch(item)
     return (item, False, "") if found is None else (found[1], True, found[2].strip())
 
@@ -179,12 +179,10 @@ def _table(of: Callable[[str], Any]) -> Callable[[str], dict[str, Any]]:
             key, is_pair, value = _pair(item)
             name = _word(key)
             if not is_pair or not name:
-                # Not what was typed: it may be the value of a secret.
-                raise FieldUnreadable(
-                    "a part of it is no name = value", "name = value, other = value"
-                )
+                # Without the typed text: it may be a secret value.
+                raise FieldUnreadable("one part is not name = value", "name = value, other = value")
             if name in out:
-                raise FieldUnreadable(f"{shown(name, 60)} stands there twice", "each name once")
+                raise FieldUnreadable(f"{shown(name, 60)} appears twice", "each name once")
             out[name] = of(value)
         return out
 
@@ -210,7 +208,7 @@ def _key_text(key: str) -> str:
 
 
 def _named(typed: str) -> Any:
-    """Secrets: variables, or `VARIABLE = name of its secret`."""
+    """Read secrets: variables, or `VARIABLE = name of its secret`."""
     out: dict[str, Any] = {}
     for item in split_items(_within(typed, "[]")):
         key, is_pair, value = _pair(item)

@@ -1,4 +1,4 @@
-"""The fields of the launch form: every key of a spec, what it takes, in the order to fill them."""
+"""The fields of the launch form: every key of a spec, in the order to fill them in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,11 +12,12 @@ class FormField:
     """One field.
 
     Attributes:
-        key: Of the spec.
-        section: The heading that it stands under.
-        help: What it is for and how it is written, one sentence without its end.
-        choices: All that it can be, where that is a few words.
-        unset: What a blank means, in a few words; empty: it must be filled in.
+        key: The key of the spec.
+        section: Its heading in the form.
+        kind: How its text is read.
+        help: What it is for and how to write it, one sentence without its full stop.
+        choices: Its possible values, if they are a few words.
+        unset: What a blank means, in a few words; empty: the field must be filled in.
     """
 
     key: str
@@ -30,11 +31,11 @@ class FormField:
 def _field(
     key: str,
     kind: FieldKind,
-    told: str,
+    help_text: str,
     *choices: str,
     unset: str = "not set",
 ) -> tuple[str, FieldKind, str, tuple[str, ...], str]:
-    return key, kind, told, choices, unset
+    return key, kind, help_text, choices, unset
 
 
 _SECTIONS = {
@@ -42,24 +43,24 @@ _SECTIONS = {
         _field(
             "task",
             "one or many",
-            "what runs: package/name, evalroom/smoke, or path/file.py@name; several, with commas,"
-            " are a matrix",
+            "the task to run: package/name, evalroom/smoke or path/file.py@name; several,"
+            " separated by commas, make one run each",
             unset="",
         ),
         _field(
-            "args", "table", "the task's own arguments: samples = 10, pass_rate = 0.7", unset="none"
+            "args", "table", "arguments of the task: samples = 10, pass_rate = 0.7", unset="none"
         ),
         _field(
             "code",
             "code",
-            "where a task's file is: repository = https://..., ref = main, token = NAME of its"
-            " secret; or a folder there, like ~/evals",
-            unset="none is needed",
+            "where the file of the task is: repository = https://..., ref = main, and"
+            " token = SECRET_NAME if it is private; or a folder on the machine, like ~/evals",
+            unset="none needed",
         ),
         _field(
             "packages",
             "list of words",
-            "further packages as pip names them: inspect-evals, openai",
+            "more Python packages to install, as pip names them: inspect-evals, openai",
             unset="none",
         ),
     ),
@@ -67,35 +68,51 @@ _SECTIONS = {
         _field(
             "model",
             "one or many",
-            "Inspect's model strings, provider/name; several, with commas, are a matrix",
+            "the model, as provider/name: openai/gpt-4o; several, separated by commas, make one"
+            " run each",
             unset="",
         ),
-        _field("base_url", "words", "the model's endpoint", unset="the provider's own"),
-        _field("model_args", "table", "the model's own arguments: device = auto", unset="none"),
-        _field("model_roles", "table", "role = model string: grader = openai/gpt-4o", unset="none"),
         _field(
-            "secrets",
-            "named",
-            "variables whose values are secrets, by name alone: OPENAI_API_KEY, or"
-            " OPENAI_API_KEY = name of another secret",
+            "base_url",
+            "words",
+            "the URL of the model's endpoint: http://localhost:8000/v1",
+            unset="the provider's default",
+        ),
+        _field("model_args", "table", "arguments of the model: device = auto", unset="none"),
+        _field(
+            "model_roles",
+            "table",
+            "models for roles in the task: grader = openai/gpt-4o",
             unset="none",
         ),
         _field(
-            "env", "table of words", "plain variables, no secrets: HF_HUB_OFFLINE = 1", unset="none"
+            "secrets",
+            "named",
+            "variables that get secret values: OPENAI_API_KEY, or OPENAI_API_KEY = SECRET_NAME if"
+            " the secret has another name",
+            unset="none",
+        ),
+        _field(
+            "env",
+            "table of words",
+            "variables that are not secret: HF_HUB_OFFLINE = 1",
+            unset="none",
         ),
     ),
     "Where": (
         _field(
             "machine",
             "one or many",
-            "a machine's name, a tag, or any that fits; several, with commas, are a matrix",
+            "the name of a machine, a tag, or any: evalroom then chooses a machine that fits;"
+            " several, separated by commas, make one run each",
             unset="",
         ),
-        _field("gpus", "value", "how many GPUs are reserved", unset="0"),
+        _field("gpus", "value", "how many GPUs to reserve for the run", unset="0"),
         _field(
             "engine",
             "words",
-            "how it is started there: in the background, or with a display to attach to",
+            "how to start the run: in the background (detach), or with a display that you can"
+            " attach to (tmux)",
             *ENGINES,
             unset=DEFAULT_ENGINE,
         ),
@@ -104,7 +121,8 @@ _SECTIONS = {
         _field(
             "on_error",
             "on_error",
-            "what happens when samples fail: stop, continue, or tolerate 0.1 (5: as many)",
+            "what happens when a sample fails: stop, continue, or tolerate 0.1 (10% of the"
+            " samples; 5: five samples)",
             "stop",
             "continue",
             "tolerate",
@@ -113,87 +131,116 @@ _SECTIONS = {
         _field(
             "retry_attempts",
             "value",
-            "how often a failed task is tried again",
-            unset="as on_error says",
+            "how often a failed task is retried",
+            unset="the default of on_error",
         ),
-        _field(
-            "retry_on_error", "value", "how often a failed sample is tried again", unset="never"
-        ),
+        _field("retry_on_error", "value", "how often a failed sample is retried", unset="never"),
     ),
     "Limits": (
         _field(
-            "limit", "value", "the first so many samples, or a range: 10, 10-20", unset="all"
+            "limit",
+            "value",
+            "how many samples to run, or which range: 10 for the first ten, 10-20",
+            unset="all",
         ),
-        _field("sample_ids", "list of values", "these samples alone: 1, 2, a7", unset="all"),
-        _field("epochs", "value", "how often each sample runs", unset="as the task says"),
-        _field("message_limit", "value", "messages of a sample", unset="as the task says"),
-        _field("token_limit", "value", "tokens of a sample: 500k", unset="as the task says"),
-        _field("time_limit", "value", "seconds of a sample", unset="as the task says"),
+        _field("sample_ids", "list of values", "run only these samples: 1, 2, a7", unset="all"),
+        _field("epochs", "value", "how often to run each sample", unset="the task's default"),
         _field(
-            "working_limit", "value", "seconds of a sample without its waits",
-            unset="as the task says",
+            "message_limit", "value", "most messages for each sample", unset="the task's default"
         ),
-        _field("turn_limit", "value", "turns of a sample", unset="as the task says"),
-        _field("cost_limit", "value", "dollars of a sample", unset="as the task says"),
+        _field(
+            "token_limit", "value", "most tokens for each sample: 500k", unset="the task's default"
+        ),
+        _field(
+            "time_limit", "value", "most seconds for each sample", unset="the task's default"
+        ),
+        _field(
+            "working_limit",
+            "value",
+            "most seconds for each sample, waits and retries not counted",
+            unset="the task's default",
+        ),
+        _field("turn_limit", "value", "most turns for each sample", unset="the task's default"),
+        _field("cost_limit", "value", "most dollars for each sample", unset="the task's default"),
     ),
     "Concurrency": (
-        _field("max_samples", "value", "samples at once", unset="as Inspect does"),
-        _field("max_tasks", "value", "tasks at once", unset="as Inspect does"),
-        _field("max_connections", "value", "calls of a model at once", unset="as Inspect does"),
-        _field("max_sandboxes", "value", "containers at once", unset="as Inspect does"),
-        _field("max_subprocesses", "value", "subprocesses at once", unset="as Inspect does"),
+        _field("max_samples", "value", "samples at the same time", unset="Inspect's default"),
+        _field("max_tasks", "value", "tasks at the same time", unset="Inspect's default"),
+        _field(
+            "max_connections",
+            "value",
+            "calls to one model at the same time",
+            unset="Inspect's default",
+        ),
+        _field(
+            "max_sandboxes", "value", "containers at the same time", unset="Inspect's default"
+        ),
+        _field(
+            "max_subprocesses", "value", "subprocesses at the same time", unset="Inspect's default"
+        ),
     ),
     "More": (
         _field(
             "options",
             "table",
-            "any other option of inspect eval-set: temperature = 0.5, seed = 7",
+            "other options of `inspect eval-set`: temperature = 0.5, seed = 7",
             unset="none",
         ),
-        _field("inspect", "words", "the version of Inspect: 0.3.285", unset="what is there"),
+        _field(
+            "inspect", "words", "the version of Inspect: 0.3.285", unset="the installed one"
+        ),
         _field(
             "python",
             "words",
-            "an interpreter on the machine, or a version that uv gets: 3.12",
-            unset="as the machine's config says",
+            "an interpreter on the machine (/opt/venv/bin/python), or a version that uv"
+            " installs (3.12)",
+            unset="the machine's, from the config",
         ),
         _field(
             "inherit",
             "list of words",
-            "INSPECT_ variables of the login that stay; the others are cleared",
+            "INSPECT_ variables of the login to keep: INSPECT_LOG_LEVEL; the others are cleared",
             unset="none",
         ),
         _field(
-            "keep", "value", "whether the process stays after its end", "true", "false",
+            "keep",
+            "value",
+            "whether the process stays alive after its eval",
+            "true",
+            "false",
             unset="false",
         ),
         _field(
-            "acp", "value", "whether its samples can be steered over ACP", "true", "false",
+            "acp",
+            "value",
+            "whether you can steer its samples over ACP",
+            "true",
+            "false",
             unset="false",
         ),
         _field(
             "display",
             "words",
-            "Inspect's display, for an engine with a terminal",
+            "Inspect's display; needs an engine with a terminal",
             "full", "conversation", "rich", "plain", "log", "none",
             unset="full",
         ),
         _field(
             "log_dir",
             "words",
-            "where logs go: a folder of the machine, or s3://...",
-            unset="in the run's own folder",
+            "where the logs go: a folder on the machine, or a URL like s3://...",
+            unset="the run's own folder",
         ),
-        _field("tags", "list of words", "tags in its logs", unset="none"),
-        _field("metadata", "table", "metadata in its logs: team = red", unset="none"),
-        _field("notes", "words", "for people", unset="none"),
+        _field("tags", "list of words", "tags to write into the logs", unset="none"),
+        _field("metadata", "table", "metadata to write into the logs: team = red", unset="none"),
+        _field("notes", "words", "notes for people", unset="none"),
     ),
 }  # fmt: skip
 
 FIELDS: tuple[FormField, ...] = tuple(
-    FormField(key=key, section=section, kind=kind, help=told, choices=choices, unset=unset)
+    FormField(key=key, section=section, kind=kind, help=help_text, choices=choices, unset=unset)
     for section, fields in _SECTIONS.items()
-    for key, kind, told, choices, unset in fields
+    for key, kind, help_text, choices, unset in fields
 )
-"""In their order."""
+"""All fields, in the order of the form."""
 FIELD_BY_KEY: Mapping[str, FormField] = {field.key: field for field in FIELDS}

@@ -1,4 +1,4 @@
-"""A launch spec while it is filled in: a line of text for each key."""
+"""The launch form while it is filled in: one line of text for each key of a spec."""
 
 import tomllib
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ from core.launch.spec.yaml_quote import plain
 from core.text import shown
 
 LEAVE_OUT = "-"
-"""Typed alone, it leaves out what a blank would keep."""
+"""Typed as the only value: remove the key instead of keeping the original value."""
 _MAX_CHARS = 20_000
-"""Most characters of a field."""
+"""Longest text of a field, characters."""
 
 
 def _nothing() -> Mapping[str, str]:
@@ -25,13 +25,13 @@ def _nothing() -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """What is typed so far.
+    """The texts of all fields.
 
     Attributes:
-        source: What it began as, for people: a template's name, a run's id.
-        template: The template's name, for what is remembered by it; empty: it was none.
-        texts: By key of the spec; a key that is not there is blank.
-        former: What a blank field keeps, by key: of the run that is duplicated.
+        source: What the form started from: the name of a template or the id of a run.
+        template: Name of the template; empty: it did not start from one.
+        texts: The typed texts by key; a missing key is blank.
+        former: By key, the values of the duplicated run, which blank fields keep.
     """
 
     source: str
@@ -40,12 +40,12 @@ class Form:
     former: Mapping[str, str] = field(default_factory=_nothing)
 
     def typed(self, key: str, text: str) -> "Form":
-        """Return the form with another text in a field."""
+        """Return the form with a new text in one field."""
         texts = {**self.texts, key: text[:_MAX_CHARS]}
         return replace(self, texts=MappingProxyType(texts))
 
     def text(self, key: str) -> str:
-        """Return what counts for a key: what is typed, or what a blank keeps; empty: nothing."""
+        """Return the text that counts for a key, typed or kept from the former run; empty: none."""
         typed = self.texts.get(key, "").strip()
         if typed == LEAVE_OUT and key in self.former:
             return ""
@@ -53,36 +53,36 @@ class Form:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Every key that has a field: those of a spec, then unknown ones of what it began as."""
+        """The keys of all fields: those of a spec, then unknown keys of the source."""
         more = (key for key in (*self.texts, *self.former) if key not in FIELD_BY_KEY)
         return (*FIELD_BY_KEY, *dict.fromkeys(more))
 
 
 def field_of(key: str) -> FormField:
-    """Return the field of a key; one of its own for a key that no spec has."""
+    """Return the field of a key; an unknown key gets a field of its own."""
     return FIELD_BY_KEY.get(key) or FormField(
-        key=key, section="Unknown", kind="value", help="no spec has this key: leave it blank"
+        key=key, section="Unknown", kind="value", help="a spec has no such key: leave it blank"
     )
 
 
 def form_of_template(template: Template) -> Form:
-    """Return the form that a template fills.
+    """Return the form of a template.
 
     Raises:
-        SpecWrong: It is no TOML.
+        SpecWrong: The template is not valid TOML.
     """
     try:
         table = tomllib.loads(template.text)
     except (ValueError, RecursionError):
         name = shown(template.name)
         raise SpecWrong(
-            f"the template {name} can't be read", f"evalroom templates {name} shows it"
+            f"the template {name} is not valid TOML", f"see it with: evalroom templates {name}"
         ) from None
     return Form(source=template.name, template=template.name, texts=_texts(table))
 
 
 def form_of_run(run: str, spec: Mapping[str, Any]) -> Form:
-    """Return the form that duplicates a run: what is left blank keeps the former value."""
+    """Return the form that duplicates a run; blank fields keep the run's values."""
     former = _texts(plain(spec))
     return Form(source=run, texts=former, former=former)
 
@@ -98,7 +98,7 @@ def _texts(table: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def draft_of(form: Form, left_out: frozenset[str]) -> dict[str, Any]:
-    """Return a form as JSON keeps it, without the fields of these keys."""
+    """Return a form as a table for JSON, without the fields of the keys in `left_out`."""
     return {
         "source": form.source,
         "template": form.template,
@@ -112,7 +112,7 @@ def _without(texts: Mapping[str, str], keys: frozenset[str]) -> dict[str, str]:
 
 
 def form_of_draft(draft: object) -> Form | None:
-    """Return the form of a kept draft; None where it is none."""
+    """Return the form of a stored draft; None if it is not a draft."""
     match draft:
         case {"source": str(source), "template": str(template)}:
             held = cast("dict[str, object]", draft)

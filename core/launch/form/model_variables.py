@@ -1,4 +1,4 @@
-"""The variables that the models of a spec read, and where the spec gives each, by name."""
+"""The variables that the models of a spec read, and which key of the spec sets each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,11 +10,12 @@ from core.text import Shown, shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelVariable:
-    """A variable that the model reads, and where the spec gives it.
+    """A variable that a model reads, and what sets it.
 
     Attributes:
-        given: The key of the spec that gives it, or one that serves as well; None: none does.
-        secret: The name of the secret that it is given; None: it is none.
+        variable: The variable.
+        given: The key of the spec that sets it or a substitute; None: no key does.
+        secret: Name of the secret that it gets; None: it gets none.
         model: The first model that reads it.
     """
 
@@ -25,7 +26,7 @@ class ModelVariable:
 
 
 def model_variables(table: Mapping[str, Any]) -> tuple[ModelVariable, ...]:
-    """Return the variables that the models of a table read, each once."""
+    """Return the variables that the models of a spec's table read, each once."""
     env, secrets = names_in(table, "env"), names_in(table, "secrets")
     out: dict[str, ModelVariable] = {}
     for model in named_models(table):
@@ -44,14 +45,14 @@ def model_variables(table: Mapping[str, Any]) -> tuple[ModelVariable, ...]:
 
 
 def named_models(table: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the models of a table, one or many."""
+    """Return the models of a spec's table."""
     models: object = table.get("model")
     named = cast("list[object]", models) if isinstance(models, list) else [models]
     return tuple(each for each in named if isinstance(each, str))
 
 
 def names_in(table: Mapping[str, Any], key: str) -> dict[str, str]:
-    """Return what `env` or `secrets` of a table holds, by variable."""
+    """Return the values of `env` or `secrets` in a spec's table, by variable."""
     held: object = table.get(key)
     if not isinstance(held, dict):
         return {}

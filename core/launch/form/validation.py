@@ -1,4 +1,4 @@
-"""A form held against the rules of a spec's file, and against the machines there are."""
+"""Checks the launch form: by the rules of a spec, and against the known machines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,12 +19,12 @@ from core.launch.spec.spec import Spec
 from core.launch.spec.spec_reader import WITHHELD_KEYS, SpecProblem, check_table
 
 _MAX_WARNED_RUNS = 50
-"""Runs of a matrix whose warnings are gathered while somebody types."""
+"""While someone types, at most so many runs of a spec are checked for warnings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldProblem:
-    """What is wrong with a field; harmless to show."""
+    """A problem of one field; harmless to show."""
 
     what: str
     advice: str
@@ -32,14 +32,14 @@ class FieldProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedForm:
-    """A form as it stands, held against the rules of a spec's file.
+    """The result of checking a form.
 
     Attributes:
-        table: The spec's table as far as it can be read.
-        spec: None while something is wrong.
-        wrong: By key; the empty key is of none.
-        warnings: By key.
-        launches: The runs that it comes to; empty while something is wrong.
+        table: The spec as a table, as far as the fields can be read.
+        spec: The spec; None while a field is wrong.
+        wrong: Problems by key; the empty key is for the spec as a whole.
+        warnings: Warnings by key.
+        launches: The runs of the spec; empty while a field is wrong.
     """
 
     table: Mapping[str, Any]
@@ -50,12 +50,12 @@ class CheckedForm:
 
     @property
     def is_ready(self) -> bool:
-        """Whether a plan can be made of it."""
+        """Whether a plan can be made."""
         return self.spec is not None and not self.wrong
 
 
 def check_form(form: Form, machines: Sequence[MachineConfig]) -> CheckedForm:
-    """Return a form checked: by the rules of a spec's file, and against the machines there are."""
+    """Check a form by the rules of a spec and against the machines of the room."""
     table, wrong = _read(form)
     spec, problems = check_table(table)
     for problem in problems:
@@ -82,10 +82,10 @@ def check_form(form: Form, machines: Sequence[MachineConfig]) -> CheckedForm:
 def _places(
     table: Mapping[str, Any], wrong: Mapping[str, FieldProblem], machines: Sequence[MachineConfig]
 ) -> None:
-    """Look at the machines before the rest is right.
+    """Check the machines, even while other fields are wrong.
 
     Raises:
-        SpecWrong: One of them is none, or nothing may be changed there.
+        SpecWrong: A machine is unknown or read-only.
     """
     asked = table.get("machine")
     if asked is not None and "machine" not in wrong:
@@ -117,19 +117,19 @@ def _wrong(problem: SpecProblem) -> FieldProblem:
 def _warnings(launches: Sequence[RunRequest]) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
     for launch in launches[:_MAX_WARNED_RUNS]:
-        for key, said in warnings_by_key(launch, python=_python(launch.spec)):
-            found.setdefault(key, {})[said] = None
-    return {key: tuple(said) for key, said in found.items()}
+        for key, text in warnings_by_key(launch, python=_python(launch.spec)):
+            found.setdefault(key, {})[text] = None
+    return {key: tuple(text) for key, text in found.items()}
 
 
 def _python(spec: Spec) -> str | None:
-    """Return an interpreter unless uv surely gets one: the preflight knows what a machine has."""
+    """Return an interpreter unless the spec needs uv: only the preflight knows the machine's."""
     somewhere = MachineConfig(name=MachineName("somewhere"), python="given")
     return given_python(spec, somewhere, None)
 
 
 def machines_of(fleet: Fleet) -> tuple[MachineConfig, ...]:
-    """Return the machines of a room as far as a spec's machine is checked against them."""
+    """Return the machines of a room with the settings that a spec is checked against."""
     return tuple(
         MachineConfig(
             name=name,
@@ -143,7 +143,7 @@ def machines_of(fleet: Fleet) -> tuple[MachineConfig, ...]:
 
 
 def withheld_keys(form: Form, checked: CheckedForm) -> frozenset[str]:
-    """Return the keys of a form that no draft keeps: what is refused there may be a secret."""
+    """Return the keys that a draft leaves out: their wrong values may be secrets."""
     typed = (*form.texts, *form.former)
     return frozenset(
         key

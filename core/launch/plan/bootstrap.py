@@ -1,8 +1,8 @@
-"""What a run's script starts first: a few lines of Python 3.8 that become Inspect.
+"""A few lines of Python 3.8 that prepare the environment and then become Inspect.
 
-A shell can't set back an ignored SIGINT, and an eval that ignores it loses its control server
-to an interrupt while it runs on. Inspect takes any option from `INSPECT_*` variables, so those
-of the login go. Secrets come in by standard input or a file, never by an argument.
+They reset SIGINT, which a shell can't do: an eval that ignores it would lose its control server
+at an interrupt and run on. They clear the login's `INSPECT_*` variables, because Inspect reads
+options from them. They read secrets from standard input or a file, never from an argument.
 """
 
 BOOTSTRAP = """\
@@ -28,6 +28,6 @@ try:
 except OSError as error:
     sys.exit("evalroom: %s can't be started: %s" % (sys.argv[4], error.strerror))
 """
-"""Its arguments: the `INSPECT_*` variables that stay (with commas), those that are secrets, where
-these are read (`-`: one line of JSON on standard input; a file, which is removed; empty: there
-are none), and the command."""
+"""Arguments: the `INSPECT_*` variables to keep and the secret variables, both separated by commas;
+where the secrets are (`-`: one line of JSON on standard input; a path: a file, then deleted;
+empty: none); then the command."""

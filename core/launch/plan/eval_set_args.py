@@ -1,4 +1,4 @@
-"""The exact words of `inspect eval-set` for one launch. No shell reads them."""
+"""The exact arguments of `inspect eval-set` for one run, and what they mean in words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +14,13 @@ from core.launch.spec.yaml_quote import json_file, plain, word_value, yaml_float
 TASK_ARGS_FILE = "task-args.json"
 MODEL_ARGS_FILE = "model-args.json"
 TASKS_FOLDER = "tasks"
-"""The folder of built-in tasks in a run's own."""
+"""The folder of built-in tasks within a run's folder."""
 CODE_FOLDER = "code"
-"""The folder of a repository's checkout in a run's own."""
+"""The folder of the checkout of a repository within a run's folder."""
 LOGS_FOLDER = "logs"
 
 _DEFAULT_RETRY_ATTEMPTS = 10
-"""How often eval-set tries a failed task again where it is not told."""
+"""How often eval-set retries a failed task by default."""
 
 _NUMBERS = (
     "limit", "epochs", "message_limit", "token_limit", "time_limit", "working_limit",
@@ -31,12 +31,12 @@ _NUMBERS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalSetArgs:
-    """What Inspect is called with, after `inspect`.
+    """The arguments of Inspect, from `eval-set` on.
 
     Attributes:
-        words: One argument each; a path may begin with `~/` where `at_home` says so.
-        at_home: Indexes of the words whose `~/` means the home over there.
-        files: What the words name, by the path from the run's folder.
+        words: One argument each.
+        at_home: Indexes of the arguments whose `~/` is the home on the machine.
+        files: Files that the arguments name, by path from the run's folder.
     """
 
     words: tuple[str, ...]
@@ -45,11 +45,11 @@ class EvalSetArgs:
 
 
 def eval_set_args(request: RunRequest, *, log_dir: str) -> EvalSetArgs:
-    """Return the words of a launch, without `--detach`: that is the engine's.
+    """Return the arguments for one run, without those of its engine.
 
     Args:
-        request: What is asked for.
-        log_dir: Where its logs go; from the run's folder, absolute, or from `~/`.
+        request: What the spec asks for.
+        log_dir: The log folder: absolute, from `~/`, a URL, or from the run's folder.
     """
     spec = request.spec
     task_args, task_files = _arguments("-T", "--task-config", spec.args, TASK_ARGS_FILE)
@@ -84,7 +84,7 @@ def eval_set_args(request: RunRequest, *, log_dir: str) -> EvalSetArgs:
 
 
 def task_word(spec: Spec) -> str:
-    """Return the task as Inspect is told it: names of files are from the run's folder."""
+    """Return the task argument; paths of files start at the run's folder."""
     task = spec.task[0]
     if task in BUILT_IN_TASKS:
         name = BUILT_IN_TASKS[task]
@@ -97,12 +97,12 @@ def task_word(spec: Spec) -> str:
 
 
 def on_error_words(spec: Spec) -> tuple[str, ...]:
-    """Return the words of what happens on an error, with the attempts of tasks and samples."""
+    """Return the options for errors and retries."""
     words = list(_POLICY.get(spec.on_error, ()))
     if isinstance(spec.on_error, Tolerate):
         threshold = spec.on_error.threshold
-        said = str(threshold) if isinstance(threshold, int) else yaml_float(threshold)
-        words = ["--fail-on-error", said]
+        word = str(threshold) if isinstance(threshold, int) else yaml_float(threshold)
+        words = ["--fail-on-error", word]
     attempts = retry_attempts(spec)
     if spec.retry_attempts is not None or spec.on_error == "stop":
         words += ["--retry-attempts", str(attempts)]
@@ -117,35 +117,36 @@ _POLICY: Mapping[OnError, tuple[str, ...]] = MappingProxyType(
 
 
 def retry_attempts(spec: Spec) -> int:
-    """Return how often a failed task is tried again at most."""
+    """Return how often a failed task is retried at most."""
     if spec.retry_attempts is not None:
         return spec.retry_attempts
     return 0 if spec.on_error == "stop" else _DEFAULT_RETRY_ATTEMPTS
 
 
 def on_error_means(spec: Spec) -> str:
-    """Return what a spec's choice means, one sentence without its end."""
+    """Return what happens on an error, one sentence without its full stop."""
     again = retry_attempts(spec)
-    tried = f"is tried again up to {again} times" if again > 1 else "is tried again once"
-    return f"{_means(spec.on_error)}; a failed task {tried if again else 'is not tried again'}"
+    retried = f"is retried up to {again} times" if again > 1 else "is retried once"
+    return f"{_means(spec.on_error)}; a failed task {retried if again else 'is not retried'}"
 
 
 def _means(choice: OnError) -> str:
     if choice == "stop":
         return "the first failed sample ends the task"
     if choice == "continue":
-        return "every sample runs; if any failed the task ends as failed"
-    share = f"a share of {choice.threshold:.6g}" if choice.threshold < 1 else str(choice.threshold)
-    return f"the task fails once {share} of its samples failed"
+        return "all samples run; a task with failed samples ends as failed"
+    count = choice.threshold
+    samples = f"{100 * count:.6g}% of its samples" if count < 1 else f"{count} of its samples"
+    return f"the task fails once {samples} have failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstCase:
-    """How much a run can come to when all fails.
+    """How many sample runs a run makes at most, if every sample and every task fails.
 
     Attributes:
-        attempts: Of each sample, those of its task and its own multiplied.
-        samples: In one attempt, epochs multiplied; None: all of the task, not known here.
+        attempts: Attempts of each sample: those of its task times its own.
+        samples: Samples times epochs of one attempt; None: unknown, all samples of the task.
     """
 
     attempts: int
@@ -153,14 +154,14 @@ class WorstCase:
 
     @property
     def says(self) -> str:
-        """In words: `up to 11 x 100 sample runs`."""
+        """The number in words: `up to 11 x 100 sample runs`."""
         if self.samples is None:
             return f"up to {self.attempts} x all samples of the task"
         return f"up to {self.attempts} x {self.samples} sample runs"
 
 
 def worst_case(spec: Spec) -> WorstCase:
-    """Return how many sample runs a launch comes to at most."""
+    """Return the largest number of sample runs of a run."""
     attempts = (1 + retry_attempts(spec)) * (1 + (spec.retry_on_error or 0))
     samples = _samples(spec)
     return WorstCase(
@@ -199,8 +200,8 @@ def _numbers(spec: Spec) -> list[str]:
         if isinstance(value, tuple):
             value = "-".join(str(each) for each in cast("tuple[int, int]", value))
         if value is not None:
-            said = yaml_float(value) if isinstance(value, float) else str(value)
-            words += [f"--{key.replace('_', '-')}", said]
+            word = yaml_float(value) if isinstance(value, float) else str(value)
+            words += [f"--{key.replace('_', '-')}", word]
     if spec.sample_ids:
         words.append(f"--sample-id={','.join(str(each) for each in spec.sample_ids)}")
     return words
@@ -209,7 +210,7 @@ def _numbers(spec: Spec) -> list[str]:
 def _arguments(
     option: str, file_option: str, values: Mapping[str, Any], file: str
 ) -> tuple[list[str], dict[str, bytes]]:
-    """Return words for the plain values, and a file for those that a word would change."""
+    """Return options for plain values, and a file for values that an option can't carry."""
     words: list[str] = []
     rest: dict[str, Any] = {}
     for key, value in values.items():
@@ -226,8 +227,8 @@ def _arguments(
 def _roles(roles: Mapping[str, Any]) -> list[str]:
     words: list[str] = []
     for role, value in roles.items():
-        said = value if isinstance(value, str) else yaml_value(value)
-        words += ["--model-role", f"{role}={said}"]
+        word = value if isinstance(value, str) else yaml_value(value)
+        words += ["--model-role", f"{role}={word}"]
     return words
 
 
@@ -252,7 +253,7 @@ def _option(name: str, value: Any) -> Sequence[str]:
 
 
 def _each(value: Any) -> list[str]:
-    """Return the values of an option that is given several times: `{ a = 1 }` is `a=1`."""
+    """Return the values of a repeatable option: `{ a = 1 }` becomes `a=1`."""
     if isinstance(value, Mapping):
         held = cast("Mapping[str, Any]", value)
         return [f"{key}={yaml_value(each)}" for key, each in held.items()]

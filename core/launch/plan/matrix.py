@@ -1,4 +1,4 @@
-"""One spec to its launches: tasks x models x machines, one of each."""
+"""Expands a spec into its runs: one for each task, model and machine."""
 
 import difflib
 from collections.abc import Sequence
@@ -11,20 +11,20 @@ from core.launch.spec.spec import ANY_MACHINE, Spec
 from core.text import shown
 
 MAX_RUNS = 1_000
-"""A matrix of more is a mistake."""
+"""Largest number of runs of one spec; more is taken for a mistake."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """One run that is asked for.
+    """One run of a spec, before its machine is chosen.
 
     Attributes:
-        spec: With one task, one model and one machine.
-        asked: The machine as the spec names it.
-        candidates: The machines that it may run on, in the order of the config; one alone
-            where the spec names it.
-        index: Which of the matrix, from 1.
-        of: How many the matrix has.
+        spec: The spec with one task, one model and one machine.
+        asked: The machine or tag that the spec names.
+        candidates: The machines that it may run on, in the order of the config; only one if
+            the spec names a machine.
+        index: Its number among the runs of the spec, from 1.
+        of: How many runs the spec has.
     """
 
     spec: Spec
@@ -35,32 +35,32 @@ class RunRequest:
 
     @property
     def task(self) -> str:
-        """Its task, as the spec names it."""
+        """The task, as the spec names it."""
         return self.spec.task[0]
 
     @property
     def model(self) -> str:
-        """Its model."""
+        """The model string."""
         return self.spec.model[0]
 
 
 def expand(spec: Spec, machines: Sequence[MachineConfig]) -> tuple[RunRequest, ...]:
-    """Return the launches of a spec, tasks outermost and machines innermost.
+    """Return the runs of a spec, ordered by task, then model, then machine.
 
-    A machine's own name goes before a tag of the same name.
+    A name that is both a machine and a tag means the machine.
 
     Args:
-        spec: What is asked for.
-        machines: Those of the config.
+        spec: The spec.
+        machines: The machines of the config.
 
     Raises:
-        SpecWrong: A machine is none, can't be changed, or the matrix is too large.
+        SpecWrong: A machine is unknown or read-only, or the spec has over `MAX_RUNS` runs.
     """
     places = [(asked, _candidates(asked, machines)) for asked in spec.machine]
     count = len(spec.task) * len(spec.model) * len(places)
     if count > MAX_RUNS:
         raise SpecWrong(
-            f"the matrix has {count} runs", f"at most {MAX_RUNS}: launch it in several parts"
+            f"the spec has {count} runs, and {MAX_RUNS} are allowed", "split it into several specs"
         )
     cells = [(t, m, place) for t in spec.task for m in spec.model for place in places]
     return tuple(
@@ -82,8 +82,10 @@ def _candidates(asked: str, machines: Sequence[MachineConfig]) -> tuple[MachineN
         raise _no_machine(asked, machines)
     usable = tuple(each.name for each in fit if not each.read_only)
     if not usable:
-        said = f'"machine" is "{shown(asked)}", which is read-only in the config'
-        raise SpecWrong(said, "nothing is launched there; take another, or change the config")
+        raise SpecWrong(
+            f'"machine" is wrong: "{shown(asked)}" is read-only in the config',
+            "choose another machine, or change the config",
+        )
     return usable
 
 
@@ -92,8 +94,8 @@ def _no_machine(asked: str, machines: Sequence[MachineConfig]) -> SpecWrong:
     tags = list(dict.fromkeys(tag for each in machines for tag in each.tags))
     near = difflib.get_close_matches(asked, (*names, *tags, ANY_MACHINE), n=1)
     meant = f'did you mean "{near[0]}"? ' if near else ""
-    tagged = f"; a tag: {', '.join(tags)}" if tags else ""
+    tagged = f", a tag ({', '.join(tags)})" if tags else ""
     return SpecWrong(
-        f'"machine" is wrong: "{shown(asked)}" is no machine of the config',
-        f"{meant}allowed: {', '.join(names)}{tagged}; or {ANY_MACHINE}",
+        f'"machine" is wrong: the config has no machine or tag "{shown(asked)}"',
+        f"{meant}allowed: {', '.join(names)}{tagged} or {ANY_MACHINE}",
     )

@@ -1,4 +1,4 @@
-"""All that a launch will do on its machine, known before anything is touched there."""
+"""The plan of a run: everything that its launch does on the machine, made beforehand."""
 
 import re
 import time
@@ -18,11 +18,12 @@ from core.launch.spec.rules import is_version
 from core.launch.spec.spec import BUILT_IN_TASKS, Spec
 from core.launch.spec.spec_writer import spec_file
 from core.quoting import path_word, plain_word
+from core.text import shown
 
 RUNS_FOLDER = "~/.evalroom/runs"
 """The folder of all runs on a machine."""
 UV_PATH = "~/.evalroom/bin/uv"
-"""What runs Inspect where no interpreter is given."""
+"""The uv that runs Inspect if no interpreter is given."""
 SCRIPT_FILE = "start.sh"
 LAUNCH_SCRIPT_FILE = "launch.sh"
 FILE_MODE = 0o600
@@ -35,28 +36,30 @@ _DEFAULT_PYTHON = "python3"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """One run, ready to be started.
+    """The plan of one run on one machine.
 
     Attributes:
-        run: Its id.
+        run: The id of the run.
+        request: What the spec asks for.
         machine: Where it runs.
-        directory: Its folder there; `~/` is the home.
-        files: What is written, by the path from that folder; each with `FILE_MODE`.
-        script: The POSIX shell text that starts it, once; it is among the files too.
-        starts_with: The file that `/bin/sh` runs in the folder to start it: the script's, or
-            that of its engine, which has the script run.
-        command: Inspect's exact command; a word of `at_home` begins with the home's `~/`.
-        variables: Plain variables that are set, with their values.
-        secrets: Variables to the names of the secrets that they hold; the values are nowhere.
-        secrets_from: Where the script reads these: `-` is one line of JSON on its standard
-            input, else a file that it removes; None: there are none.
-        attach: The words that are going to attach to it in a terminal there; empty: none do.
+        directory: Its folder on the machine; `~/` is the home.
+        files: The files to write, by path from that folder; each gets `FILE_MODE`.
+        script: The POSIX shell text that starts the run, once; also one of the files.
+        starts_with: The file that `/bin/sh` runs to start it: the script, or the engine's file
+            that runs the script.
+        command: Inspect's exact command, one argument each.
+        at_home: Indexes of the arguments of `command` that start with the home's `~/`.
+        variables: The plain variables with their values.
+        secrets: The names of secrets by the variables that get their values.
+        secrets_from: Where the script reads the values: `-` is one line of JSON on standard
+            input, else the path of a file that it deletes; None: it has no secrets.
+        attach: The command that will show it in a terminal of the machine; empty: it has none.
         python: The interpreter that runs Inspect; None: uv runs it.
         data_dir: The XDG_DATA_HOME that the script sets; None: the login's.
-        log_dir: As Inspect is told; without a leading `/`, `~/` or scheme from the folder.
-        means: What happens on an error, a sentence.
-        worst: How many sample runs it may come to.
-        warnings: Sentences.
+        log_dir: The log folder in Inspect's command; relative paths start at `directory`.
+        means: What happens on an error, one sentence.
+        worst: The largest number of sample runs.
+        warnings: Warnings about the spec, sentences.
     """
 
     run: str
@@ -81,7 +84,7 @@ class RunPlan:
 
     @property
     def spec(self) -> Spec:
-        """What was asked for, of this run alone."""
+        """The spec of this run alone."""
         return self.request.spec
 
     @property
@@ -96,7 +99,7 @@ class RunPlan:
 
     @property
     def command_line(self) -> str:
-        """The exact command for a POSIX shell in the run's folder."""
+        """The exact command, quoted for a POSIX shell in the run's folder."""
         return " ".join(
             path_word(word) if index in self.at_home else plain_word(word)
             for index, word in enumerate(self.command)
@@ -104,18 +107,18 @@ class RunPlan:
 
 
 def run_id(now: float, random: bytes) -> str:
-    """Return the id of a run: sortable by its start, unique, and safe in every path.
+    """Return a new id of a run: unique, sorted by time, and safe in paths.
 
     Args:
         now: Unix seconds.
-        random: At least 8 bytes of chance.
+        random: At least 8 random bytes.
     """
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
     return f"{stamp}-{''.join(_LETTERS[byte % len(_LETTERS)] for byte in random[:8])}"
 
 
 def is_run_id(text: str) -> bool:
-    """Whether it may be an id of `run_id`."""
+    """Whether text has the form of a run's id."""
     return _RUN_ID.fullmatch(text) is not None
 
 
@@ -128,25 +131,24 @@ def make_plan(
     inspect_version: str,
     own_python: str | None = None,
 ) -> RunPlan:
-    """Return the plan of a launch on a machine.
+    """Return the plan of a run on a machine.
 
     Args:
-        request: What is asked for.
+        request: What the spec asks for.
         machine: One of its candidates.
-        run: The id, of `run_id`.
-        built_in: The files of ours that a run may need there, by name: of the built-in tasks,
-            and what holds GPUs.
-        inspect_version: The Inspect that uv gets where the spec names none.
-        own_python: The interpreter of this evalroom, which has Inspect: it serves on this
-            computer where neither spec nor config gives one.
+        run: The id of the run, from `run_id`.
+        built_in: evalroom's own files by name: the built-in tasks and the GPU holder.
+        inspect_version: The Inspect that uv installs if the spec names no version.
+        own_python: evalroom's own interpreter, which has Inspect. It is used on this computer
+            if neither spec nor config names one.
 
     Raises:
-        SpecWrong: The machine is no candidate.
+        SpecWrong: The machine is not a candidate, or the id is invalid.
     """
     if machine.name not in request.candidates:
-        raise SpecWrong(f"{machine.name} is no machine that this launch may run on")
+        raise SpecWrong(f"this launch may not run on {machine.name}")
     if not is_run_id(run):
-        raise SpecWrong("the id of a run is none")
+        raise SpecWrong(f"invalid run id: {shown(run)}")
     spec = request.spec
     directory = f"{RUNS_FOLDER}/{run}"
     python = given_python(spec, machine, own_python)
@@ -190,7 +192,7 @@ def make_plan(
                 spec_name: spec_bytes,
                 SCRIPT_FILE: text.encode(),
                 **({} if launches is None else {LAUNCH_SCRIPT_FILE: launches.encode()}),
-                # Inspect reads the nearest .env from here up: this one says nothing.
+                # Inspect reads the nearest .env upwards: this empty one stops the search.
                 ".env": b"",
                 **made.files,
                 **_task_file(spec, built_in),
@@ -215,12 +217,12 @@ def make_plan(
 
 
 def given_python(spec: Spec, machine: MachineConfig, own: str | None) -> str | None:
-    """Return the interpreter that is given, which has Inspect already; None: uv gets it.
+    """Return the interpreter to run Inspect with; None: uv installs and runs Inspect.
 
     Args:
-        spec: Versions and further packages are uv's to get, whatever is given.
-        machine: An interpreter that its config names serves too.
-        own: As `make_plan`'s `own_python`.
+        spec: Its `python` counts first; with `packages`, `inspect` or a version, uv does it.
+        machine: Its `python` in the config counts next.
+        own: See `own_python` of `make_plan`.
     """
     if spec.packages or spec.inspect is not None:
         return None
@@ -230,11 +232,11 @@ def given_python(spec: Spec, machine: MachineConfig, own: str | None) -> str | N
 
 
 def machine_python(machine: MachineConfig, own: str | None) -> str | None:
-    """Return the interpreter with Inspect that a machine has for any run; None: uv gets it.
+    """Return the interpreter that a machine offers to every run; None: uv installs Inspect.
 
     Args:
-        machine: As the config names it.
-        own: As `make_plan`'s `own_python`.
+        machine: The machine's config.
+        own: See `own_python` of `make_plan`.
     """
     if machine.python != _DEFAULT_PYTHON:
         return machine.python
@@ -247,14 +249,14 @@ def _inspect(spec: Spec, python: str | None, version: str) -> tuple[str, ...]:
         return (python, "-m", "inspect_ai")
     asked = () if spec.python is None else ("--python", spec.python)
     more = tuple(word for each in spec.packages for word in ("--with", each))
-    # Not `uv run`: its environment is gone with it, and a detached eval is not.
+    # Not `uv run`: its temporary environment ends with it, but a detached eval goes on.
     pinned = ("--from", f"inspect-ai=={spec.inspect or version}")
-    # Offline: all of it is in uv's cache by then, and a start waits for no network.
+    # Offline: everything is in uv's cache by then, and a start must not wait for a network.
     return (UV_PATH, "tool", "run", "--offline", *asked, *pinned, *more, "inspect")
 
 
 def _log_dir(request: RunRequest, run: str) -> str:
-    """Return where logs go; runs of one matrix never share a folder: eval-set refuses that."""
+    """Return the log folder; runs of one spec get different ones, as eval-set requires."""
     given = request.spec.log_dir
     if given is None:
         return eval_set_args.LOGS_FOLDER

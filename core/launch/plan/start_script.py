@@ -1,4 +1,4 @@
-"""The POSIX shell text that starts a run."""
+"""Builds the POSIX shell script that starts a run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,24 +8,29 @@ from core.launch.plan.bootstrap import BOOTSTRAP
 from core.quoting import path_word, program_word, quoted
 
 GPU_HOLDER_FILE = "gpu_holder.py"
-"""The file of a run's folder that reserves its GPUs and starts it on them."""
+"""The file in a run's folder that reserves GPUs and starts the run on them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartOptions:
-    """What a script starts.
+    """What a script starts, and how.
 
     Attributes:
-        words: The command; those of `at_home` begin with the home's `~/`.
-        starter: The interpreter of the few lines that become Inspect.
-        secrets: Names of variables.
-        secrets_from: `-`: standard input; a path; None: there are none.
-        inherit: `INSPECT_*` variables of the login that stay.
-        data_dir: None: the login's, or the usual one.
-        python_path: A folder whose modules are the run's; None: there is none.
-        has_terminal: Whether output is for a person at a terminal, or is kept in files.
-        gpus: How many are reserved; the holder sets what says which.
-        gpu_locks: The folder of reservations; None: the usual ones.
+        run: The id of the run.
+        directory: The run's folder; `~/` is the home.
+        words: The command, one argument each.
+        at_home: Indexes of the arguments that start with the home's `~/`.
+        starter: The interpreter for `BOOTSTRAP`.
+        variables: Plain variables with their values.
+        secrets: Names of the variables that get secret values.
+        secrets_from: Where their values are: `-` for standard input, or a path; None: no
+            secrets.
+        inherit: `INSPECT_*` variables of the login to keep.
+        data_dir: The XDG_DATA_HOME to set; None: the login's, or `~/.local/share`.
+        python_path: A folder to add to PYTHONPATH; None: no folder.
+        has_terminal: Whether output goes to a terminal; else it goes to files.
+        gpus: How many GPUs to reserve; the GPU holder gives them to the run.
+        gpu_locks: The folder of GPU reservations; None: the default folders.
     """
 
     run: str
@@ -45,10 +50,10 @@ class StartOptions:
 
 
 def start_script(start: StartOptions) -> str:
-    """Return the text; it runs its command at most once, however often it is started.
+    """Return the script; it runs its command at most once, however often it is started.
 
     Raises:
-        UsageWrong: A word holds what no argument can.
+        UsageWrong: An argument holds a character that a shell can't pass on.
     """
     return "\n".join((*_place(start), *_environment(start), *_command(start), ""))
 
@@ -60,7 +65,7 @@ def _place(start: StartOptions) -> list[str]:
         "umask 077",
         f"cd {path_word(start.directory)} || exit 73",
         "if ! mkdir started 2>/dev/null; then",
-        # A full disk is no second start.
+        # mkdir also fails on a full disk: that does not count as started before.
         '    [ -d started ] || { echo "evalroom: nothing can be written in $PWD" >&2; exit 73; }',
         f"    echo {quoted(f'evalroom: run {start.run} was started before')} >&2",
         "    cat launch.json 2>/dev/null",
@@ -70,12 +75,12 @@ def _place(start: StartOptions) -> list[str]:
 
 
 def _environment(start: StartOptions) -> list[str]:
-    # What holds GPUs is no eval: it gives the eval the run's id, and has it not itself.
+    # The GPU holder is not the eval: it passes the run's id on, but must not carry it itself.
     run = "unset EVALROOM_RUN" if start.gpus else f"export EVALROOM_RUN={quoted(start.run)}"
     lines = [run]
     if start.data_dir is not None:
         lines.append(f"export XDG_DATA_HOME={path_word(start.data_dir)}")
-    else:  # pinned, so that no .env moves it
+    else:  # set it, so that no .env file changes it
         lines.append(
             'case "${XDG_DATA_HOME:-}" in /*) ;; *) XDG_DATA_HOME="$HOME/.local/share" ;; esac'
         )
@@ -108,7 +113,7 @@ def _command(start: StartOptions) -> list[str]:
     line = " ".join(words)
     if start.has_terminal:
         return [f"exec {line}"]
-    # In files first: what a link that is cut does to our output must not reach Inspect.
+    # Into files first: Inspect must not notice that a broken link closed our output.
     return [
         f"{line} >launch.json.part 2>launch.err",
         "status=$?",

@@ -1,4 +1,4 @@
-"""What to mind about a launch before it starts, from its spec alone."""
+"""Warnings about a run, from its spec alone."""
 
 from core.launch.plan.matrix import RunRequest
 from core.launch.spec.eval_options import option_kind
@@ -11,21 +11,21 @@ from core.text import shown
 def warnings_of(
     request: RunRequest, *, python: str | None, is_surveyed: bool = False
 ) -> tuple[str, ...]:
-    """Return sentences, harmless to show.
+    """Return warnings, each one sentence, harmless to show.
 
     Args:
-        request: What is asked for.
-        python: The interpreter that is given; None: uv gets Inspect.
-        is_surveyed: Whether its machine was looked at: what that look answers is left out.
+        request: What the spec asks for.
+        python: The interpreter that runs Inspect; None: uv installs Inspect.
+        is_surveyed: Whether its machine was surveyed: leaves out what the survey answers.
     """
     found = warnings_by_key(request, python=python, is_surveyed=is_surveyed)
-    return tuple(said for _, said in found)
+    return tuple(text for _, text in found)
 
 
 def warnings_by_key(
     request: RunRequest, *, python: str | None, is_surveyed: bool = False
 ) -> tuple[tuple[str, str], ...]:
-    """Return the same sentences, each behind the key of the spec that it is about."""
+    """Return the same warnings, each with the key of the spec that it concerns."""
     spec = request.spec
     found = [
         ("task", _task(spec)),
@@ -43,25 +43,25 @@ def warnings_by_key(
             ("packages", _packages(spec, python)),
             ("options", _unknown_options(spec)),
         ]
-    return tuple((key, said) for key, sentences in found for said in sentences)
+    return tuple((key, text) for key, sentences in found for text in sentences)
 
 
 def _machines(request: RunRequest) -> list[str]:
     if len(request.candidates) == 1:
         return []
     names = ", ".join(request.candidates)
-    return [f'"{shown(request.asked)}" is one of {names}: which one is chosen when it is launched']
+    return [f'"{shown(request.asked)}" stands for {names}; the launch chooses one of them']
 
 
 def _errors(spec: Spec) -> list[str]:
     if spec.on_error == "stop" and spec.retry_attempts:
-        return ['on_error is "stop", yet retry_attempts has a failed task tried again']
+        return ['on_error is "stop", but retry_attempts retries a failed task']
     return []
 
 
 def _task(spec: Spec) -> list[str]:
     if spec.task[0] == "inspect_evals/cybench" and "CYBENCH_ACKNOWLEDGE_RISKS" not in spec.env:
-        return ["Cybench refuses Docker until env has CYBENCH_ACKNOWLEDGE_RISKS: read its risks"]
+        return ["Cybench starts no Docker until env sets CYBENCH_ACKNOWLEDGE_RISKS: read its risks"]
     return []
 
 
@@ -74,7 +74,7 @@ def _provider(spec: Spec) -> list[str]:
     given = (*spec.env, *spec.secrets)
     has_server = spec.base_url is not None or any(each.endswith("_BASE_URL") for each in given)
     if provider.loads_weights and not spec.gpus and not has_server:
-        return [f"{provider.name} runs the model on the machine, and gpus is 0"]
+        return [f"{provider.name} runs the model on the machine, but gpus is 0"]
     return []
 
 
@@ -83,62 +83,60 @@ def _variables(spec: Spec) -> list[str]:
     provider = provider_of(name)
     if provider is None:
         return []
-    said: list[str] = []
+    texts: list[str] = []
     given = frozenset((*spec.env, *spec.secrets))
     for each in missing_variables(provider, given):
         if each.name.endswith("_URL") and spec.base_url is not None:
             continue
         others = f" (or {', '.join(each.instead)})" if each.instead else ""
         where = "secrets" if each.is_secret else "env"
-        said.append(f"{shown(name)} reads {each.name}{others}: it is not in {where} of the spec")
+        texts.append(f"{shown(name)} needs {each.name}{others}, which {where} does not set")
     if provider.name == "mockllm" and spec.task[0] not in BUILT_IN_TASKS:
-        said.append(
-            "the mock model counts tokens with a file that it downloads, unless it is there"
-        )
-    return said
+        texts.append("the mock model counts tokens with a file that it may have to download")
+    return texts
 
 
 def _interpreter(spec: Spec, python: str | None) -> list[str]:
     is_given = spec.python is not None and spec.python.startswith(("/", "~/", "python"))
     if python is None and is_given:
-        return ["uv takes the interpreter that is given, but none of the packages it has"]
+        return ["uv runs the given interpreter without the packages that are installed for it"]
     return []
 
 
 def _packages(spec: Spec, python: str | None) -> list[str]:
     if python is not None:
         return []
-    said: list[str] = []
+    texts: list[str] = []
     wanted = {package_name(each) for each in spec.packages}
     package = spec.task[0].partition("/")[0] if "@" not in spec.task[0] else ""
     if package and spec.task[0] not in BUILT_IN_TASKS and package_name(package) not in wanted:
         named = package.replace("_", "-")
-        said.append(f'the task is of {named}: add packages = ["{named}"]')
+        texts.append(f'the task comes from {named}: add packages = ["{named}"]')
     provider = provider_of(spec.model[0])
     lacks = (
         [] if provider is None else [p for p in provider.packages if package_name(p) not in wanted]
     )
     if lacks:
         named = ", ".join(f'"{each}"' for each in lacks)
-        said.append(f"{shown(spec.model[0])} wants packages = [{named}]")
-    return said
+        texts.append(f"{shown(spec.model[0])} needs packages = [{named}]")
+    return texts
 
 
 def package_name(package: str) -> str:
-    """Return a requirement's name, without versions and extras, as all of its spellings have it."""
+    """Return a requirement's normalized package name, without version and extras."""
     end = next((at for at, c in enumerate(package) if not (c.isalnum() or c in "._-")), None)
     return package[:end].lower().replace("_", "-").replace(".", "-")
 
 
 def _options(spec: Spec) -> list[str]:
     if spec.options.get("traceback-locals"):
-        return ["traceback_locals writes what variables held into logs: keys too"]
+        return ["traceback_locals writes the values of variables into logs, API keys too"]
     return []
 
 
 def _unknown_options(spec: Spec) -> list[str]:
     return [
-        f"Inspect {inspect_version()} has no option {shown(name)}: a newer one may"
+        f"Inspect {inspect_version()} has no option {shown(name)}; a newer version may have it"
         for name in spec.options
         if option_kind(name) is None
     ]
@@ -147,10 +145,10 @@ def _unknown_options(spec: Spec) -> list[str]:
 def _log_dir(request: RunRequest) -> list[str]:
     if request.spec.log_dir is None or request.of == 1:
         return []
-    return ["each run of the matrix gets a folder of its own in log_dir"]
+    return ["each run gets its own folder within log_dir"]
 
 
 def _code(spec: Spec) -> list[str]:
     if spec.code is None or spec.code.repository is None or spec.code.ref is not None:
         return []
-    return ["code has no ref: the newest commit of the default branch is taken"]
+    return ["code has no ref: the run uses the newest commit of the default branch"]

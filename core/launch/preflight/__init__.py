@@ -1,1 +1,1 @@
-"""Looks at a machine before a run is started there: what is asked, and what its answers mean."""
+"""The preflight: surveys a machine before a run starts there, and judges the answers."""

@@ -1,4 +1,4 @@
-"""What the facts of a machine mean for a run, and for any run: checks in the order to read."""
+"""Turns the survey of a machine into checks, for one run or for any run."""
 
 from collections.abc import Collection, Iterator
 
@@ -44,14 +44,14 @@ def assess_run(
     secrets: Collection[str] = (),
     held: Collection[str] = (),
 ) -> tuple[Check, ...]:
-    """Return what a survey means for a run.
+    """Return the checks of one run, in the order to read them.
 
     Args:
-        plan: Of the run, on the machine that was surveyed.
-        facts: What the survey told.
-        fleet: All that is watched: other runs, and what the probe last read.
-        secrets: The names of the secrets that are known here.
-        held: Names of lock files of GPUs that earlier runs of the same launch get.
+        plan: The run's plan on the surveyed machine.
+        facts: The survey.
+        fleet: The other runs, and the probe's last readings.
+        secrets: Names of the stored secrets.
+        held: Names of the lock files of GPUs that earlier runs of the same launch get.
     """
     case = PreflightContext(plan=plan, facts=facts, fleet=fleet, secrets=secrets, held=held)
     return (
@@ -73,12 +73,12 @@ def assess_run(
 
 
 def assess_machine(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> tuple[Check, ...]:
-    """Return what a survey means for any run: what is missing matters only to those that need it.
+    """Return the checks for any run; a missing program is only a note, as few runs need it.
 
     Args:
-        facts: What the survey told.
-        fleet: What the probe last read.
-        machine: Which was surveyed.
+        facts: The survey.
+        fleet: The probe's last readings.
+        machine: The surveyed machine.
     """
     return (
         *host_checks(facts),
@@ -93,30 +93,32 @@ def assess_machine(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> tu
 
 
 def _inspect(facts: SurveyFacts) -> Iterator[Check]:
-    told = facts.inspect.value
-    if told is None:
-        yield warning("Inspect", f"its python tells nothing: {error_of(facts.inspect.error)}")
-    elif told.inspect is None:
-        yield passed("Inspect", "its python has none: uv gets it for each run")
-    elif told.broken or not told.imported:
-        why = error_of(told.broken or told.error)
-        yield warning("Inspect", f"Inspect {told.inspect} can't be imported: {why}")
+    interpreter = facts.inspect.value
+    if interpreter is None:
+        yield warning("Inspect", f"its Python did not answer: {error_of(facts.inspect.error)}")
+    elif interpreter.inspect is None:
+        yield passed("Inspect", "not installed for its Python: uv installs it for each run")
+    elif interpreter.broken or not interpreter.imported:
+        why = error_of(interpreter.broken or interpreter.error)
+        yield warning("Inspect", f"Inspect {interpreter.inspect} can't be imported: {why}")
     else:
-        cannot = features_missing(told.inspect)
-        said = f"Inspect {told.inspect}"
-        old = f"{said} is too old to {listed(cannot)}"
-        yield warning("Inspect", old) if cannot else passed("Inspect", said)
+        cannot = features_missing(interpreter.inspect)
+        text = f"Inspect {interpreter.inspect}"
+        old = f"{text} is too old to {listed(cannot)}"
+        yield warning("Inspect", old) if cannot else passed("Inspect", text)
 
 
 def _uv(facts: SurveyFacts) -> Iterator[Check]:
     if facts.uv.value is not None:
-        yield passed("uv", facts.uv.value.version or "uv is there")
+        yield passed("uv", facts.uv.value.version or "uv is installed")
         return
     host = facts.host.value
     if host is not None and host.has_route is False:
-        yield warning("uv", "there is no uv, and no way into a network to fetch what it needs")
+        yield warning(
+            "uv", "uv is not installed, and the machine has no network route to fetch anything"
+        )
     else:
-        yield passed("uv", "uv is put into ~/.evalroom/bin when a run needs it")
+        yield passed("uv", "evalroom installs uv into ~/.evalroom/bin when a run needs it")
 
 
 def _docker(facts: SurveyFacts) -> Iterator[Check]:
@@ -124,9 +126,9 @@ def _docker(facts: SurveyFacts) -> Iterator[Check]:
     if docker.value is not None:
         yield passed("Docker", docker_summary(docker.value))
     elif docker.state is ToolState.ABSENT:
-        yield passed("Docker", "there is none")
+        yield passed("Docker", "not installed")
     else:
-        yield warning("Docker", f"it can't be used: {error_of(docker.error)}")
+        yield warning("Docker", f"Docker is not usable: {error_of(docker.error)}")
 
 
 def _gpus(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> Iterator[Check]:
@@ -140,9 +142,9 @@ def _gpus(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> Iterator[Ch
             "GPUs", f"{len(available_gpus(part.value, held))} of {len(part.value)} are free{of}"
         )
     elif part.state is ToolState.ABSENT:
-        yield passed("GPUs", "there is no nvidia-smi")
+        yield passed("GPUs", "nvidia-smi is not installed")
     else:
-        yield warning("GPUs", f"nvidia-smi can't be used: {error_of(part.error)}")
+        yield warning("GPUs", f"nvidia-smi is not usable: {error_of(part.error)}")
 
 
 def _memory(facts: SurveyFacts) -> Iterator[Check]:
@@ -158,7 +160,7 @@ def _engines(facts: SurveyFacts) -> Iterator[Check]:
     for program, names in engines_by_program().items():
         part = facts.programs.get(program)
         if part is not None and part.state is ToolState.OK:
-            yield passed(program, part.value or f"{program} is there")
+            yield passed(program, part.value or f"{program} is installed")
         elif part is not None and part.state is ToolState.ABSENT:
             engines = " or ".join(f'engine = "{name}"' for name in names)
-            yield passed(program, f"there is none: {engines} can't be used")
+            yield passed(program, f"not installed, so {engines} is not usable")

@@ -1,4 +1,4 @@
-"""How checks are made: their levels, numbers in words, and lines to write into a spec."""
+"""Texts for checks: sizes, lists, errors of hosts, and lines for a spec."""
 
 import json
 from collections.abc import Sequence
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 _GIB = 1024**3
 _MIB = 1024**2
 _FEW = 9.95
-_MOST_NAMES = 6
+_MAX_NAMES = 6
 
 
 def size(count: float) -> str:
-    """Return bytes in words: `0.4 GiB`, `12 GiB`, `30 MiB`."""
+    """Return a number of bytes as text: `0.4 GiB`, `12 GiB`, `30 MiB`."""
     if count != count or abs(count) > 2.0**63:  # noqa: PLR0124 - only not-a-number differs
         return "an unknown size"
     if count < _GIB / 10:
@@ -20,17 +20,17 @@ def size(count: float) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names with commas between, the most of them counted."""
-    more = len(names) - _MOST_NAMES
-    told = ", ".join(names[:_MOST_NAMES])
-    return f"{told} and {more} more" if more > 0 else told
+    """Return names separated by commas; after six names, how many more there are."""
+    more = len(names) - _MAX_NAMES
+    shown_names = ", ".join(names[:_MAX_NAMES])
+    return f"{shown_names} and {more} more" if more > 0 else shown_names
 
 
 def packages_line(packages: Sequence[str]) -> str:
-    """Return the line of a spec that asks for these packages, each once."""
+    """Return the line `packages = [...]` for a spec, each package once."""
     return f"packages = {json.dumps(list(dict.fromkeys(packages)), ensure_ascii=False)}"
 
 
 def error_of(error: str) -> str:
-    """Return a host's error as the end of a sentence."""
-    return error.strip().rstrip(".") or "it does not say why"
+    """Return the error text of a host for the end of a sentence."""
+    return error.strip().rstrip(".") or "no reason given"

@@ -1,4 +1,4 @@
-"""What a preflight finds: checks of one run on one machine, each with what to do."""
+"""The checks of a preflight: each says what was found on a machine, and what to do."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,23 +12,24 @@ _MAX_TEXT_CHARS = 500
 
 
 class CheckLevel(StrEnum):
-    """How much a check matters."""
+    """How serious a check is."""
 
     OK = "ok"
     WARNING = "warning"
-    """It may go wrong: the operator decides."""
+    """The run may fail: the operator decides."""
     STOP = "stop"
-    """It would fail, or harm another run: it is not started."""
+    """The run would fail or harm another one: it is not started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One finding of a preflight; all of its text is harmless to show.
+    """One check; its text is harmless to show.
 
     Attributes:
-        name: What was looked at, one or two words: `docker`, `log folder`.
-        said: What was found, one sentence without its end.
-        advice: What to do; empty where there is nothing to do.
+        name: What was checked, one or two words: `docker`, `log folder`.
+        level: How serious it is.
+        said: What was found, one sentence without its full stop.
+        advice: What to do; empty: nothing.
     """
 
     name: str
@@ -39,12 +40,12 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedPlan:
-    """A run with its preflight.
+    """A plan with its preflight.
 
     Attributes:
-        plan: On the machine that was chosen.
-        checks: In the order to read them, stops not first.
-        passed_over: Other candidates that do not fit, and why: one sentence each.
+        plan: The plan on the chosen machine.
+        checks: In the order to read them; stops do not come first.
+        passed_over: The other candidates that don't fit, each with one sentence why.
     """
 
     plan: RunPlan
@@ -53,22 +54,22 @@ class CheckedPlan:
 
     @property
     def stops(self) -> tuple[Check, ...]:
-        """What keeps it from being started."""
+        """The checks that stop the run."""
         return tuple(each for each in self.checks if each.level is CheckLevel.STOP)
 
 
 def passed(name: str, said: str) -> Check:
-    """Return a check that found all well."""
+    """Return a check of level OK."""
     return _check(name, CheckLevel.OK, said, "")
 
 
 def warning(name: str, said: str, advice: str = "") -> Check:
-    """Return a check that may matter."""
+    """Return a check of level WARNING."""
     return _check(name, CheckLevel.WARNING, said, advice)
 
 
 def stop(name: str, said: str, advice: str = "") -> Check:
-    """Return a check that keeps a run from being started."""
+    """Return a check of level STOP."""
     return _check(name, CheckLevel.STOP, said, advice)
 
 

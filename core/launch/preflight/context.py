@@ -1,4 +1,4 @@
-"""What one run is judged by."""
+"""What the checks of one run work with."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -12,13 +12,14 @@ from core.launch.spec.spec import Spec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreflightContext:
-    """A plan, and all that is known of where it is to run.
+    """A plan with everything known about its machine.
 
     Attributes:
-        facts: What the survey told.
-        fleet: All that is watched.
-        secrets: The names of the secrets that are known here.
-        held: Names of lock files of GPUs that earlier runs of the same launch get.
+        plan: The run's plan.
+        facts: The survey of its machine.
+        fleet: All that is known now.
+        secrets: Names of the stored secrets.
+        held: Names of the lock files of GPUs that earlier runs of the same launch get.
     """
 
     plan: RunPlan
@@ -29,22 +30,22 @@ class PreflightContext:
 
     @property
     def spec(self) -> Spec:
-        """What is asked for."""
+        """The spec of the run."""
         return self.plan.spec
 
     @property
     def login(self) -> tuple[str, ...]:
-        """The names of the variables, of those that were asked for, that the login sets."""
+        """Names of the surveyed variables that the login sets."""
         return self.facts.variables.value or ()
 
     @property
     def inspect(self) -> InspectFacts | None:
-        """What the interpreter of the run told; None: nothing."""
+        """The answer of the run's interpreter; None: no answer."""
         return self.facts.inspect.value
 
     @property
     def task(self) -> TaskFacts | None:
-        """What the machine's Inspect told of the task; None: nothing."""
+        """The answer of the machine's Inspect about the task; None: no answer."""
         asked = task_asked(self.plan)
-        told = self.inspect
-        return None if asked is None or told is None else told.tasks.get(asked)
+        inspect = self.inspect
+        return None if asked is None or inspect is None else inspect.tasks.get(asked)

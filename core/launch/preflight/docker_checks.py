@@ -1,4 +1,4 @@
-"""Docker where samples have containers, and whether these fit into memory."""
+"""Checks of Docker, for runs whose samples use containers, and of their memory."""
 
 import re
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ from core.launch.preflight.survey_facts import DockerFacts, SurveyFacts, SurveyP
 from core.model.machine import ToolState
 
 MIN_ENGINE_VERSION, MIN_COMPOSE_VERSION = "24.0.6", "2.21.0"
-"""The oldest Docker Engine and Compose that Inspect takes."""
+"""Oldest versions of Docker Engine and Compose that Inspect supports."""
 
 
 def docker_checks(case: PreflightContext) -> Iterator[Check]:
-    """Yield whether containers can be had, where the samples of this run have some."""
+    """Yield the checks of Docker, if the samples of the run use containers."""
     if not needs_docker(case.spec, case.task):
         return
     docker = case.facts.docker
@@ -36,44 +36,43 @@ def _without(task: str, docker: SurveyPart[DockerFacts]) -> Check:
     needs = f"{task} needs Docker"
     match docker.state:
         case ToolState.ABSENT:
-            advice = "install it there, take another machine, or another sandbox in options"
-            return stop("Docker", f"{needs}, and there is none", advice)
+            advice = "install Docker there, or choose another machine or sandbox"
+            return stop("Docker", f"{needs}, which is not installed", advice)
         case ToolState.FAILED:
             advice = ""
             if "permission denied" in docker.error.lower():
-                advice = "the login must be in the group docker there"
-            return stop("Docker", f"{needs}, and it fails: {error_of(docker.error)}", advice)
+                advice = "add the account to the group docker there"
+            return stop("Docker", f"{needs}, which fails: {error_of(docker.error)}", advice)
         case ToolState.STUCK:
-            advice = "look at its daemon there"
-            return stop("Docker", f"{needs}, and it hangs: {error_of(docker.error)}", advice)
+            advice = "check its daemon there"
+            return stop("Docker", f"{needs}, which hangs: {error_of(docker.error)}", advice)
         case _:
-            return warning("Docker", f"{needs}, and nothing is known of it there")
+            return warning("Docker", f"{needs}, and the survey did not find out whether it works")
 
 
 def _too_old(docker: DockerFacts) -> Iterator[Check]:
     if _numbers(docker.version) < _numbers(MIN_ENGINE_VERSION):
-        said = f"Docker there is {docker.version}, and Inspect takes {MIN_ENGINE_VERSION} or newer"
-        yield stop("Docker", said, "bring a newer Docker there")
+        text = f"Docker is {docker.version}, and Inspect needs {MIN_ENGINE_VERSION} or newer"
+        yield stop("Docker", text, "update Docker there")
     if docker.compose is None:
-        said = "Docker there has no Compose, and Inspect starts containers with it"
-        yield stop("Docker", said, f"bring its plugin Compose {MIN_COMPOSE_VERSION} or newer there")
+        text = "Docker has no Compose, which Inspect needs to start containers"
+        yield stop("Docker", text, f"install Compose {MIN_COMPOSE_VERSION} or newer there")
     elif _numbers(docker.compose) < _numbers(MIN_COMPOSE_VERSION):
-        said = (
-            f"Docker Compose there is {docker.compose}, and Inspect takes"
-            f" {MIN_COMPOSE_VERSION} or newer"
+        text = (
+            f"Docker Compose is {docker.compose}, and Inspect needs {MIN_COMPOSE_VERSION} or newer"
         )
-        yield stop("Docker", said, "bring a newer Compose there")
+        yield stop("Docker", text, "update Compose there")
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version; one that is none is taken for a new one."""
+    """Return the numbers of a version to compare by; an unreadable one counts as new."""
     found = re.match(r"v?([0-9]{1,6}(?:\.[0-9]{1,6}){1,2})", version)
     return tuple(int(each) for each in found[1].split(".")) if found else (2**31,)
 
 
 def docker_summary(docker: DockerFacts) -> str:
-    """Return a Docker that answers, in words."""
-    used = f" that take {size(docker.used)}" if docker.used else ""
+    """Return version and running containers of a Docker in words."""
+    used = f" using {size(docker.used)}" if docker.used else ""
     running = "no container runs"
     if docker.running:
         running = f"{docker.running} container{'s run' if docker.running != 1 else ' runs'}{used}"
@@ -82,24 +81,24 @@ def docker_summary(docker: DockerFacts) -> str:
 
 
 def _arithmetic(case: PreflightContext, docker: DockerFacts) -> Iterator[Check]:
-    """Yield whether the containers of all samples that run at once fit into memory."""
+    """Yield whether the containers of all concurrent samples fit into memory."""
     host = case.facts.host.value
     count = concurrent_sandboxes(case.spec, None if host is None else host.cpus)
     free = _free(case.facts, docker)
     if count is None or free is None:
-        yield warning("containers", "it is not known how many there are at once, or what is free")
+        yield warning("containers", "unknown how many run at once, or how much memory is free")
         return
-    told = None if case.task is None else case.task.memory
-    each = told or DEFAULT_SANDBOX_BYTES
-    source = "its compose file says so" if told else "1 GiB each is assumed"
+    memory = None if case.task is None else case.task.memory
+    each = memory or DEFAULT_SANDBOX_BYTES
+    source = "from its compose file" if memory else "assuming 1 GiB each"
     need = count * each
-    sum_ = f"{count} x {size(each)} = {size(need)} of memory at once ({source})"
+    total = f"{count} x {size(each)} = {size(need)} of memory at once ({source})"
     if need <= free:
-        yield passed("containers", f"{sum_}, {size(free)} are free")
+        yield passed("containers", f"{total}, {size(free)} free")
         return
     fit = int(free // each)
-    advice = f"write max_sandboxes = {fit}" if fit else "free memory there, or take another machine"
-    yield warning("containers", f"{sum_}, and only {size(free)} are free", advice)
+    advice = f"set max_sandboxes = {fit}" if fit else "free memory there, or choose another machine"
+    yield warning("containers", f"{total}, but only {size(free)} free", advice)
 
 
 def _free(facts: SurveyFacts, docker: DockerFacts) -> int | None:

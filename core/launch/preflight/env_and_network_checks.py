@@ -1,7 +1,8 @@
-"""Variables, what a network is needed for, and the program of an engine."""
+"""Checks of variables, of downloads that need a network, and of the engine's program."""
 
 from collections.abc import Iterator
 
+from core.format import plural
 from core.launch.engines.registry import engine_named
 from core.launch.preflight import requirements
 from core.launch.preflight.check_text import error_of, listed
@@ -10,34 +11,38 @@ from core.launch.preflight.context import PreflightContext
 from core.launch.preflight.survey_facts import CacheFacts, SurveyFacts
 from core.model.machine import ToolState
 
-_PREPARE = "evalroom machines prepare fetches it while there is a network"
+_PREPARE = "fetch it with `evalroom machines prepare` while the machine has a network"
 
 
 def variable_checks(case: PreflightContext) -> Iterator[Check]:
-    """Yield whether the models' variables are set: by the spec, or by the login there."""
+    """Yield whether the spec or the login sets the variables that the models need."""
     spec = case.spec
     wanted = {*spec.secrets.values()}
     if spec.code is not None and spec.code.token is not None:
         wanted.add(spec.code.token)
     unknown = sorted(wanted - set(case.secrets))
     for name in unknown:
-        yield stop("secrets", f"the secret {name} is not kept here", f"evalroom secrets set {name}")
+        yield stop(
+            "secrets",
+            f"the secret {name} is not stored",
+            f"enter it with: evalroom secrets set {name}",
+        )
     lacks = requirements.unset_variables(spec, case.login)
     for model, each in lacks:
         others = f" (or {', '.join(each.instead)})" if each.instead else ""
-        said = f"{model} needs {each.name}{others}, which neither the spec nor the login there sets"
+        text = f"{model} needs {each.name}{others}, which neither spec nor login sets"
         how = f'secrets = ["{each.name}"]' if each.is_secret else f'env = {{ {each.name} = "..." }}'
         if case.facts.variables.value is None:
-            yield warning("variables", f"{model} needs {each.name}{others}", f"write {how}")
+            yield warning("variables", f"{model} needs {each.name}{others}", f"set {how}")
         else:
-            yield stop("variables", said, f"write {how}")
-    told = list(_set(case))
-    if told and not lacks and not unknown:
-        yield passed("variables", listed(told))
+            yield stop("variables", text, f"set {how}")
+    given = list(_set(case))
+    if given and not lacks and not unknown:
+        yield passed("variables", listed(given))
 
 
 def _set(case: PreflightContext) -> Iterator[str]:
-    """Yield which variable of the models is set where, by its name."""
+    """Yield the variables of the models that are set, each with where."""
     spec = case.spec
     for name in requirements.variables_read(spec):
         if name in spec.secrets:
@@ -45,11 +50,11 @@ def _set(case: PreflightContext) -> Iterator[str]:
         elif name in spec.env:
             yield f"{name} from env"
         elif name in case.login:
-            yield f"{name} from the login there"
+            yield f"{name} from the login"
 
 
 def network_checks(case: PreflightContext) -> Iterator[Check]:
-    """Yield what is neither there nor can be fetched, as far as that can be guessed."""
+    """Yield what is neither cached nor downloadable, as far as that can be guessed."""
     spec, facts = case.spec, case.facts
     server = requirements.server_of(spec)
     if server is not None:
@@ -61,8 +66,8 @@ def network_checks(case: PreflightContext) -> Iterator[Check]:
         yield from _unreached(
             facts,
             requirements.TOKENIZER_ADDRESS,
-            "the mock model counts tokens with a file that is not there",
-            f"{_PREPARE}; or have the task tell its usage",
+            "the mock model counts tokens with a file that is not cached",
+            f"{_PREPARE}, or let the task report its usage",
         )
     offline = bool(caches.offline)
     for name in requirements.weights_of(spec, case.login):
@@ -70,11 +75,11 @@ def network_checks(case: PreflightContext) -> Iterator[Check]:
             yield from _weights(facts, name, caches)
     if requirements.may_fetch_data(spec):
         if offline:
-            said = f"{caches.offline[0]} is set: a dataset is taken from {caches.hub} alone"
-            held = f"{caches.datasets} dataset{'s are' if caches.datasets != 1 else ' is'} there"
-            yield warning("network", f"{said}, and {held}")
+            text = f"{caches.offline[0]} is set, so datasets come only from {caches.hub}"
+            held = f"{plural(caches.datasets, 'dataset')} cached"
+            yield warning("network", f"{text} ({held})")
         else:
-            what = f"the dataset of {spec.task[0]} may have to be fetched"
+            what = f"the dataset of {spec.task[0]} may need a download"
             yield from _unreached(facts, requirements.HUB_ADDRESS, what, _PREPARE)
 
 
@@ -85,38 +90,38 @@ def _server(facts: SurveyFacts, server: str) -> Iterator[Check]:
     if part.state is ToolState.OK:
         yield passed("network", f"{server} answers")
     else:
-        said = f"the model's server {server} can't be reached from there: {error_of(part.error)}"
-        yield warning("network", said, "start it, or mind base_url")
+        text = f"the model's server {server} is not reachable from there: {error_of(part.error)}"
+        yield warning("network", text, "start it, or correct `base_url`")
 
 
 def _weights(facts: SurveyFacts, name: str, caches: CacheFacts) -> Iterator[Check]:
     what = f"the weights of {name} are not in {caches.hub}"
     if caches.offline:
-        yield stop("network", f"{what}, and {caches.offline[0]} forbids to fetch them")
+        yield stop("network", f"{what}, and {caches.offline[0]} forbids the download")
     else:
         yield from _unreached(facts, requirements.HUB_ADDRESS, what, _PREPARE)
 
 
 def _unreached(facts: SurveyFacts, host: str, what: str, advice: str) -> Iterator[Check]:
-    """Yield a warning where `what` is so and the host that has it can't be reached."""
+    """Yield a warning if the host that has `what` is not reachable."""
     part = facts.hosts.get(host)
     if part is None or part.state in {ToolState.UNKNOWN, ToolState.OK}:
         return
     bare = host.rpartition(":")[0]
-    yield warning("network", f"{what}, and {bare} can't be reached: {error_of(part.error)}", advice)
+    yield warning("network", f"{what}, but {bare} is not reachable: {error_of(part.error)}", advice)
 
 
 def engine_checks(case: PreflightContext) -> Iterator[Check]:
-    """Yield whether the program is there that the engine needs."""
+    """Yield whether the program that the engine needs is installed."""
     needed = engine_named(case.spec.engine).needs
     if needed is None:
         return
     part = case.facts.programs.get(needed)
     if part is None or part.state is ToolState.UNKNOWN:
-        yield warning(needed, f"it is not known whether {needed} is there")
+        yield warning(needed, f"unknown whether {needed} is installed")
     elif part.state is ToolState.ABSENT:
-        said = f'engine = "{case.spec.engine}" needs {needed}, and there is none'
-        yield stop(needed, said, "install it there, or leave engine out")
+        text = f'engine = "{case.spec.engine}" needs {needed}, which is not installed'
+        yield stop(needed, text, "install it there, or remove `engine` from the spec")
     elif part.state is ToolState.OK:
         yield passed(needed, part.value or needed)
     else:

@@ -1,4 +1,4 @@
-"""Whether enough GPUs are free: by what runs on them, and by reservations."""
+"""Checks of GPUs: how many are free, by their processes and by reservations."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,11 +19,11 @@ from core.launch.preflight.survey_facts import SurveyFacts, SurveyPart
 from core.model.machine import Gpu, ToolState
 
 _SUSPICIOUS_BYTES = 1024**3
-"""Bytes in use on a GPU without a process that make it suspicious: 1 GiB."""
+"""A GPU without visible processes is suspicious if more memory is in use: 1 GiB."""
 
 
 def gpus_of(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> SurveyPart[tuple[Gpu, ...]]:
-    """Return a machine's GPUs: as surveyed, and those of AMD as the probe last read them."""
+    """Return a machine's GPUs: NVIDIA's from the survey, AMD's from the probe's last reading."""
     known = fleet.machines.get(machine)
     read = None if known is None else known.facts
     if facts.gpus.state is ToolState.ABSENT and read is not None and read.gpu_tool == "rocm-smi":
@@ -34,18 +34,18 @@ def gpus_of(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> SurveyPar
 
 
 def free_gpus(case: PreflightContext) -> tuple[Gpu, ...]:
-    """Return the GPUs that the run could get now."""
+    """Return the GPUs that the run can get now."""
     gpus = gpus_of(case.facts, case.fleet, case.plan.machine).value or ()
     return available_gpus(gpus, _held(case.facts), case.held)
 
 
 def _held(facts: SurveyFacts) -> tuple[Reservation, ...]:
-    told = facts.reservations.value
-    return () if told is None else told.held
+    reserved = facts.reservations.value
+    return () if reserved is None else reserved.held
 
 
 def gpu_checks(case: PreflightContext) -> Iterator[Check]:
-    """Yield whether as many are free as are asked for."""
+    """Yield whether enough GPUs are free for the run."""
     wanted = case.spec.gpus
     if not wanted:
         return
@@ -57,12 +57,14 @@ def gpu_checks(case: PreflightContext) -> Iterator[Check]:
     if reserved.state is ToolState.FAILED:
         yield stop("GPUs", f"GPUs can't be reserved: {error_of(reserved.error)}")
     elif reserved.value is None:
-        said = "it is not known which GPUs are reserved"
-        yield warning("GPUs", f"{said}: {error_of(reserved.error)}" if reserved.error else said)
+        text = "unknown which GPUs are reserved"
+        yield warning("GPUs", f"{text}: {error_of(reserved.error)}" if reserved.error else text)
     elif reserved.value.folder == OWN_FOLDER:
-        said = f"reservations are not shared between accounts: {SHARED_FOLDER} can't be used"
+        text = f"{SHARED_FOLDER} is not usable, so other accounts don't see GPU reservations"
         yield warning(
-            "GPUs", said, f"have {SHARED_FOLDER} made there with mode 1777, or name gpu_locks"
+            "GPUs",
+            text,
+            f"create {SHARED_FOLDER} there with mode 1777, or set `gpu_locks` in the config",
         )
     yield _enough(case, part.value, wanted)
 
@@ -71,14 +73,16 @@ def _unread(part: SurveyPart[tuple[Gpu, ...]], wanted: int) -> Check:
     asked = f"gpus = {wanted}"
     match part.state:
         case ToolState.ABSENT:
-            return stop("GPUs", f"{asked}, and there is no nvidia-smi", "take another machine")
+            return stop(
+                "GPUs", f"{asked}, but nvidia-smi is not installed", "choose another machine"
+            )
         case ToolState.FAILED:
-            return stop("GPUs", f"{asked}, and nvidia-smi fails: {error_of(part.error)}")
+            return stop("GPUs", f"{asked}, but nvidia-smi fails: {error_of(part.error)}")
         case ToolState.STUCK:
-            said = f"{asked}, and nvidia-smi hangs: nobody knows which are free"
-            return stop("GPUs", said, "look at the driver there")
+            text = f"{asked}, but nvidia-smi is not responding, so free GPUs can't be determined"
+            return stop("GPUs", text, "check the driver there")
         case _:
-            return warning("GPUs", f"{asked}, and it is not known which are free")
+            return warning("GPUs", f"{asked}, but it is unknown which GPUs are free")
 
 
 def _enough(case: PreflightContext, gpus: Sequence[Gpu], wanted: int) -> Check:
@@ -86,16 +90,18 @@ def _enough(case: PreflightContext, gpus: Sequence[Gpu], wanted: int) -> Check:
     others = [each for each in gpus if each not in able]
     asked = f"gpus = {wanted}"
     if len(gpus) < wanted:
-        return stop("GPUs", f"{asked}, and there are {len(gpus)}", "ask for fewer")
+        return stop("GPUs", f"{asked}, but the machine has {len(gpus)}", "ask for fewer")
     if len(able) < wanted:
         why = listed([f"GPU {each.index} {_why(case, each)}" for each in others])
-        advice = f"wait, or write gpus = {len(able)}" if able else "wait, or take another machine"
-        return stop("GPUs", f"{asked}, and {len(able)} of {len(gpus)} are free: {why}", advice)
+        advice = f"wait, or set gpus = {len(able)}" if able else "wait, or choose another machine"
+        return stop("GPUs", f"{asked}, but {len(able)} of {len(gpus)} are free: {why}", advice)
     used = [each for each in able[:wanted] if (each.memory_used or 0) > _SUSPICIOUS_BYTES]
     if used:
-        told = listed([f"GPU {each.index}: {size(each.memory_used or 0)}" for each in used])
-        said = f"{len(able)} of {len(gpus)} are free, yet memory of some is in use ({told})"
-        return warning("GPUs", said, "somebody may use them whose processes can't be seen")
+        amounts = listed([f"GPU {each.index}: {size(each.memory_used or 0)}" for each in used])
+        text = f"{len(able)} of {len(gpus)} are free, but memory of some is in use ({amounts})"
+        return warning(
+            "GPUs", text, "someone may use them with processes that this account can't see"
+        )
     names = listed([f"{each.index}" for each in able])
     return passed("GPUs", f"{len(able)} of {len(gpus)} are free: {names} ({_kind(able)})")
 
@@ -107,4 +113,4 @@ def _why(case: PreflightContext, gpu: Gpu) -> str:
 
 
 def _kind(gpus: Sequence[Gpu]) -> str:
-    return listed(list(dict.fromkeys(each.name or "of an unknown kind" for each in gpus)))
+    return listed(list(dict.fromkeys(each.name or "unknown kind" for each in gpus)))

@@ -1,23 +1,23 @@
-"""Reservations of GPUs: how they stand on a machine, and which GPUs are free by them.
+"""GPU reservations: their files on a machine, and which GPUs are free.
 
-A run with `gpus = N` starts by `ssh/shipped/gpu_holder`, which reserves N of them until the
-run's eval is gone. All there is to see of it, for whoever looks:
+A run with `gpus = N` starts through `ssh/shipped/gpu_holder`, which reserves N GPUs until the
+eval has ended. The rules for every program that reads or writes reservations:
 
-- The folder: the machine's `gpu_locks` of the config alone; where it names none, `SHARED_FOLDER`
-  (mode 1777, made by the first who needs it), and where that can't be used, `OWN_FOLDER`: then
-  accounts don't see each other's reservations.
-- One file a GPU, mode 0666: `GPU-<uuid>.lock`, or `index-<n>.lock` where the driver names no
-  UUID that begins with `GPU-` (`lock_name`). Files stay; one that is there says nothing yet.
-- **Held** is a GPU while somebody has an exclusive `flock` on its file, or while one of the
-  `pids` in it lives with that start: an eval whose holder was killed.
-- What is in it: nothing, or one JSON object of at most `MAX_LOCK_BYTES`: `v` (1), `run`,
-  `operator`, `account`, `host`, `gpu` (the index), `uuid` (or null), `at` (Unix seconds), and
-  `pids`: an object of pid to start, written as the probe does
-  (`<first 8 of the boot id>-<start ticks>`). Anybody there can write it: it is text of a host.
-- `turn.lock` is locked by who picks, for as long as that takes. Whoever only looks takes it
-  too, and asks with a shared `flock`, not waiting: else a picker would take the look for a
-  reservation.
-- GPUs with processes of others on them, lost ones, and those cut into MIG slices are not given.
+- Folder: the machine's `gpu_locks` of the config. Without it, `SHARED_FOLDER` (mode 1777,
+  created by the first program that needs it), and if that is not usable, `OWN_FOLDER`; accounts
+  then don't see each other's reservations.
+- Files: one for each GPU, mode 0666: `GPU-<uuid>.lock`, or `index-<n>.lock` if the driver reports
+  no UUID that starts with `GPU-` (`lock_name`). Files stay; their existence means nothing.
+- A GPU is **held** while a process has an exclusive `flock` on its file, or while a process in
+  the file's `pids` is alive with the same start: an eval whose holder was killed.
+- Content: empty, or one JSON object of at most `MAX_LOCK_BYTES`: `v` (1), `run`, `operator`,
+  `account`, `host`, `gpu` (the index), `uuid` (or null), `at` (Unix seconds), and `pids`, an
+  object of pid to start in the probe's form (`<first 8 of the boot id>-<start ticks>`). Every
+  account can write it: it is untrusted text.
+- `turn.lock` is locked by a program while it picks GPUs. A program that only reads locks it too,
+  and tests the files with a shared, non-blocking `flock`: a picker would otherwise take the
+  reader's lock for a reservation.
+- GPUs with processes of others, lost GPUs and GPUs that are cut into MIG slices are not free.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -27,24 +27,24 @@ from core.model.machine import Gpu
 from core.text import Shown, shown
 
 SHARED_FOLDER = "/var/lock/evalroom"
-"""The usual folder of reservations."""
+"""The default folder of reservations, shared by all accounts."""
 OWN_FOLDER = "~/.evalroom/gpus"
-"""The folder of an account alone."""
+"""The folder of one account, if `SHARED_FOLDER` is not usable."""
 MAX_LOCK_BYTES = 4096
 EXIT_NO_GPUS = 69
-"""The exit status of a run's script that found too few free GPUs; nothing was started."""
+"""Exit status of a run's script that found too few free GPUs and started nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """A GPU that is held. Text in it is a host's, and untrusted.
+    """A held GPU. Its text comes from a host, untrusted.
 
     Attributes:
-        name: Of its file, as `lock_name` makes it.
-        run: The id of the run that has it; empty: not told.
-        operator: Who launched that; empty: not told.
-        account: On the machine; empty: not told.
-        at: Since when, Unix seconds there; None: not told.
+        name: The name of its file (`lock_name`).
+        run: The id of the run that has it; empty: unknown.
+        operator: Who launched the run; empty: unknown.
+        account: The account on the machine; empty: unknown.
+        at: Since when, Unix seconds by the machine's clock; None: unknown.
     """
 
     name: str
@@ -63,13 +63,12 @@ def lock_name(gpu: Gpu) -> str:
 def available_gpus(
     gpus: Sequence[Gpu], reservations: Iterable[Reservation], held: Collection[str] = ()
 ) -> tuple[Gpu, ...]:
-    """Return the GPUs that a run can get now, in the order in which they are given.
+    """Return the GPUs that a run can get now, in the order in which they are assigned.
 
     Args:
-        gpus: All of a machine, with the processes on them.
-        reservations: Those that are held.
-        held: Names of files of what was given away in the same breath: to other runs of one
-            launch that start before.
+        gpus: All GPUs of a machine with their processes.
+        reservations: The held reservations.
+        held: Names of the lock files of GPUs that earlier runs of the same launch get.
     """
     taken = {each.name for each in reservations} | set(held)
     return tuple(gpu for gpu in gpus if _can_be_given(gpu) and lock_name(gpu) not in taken)
@@ -80,7 +79,7 @@ def _can_be_given(gpu: Gpu) -> bool:
 
 
 def unavailable_reason(gpu: Gpu, reservations: Iterable[Reservation]) -> Shown | None:
-    """Return what keeps a GPU from being given, a few words to follow its name; None: nothing."""
+    """Return why a GPU is not free, a few words to follow its name; None: it is free."""
     for each in reservations:
         if each.name == lock_name(gpu):
             of = f" of {each.operator or each.account}" if each.operator or each.account else ""
@@ -88,7 +87,7 @@ def unavailable_reason(gpu: Gpu, reservations: Iterable[Reservation]) -> Shown |
     if gpu.lost:
         return shown("is lost")
     if gpu.mig is not None:
-        return shown("is cut into MIG slices, which are not given")
+        return shown("is cut into MIG slices, which evalroom does not assign")
     if gpu.pids:
         return shown(f"is used by pid {', '.join(str(each.pid) for each in gpu.pids)}")
     return None

@@ -1,4 +1,4 @@
-"""The interpreter, its Inspect, and what that version can't do."""
+"""Checks of the interpreter, its Inspect, and the features that this version lacks."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from core.launch.preflight.survey_facts import InspectFacts, SurveyFacts
 from core.model.machine import ToolState
 
 DETACH_SINCE = "0.3.250"
-"""The first Inspect that is known to start an eval in the background."""
+"""The first Inspect version known to support `--detach`."""
 
 _UNCACHED = ("No solution found", "No interpreter found", "offline", "network", "cache")
 _PINNED = re.compile(r"inspect-ai==([0-9A-Za-z.]+)")
@@ -21,17 +21,17 @@ _OPTION = re.compile(r"--?[A-Za-z][A-Za-z0-9-]*")
 
 
 def host_checks(facts: SurveyFacts) -> Iterator[Check]:
-    """Yield what the machine is."""
+    """Yield Python version and platform of the machine."""
     host = facts.host.value
     if host is None:
-        yield warning("python", "the machine tells nothing of itself")
+        yield warning("python", "the survey found nothing about the machine itself")
         return
     where = " as ".join(filter(None, (host.host, host.user)))
     yield passed("python", f"Python {host.python} on {host.platform} ({where})")
 
 
 def python_checks(case: PreflightContext) -> Iterator[Check]:
-    """Yield whether the run's interpreter is there: the one given, or what uv makes."""
+    """Yield whether the run's interpreter works: the given one, or the one from uv."""
     yield from host_checks(case.facts)
     if case.plan.python is None:
         yield from _uv(case)
@@ -43,14 +43,14 @@ def _given(facts: SurveyFacts, python: str) -> Iterator[Check]:
     part = facts.inspect
     match part.state:
         case ToolState.ABSENT:
-            advice = "name one that is there and has Inspect, or none: uv then gets Inspect"
-            yield stop("python", f"there is no {python}", advice)
+            advice = "name an interpreter with Inspect, or none: uv then installs Inspect"
+            yield stop("python", f"{python} does not exist there", advice)
         case ToolState.FAILED:
             yield stop("python", f"{python} does not run: {error_of(part.error)}")
         case ToolState.STUCK:
-            yield warning("python", f"{python} gave no answer: {error_of(part.error)}")
+            yield warning("python", f"{python} did not answer: {error_of(part.error)}")
         case ToolState.UNKNOWN:
-            yield warning("python", f"nothing is known of {python}")
+            yield warning("python", f"the survey could not check {python}")
         case ToolState.OK:
             pass
 
@@ -59,21 +59,22 @@ def _uv(case: PreflightContext) -> Iterator[Check]:
     facts = case.facts
     home = facts.places.get("~")
     if home is not None and home.value is not None and home.value.no_exec:
-        advice = "name an interpreter that has Inspect as python"
-        yield stop("uv", "programs can't be run from the home there, and uv is put into it", advice)
+        advice = "set `python` to an interpreter with Inspect"
+        text = "the home there is mounted noexec, so uv can't run from it"
+        yield stop("uv", text, advice)
     elif facts.uv.value is not None:
-        yield passed("uv", f"{facts.uv.value.version or 'uv'} is there")
+        yield passed("uv", f"{facts.uv.value.version or 'uv'} is installed")
     else:
-        yield passed("uv", "uv is put into ~/.evalroom/bin when the run is prepared")
+        yield passed("uv", "evalroom installs uv into ~/.evalroom/bin before the run starts")
     if facts.inspect.state is ToolState.OK:
         return
     wanted = f"Inspect {pinned_version(case.plan) or ''}".strip()
     host = facts.host.value
     if host is not None and host.has_route is False:
-        said = f"uv has to fetch {wanted}, and the machine has no way into a network"
-        yield stop("uv", said, "name an interpreter that has Inspect as python")
+        text = f"uv must download {wanted}, but the machine has no network route"
+        yield stop("uv", text, "set `python` to an interpreter with Inspect")
     elif facts.inspect.state is ToolState.FAILED and _is_uncached(facts.inspect.error):
-        yield passed("uv", f"{wanted} or a package is not in uv's cache: it is fetched first")
+        yield passed("uv", f"{wanted} or a package is not cached: evalroom downloads it first")
     elif facts.inspect.state is ToolState.FAILED:
         yield warning(
             "uv", f"uv can't run {wanted} from its cache: {error_of(facts.inspect.error)}"
@@ -85,61 +86,63 @@ def _is_uncached(error: str) -> bool:
 
 
 def pinned_version(plan: RunPlan) -> str | None:
-    """Return the version of Inspect that uv is asked for; None: an interpreter has its own."""
+    """Return the Inspect version that uv installs; None: an interpreter with its own is given."""
     found = (_PINNED.fullmatch(word) for word in plan.command)
     return next((each[1] for each in found if each), None) if plan.python is None else None
 
 
 def inspect_checks(case: PreflightContext) -> Iterator[Check]:
-    """Yield whether Inspect works there, and what that version can't do."""
-    told = case.inspect
-    version = pinned_version(case.plan) if told is None else told.inspect
-    if told is not None:
-        trouble = _trouble(told, case.plan.python)
+    """Yield whether Inspect works there, and the features that its version lacks."""
+    facts = case.inspect
+    version = pinned_version(case.plan) if facts is None else facts.inspect
+    if facts is not None:
+        trouble = _trouble(facts, case.plan.python)
         if trouble is not None:
             yield trouble
             return
     if version is None:
         return
-    refused = list(_unknown_options(case, told, version))
+    refused = list(_unknown_options(case, facts, version))
     yield from refused
     cannot = features_missing(version)
     if refused:
         return
     if cannot:
-        said = f"Inspect {version} is too old to {listed(cannot)}"
+        text = f"Inspect {version} is too old to {listed(cannot)}"
         newest = max((each.since for each in REQUIREMENTS.values()), key=_numbers)
-        yield warning("Inspect", said, _newer(case.plan, newest))
+        yield warning("Inspect", text, _newer(case.plan, newest))
     else:
         yield passed("Inspect", f"Inspect {version}")
 
 
-def _trouble(told: InspectFacts, python: str | None) -> Check | None:
-    where = python or "what uv made"
-    if told.inspect is None and told.broken:
-        return stop("Inspect", f"Inspect can't be had with {where}: {error_of(told.broken)}")
-    if told.inspect is None:
+def _trouble(facts: InspectFacts, python: str | None) -> Check | None:
+    where = python or "uv's environment"
+    if facts.inspect is None and facts.broken:
+        return stop("Inspect", f"{where} can't get Inspect: {error_of(facts.broken)}")
+    if facts.inspect is None:
         advice = (
-            f"{upgrade_command(python, DETACH_SINCE)}; or leave python out: uv then gets Inspect"
+            f"{upgrade_command(python, DETACH_SINCE)}; or remove `python`: uv then installs Inspect"
             if python is not None
             else ""
         )
         return stop("Inspect", f"{where} has no Inspect", advice)
-    if told.broken:
-        said = f"Inspect {told.inspect} can't be imported: {error_of(told.broken)}"
-        return stop("Inspect", said, "mend that environment, or name another python")
-    if not told.imported:
-        return warning("Inspect", f"Inspect {told.inspect} did not come up: {error_of(told.error)}")
+    if facts.broken:
+        text = f"Inspect {facts.inspect} can't be imported: {error_of(facts.broken)}"
+        return stop("Inspect", text, "repair that environment, or name another `python`")
+    if not facts.imported:
+        return warning(
+            "Inspect", f"Inspect {facts.inspect} did not answer: {error_of(facts.error)}"
+        )
     return None
 
 
 def _unknown_options(
-    case: PreflightContext, told: InspectFacts | None, version: str
+    case: PreflightContext, facts: InspectFacts | None, version: str
 ) -> Iterator[Check]:
-    """Yield a stop for the options of the command that this Inspect does not have."""
+    """Yield a stop for options of the command that this Inspect does not have."""
     asked = options_of(case.plan)
-    if told is not None and told.options is not None:
-        missing = [each for each in asked if each not in told.options]
+    if facts is not None and facts.options is not None:
+        missing = [each for each in asked if each not in facts.options]
     elif "--detach" in asked and _numbers(version) < _numbers(DETACH_SINCE):
         missing = ["--detach"]
     else:
@@ -148,18 +151,18 @@ def _unknown_options(
         advice = _newer(case.plan, DETACH_SINCE if "--detach" in missing else None)
         if missing == ["--detach"]:
             advice += f"; or {terminal_engine_line()}"
-        yield stop("Inspect", f"Inspect {version} has no {listed(missing)}", advice)
+        yield stop("Inspect", f"Inspect {version} does not have {listed(missing)}", advice)
 
 
 def options_of(plan: RunPlan) -> tuple[str, ...]:
-    """Return the options of a plan's command, by their names."""
+    """Return the names of the options in a plan's command."""
     words = plan.command[plan.command.index("eval-set") + 1 :]
     named = (word.partition("=")[0] for word in words if word.startswith("-"))
     return tuple(dict.fromkeys(name for name in named if _OPTION.fullmatch(name)))
 
 
 def features_missing(version: str) -> tuple[str, ...]:
-    """Return what can't be done to runs of this Inspect from here: `pause task`, ..."""
+    """Return the actions that this Inspect version lacks: `pause task`, ..."""
     has = _numbers(version)
     if not has:
         return ()
@@ -168,14 +171,20 @@ def features_missing(version: str) -> tuple[str, ...]:
 
 
 def _newer(plan: RunPlan, version: str | None) -> str:
-    """Return how to come to a newer Inspect; version None: the newest."""
+    """Return how to get this Inspect version or a newer one; None: the newest."""
     if plan.python is not None:
         command = upgrade_command(plan.python, version or DETACH_SINCE)
-        return command if version is not None else f"leave it out, or try a newer one: {command}"
-    return "take a newer one with inspect, or leave that out" if version else "leave it out"
+        return (
+            command
+            if version is not None
+            else f"remove it from the spec, or try a newer Inspect: {command}"
+        )
+    return (
+        "set `inspect` to a newer version, or remove it" if version else "remove it from the spec"
+    )
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version to compare by; none where it is no version."""
+    """Return the numbers of a version to compare by; empty if it is not a version."""
     found = re.match(r"[0-9]{1,9}(?:\.[0-9]{1,9}){1,3}", version)
     return tuple(int(each) for each in found[0].split(".")) if found else ()

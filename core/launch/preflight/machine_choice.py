@@ -1,4 +1,4 @@
-"""Looks at machines before runs are started there, and finds for each run the one that fits."""
+"""Surveys machines before a launch, and chooses the best one for each run."""
 
 import asyncio
 from collections import defaultdict
@@ -22,8 +22,8 @@ from core.launch.progress import OnProgress
 from core.model.job import Worker
 
 SURVEY_TIMEOUT_S = 120.0
-"""Seconds for one survey, its program's way there included. It takes two or three where all is
-well, and half a minute where a task can't be imported; a second task adds a few."""
+"""Timeout of one survey, seconds. A survey usually takes two or three seconds, and up to half a
+minute if a task can't be imported."""
 
 
 async def survey_machine(
@@ -35,15 +35,15 @@ async def survey_machine(
     python: str | None = None,
     deadline: float = SURVEY_TIMEOUT_S,
 ) -> SurveyFacts | Check:
-    """Look at a machine once, for all of these plans; a stop where it can't be looked at.
+    """Survey a machine once for all of these plans; a stop if it can't be surveyed.
 
     Args:
-        worker: Has it looked at.
-        plans: Of one spec, on this machine; none: what any run needs.
-        machine: Where.
-        fleet: Its link, and what the probe last read.
-        python: As `survey_job` takes it.
-        deadline: Seconds.
+        worker: Does jobs on machines.
+        plans: Plans of one spec on this machine; empty: survey what any run needs.
+        machine: The machine.
+        fleet: Its link, and the probe's last readings.
+        python: See `survey_job`.
+        deadline: Timeout, seconds.
     """
     known = fleet.machines.get(machine.name)
     job = survey_job(plans, machine, None if known is None else known.facts, python=python)
@@ -52,32 +52,9 @@ async def survey_machine(
     except RequestFailed as error:
         link = None if known is None else known.link
         if link is None or link.is_alive:
-            return stop("link", f"{machine.name} can't be looked at: {error.message}", error.advice)
+            return stop("link", f"can't survey {machine.name}: {error.message}", error.advice)
         why = link.reason or f"the link is {link.state}"
-        return stop("link", f"{machine.name} can't be reached: {why}", link.advice or "")
-
-
-async def preflight(
-    worker: Worker,
-    plan: RunPlan,
-    machine: MachineConfig,
-    fleet: Fleet,
-    *,
-    secrets: Collection[str],
-    deadline: float = SURVEY_TIMEOUT_S,
-) -> tuple[Check, ...]:
-    """Return what a look at its machine says of one run; that it can't be reached is a stop.
-
-    Args:
-        worker: Has it looked at.
-        plan: Of the run.
-        machine: Where it is planned.
-        fleet: All that is watched.
-        secrets: The names of the secrets that are known here.
-        deadline: Seconds.
-    """
-    told = await survey_machine(worker, (plan,), machine, fleet, deadline=deadline)
-    return (told,) if isinstance(told, Check) else assess_run(plan, told, fleet, secrets=secrets)
+        return stop("link", f"{machine.name} is not reachable: {why}", link.advice or "")
 
 
 async def check_machine(
@@ -88,27 +65,29 @@ async def check_machine(
     python: str | None = None,
     deadline: float = SURVEY_TIMEOUT_S,
 ) -> tuple[Check, ...]:
-    """Return what a look at a machine says of any run.
+    """Survey a machine and return the checks for any run.
 
     Args:
-        worker: Has it looked at.
-        machine: Where.
-        fleet: All that is watched.
-        python: The interpreter that runs there get; None: the machine's, or uv gets Inspect.
-        deadline: Seconds.
+        worker: Does jobs on machines.
+        machine: The machine.
+        fleet: All that is known now.
+        python: The interpreter of runs there; None: the machine's own, or uv's.
+        deadline: Timeout, seconds.
     """
-    told = await survey_machine(worker, (), machine, fleet, python=python, deadline=deadline)
-    return (told,) if isinstance(told, Check) else assess_machine(told, fleet, machine.name)
+    surveyed = await survey_machine(worker, (), machine, fleet, python=python, deadline=deadline)
+    if isinstance(surveyed, Check):
+        return (surveyed,)
+    return assess_machine(surveyed, fleet, machine.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Candidate:
-    """A run on one of its candidates: `gpus` are the lock files of those that it could get."""
+    """A run on one of its candidates; `gpus` are the lock files of the GPUs that it can get."""
 
     plan: RunPlan
     checks: tuple[Check, ...]
     gpus: tuple[str, ...] = ()
-    was_seen: bool = True
+    was_surveyed: bool = True
 
     @property
     def stops(self) -> tuple[Check, ...]:
@@ -123,23 +102,23 @@ async def choose_machines(
     *,
     secrets: Collection[str],
     deadline: float = SURVEY_TIMEOUT_S,
-    tell: OnProgress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> tuple[CheckedPlan, ...]:
-    """Find the machine that fits each run of a launch, with its preflight there.
+    """Choose the machine for each run of a launch, and return the plans with their checks.
 
-    Machines are looked at side by side, each once for all runs. The first candidate without a
-    stop is taken; where GPUs are asked for, the one with the most free. What one run gets is
-    not counted as free for the next. Where none fits, it is the first with the fewest stops
-    among those that could be looked at.
+    Machines are surveyed concurrently, each once for all runs. The first candidate without a
+    stop wins; for a run with GPUs, the one with the most free GPUs. GPUs that one run gets do
+    not count as free for the next. If every candidate has a stop, the surveyed one with the
+    fewest stops wins.
 
     Args:
-        worker: Has machines looked at.
-        runs: Of one spec: for each run its plan on each candidate, in the order of the config.
-        machines: Those of the config.
-        fleet: All that is watched, asked for once the looks are done.
-        secrets: The names of the secrets that are known here.
-        deadline: Seconds for each machine.
-        tell: Hears how far it is.
+        worker: Does jobs on machines.
+        runs: For each run of a spec, its plans on all candidates, in the order of the config.
+        machines: The machines of the config.
+        fleet: Returns the fleet; called again after the surveys.
+        secrets: Names of the stored secrets.
+        deadline: Timeout for each machine, seconds.
+        on_progress: Gets a line of text after each machine.
     """
     asked: dict[MachineName, list[RunPlan]] = defaultdict(list)
     for plan in (plan for plans in runs for plan in plans):
@@ -148,11 +127,13 @@ async def choose_machines(
 
     async def one(name: MachineName) -> SurveyFacts | Check:
         nonlocal done
-        told = await survey_machine(worker, asked[name], machines[name], fleet(), deadline=deadline)
+        surveyed = await survey_machine(
+            worker, asked[name], machines[name], fleet(), deadline=deadline
+        )
         done += 1
-        if tell is not None:
-            tell(f"looked at {name}: {done} of {len(asked)}")
-        return told
+        if on_progress is not None:
+            on_progress(f"checked {name}: {done} of {len(asked)}")
+        return surveyed
 
     looked = await asyncio.gather(*(one(name) for name in asked))
     facts = dict(zip(asked, looked, strict=True))
@@ -172,33 +153,33 @@ async def choose_machines(
 
 def _candidate(
     plan: RunPlan,
-    told: SurveyFacts | Check,
+    surveyed: SurveyFacts | Check,
     fleet: Fleet,
     secrets: Collection[str],
     held: Collection[str],
 ) -> _Candidate:
-    if isinstance(told, Check):
-        return _Candidate(plan=plan, checks=(told,), was_seen=False)
-    case = PreflightContext(plan=plan, facts=told, fleet=fleet, secrets=secrets, held=held)
+    if isinstance(surveyed, Check):
+        return _Candidate(plan=plan, checks=(surveyed,), was_surveyed=False)
+    case = PreflightContext(plan=plan, facts=surveyed, fleet=fleet, secrets=secrets, held=held)
     return _Candidate(
         plan=plan,
-        checks=assess_run(plan, told, fleet, secrets=secrets, held=held),
+        checks=assess_run(plan, surveyed, fleet, secrets=secrets, held=held),
         gpus=tuple(lock_name(each) for each in free_gpus(case)) if plan.spec.gpus else (),
     )
 
 
 def _best(fitting: Sequence[_Candidate]) -> _Candidate:
     def rank(each: _Candidate) -> tuple[bool, bool, int, int]:
-        return bool(each.stops), not each.was_seen, len(each.stops), -len(each.gpus)
+        return bool(each.stops), not each.was_surveyed, len(each.stops), -len(each.gpus)
 
     return min(fitting, key=rank)
 
 
 def _checked(best: _Candidate, fitting: Sequence[_Candidate]) -> CheckedPlan:
     plan = best.plan
-    if best.was_seen:
-        said = warnings_of(plan.request, python=plan.python, is_surveyed=True)
-        plan = replace(plan, warnings=said)
+    if best.was_surveyed:
+        warnings = warnings_of(plan.request, python=plan.python, is_surveyed=True)
+        plan = replace(plan, warnings=warnings)
     return CheckedPlan(
         plan=plan,
         checks=best.checks,

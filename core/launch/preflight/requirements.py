@@ -1,4 +1,4 @@
-"""What a plan needs of its machine, read from its spec alone."""
+"""What a run needs on its machine, from its spec alone."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from core.launch.spec.rules import task_file
 from core.launch.spec.spec import BUILT_IN_TASKS, Spec
 
 HUB_ADDRESS = "huggingface.co:443"
-"""Where datasets and weights are fetched from."""
+"""The server of datasets and weights."""
 HF_TASK_PREFIX = "hf/"
-"""How tasks begin that Inspect itself fetches from there."""
+"""Prefix of tasks that Inspect downloads from Hugging Face."""
 TOKENIZER_ADDRESS = "openaipublic.blob.core.windows.net:443"
-"""Where the file comes from that the mock model's tokens are counted with."""
+"""The server of the tokenizer file with which the mock model counts tokens."""
 _SERVERS = frozenset({"vllm", "sglang"})
 """Packages that serve a model on the machine."""
 
 
 def task_asked(plan: RunPlan) -> str | None:
-    """Return the task as that machine's Inspect is asked for it.
+    """Return the task argument for the machine's Inspect.
 
-    None: it comes with evalroom, or from Hugging Face when the run starts.
+    None: the task comes with evalroom, or is downloaded from Hugging Face at the start.
     """
     name = plan.spec.task[0]
     if name in BUILT_IN_TASKS or name.startswith(HF_TASK_PREFIX):
@@ -38,7 +38,7 @@ def task_asked(plan: RunPlan) -> str | None:
 
 
 def python_path_of(plan: RunPlan) -> str | None:
-    """Return the folder whose modules are the run's; None: there is none."""
+    """Return the folder with the modules of the run's code; None: it has no code."""
     code = plan.spec.code
     if code is None:
         return None
@@ -46,19 +46,19 @@ def python_path_of(plan: RunPlan) -> str | None:
 
 
 def has_own_code(spec: Spec) -> bool:
-    """Whether the code of its task is fetched with the launch."""
+    """Whether the launch checks out the code of the task."""
     return spec.code is not None and spec.code.repository is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedModel:
-    """A model that a spec asks for, itself or for a role.
+    """A model of a spec, as the main model or for a role.
 
     Attributes:
         name: Its model string.
-        provider: What that asks for; None: it is none of Inspect's.
-        has_url: Whether the spec names its server.
-        has_key: Whether its arguments have a stand-in for a key.
+        provider: Its provider; None: Inspect has no such provider.
+        has_url: Whether the spec gives the URL of its server.
+        has_key: Whether its arguments hold a placeholder for the API key.
     """
 
     name: str
@@ -68,7 +68,7 @@ class RequestedModel:
 
 
 def models_of(spec: Spec) -> tuple[RequestedModel, ...]:
-    """Return the model and those of the roles, each once."""
+    """Return the main model and the models of the roles, each once."""
     main = _asked(spec.model[0], {**spec.model_args, "base_url": spec.base_url})
     roles = (each for role in spec.model_roles.values() for each in _models_in(role))
     return tuple({each.name: each for each in (*roles, main)}.values())
@@ -99,11 +99,11 @@ def _asked(name: str, given: Mapping[str, Any]) -> RequestedModel:
 
 
 def unset_variables(spec: Spec, login: Collection[str]) -> tuple[tuple[str, Variable], ...]:
-    """Return the variables that nobody sets, each behind the model that needs it.
+    """Return the needed variables that are not set, each with the model that needs it.
 
     Args:
-        spec: Sets some, and gives some models what stands instead.
-        login: The names of those that the login on the machine sets.
+        spec: The spec; it may set a variable, or give a model something in its place.
+        login: Names of the variables that the login on the machine sets.
     """
     given = frozenset((*spec.env, *spec.secrets, *login))
     return tuple(
@@ -116,7 +116,7 @@ def unset_variables(spec: Spec, login: Collection[str]) -> tuple[tuple[str, Vari
 
 
 def variables_read(spec: Spec) -> tuple[str, ...]:
-    """Return the names of all variables that its models' providers read."""
+    """Return the names of all variables that the providers of its models read."""
     return tuple(
         dict.fromkeys(
             name
@@ -128,11 +128,11 @@ def variables_read(spec: Spec) -> tuple[str, ...]:
 
 
 def packages_of(spec: Spec, login: Collection[str] = ()) -> tuple[tuple[str, str], ...]:
-    """Return the packages that its models' providers need, each behind its model.
+    """Return the packages that the providers of its models need, each with its model.
 
     Args:
-        spec: Names models, and perhaps servers: those need no package that serves.
-        login: The names of the variables that the login on the machine sets.
+        spec: The spec; a model on a named server needs no package that serves it.
+        login: Names of the variables that the login on the machine sets.
     """
     return tuple(
         (each.name, package)
@@ -151,8 +151,8 @@ def weights_of(spec: Spec, login: Collection[str] = ()) -> tuple[str, ...]:
     """Return the models that the machine itself loads, by their names on Hugging Face.
 
     Args:
-        spec: As `packages_of`.
-        login: As `packages_of`.
+        spec: The spec; a model on a named server is not loaded.
+        login: Names of the variables that the login on the machine sets.
     """
     loaded = (
         each.name.partition("/")[2]
@@ -165,7 +165,7 @@ def weights_of(spec: Spec, login: Collection[str] = ()) -> tuple[str, ...]:
 
 
 def server_of(spec: Spec) -> str | None:
-    """Return `host:port` of the model server that the spec names; None: it names none."""
+    """Return `host:port` of the model server in the spec; None: the spec names no server."""
     if spec.base_url is None:
         return None
     try:
@@ -177,18 +177,18 @@ def server_of(spec: Spec) -> str | None:
 
 
 def counts_with_tokenizer(spec: Spec) -> bool:
-    """Whether the mock model may have to count tokens: those of the built-in tasks tell theirs."""
+    """Whether the mock model may have to count tokens; built-in tasks report their own usage."""
     is_mock = any(each.name.startswith("mockllm/") for each in models_of(spec))
     return is_mock and spec.task[0] not in BUILT_IN_TASKS
 
 
 def may_fetch_data(spec: Spec) -> bool:
-    """Whether its task is one of a package, which usually fetches its dataset."""
+    """Whether its task is from a package; such tasks usually download a dataset."""
     return spec.task[0] not in BUILT_IN_TASKS and task_file(spec.task[0]) is None
 
 
 def hosts_of(spec: Spec) -> tuple[str, ...]:
-    """Return what has to be reached, each `host:port`."""
+    """Return the servers that must be reachable, each `host:port`."""
     needs_hub = bool(weights_of(spec)) or may_fetch_data(spec)
     found = (
         server_of(spec),
@@ -199,11 +199,11 @@ def hosts_of(spec: Spec) -> tuple[str, ...]:
 
 
 def named_log_folder(plan: RunPlan) -> str | None:
-    """Return the folder of its machine that the spec names for logs; None: the run's own."""
+    """Return the log folder that the spec names on the machine; None: the run's own, or a URL."""
     folder = plan.log_dir
     return folder if folder.startswith(("/", "~/")) else None
 
 
 def lock_folders(gpu_locks: str | None) -> tuple[str, ...]:
-    """Return where GPUs may be reserved, the first that can be used counts."""
+    """Return the folders of GPU reservations; the first usable one counts."""
     return (SHARED_FOLDER, OWN_FOLDER) if gpu_locks is None else (gpu_locks,)

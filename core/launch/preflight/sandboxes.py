@@ -1,4 +1,4 @@
-"""Whether the samples of a run have containers of Docker, how many at once, and of what size."""
+"""Whether the samples of a run use Docker containers, and how many at once."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -8,9 +8,9 @@ from core.launch.preflight.survey_facts import TaskFacts
 from core.launch.spec.spec import BUILT_IN_TASKS, Spec
 
 DEFAULT_SANDBOX_BYTES = 1024**3
-"""Bytes that one sample's containers are taken to need where nothing says it: 1 GiB."""
+"""Assumed memory of the containers of one sample, if no compose file tells: 1 GiB."""
 SANDBOXES_PER_CPU = 2
-"""Sandboxes at once for each processor, where `max_sandboxes` is not given: Inspect's rule."""
+"""Inspect's default for `max_sandboxes`, for each processor."""
 
 _TASKS = (
     "agent_bench_os", "apps", "assistant_bench_web_browser", "bigcodebench", "class_eval",
@@ -23,28 +23,28 @@ _TASKS = (
     "scbench", "scicode", "swe_bench", "swe_bench_verified_mini", "swe_lancer", "threecb",
     "usaco", "vimgolf_single_turn",
 )  # fmt: skip
-"""Tasks of inspect_evals whose samples have containers."""
+"""Tasks of inspect_evals whose samples use containers."""
 _PREFIXES = ("gdm_self_reasoning_", "gdm_sp", "gdm_stealth_")
 
 
-def needs_docker(spec: Spec, told: TaskFacts | None) -> bool:
-    """Whether the samples of a run have containers of Docker.
+def needs_docker(spec: Spec, task: TaskFacts | None) -> bool:
+    """Whether the samples of a run use Docker containers.
 
-    What the spec names goes before what the task is known for, and that before what its code
-    names. Where the spec has an argument of its own for the sandbox, nothing is guessed.
+    The sandbox in the spec counts first, then what is known about the task, then the sandbox in
+    the task's code. If the spec has another argument for the sandbox, nothing is guessed.
 
     Args:
-        spec: Of the run.
-        told: What the machine's Inspect says of the task; None: nothing.
+        spec: The spec of the run.
+        task: The answer of the machine's Inspect about the task; None: no answer.
     """
     named = _named(spec)
     if named is not None or spec.task[0] in BUILT_IN_TASKS:
         return named == "docker"
-    return _is_known(spec.task[0]) or (told is not None and told.sandbox == "docker")
+    return _is_known(spec.task[0]) or (task is not None and task.sandbox == "docker")
 
 
 def _named(spec: Spec) -> str | None:
-    """Return the sandbox that the spec itself names; None: it names none."""
+    """Return the sandbox that the spec names; None: it names none."""
     arguments = [value for name, value in spec.args.items() if "sandbox" in name]
     for value in (spec.options.get("sandbox"), *arguments):
         first: Any = value
@@ -61,11 +61,11 @@ def _is_known(task: str) -> bool:
 
 
 def concurrent_sandboxes(spec: Spec, cpus: int | None) -> int | None:
-    """Return how many samples have their containers at the same time; None: unknown.
+    """Return how many samples use containers at the same time; None: unknown.
 
     Args:
-        spec: Of the run.
-        cpus: Of the machine; None: unknown.
+        spec: The spec of the run.
+        cpus: Processors of the machine; None: unknown.
     """
     usual = None if cpus is None else SANDBOXES_PER_CPU * cpus
     known = (spec.max_sandboxes or usual, spec.max_samples, worst_case(spec).samples)

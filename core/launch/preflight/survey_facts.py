@@ -1,7 +1,7 @@
-"""What a survey told of a machine. Text in it is a host's, and untrusted.
+"""The answer of a survey, decoded. Its text comes from a host, untrusted.
 
-Nothing is taken for granted: what is missing, or not as it should be, is unknown, and that is
-all. So no answer of a machine, however broken, keeps the rest of it from being judged.
+Every missing or malformed part counts as unknown, so that a partly broken answer can still be
+judged.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,11 +24,12 @@ def _none() -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyPart(Generic[T]):
-    """One thing that was looked at.
+    """One part of a survey.
 
     Attributes:
-        value: What was found; None unless the state is ok.
-        error: Why nothing was found; empty where something was.
+        state: Whether the part could be read.
+        value: The value; None unless the state is ok.
+        error: Why there is no value; empty if there is one.
     """
 
     state: ToolState = ToolState.UNKNOWN
@@ -41,10 +42,10 @@ class HostFacts:
     """The machine itself.
 
     Attributes:
-        python: The version of the interpreter that looked around.
-        load: Mean number of runnable programs over 1, 5 and 15 minutes.
-        pip: Whether that interpreter has pip, or can make one.
-        has_route: Whether there is any way into a network; None: unknown.
+        python: Version of the interpreter that ran the survey.
+        load: Load averages over 1, 5 and 15 minutes.
+        pip: Whether this interpreter has pip or can install it.
+        has_route: Whether the machine has a network route; None: unknown.
     """
 
     python: str = ""
@@ -61,18 +62,19 @@ class HostFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFacts:
-    """What the machine's own Inspect says of a task.
+    """What the machine's Inspect says about a task.
 
     Attributes:
-        state: `ok`; `no file`, `no task`, `no package`; `fails`: importing it does; `slow`:
-            that was not done in its time; `unknown`.
-        kind: Of the error that importing it raised.
-        module: What that error misses.
-        place: Where it was raised: file and line.
-        near: Tasks that are there and may be meant.
-        arguments: What it takes; None: anything, or unknown.
-        sandbox: The one that its code names; None: none, or unknown.
-        memory: What the compose file beside it allows one sample's containers together, bytes.
+        state: `ok`; `no file`, `no task`, `no package`; `fails`: its import failed; `slow`: its
+            import timed out; `unknown`.
+        error: Why it is not ok.
+        kind: Class name of the import error.
+        module: The module that the import misses.
+        place: File and line of the import error.
+        near: Existing tasks with similar names.
+        arguments: Names of its arguments; None: any, or unknown.
+        sandbox: The sandbox in its code; None: none, or unknown.
+        memory: Memory limit of one sample's containers in its compose file, bytes.
     """
 
     state: str = "unknown"
@@ -88,16 +90,18 @@ class TaskFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectFacts:
-    """What the interpreter of a run says of itself and of its Inspect.
+    """What the interpreter of a run says about itself and its Inspect.
 
     Attributes:
-        inspect: Its version; None: there is none.
-        packages: The version of each that was asked for; None: it lacks it.
-        options: Those of `inspect eval-set`; None: unknown.
+        python: Its version.
+        path: Its path.
+        inspect: Version of Inspect; None: not installed.
+        packages: Versions of the requested packages; None: not installed.
+        options: The options of `inspect eval-set`; None: unknown.
         imported: Whether Inspect could be imported.
-        broken: Why not.
-        error: Why it ended before it had told all; empty: it told all.
-        tasks: By the words that they were asked for with.
+        broken: Why it could not.
+        error: Why the answer is incomplete; empty: it is complete.
+        tasks: The tasks by their arguments in the request.
     """
 
     python: str = ""
@@ -113,7 +117,7 @@ class InspectFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UvFacts:
-    """The uv that is there."""
+    """The installed uv."""
 
     path: str = ""
     version: str = ""
@@ -124,11 +128,12 @@ class DockerFacts:
     """A Docker that answers.
 
     Attributes:
-        compose: The version of its Compose; None: there is none.
-        running: How many containers run.
-        used: What these take together, bytes; None: unknown.
-        memory: What containers may take at most, bytes.
-        root: Where images are kept.
+        version: Version of the engine.
+        compose: Version of Compose; None: not installed.
+        running: Number of running containers.
+        used: Memory that they use, bytes; None: unknown.
+        memory: Memory limit for all containers, bytes.
+        root: Folder of the images.
     """
 
     version: str = ""
@@ -141,7 +146,7 @@ class DockerFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReservationFacts:
-    """Where a run would reserve its GPUs, and which are held there."""
+    """The folder in which a run would reserve GPUs, and the held reservations."""
 
     folder: str
     held: tuple[Reservation, ...] = ()
@@ -149,19 +154,21 @@ class ReservationFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderFacts:
-    """A folder, or the nearest one above it.
+    """A folder, or its nearest existing parent.
 
     Attributes:
         full: Its real path.
-        near: The nearest that is there.
-        exists: Whether it is there itself.
-        is_folder: Whether the nearest is a folder.
-        disk: What tells its disk from others.
-        total, free: Of its disk, bytes.
-        has_files_left: Whether a further file can be made on it.
-        eval_set: The id of the eval-set in it; None: there is none.
-        tasks: Of that eval-set: name and model.
-        logs: How many logs are in it.
+        near: The path itself if it exists, else its nearest existing parent.
+        exists: Whether the path itself exists.
+        is_folder: Whether `near` is a folder.
+        is_writable: Whether `near` is writable.
+        disk: Device number of its disk.
+        total, free: Size and free space of its disk, bytes.
+        has_files_left: Whether the disk has room for another file.
+        read_only, no_exec: How its disk is mounted.
+        eval_set: Id of the eval-set in it; None: no eval-set.
+        tasks: Name and model of each task of that eval-set.
+        logs: Number of logs in it.
     """
 
     full: str
@@ -182,7 +189,7 @@ class FolderFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFolderFacts:
-    """A run's own folder: whether it is there, and whether its script was started."""
+    """A run's folder: whether it exists, and whether its script was started."""
 
     exists: bool = False
     is_started: bool = False
@@ -190,7 +197,7 @@ class RunFolderFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningEval:
-    """An eval that runs there, of any user. `run` is what evalroom calls it; None: it did not."""
+    """A running eval of any user; `run` is its run id, None if evalroom did not launch it."""
 
     pid: int
     user: str | None = None
@@ -200,14 +207,14 @@ class RunningEval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheFacts:
-    """What lies there and need not be fetched.
+    """What is cached and needs no download.
 
     Attributes:
-        offline: Variables that forbid Hugging Face's libraries to ask a network.
-        hub: The folder of what they fetched.
-        models: Whether each that was asked for is there.
-        datasets: How many are there.
-        tokenizer: Whether the file is there that the mock model's tokens are counted with.
+        offline: Set variables that forbid downloads to Hugging Face's libraries.
+        hub: The cache folder of Hugging Face.
+        models: Whether each requested model is cached.
+        datasets: Number of cached datasets.
+        tokenizer: Whether the mock model's tokenizer file is cached.
     """
 
     offline: tuple[str, ...] = ()
@@ -219,13 +226,13 @@ class CacheFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyFacts:
-    """All that a survey told.
+    """The whole answer of a survey.
 
     Attributes:
-        variables: Of those asked for, the ones that the login sets.
-        places, logs, runs: By the paths that they were asked for with.
-        programs: Versions, by their names.
-        hosts: How each was reached, by `host:port`.
+        variables: Names of the requested variables that the login sets.
+        places, logs, runs: Folders by their paths in the request.
+        programs: Versions of programs by name.
+        hosts: Whether servers were reachable, by `host:port`.
     """
 
     host: SurveyPart[HostFacts] = SurveyPart()
@@ -244,31 +251,31 @@ class SurveyFacts:
     hosts: Mapping[str, SurveyPart[str]] = field(default_factory=_none)
 
 
-def parse_survey(told: Mapping[str, Any]) -> SurveyFacts:
-    """Decode what a survey answered; what is not as it should be is unknown."""
+def parse_survey(answer: Mapping[str, Any]) -> SurveyFacts:
+    """Decode the answer of a survey; malformed parts become unknown."""
     return SurveyFacts(
-        host=_part(told, "machine", _as(HostFacts)),
-        inspect=_part(told, "inspect", _inspect),
-        uv=_part(told, "uv", _as(UvFacts)),
-        docker=_part(told, "docker", _as(DockerFacts)),
-        gpus=_part(told, "gpus", _rows(Gpu)),
-        reservations=_part(told, "reservations", _as(ReservationFacts)),
-        running=_part(told, "running", _rows(RunningEval)),
-        caches=_part(told, "caches", _as(CacheFacts)),
-        variables=_part(told, "variables", _rows(str)),
-        places=_parts(told, "places", _as(FolderFacts)),
-        logs=_parts(told, "logs", _as(FolderFacts)),
-        runs=_parts(told, "runs", _as(RunFolderFacts)),
-        programs=_parts(told, "programs", _as(str)),
-        hosts=_parts(told, "hosts", _as(str)),
+        host=_part(answer, "machine", _as(HostFacts)),
+        inspect=_part(answer, "inspect", _inspect),
+        uv=_part(answer, "uv", _as(UvFacts)),
+        docker=_part(answer, "docker", _as(DockerFacts)),
+        gpus=_part(answer, "gpus", _rows(Gpu)),
+        reservations=_part(answer, "reservations", _as(ReservationFacts)),
+        running=_part(answer, "running", _rows(RunningEval)),
+        caches=_part(answer, "caches", _as(CacheFacts)),
+        variables=_part(answer, "variables", _rows(str)),
+        places=_parts(answer, "places", _as(FolderFacts)),
+        logs=_parts(answer, "logs", _as(FolderFacts)),
+        runs=_parts(answer, "runs", _as(RunFolderFacts)),
+        programs=_parts(answer, "programs", _as(str)),
+        hosts=_parts(answer, "hosts", _as(str)),
     )
 
 
 _Read = Callable[[Any], T]
 
 
-def _part(told: Mapping[str, Any], name: str, read: _Read[T]) -> SurveyPart[T]:
-    row = inner(told, name)
+def _part(answer: Mapping[str, Any], name: str, read: _Read[T]) -> SurveyPart[T]:
+    row = inner(answer, name)
     try:
         state = ToolState(text(row, "state") or "")
     except ValueError:
@@ -281,8 +288,8 @@ def _part(told: Mapping[str, Any], name: str, read: _Read[T]) -> SurveyPart[T]:
         return SurveyPart()
 
 
-def _parts(told: Mapping[str, Any], name: str, read: _Read[T]) -> Mapping[str, SurveyPart[T]]:
-    rows = inner(inner(told, name), "value")
+def _parts(answer: Mapping[str, Any], name: str, read: _Read[T]) -> Mapping[str, SurveyPart[T]]:
+    rows = inner(inner(answer, name), "value")
     return MappingProxyType({key: _part(rows, key, read) for key in rows})
 
 
@@ -291,7 +298,7 @@ def _as(kind: type[T]) -> _Read[T]:
 
 
 def _rows(kind: type[T]) -> _Read[tuple[T, ...]]:
-    """Return what reads a list; a row that is none is left out."""
+    """Return a decoder for a list that skips malformed rows."""
 
     def read(value: Any) -> tuple[T, ...]:
         out: list[T] = []
@@ -308,9 +315,9 @@ def _rows(kind: type[T]) -> _Read[tuple[T, ...]]:
 def _inspect(value: Any) -> InspectFacts:
     row = msgspec.convert(value, dict[str, Any])
     tasks: dict[str, TaskFacts] = {}
-    for name, told in inner(row, "tasks").items():
+    for name, answer in inner(row, "tasks").items():
         try:
-            tasks[name] = msgspec.convert(told, TaskFacts)
+            tasks[name] = msgspec.convert(answer, TaskFacts)
         except msgspec.ValidationError:
             tasks[name] = TaskFacts()
     plain = {key: each for key, each in row.items() if key != "tasks" and each is not None}

@@ -1,4 +1,4 @@
-"""What a survey is asked for: one of a machine, for all the runs that may start there."""
+"""Builds the request for the survey of a machine, for all runs that may start there."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from core.model.job import Job
 from core.model.machine import MachineFacts, ToolState
 
 TASK_TIMEOUT_S = 30.0
-"""How long that machine's Inspect may take to import a task."""
+"""Timeout for the machine's Inspect to import a task, seconds."""
 _MOST_TASKS = 100
 _PLACES = ("~", RUNS_FOLDER)
 
@@ -25,14 +25,13 @@ def survey_job(
     *,
     python: str | None = None,
 ) -> Job:
-    """Return the job that asks for all that these plans need; without a plan, what any needs.
+    """Return the survey job for these plans, or without plans for any run.
 
     Args:
-        plans: Of one spec, on this machine.
-        machine: Where.
-        known: What the probe last read there: a tool that hangs is not started once more.
-        python: The interpreter with Inspect that is asked about without a plan; None: the
-            machine's.
+        plans: Plans of one spec on this machine.
+        machine: The machine.
+        known: The probe's last reading: tools that hang are not started again.
+        python: Without plans, the interpreter to ask for Inspect; None: the machine's.
     """
     given: dict[str, Any] = {
         "uv": UV_PATH,

@@ -1,4 +1,4 @@
-"""Whether the task can be imported there, and which packages it and the model lack."""
+"""Checks of the task, and of the packages that it and the model need."""
 
 from collections.abc import Iterator
 
@@ -12,109 +12,112 @@ from core.launch.spec.spec import BUILT_IN_TASKS
 from core.model.machine import ToolState
 
 _UNCERTAIN = frozenset({"KeyError", "ValueError", "OSError", "PrerequisiteError"})
-"""What code raises where a variable is missing that only the run has."""
+"""Errors that code raises if a variable is missing that only the run has."""
 
 
-_SLOW = "it may be slow to import, or hang"
+_SLOW = "its import may be slow, or hang"
+_LATER = "the start of the run will show it"
 
 
 def task_checks(case: PreflightContext) -> Iterator[Check]:
-    """Yield what that machine's own Inspect says of the task; what it lacks is told once."""
+    """Yield what the machine's Inspect says about the task."""
     name = case.spec.task[0]
     if name in BUILT_IN_TASKS:
         yield passed("task", f"{name} comes with evalroom")
         return
     if name.startswith(requirements.HF_TASK_PREFIX):
-        yield passed("task", f"{name} is fetched from Hugging Face when the run starts")
+        yield passed("task", f"{name} is downloaded from Hugging Face when the run starts")
         return
-    told = case.task
-    if told is None:
+    task = case.task
+    if task is None:
         yield from _not_told(case, name)
         return
-    match told.state:
+    match task.state:
         case "ok":
-            yield from _found(case, name, told)
+            yield from _found(case, name, task)
         case "no file":
-            yield _no_file(case, told)
+            yield _no_file(case, task)
         case "no task":
-            advice = f"there is {listed(told.near)}" if told.near else ""
-            yield stop("task", f"there is no task {name}", advice)
-        case "fails" if not _missing_module(told):
-            yield _fails(case, name, told)
+            advice = f"similar names: {listed(task.near)}" if task.near else ""
+            yield stop("task", f"Inspect finds no task {name}", advice)
+        case "fails" if not _missing_module(task):
+            yield _fails(case, name, task)
         case "fails" | "no package":
             pass
         case "slow":
-            said = f"it is not known whether {name} can be imported: {error_of(told.error)}"
-            yield warning("task", said, _SLOW)
+            text = f"unknown whether {name} can be imported: {error_of(task.error)}"
+            yield warning("task", text, _SLOW)
         case _:
-            said = f"that Inspect can't be asked for {name}: {error_of(told.error)}"
-            yield warning("task", said, "it is seen when the run starts")
+            text = f"that Inspect can't check {name}: {error_of(task.error)}"
+            yield warning("task", text, _LATER)
 
 
-def _missing_module(told: TaskFacts) -> str | None:
-    """Return the module that importing a task did not find."""
-    is_missing = told.kind == "ModuleNotFoundError" and told.module
-    return told.module.partition(".")[0] if is_missing and told.module else None
+def _missing_module(task: TaskFacts) -> str | None:
+    """Return the module that the import of a task misses."""
+    is_missing = task.kind == "ModuleNotFoundError" and task.module
+    return task.module.partition(".")[0] if is_missing and task.module else None
 
 
 def _not_told(case: PreflightContext, name: str) -> Iterator[Check]:
     inspect = case.inspect
     if inspect is None:
         if case.plan.python is None:
-            said = f"{name} is not looked at: Inspect has to be fetched before"
-            yield warning("task", said, "it is seen when the run starts, or once it is prepared")
+            text = f"{name} was not checked: Inspect must be downloaded first"
+            yield warning("task", text, "`evalroom machines prepare` or the start will show it")
     elif inspect.imported:
-        said = f"it is not known whether {name} can be imported: {error_of(inspect.error)}"
-        yield warning("task", said, _SLOW)
+        text = f"unknown whether {name} can be imported: {error_of(inspect.error)}"
+        yield warning("task", text, _SLOW)
 
 
-def _found(case: PreflightContext, name: str, told: TaskFacts) -> Iterator[Check]:
-    taken = told.arguments
+def _found(case: PreflightContext, name: str, task: TaskFacts) -> Iterator[Check]:
+    taken = task.arguments
     unknown = [] if taken is None else [each for each in case.spec.args if each not in taken]
     if unknown:
-        said = f"{name} takes no argument {listed(unknown)}: Inspect passes over it in silence"
-        yield warning("task", said, f"it takes {listed(taken or ()) or 'none'}")
+        text = f"{name} has no argument {listed(unknown)}; Inspect will ignore it silently"
+        yield warning("task", text, f"its arguments: {listed(taken or ()) or 'none'}")
     else:
         yield passed("task", f"{name} can be imported")
 
 
-def _no_file(case: PreflightContext, told: TaskFacts) -> Check:
+def _no_file(case: PreflightContext, task: TaskFacts) -> Check:
     if requirements.has_own_code(case.spec):
-        return passed("task", "its code is fetched with the launch, and looked at then")
-    return stop("task", f"there is no file {told.error}", "mind its path, and code in the spec")
+        return passed("task", "its code is checked out and checked at the launch")
+    return stop(
+        "task", f"the file {task.error} does not exist", "check the path, and `code` in the spec"
+    )
 
 
-def _fails(case: PreflightContext, name: str, told: TaskFacts) -> Check:
-    place = f" ({told.place})" if told.place else ""
-    said = f"{name} can't be imported: {error_of(told.error)}{place}"
-    if case.spec.secrets and told.kind in _UNCERTAIN:
-        return warning("task", said, "it may need a secret that only the run has")
-    return stop("task", said)
+def _fails(case: PreflightContext, name: str, task: TaskFacts) -> Check:
+    place = f" ({task.place})" if task.place else ""
+    text = f"{name} can't be imported: {error_of(task.error)}{place}"
+    if case.spec.secrets and task.kind in _UNCERTAIN:
+        return warning("task", text, "it may need a secret that only the run gets")
+    return stop("task", text)
 
 
 def _python(case: PreflightContext) -> str:
-    return case.plan.python or "what uv made"
+    return case.plan.python or "uv's environment"
 
 
 def packages_checks(case: PreflightContext) -> Iterator[Check]:
-    """Yield the packages that are lacking, with the line for the spec that asks for them."""
+    """Yield the missing packages, with the line for the spec that adds them."""
     lacks = list(_lacks(case))
     if lacks:
         wanted = list(dict.fromkeys(package for _, package in lacks))
         needers = list(dict.fromkeys(needer for needer, _ in lacks))
         verb = "needs" if len(needers) == 1 else "need"
-        said = f"{_python(case)} lacks {listed(wanted)}, which {listed(needers)} {verb}"
-        yield stop("packages", said, _offer(case, wanted))
+        text = f"{_python(case)} lacks {listed(wanted)}, which {listed(needers)} {verb}"
+        yield stop("packages", text, _offer(case, wanted))
     elif case.inspect is None and case.plan.python is None:
         yield from _unseen(case)
 
 
 def _lacks(case: PreflightContext) -> Iterator[tuple[str, str]]:
-    """Yield what needs a package, and the package as pip names it."""
-    told, inspect = case.task, case.inspect
-    if told is not None and told.state == "no package" and told.module:
-        yield case.spec.task[0], told.module.replace("_", "-")
-    module = None if told is None else _missing_module(told)
+    """Yield each missing package as pip names it, after what needs it."""
+    task, inspect = case.task, case.inspect
+    if task is not None and task.state == "no package" and task.module:
+        yield case.spec.task[0], task.module.replace("_", "-")
+    module = None if task is None else _missing_module(task)
     if module is not None:
         yield case.spec.task[0], module.replace("_", "-")
     if inspect is None or inspect.inspect is None:
@@ -128,15 +131,15 @@ def _offer(case: PreflightContext, wanted: list[str]) -> str:
     line = packages_line((*case.spec.packages, *wanted))
     own = ""
     if case.task is not None and _missing_module(case.task) and case.spec.code is not None:
-        own = "; what is your own is looked for in code"
+        own = "; your own modules must be in `code`"
     if case.plan.python is None:
-        return f"write {line}{own}"
+        return f"set {line}{own}"
     there = f"{case.plan.python} -m pip install {' '.join(wanted)}"
-    return f"write {line}: uv then runs it; or there: {there}{own}"
+    return f"set {line}, so that uv runs it; or run there: {there}{own}"
 
 
 def _unseen(case: PreflightContext) -> Iterator[Check]:
-    """Yield what uv is not told to bring, by the names alone: nothing could be looked at."""
+    """Yield the packages that seem missing, by name alone: nothing could be checked."""
     wanted = {package_name(each) for each in case.spec.packages}
     lacks: list[str] = []
     if requirements.may_fetch_data(case.spec):
@@ -145,4 +148,4 @@ def _unseen(case: PreflightContext) -> Iterator[Check]:
     lacks = [each for each in dict.fromkeys(lacks) if package_name(each) not in wanted]
     if lacks and case.facts.inspect.state is not ToolState.OK:
         line = packages_line((*case.spec.packages, *lacks))
-        yield warning("packages", f"nothing in packages is called {listed(lacks)}", f"write {line}")
+        yield warning("packages", f"packages has no {listed(lacks)}", f"set {line}")

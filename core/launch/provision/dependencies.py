@@ -1,6 +1,7 @@
-"""What a run needs brought to its machine before it starts: uv, packages, code.
+"""Brings what a run needs to its machine before it starts: uv, packages, code.
 
-With a given interpreter and no repository that is nothing: a machine without a network serves.
+A run with a given interpreter and without a repository needs nothing, so its machine needs no
+network.
 """
 
 from dataclasses import dataclass
@@ -15,13 +16,13 @@ from core.text import shown
 
 
 class Dependency(StrEnum):
-    """Something that is brought."""
+    """Something that a run needs on its machine."""
 
     UV = "uv"
     PACKAGES = "packages"
-    """Inspect, pinned, and further ones, in uv's cache."""
+    """Inspect at one version, and the spec's packages, in uv's cache."""
     CODE = "code"
-    """A checkout of the repository, of this run alone."""
+    """A checkout of the repository for this run alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +30,10 @@ class Provisioned:
     """What a run has on its machine.
 
     Attributes:
-        commit: Of the checkout; None: there is no repository.
-        uv: The version of uv; None: an interpreter is given.
-        inspect: The version of Inspect that uv runs; None with `uv`.
-        how: What was done, a sentence each, harmless to show.
+        commit: Commit of the checkout; None: the run has no repository.
+        uv: Version of uv; None: an interpreter is given.
+        inspect: Version of the Inspect that uv runs; None: an interpreter is given.
+        how: What was done, one sentence each, harmless to show.
     """
 
     commit: str | None = None
@@ -42,7 +43,7 @@ class Provisioned:
 
 
 def dependencies(plan: RunPlan) -> tuple[Dependency, ...]:
-    """Return what is brought for a plan, in its order."""
+    """Return what a plan needs, in the order of the work."""
     code = plan.spec.code
     return (
         *((Dependency.UV, Dependency.PACKAGES) if plan.python is None else ()),
@@ -51,37 +52,37 @@ def dependencies(plan: RunPlan) -> tuple[Dependency, ...]:
 
 
 async def provision(
-    worker: Worker, plan: RunPlan, *, token: str | None, uv: FindLocalUv, tell: OnProgress
+    worker: Worker, plan: RunPlan, *, token: str | None, uv: FindLocalUv, on_progress: OnProgress
 ) -> Provisioned:
-    """Bring what a plan needs to its machine; done again, it does what is left.
+    """Bring what a plan needs to its machine. A repeated call does what is left.
 
     Args:
-        worker: Has jobs done there.
-        plan: Whose folder is there, or is made.
-        token: What opens a private repository; it goes to the one job that fetches it.
-        uv: Finds evalroom's own uv, for machines that are alike.
-        tell: Hears how far it is.
+        worker: Does jobs on the machine.
+        plan: The plan of the run.
+        token: Access token of a private repository; None: no token.
+        uv: Finds evalroom's own uv, to send it to machines of the same platform.
+        on_progress: Gets a line of text before each step.
 
     Raises:
-        JobFailed: Something can't be had; the sentence says what and why.
-        RequestFailed: The link was lost or a deadline passed: do it again.
+        JobFailed: Something is not available; the message says what and why.
+        RequestFailed: The link was lost or a timeout passed: call again.
     """
     machine, wanted = plan.machine, dependencies(plan)
     how: list[str] = []
     commit = uv_version = inspect = None
     if Dependency.UV in wanted:
-        tell(f"uv on {machine}")
-        got = await fetch_client.fetch_uv(worker, machine, uv, tell)
+        on_progress(f"getting uv on {machine}")
+        got = await fetch_client.fetch_uv(worker, machine, uv, on_progress)
         uv_version = got.version
         how.append(f"uv {got.version}: {got.how}")
     if Dependency.PACKAGES in wanted:
-        tell(f"Inspect and its packages on {machine}")
+        on_progress(f"getting Inspect and the packages on {machine}")
         got = await fetch_client.fetch_packages(worker, plan)
         inspect = got.version
         how.append(f"Inspect {got.version} and its packages: {got.how}")
     if Dependency.CODE in wanted:
         repository = shown(plan.spec.code.repository if plan.spec.code else "")
-        tell(f"the code of {repository} on {machine}")
+        on_progress(f"checking out {repository} on {machine}")
         got = await fetch_client.fetch_code(worker, plan, token=token)
         commit = got.version
         how.append(f"{repository} at {got.version}: {got.how}")

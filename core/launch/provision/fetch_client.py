@@ -1,4 +1,4 @@
-"""What the fetch program on a machine is asked: one function for each of its verbs."""
+"""The client of the fetch program (`ssh/shipped`): one function for each of its verbs."""
 
 import asyncio
 import re
@@ -17,24 +17,26 @@ from core.model.job import Job, Worker
 from core.text import shown
 
 MIN_UV_VERSION = "0.8.0"
-"""The oldest uv that does."""
+"""The oldest uv that evalroom can use."""
 PIECE_BYTES = 8 * 1024 * 1024
-"""Bytes of uv that go in one job, before they are compressed."""
+"""Bytes of uv that one job sends, before compression."""
 UV_TIMEOUT_S, CODE_TIMEOUT_S, PACKAGES_TIMEOUT_S = 300.0, 900.0, 3600.0
-"""Seconds that each may take; packages of gigabytes are usual."""
+"""Timeouts, seconds; packages of several gigabytes are common."""
 _ANSWER_GRACE_S = 30.0
-"""Seconds after its own deadline in which a machine's sentence about that still comes."""
+"""How long to wait for the machine's answer after its own timeout, seconds."""
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UvFile:
-    """The uv of evalroom's own environment, as it can be sent to a machine that is alike.
+    """The uv of evalroom's own environment, to send to machines of the same platform.
 
     Attributes:
-        system, processor, libc: What it is made for, as Python's `platform` tells.
-        size: Bytes.
-        read: Returns at most so many bytes from a place; it reads a file, and may block.
+        version: Its version.
+        system, processor, libc: Its platform, in the words of Python's module `platform`.
+        size: Size of the file, bytes.
+        sha256: Digest of the file.
+        read: Reads from an offset at most so many bytes; may block.
     """
 
     version: str
@@ -47,18 +49,18 @@ class UvFile:
 
 
 FindLocalUv = Callable[[], UvFile | None]
-"""Finds the uv of evalroom's own environment; it may block. None: there is none."""
+"""Finds the uv of evalroom's own environment; may block. None: it has no uv."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchResult:
-    """What a machine has now.
+    """The result of a fetch.
 
     Attributes:
-        version: Of uv or Inspect; the commit of a checkout.
+        version: Version of uv or Inspect, or the commit of a checkout.
         was_there: Whether nothing had to be fetched.
-        how: By which way it came, a few words.
-        note: What to mind about it; empty: nothing.
+        how: How it was fetched, a few words.
+        note: A caution about it; empty: none.
     """
 
     version: str
@@ -68,31 +70,31 @@ class FetchResult:
 
 
 _WAYS: Mapping[str, str] = {
-    "there": "it was there",
+    "there": "already there",
     "sent": "sent from here",
-    "copied": "copied from the one on that machine",
-    "pip": "fetched by that machine's pip",
+    "copied": "copied from another folder of that machine",
+    "pip": "downloaded by that machine's pip",
 }
 
 
 async def fetch_uv(
-    worker: Worker, machine: MachineName, own: FindLocalUv, tell: OnProgress
+    worker: Worker, machine: MachineName, own: FindLocalUv, on_progress: OnProgress
 ) -> FetchResult:
-    """Have a uv in the account's folder of evalroom there.
+    """Install uv into the account's folder of evalroom on a machine.
 
     Raises:
-        JobFailed: There is no way to have one.
-        RequestFailed: It may be there, or partly; asked again, it goes on where it was.
+        JobFailed: The machine has no way to get uv.
+        RequestFailed: No answer came; a repeated call resumes where this one stopped.
     """
     file = await asyncio.to_thread(own)
     answer = await _uv(worker, machine, None if file is None else _offer(file))
     if file is not None and "wants" in answer:
-        answer = await _send(worker, machine, file, answer, tell)
+        answer = await _send(worker, machine, file, answer, on_progress)
         if "refused" in answer:
             answer = await _uv(worker, machine, None)
     way = text(answer, "how") or ""
-    version = shown(_told(machine, answer, "version"), 40)
-    return FetchResult(version=version, was_there=way == "there", how=_WAYS.get(way, "fetched"))
+    version = shown(_required(machine, answer, "version"), 40)
+    return FetchResult(version=version, was_there=way == "there", how=_WAYS.get(way, "downloaded"))
 
 
 async def _uv(
@@ -114,20 +116,24 @@ def _offer(file: UvFile) -> Mapping[str, Any]:
 
 
 async def _send(
-    worker: Worker, machine: MachineName, file: UvFile, answer: Mapping[str, Any], tell: OnProgress
+    worker: Worker,
+    machine: MachineName,
+    file: UvFile,
+    answer: Mapping[str, Any],
+    on_progress: OnProgress,
 ) -> Mapping[str, Any]:
-    """Send uv in pieces, each from where that machine wants it, until it has all of it."""
-    for _ in range(3 * (file.size // PIECE_BYTES + 2)):  # others may send it at the same time
+    """Send uv in pieces, each from the offset that the machine asks for, until it is complete."""
+    for _ in range(3 * (file.size // PIECE_BYTES + 2)):  # another instance may send it too
         at = count(answer, "wants")
         if at is None:
             return answer
         if not 0 <= at <= file.size:
-            raise RequestFailed(f"{machine} wants uv from a place that it has not")
-        tell(f"uv goes to {machine}: {size(min(at, file.size))} of {size(file.size)}")
+            raise RequestFailed(f"internal error: {machine} asked for bytes past the end of uv")
+        on_progress(f"sending uv to {machine}: {size(min(at, file.size))} of {size(file.size)}")
         body = await asyncio.to_thread(_piece, file, at)
         given = {"least": MIN_UV_VERSION, "offer": _offer(file), "at": at}
         answer = await run_fetch(worker, machine, "uv_part", given, seconds=UV_TIMEOUT_S, body=body)
-    raise JobFailed(f"uv did not arrive whole on {machine}", "launch it again")
+    raise JobFailed(f"copying uv to {machine} was incomplete", "launch again")
 
 
 def _piece(file: UvFile, at: int) -> bytes:
@@ -135,11 +141,11 @@ def _piece(file: UvFile, at: int) -> bytes:
 
 
 async def fetch_packages(worker: Worker, plan: RunPlan) -> FetchResult:
-    """Have what uv runs for a plan in its cache, so that a start fetches nothing.
+    """Download Inspect and a plan's packages into uv's cache, so that the start needs no network.
 
     Raises:
-        JobFailed: It can't be had.
-        RequestFailed: It may be there, or partly.
+        JobFailed: They can't be downloaded.
+        RequestFailed: No answer came; the cache may have some of them.
     """
     given = {
         "offline": list(plan.python_words),
@@ -148,29 +154,29 @@ async def fetch_packages(worker: Worker, plan: RunPlan) -> FetchResult:
     }
     answer = await run_fetch(worker, plan.machine, "packages", given, seconds=PACKAGES_TIMEOUT_S)
     return FetchResult(
-        version=shown(_told(plan.machine, answer, "version"), 40),
+        version=shown(_required(plan.machine, answer, "version"), 40),
         was_there=answer.get("how") == "there",
-        how="it was there" if answer.get("how") == "there" else "fetched by uv",
+        how="already there" if answer.get("how") == "there" else "downloaded by uv",
     )
 
 
 async def fetch_code(
     worker: Worker, plan: RunPlan, *, token: str | None, directory: str | None = None
 ) -> FetchResult:
-    """Have a plan's repository checked out in the run's folder.
+    """Check out a plan's repository in the run's folder.
 
     Args:
-        worker: Has jobs done.
-        plan: With code from a repository.
-        token: What opens a private one; None: nothing.
-        directory: Another folder than the run's.
+        worker: Does jobs on the machine.
+        plan: A plan with code from a repository.
+        token: Access token of a private repository; None: no token.
+        directory: Another folder than the run's; None: the run's.
 
     Raises:
-        JobFailed: It can't be had: not there, not open, no such ref, no git, no space.
-        RequestFailed: It may be there.
+        JobFailed: No such repository or ref, no access, no git, or no space.
+        RequestFailed: No answer came; the checkout may exist.
     """
     code = plan.spec.code
-    assert code is not None  # noqa: S101 - the caller looked
+    assert code is not None  # noqa: S101 - the caller checked
     given = {
         "directory": directory or plan.directory,
         "repository": code.repository,
@@ -181,21 +187,21 @@ async def fetch_code(
     answer = await run_fetch(
         worker, plan.machine, "checkout", given, seconds=CODE_TIMEOUT_S, secrets=secrets
     )
-    commit = _told(plan.machine, answer, "commit")
+    commit = _required(plan.machine, answer, "commit")
     if not _COMMIT.fullmatch(commit):
-        raise RequestFailed(f"what {plan.machine} says of the checkout is no commit")
-    lfs = "files kept in Git LFS are not fetched: what is there points to them"
+        raise RequestFailed(f"internal error: {plan.machine} sent an invalid commit")
+    lfs = "files in Git LFS were not downloaded: the checkout has only pointers to them"
     was_there = answer.get("how") == "there"
     return FetchResult(
         version=commit,
         was_there=was_there,
-        how="it was there" if was_there else "checked out",
+        how="already there" if was_there else "checked out",
         note=lfs if answer.get("lfs") is True else "",
     )
 
 
 def environment(plan: RunPlan) -> Mapping[str, Any]:
-    """Return what makes programs find the caches that the run will look into."""
+    """Return the variables with which a program finds the same caches as the run."""
     variables = {**plan.variables}
     if plan.data_dir is not None:
         variables["XDG_DATA_HOME"] = plan.data_dir
@@ -212,11 +218,11 @@ async def run_fetch(
     secrets: Mapping[str, str] | None = None,
     body: bytes = b"",
 ) -> Mapping[str, Any]:
-    """Have a job of the fetch program done; it ends itself, and says so, after `seconds`.
+    """Run one verb of the fetch program, which stops itself after `seconds`.
 
     Raises:
-        JobFailed: It can't be done; the sentence is that machine's.
-        RequestFailed: It may have been done.
+        JobFailed: The machine can't do it; the message is its own.
+        RequestFailed: No answer came; it may have been done.
     """
     job = Job(
         program="fetch",
@@ -228,8 +234,8 @@ async def run_fetch(
     return await worker.work(machine, job, deadline=seconds + _ANSWER_GRACE_S)
 
 
-def _told(machine: MachineName, answer: Mapping[str, Any], name: str) -> str:
-    told = text(answer, name)
-    if not told:
-        raise RequestFailed(f"{machine} does not say the {name} of what it fetched")
-    return told
+def _required(machine: MachineName, answer: Mapping[str, Any], name: str) -> str:
+    value = text(answer, name)
+    if not value:
+        raise RequestFailed(f"internal error: {machine} sent no {name} of what it fetched")
+    return value

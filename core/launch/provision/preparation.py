@@ -1,7 +1,7 @@
-"""What a spec needs is fetched to a machine while there is a network, for runs later without.
+"""Fetches what the runs of a spec need to a machine, for later runs without a network.
 
-What a task reads can't be known from its text: it is made there, as Inspect makes it at its
-start, and so fetches its own data and tells its sandboxes. Nothing of it is run.
+The data of a task is not known from its text. So the task is created on the machine, as Inspect
+does at the start of a run: it then downloads its data, and reports its sandboxes. No sample runs.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,14 +25,14 @@ from core.model.job import Worker
 from core.text import Shown, shown
 
 PREPARE_FOLDER = "~/.evalroom/prepare"
-"""The folder there in which tasks are made; nothing of it stays."""
+"""The folder on the machine in which tasks are created; it is deleted afterwards."""
 TASK_TIMEOUT_S, TOKENIZER_TIMEOUT_S, IMAGES_TIMEOUT_S = 3600.0, 300.0, 7200.0
-"""Seconds that each may take."""
+"""Timeouts, seconds."""
 _MAX_CHARS = 400
 
 
 class ItemKind(StrEnum):
-    """A kind of thing that is fetched."""
+    """What is fetched."""
 
     UV = "uv"
     PACKAGES = "packages"
@@ -45,12 +45,13 @@ class ItemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PrepareItem:
-    """One thing that is fetched.
+    """One thing to fetch.
 
     Attributes:
-        name: Which of its kind.
-        where: Where it is kept there.
-        how: By which way it comes.
+        what: Its kind.
+        name: Its name.
+        where: Where it is stored on the machine.
+        how: How it is fetched.
     """
 
     what: ItemKind
@@ -64,13 +65,14 @@ PrepareState = Literal["done", "there", "failed", "skipped", "by hand"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedItem:
-    """What became of an item.
+    """The result of one item.
 
     Attributes:
-        state: `there`: nothing had to be fetched; `skipped`: what it needs failed; `by hand`:
-            it is yours to fetch.
-        said: A sentence without its end.
-        advice: What to do; empty where there is nothing to do.
+        item: The item.
+        state: `there`: already on the machine; `skipped`: something that it needs failed;
+            `by hand`: the operator has to fetch it.
+        said: What happened, one sentence without its full stop.
+        advice: What to do; empty: nothing.
     """
 
     item: PrepareItem
@@ -80,7 +82,7 @@ class PreparedItem:
 
 
 def prepare_items(plans: Sequence[RunPlan]) -> tuple[PrepareItem, ...]:
-    """Return what is fetched for plans of one machine, each once, in its order."""
+    """Return what the plans of one machine need, each item once, in the order of the work."""
     return tuple(dict.fromkeys(item for plan in plans for item in _items(plan)))
 
 
@@ -96,17 +98,20 @@ def _items(plan: RunPlan) -> list[PrepareItem]:
 
     if plan.python is None:
         least = f"{fetch_client.MIN_UV_VERSION} or newer"
-        add(ItemKind.UV, least, UV_PATH, "from here if the platform is the same, else by pip there")
+        add(
+            ItemKind.UV,
+            least,
+            UV_PATH,
+            "from this computer if the platforms match, else by pip",
+        )
         add(ItemKind.PACKAGES, ", ".join(_requirements(plan)), "uv's cache there", "by uv")
     if spec.task[0] in BUILT_IN_TASKS:
         return found
     task, code = spec.task[0], spec.code
     if code is not None and code.repository is not None:
-        how = "by git, for this alone: every launch fetches it anew, and needs a network for that"
-        add(ItemKind.CODE, code.repository, f"{PREPARE_FOLDER}, then gone", how)
-    add(
-        ItemKind.DATA, task, "the caches of the task's own", "the task is made there: its code runs"
-    )
+        how = "by git, only to create the task: every launch needs a network to check it out again"
+        add(ItemKind.CODE, code.repository, f"{PREPARE_FOLDER}, deleted afterwards", how)
+    add(ItemKind.DATA, task, "the task's own caches", "by creating the task there: its code runs")
     provider = provider_of(spec.model[0])
     if provider is not None and provider.name == "mockllm":
         where = "TIKTOKEN_CACHE_DIR, else a temporary folder there"
@@ -116,7 +121,7 @@ def _items(plan: RunPlan) -> list[PrepareItem]:
             where,
             "by tiktoken, as the mock model does",
         )
-    add(ItemKind.IMAGES, f"those of {task}", "Docker there", "by docker pull and build")
+    add(ItemKind.IMAGES, task, "Docker there", "by docker pull and docker build")
     if provider is not None and provider.loads_weights and spec.base_url is None:
         add(ItemKind.WEIGHTS, spec.model[0], "your model cache there", "by you")
     return found
@@ -129,24 +134,24 @@ def _requirements(plan: RunPlan) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparer:
-    """Fetches.
+    """Fetches the items of plans.
 
     Attributes:
-        worker: Has jobs done.
-        secrets: Values of the operator's secrets, by their names, as far as specs name them.
+        worker: Does jobs on machines.
+        secrets: Values of the secrets that the specs name, by name.
         uv: Finds evalroom's own uv.
-        say: Hears how far it is.
-        tell: Hears of each item once it is done.
+        on_progress: Gets a line of text at each step.
+        on_item: Gets each item when it is done.
     """
 
     worker: Worker
     secrets: Mapping[str, str]
     uv: FindLocalUv
-    say: OnProgress
-    tell: Callable[[PreparedItem], None]
+    on_progress: OnProgress
+    on_item: Callable[[PreparedItem], None]
 
     async def run(self, plans: Sequence[RunPlan]) -> tuple[PreparedItem, ...]:
-        """Fetch what plans of one machine need; what fails keeps nothing else from coming."""
+        """Fetch what the plans of one machine need; go on when an item fails."""
         done: dict[PrepareItem, PreparedItem] = {}
         folder = f"{PREPARE_FOLDER}/{plans[0].run}"
         try:
@@ -164,21 +169,21 @@ class Preparer:
         for item in _items(plan):
             if item in done:
                 continue
-            self.say(f"{item.what}: {item.name}")
+            self.on_progress(f"{item.what}: {item.name}")
             lacking = _lacking(item, done, plan)
-            told: PreparedItem
+            result: PreparedItem
             if lacking:
-                told = _prepared(item, "skipped", f"the {lacking} it needs are not there")
+                result = _prepared(item, "skipped", f"it needs {lacking}, which failed")
             elif item.what is ItemKind.DATA:
-                told, sandboxes = await self._data(item, plan, folder)
+                result, sandboxes = await self._data(item, plan, folder)
             elif item.what is ItemKind.IMAGES:
-                told = await self._told(item, self._images(item, plan, sandboxes))
+                result = await self._result_of(item, self._images(item, plan, sandboxes))
             else:
-                told = await self._told(item, self._fetch(item, plan, folder))
-            done[item] = told
-            self.tell(told)
+                result = await self._result_of(item, self._fetch(item, plan, folder))
+            done[item] = result
+            self.on_item(result)
 
-    async def _told(self, item: PrepareItem, work: Awaitable[PreparedItem]) -> PreparedItem:
+    async def _result_of(self, item: PrepareItem, work: Awaitable[PreparedItem]) -> PreparedItem:
         try:
             return await work
         except (JobFailed, RequestFailed) as error:
@@ -188,7 +193,10 @@ class Preparer:
         match item.what:
             case ItemKind.UV:
                 return _of(
-                    item, await fetch_client.fetch_uv(self.worker, plan.machine, self.uv, self.say)
+                    item,
+                    await fetch_client.fetch_uv(
+                        self.worker, plan.machine, self.uv, self.on_progress
+                    ),
                 )
             case ItemKind.PACKAGES:
                 return _of(item, await fetch_client.fetch_packages(self.worker, plan))
@@ -204,8 +212,8 @@ class Preparer:
                 return await self._tokenizer(item, plan)
             case _:
                 how = f"hf download {plan.spec.model[0].partition('/')[2]}"
-                said = "the weights of a model are not fetched"
-                return _prepared(item, "by hand", said, f"run there: {how}")
+                text = "evalroom does not fetch the weights of a model"
+                return _prepared(item, "by hand", text, f"run on the machine: {how}")
 
     async def _tokenizer(self, item: PrepareItem, plan: RunPlan) -> PreparedItem:
         answer = await self._do(plan, "tokenizer", {}, TOKENIZER_TIMEOUT_S)
@@ -213,7 +221,7 @@ class Preparer:
         advice = ""
         if answer.get("kept") is not True:
             advice = (
-                "that folder is emptied at a restart: env = { TIKTOKEN_CACHE_DIR = ... } keeps it"
+                "a restart empties that folder: set env = { TIKTOKEN_CACHE_DIR = ... } to keep it"
             )
         state: PrepareState = "there" if answer.get("how") == "there" else "done"
         return _prepared(item, state, f"in {where}", advice)
@@ -221,7 +229,7 @@ class Preparer:
     async def _data(
         self, item: PrepareItem, plan: RunPlan, folder: str
     ) -> tuple[PreparedItem, Mapping[str, Any]]:
-        """Make the task there; return also what it tells of its sandboxes."""
+        """Create the task on the machine; return the result, and the answer with its sandboxes."""
         spec = plan.spec
         code = spec.code
         given = {
@@ -237,8 +245,8 @@ class Preparer:
         except (JobFailed, RequestFailed) as error:
             return _prepared(item, "failed", error.message, error.advice), {}
         samples = plural(count(answer, "samples") or 0, "sample")
-        said = f"the task was made with {samples}: what it reads then is there"
-        return _prepared(item, "done", said), answer
+        text = f"the task was created with {samples}, and its data is there"
+        return _prepared(item, "done", text), answer
 
     async def _images(
         self, item: PrepareItem, plan: RunPlan, told: Mapping[str, Any]
@@ -248,7 +256,7 @@ class Preparer:
         if not files and not images:
             other = ", ".join(each for each in kinds if each != "docker")
             return _prepared(
-                item, "there", f"its sandbox is {other}, not Docker" if other else "it has none"
+                item, "there", f"its sandbox is {other}, not Docker" if other else "it uses none"
             )
         answer = await self._do(
             plan, "images", {"files": files, "images": images}, IMAGES_TIMEOUT_S
@@ -285,7 +293,7 @@ class Preparer:
                 self.worker, plan.machine, "clear", {"directory": folder}, seconds=60
             )
         except RequestFailed as error:
-            self.say(f"{folder} on {plan.machine} is still there: {error.message}")
+            self.on_progress(f"can't delete {folder} on {plan.machine}: {error.message}")
 
 
 _NEEDS: Mapping[ItemKind, tuple[ItemKind, ...]] = {
@@ -297,7 +305,7 @@ _NEEDS: Mapping[ItemKind, tuple[ItemKind, ...]] = {
 
 
 def _lacking(item: PrepareItem, done: Mapping[PrepareItem, PreparedItem], plan: RunPlan) -> str:
-    """Return what an item needs and is not there, in words; empty: nothing."""
+    """Return the failed items that an item needs, in words; empty: none."""
     needs = _NEEDS.get(item.what, ())
     return " and ".join(
         each.what
@@ -307,9 +315,9 @@ def _lacking(item: PrepareItem, done: Mapping[PrepareItem, PreparedItem], plan: 
 
 
 def _of(item: PrepareItem, got: fetch_client.FetchResult) -> PreparedItem:
-    said = f"{got.version}: {got.how}"
-    return _prepared(item, "there" if got.was_there else "done", said, got.note)
+    text = f"{got.version}: {got.how}"
+    return _prepared(item, "there" if got.was_there else "done", text, got.note)
 
 
-def _prepared(item: PrepareItem, state: PrepareState, said: str, advice: str = "") -> PreparedItem:
-    return PreparedItem(item=item, state=state, said=shown(said, 600), advice=shown(advice, 300))
+def _prepared(item: PrepareItem, state: PrepareState, text: str, advice: str = "") -> PreparedItem:
+    return PreparedItem(item=item, state=state, said=shown(text, 600), advice=shown(advice, 300))

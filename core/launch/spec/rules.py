@@ -1,4 +1,4 @@
-"""What each key of a spec may hold. A rule returns the value or says what is allowed."""
+"""Rules for the keys of a spec: each returns the checked value or raises `InvalidValue`."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ _OWN_VARIABLES = ("EVALROOM_RUN", "XDG_DATA_HOME")
 
 
 def task(value: object) -> str:
-    """A built-in task, one of a package, or one of a file."""
+    """A built-in task, a task of a package, or a task in a file."""
     allowed = (
         '"package/name" like "inspect_evals/gpqa_diamond", "evalroom/smoke",'
         ' "evalroom/arithmetic", or "path/to/file.py@name"'
@@ -56,14 +56,14 @@ def task(value: object) -> str:
 
 
 def model(value: object) -> str:
-    """A model string of Inspect's: a provider, a slash, a name; no comma."""
+    """A model string: a provider, a slash, a name; no comma."""
     if isinstance(value, str) and _MODEL.fullmatch(value):
         return value
     raise InvalidValue('"provider/name", like "openai/gpt-4o" or "mockllm/model"')
 
 
 def on_error(value: object) -> OnError:
-    """Stop, continue, or tolerate so many."""
+    """`stop`, `continue`, or a threshold to tolerate."""
     if value == "stop":
         return "stop"
     if value == "continue":
@@ -86,13 +86,13 @@ def _threshold(value: object) -> float | int:
             return int(value)
     raise InvalidValue(
         "a share of the samples above 0 and below 1, or a whole number of errors from 2"
-        ' (at 1 the first error fails the task: that is "stop" or "continue")',
+        ' (with 1 the first error fails the task: write "stop" or "continue")',
         ("tolerate",),
     )
 
 
 def limit(value: object) -> int | tuple[int, int]:
-    """So many samples, or a range of them."""
+    """A number of samples, or a range of them."""
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_COUNT:
         return value
     ends: list[object] = []
@@ -112,45 +112,45 @@ def limit(value: object) -> int | tuple[int, int]:
 
 
 def sample_id(value: object) -> str | int:
-    """A sample's id as `--sample-id` can carry it."""
+    """A sample id that `--sample-id` can carry."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, str) and value and value == value.strip() and "," not in value:
         return text_without_nul(value)
-    raise InvalidValue("a whole number, or text without a comma and without a blank at its ends")
+    raise InvalidValue("a whole number, or text without a comma and without outer spaces")
 
 
 def token_limit(value: object) -> int | str:
-    """Tokens of a sample."""
+    """Tokens for each sample."""
     if isinstance(value, str) and _TOKENS.fullmatch(value) and any(c.isdigit() for c in value):
         return value
     try:
         return whole(1, MAX_COUNT * 1000)(value)
     except InvalidValue:
-        allowed = 'a whole number from 1, or Inspect\'s text for it like "500k" or "output:1m"'
+        allowed = 'a whole number from 1, or text that Inspect knows, like "500k" or "output:1m"'
         raise InvalidValue(allowed) from None
 
 
 def tag(value: object) -> str:
-    """A tag as `--tags` can carry it."""
+    """A tag that `--tags` can carry."""
     if isinstance(value, str) and value and value == value.strip() and "," not in value:
         return text(value)
-    raise InvalidValue("text on one line without a comma and without a blank at its ends")
+    raise InvalidValue("one line of text without a comma and without outer spaces")
 
 
 def variables(value: object) -> Mapping[str, str]:
-    """Plain variables."""
+    """Plain variables by name."""
     out: dict[str, str] = {}
     for key, each in table(value, "a table of variables").items():
         name = within(key, variable, key)
         if isinstance(each, bool):
-            raise InvalidValue('text: write "1" or "true" as it is to arrive', (key,))
+            raise InvalidValue('text, like "1" or "true"', (key,))
         plain = str(each) if isinstance(each, int) else each
         out[name] = within(key, text_without_nul, plain)
         if is_secret(key, plain):
             raise InvalidValue(
-                f'no secret: write secrets = ["{key}"]; only a stand-in of up to 8 characters'
-                ' such as "none" may stand here',
+                f'no secrets: write secrets = ["{key}"] instead; only a placeholder of up to'
+                ' 8 characters, like "none", may be here',
                 (key,),
             )
     return MappingProxyType(out)
@@ -159,23 +159,23 @@ def variables(value: object) -> Mapping[str, str]:
 def variable(value: object) -> str:
     """The name of a variable that evalroom does not set itself."""
     if value == "HOME":
-        raise InvalidValue("any variable but HOME: the run's own paths begin there")
+        raise InvalidValue("any variable but HOME: the paths of a run depend on it")
     if isinstance(value, str) and value in _OWN_VARIABLES:
         raise InvalidValue(f"any variable but {' and '.join(_OWN_VARIABLES)}: evalroom sets those")
     if isinstance(value, str) and _VARIABLE.fullmatch(value):
         return value
-    raise InvalidValue("a variable's name: letters, digits and _, beginning with no digit")
+    raise InvalidValue("the name of a variable: letters, digits and _, not starting with a digit")
 
 
 def inherited(value: object) -> str:
-    """The name of a variable that is otherwise cleared."""
+    """The name of a variable that evalroom would clear."""
     if variable(value).startswith("INSPECT_"):
         return cast("str", value)
-    raise InvalidValue("a variable that begins with INSPECT_; the others are not cleared")
+    raise InvalidValue("a variable that starts with INSPECT_; all others stay anyway")
 
 
 def secrets(value: object) -> Mapping[str, str]:
-    """Secrets: a list of variables, each the name of its secret, or a table of the two."""
+    """Secrets: a list of variables, or a table of variables with the names of their secrets."""
     if isinstance(value, list):
         return MappingProxyType(
             {each: each for each in list_of(variable, "variables")(cast("object", value))}
@@ -190,11 +190,11 @@ def secret_name(value: object) -> str:
     """The name of a secret."""
     if isinstance(value, str) and _VARIABLE.fullmatch(value):
         return value
-    raise InvalidValue("the name of a secret, as evalroom secrets list shows it; never its value")
+    raise InvalidValue("the name of a secret (evalroom secrets list shows them), never its value")
 
 
 def code(value: object) -> Code:
-    """Where code comes from; a text alone is a directory on the machine."""
+    """Where the code is; plain text is a directory on the machine."""
     if isinstance(value, str):
         return Code(directory=directory(value))
     rules: Mapping[str, Rule] = {
@@ -210,21 +210,21 @@ def code(value: object) -> Code:
             raise UnknownKey(tuple(rules), (key,))
         out[key] = within(key, rules[key], each)
     if ("repository" in out) == ("directory" in out):
-        raise InvalidValue("a repository, or a directory on the machine: one of the two")
+        raise InvalidValue("either a repository or a directory on the machine")
     if "directory" in out and len(out) > 1:
-        raise InvalidValue('a directory alone: "ref" and "token" go with a repository')
+        raise InvalidValue('"directory" alone: "ref" and "token" belong to a repository')
     if "token" in out and not out["repository"].startswith("https://"):
         raise InvalidValue(
-            "a token with an https:// address alone: elsewhere a key of the account there opens it",
+            "a token only with an https:// address; otherwise the account uses its ssh key",
             ("token",),
         )
     return Code(**out)
 
 
 def repository(value: object) -> str:
-    """A git URL without a secret in it."""
+    """A git URL without a password."""
     if isinstance(value, str) and is_secret("", value):
-        raise InvalidValue('a URL without a password: give the name of its secret as "token"')
+        raise InvalidValue('a URL without a password: put the name of its secret into "token"')
     if isinstance(value, str) and _REPOSITORY.fullmatch(value) and value.isprintable():
         return value
     raise InvalidValue('a git URL, like "https://github.com/owner/name" or "git@host:owner/name"')
@@ -241,17 +241,17 @@ def directory(value: object) -> str:
     """A folder on the machine."""
     if isinstance(value, str) and value.isprintable() and value.startswith(("/", "~/")):
         return value
-    raise InvalidValue('a path on that machine that begins with "/" or "~/"')
+    raise InvalidValue('a path on the machine that starts with "/" or "~/"')
 
 
 def log_dir(value: object) -> str:
-    """A folder on the machine, or a place that Inspect can write to, like `s3://`."""
+    """A folder on the machine, or a URL that Inspect can write to, like `s3://...`."""
     if isinstance(value, str) and _PLACE.fullmatch(value) and not is_secret("", value):
         return value
     try:
         return directory(value)
     except InvalidValue:
-        allowed = 'a path on that machine that begins with "/" or "~/", or a URL like "s3://..."'
+        allowed = 'a path on the machine that starts with "/" or "~/", or a URL like "s3://..."'
         raise InvalidValue(allowed) from None
 
 
@@ -264,7 +264,7 @@ def url(value: object) -> str:
 
 
 def python(value: object) -> str:
-    """An interpreter, or a version that uv gets."""
+    """An interpreter, or a version that uv installs."""
     if isinstance(value, str) and _PYTHON_VERSION.fullmatch(value):
         return value
     if isinstance(value, str) and value.isprintable() and value.startswith(("/", "~/")):
@@ -275,13 +275,13 @@ def python(value: object) -> str:
 
 
 def task_file(task: str) -> tuple[str, str] | None:
-    """Return the path and the name of a task of a file; None: it is none of a file."""
+    """Return path and name of a task in a file; None: the task is not in a file."""
     found = _TASK_FILE.fullmatch(task)
     return (found["path"], found["name"]) if found else None
 
 
 def is_version(python: str) -> bool:
-    """Whether a spec's `python` is a version and not an interpreter."""
+    """Whether the `python` of a spec is a version, not an interpreter."""
     return _PYTHON_VERSION.fullmatch(python) is not None
 
 

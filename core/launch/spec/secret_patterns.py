@@ -1,4 +1,4 @@
-"""Which values of a spec look like secrets: they are given by name, and never shown."""
+"""Recognises values that look like secrets: a spec has to name secrets instead."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,8 +8,8 @@ _SECRET_NAME = re.compile(
     r"(?:^|[_-])(?:api[_-]?key|key|token|secret|password|passwd|credentials?|authorization)$",
     re.IGNORECASE,
 )
-_STAND_IN = 8
-"""A value of so few characters is a stand-in, such as the "none" that a local server takes."""
+_MAX_PLACEHOLDER_CHARS = 8
+"""A value up to this length is a placeholder, like "none" for a local server."""
 _USER_IN_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/@\s]*:[^/@\s]*@")
 
 
@@ -19,18 +19,18 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret(name: str, value: object) -> bool:
-    """Whether this value, under this name, is to be given as a secret instead."""
+    """Whether this value, under this name, looks like a secret."""
     if not isinstance(value, str):
         return False
     if _USER_IN_URL.match(value):
         return True
-    return is_secret_name(name) and len(value) > _STAND_IN
+    return is_secret_name(name) and len(value) > _MAX_PLACEHOLDER_CHARS
 
 
 def secrets_within(
     value: object, path: tuple[str | int, ...] = ()
 ) -> Iterator[tuple[str | int, ...]]:
-    """Yield the places within a value of JSON that look like secrets, from its top."""
+    """Yield the paths within a JSON value whose values look like secrets."""
     if isinstance(value, Mapping):
         for key, each in cast("Mapping[str, Any]", value).items():
             yield from secrets_within(each, (*path, key))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from core.launch.engines.registry import DEFAULT_ENGINE
 
 ANY_MACHINE = "any"
-"""The machine of a spec that leaves it to the chooser."""
+"""`machine = "any"`: evalroom chooses among all machines."""
 
 BUILT_IN_TASKS: Mapping[str, str] = MappingProxyType(
     {
@@ -18,39 +18,38 @@ BUILT_IN_TASKS: Mapping[str, str] = MappingProxyType(
         "simulusion/arithmetic": "evalroom/arithmetic",
     }
 )
-"""The built-in tasks by all of their names; the value is the one that their logs bear."""
+"""The built-in tasks by all of their names; the value is the name in their logs."""
 
 BUILT_IN_TASK_ARGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"evalroom/smoke": ("samples", "pass_rate"), "evalroom/arithmetic": ()}
 )
-"""What the built-in tasks take."""
+"""The arguments of the built-in tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerate:
-    """Errors of samples are borne up to a threshold.
+    """The task fails once a share or a number of its samples failed.
 
     Attributes:
-        threshold: Below 1 a share of the samples, else a number of them; the task fails when
-            as many have failed.
+        threshold: Below 1: a share of the samples. From 2 on: a number of samples.
     """
 
     threshold: float | int
 
 
 OnError = Literal["stop", "continue"] | Tolerate
-"""What happens when samples fail."""
+"""What happens when a sample fails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
-    """Where the code of a task comes from: a repository or a directory, not both.
+    """Where a task's code is: in a repository or in a folder on the machine, not both.
 
     Attributes:
-        repository: A git URL; None: there is none.
+        repository: A git URL; None: `directory` is set.
         ref: Branch, tag or commit; None: the repository's default branch.
-        token: The name of the secret that opens a private repository.
-        directory: A folder on the machine.
+        token: Name of the secret with the access token of a private repository; None: no token.
+        directory: A folder on the machine; None: `repository` is set.
     """
 
     repository: str | None = None
@@ -65,37 +64,40 @@ def _nothing() -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """A whole spec. Lists of tasks, models and machines are a matrix of runs.
+    """A complete spec. It makes one run for each combination of task, model and machine.
 
     Attributes:
-        task: `package/name`, `evalroom/smoke`, or `path.py@name`.
-        model: Inspect's model strings.
-        machine: Names or tags of machines, or `any`.
-        on_error: Never assumed.
-        args: Arguments of the task, values as JSON has them.
-        retry_attempts: How often a failed task is tried again; None: as `on_error` says.
-        retry_on_error: How often a failed sample is tried again.
-        limit: The first so many samples, or from the one to the other, both from 1.
-        token_limit: Tokens, or Inspect's formula for them as text.
-        time_limit, working_limit: Seconds per sample.
-        cost_limit: Dollars per sample.
-        options: Any other option of `inspect eval-set`, by its name.
-        base_url: The model's; None: the provider's own, or what the environment says.
-        model_roles: Role to model string, to `{ model = ... }`, or to a list of these.
-        gpus: How many are reserved.
-        code: None: none is needed, or the task's path says where it is.
-        packages: Further ones, as pip names them.
-        inspect: The version of Inspect; None: the one that is there, or evalroom's own.
-        python: An interpreter on the machine, or a version; None: as the machine's config says.
-        env: Plain variables.
-        secrets: Variables to the names of the secrets that they hold.
-        inherit: `INSPECT_*` variables of the login that are not cleared.
-        keep: Whether the process stays after its end.
-        acp: Whether the eval is started with an ACP server.
-        engine: How it is started on its machine, one of `core.launch.engines`.
-        display: Inspect's display, where an engine has a terminal.
-        log_dir: None: in the run's own folder.
-        notes: For people.
+        task: `package/name`, `evalroom/smoke`, or `path.py@name`; one or more.
+        model: Inspect's model strings; one or more.
+        machine: Names or tags of machines, or `any`; one or more.
+        on_error: What happens when a sample fails; it has no default.
+        args: Arguments of the task: JSON values by name.
+        retry_attempts: How often a failed task is retried; None: the default of `on_error`.
+        retry_on_error: How often a failed sample is retried; None: never.
+        limit: The number of samples, or the first and the last sample, counted from 1.
+        sample_ids: Run only these samples; empty: all.
+        token_limit: Tokens for each sample: a number, or Inspect's text like `500k`.
+        time_limit, working_limit: Seconds for each sample.
+        cost_limit: Dollars for each sample.
+        options: Other options of `inspect eval-set` by name.
+        base_url: URL of the model's endpoint; None: the provider's default or its variable.
+        model_args: Arguments of the model: JSON values by name.
+        model_roles: By role: a model string, `{ model = ... }`, or a list of these.
+        gpus: How many GPUs to reserve.
+        code: Where the task's code is; None: the task needs none, or its path is absolute.
+        packages: More packages for uv to install, as pip names them.
+        inspect: The version of Inspect; None: the machine's own, or evalroom's.
+        python: An interpreter on the machine, or a version; None: the machine's from the config.
+        env: Plain variables by name.
+        secrets: The names of secrets by the variables that get their values.
+        inherit: `INSPECT_*` variables of the login to keep; the others are cleared.
+        keep: Whether the process stays alive after its eval.
+        acp: Whether the eval gets an ACP server.
+        engine: How the run is started: the name of an engine of `core.launch.engines`.
+        display: Inspect's display; only for an engine with a terminal.
+        log_dir: Where logs go; None: into the run's own folder.
+        tags, metadata: Written into the logs.
+        notes: Free text for people.
     """
 
     task: tuple[str, ...]

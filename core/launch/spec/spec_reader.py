@@ -1,4 +1,4 @@
-"""A spec's text, TOML or JSON, to `core.launch.spec.spec.Spec`, or all that is wrong with it."""
+"""Reads a launch spec from TOML or JSON text, and reports everything that is wrong with it."""
 
 import difflib
 import json
@@ -21,14 +21,14 @@ from core.launch.spec.validators import list_of, one_or_many
 from core.text import shown
 
 MAX_SPEC_BYTES = 1 << 20
-"""The largest spec that is read, bytes."""
+"""Largest spec file, bytes."""
 
 ON_ERROR_CHOICES = (
-    '"stop": the first failed sample ends the task, and nothing is tried again',
-    '"continue": every sample runs; if any failed the task ends as failed and is tried again',
-    "{ tolerate = 0.1 }: as stop, but only once a tenth of the samples failed (5: once five did)",
+    '"stop": the first failed sample ends the task, and nothing is retried',
+    '"continue": all samples run; a task with failed samples ends as failed and is retried',
+    "{ tolerate = 0.1 }: like stop, but after 10% of the samples failed (5: after 5 samples)",
 )
-"""What may stand for `on_error`, each in one line."""
+"""The choices for `on_error`, one line each."""
 
 _RULES: Mapping[str, Rule] = MappingProxyType(
     {
@@ -76,32 +76,32 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
     }
 )
 SPEC_KEYS = tuple(_RULES)
-"""Every key of a spec."""
+"""All keys of a spec."""
 
 _NEEDED = {
-    "task": 'what runs, like task = "evalroom/smoke"',
-    "model": 'which model, like model = "mockllm/model"',
-    "machine": 'where it runs: a machine\'s name, a tag, or machine = "any"',
+    "task": 'name the task, like task = "evalroom/smoke"',
+    "model": 'name the model, like model = "mockllm/model"',
+    "machine": 'name a machine or a tag, or write machine = "any"',
 }
 WITHHELD_KEYS = frozenset(
     {"env", "secrets", "code", "base_url", "model_args", "model_roles", "options", "metadata"}
     | {"args", "packages", "log_dir"}
 )
-"""Keys whose wrong values may hold a secret, and are neither shown nor kept."""
+"""Keys whose wrong values may be secrets: such values are neither shown nor saved."""
 _WHICH_GPUS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
 
 
 def read_spec(source: str, *, stdin: TextIO | None = None, sets: Sequence[str] = ()) -> Spec:
-    """Read a spec and check every field of it.
+    """Read a spec file and check all of its fields.
 
     Args:
         source: A path, or `-` for standard input.
-        stdin: What `-` reads.
-        sets: `key=value` words that stand above the file's.
+        stdin: The standard input.
+        sets: `key=value` arguments that override the file.
 
     Raises:
-        SpecWrong: It can't be read, or a field is wrong. Of several the first is told, with
-            all the others in its advice.
+        SpecWrong: The file can't be read, or fields are wrong: the message has the first
+            problem, the advice all others.
     """
     where = "standard input" if source == "-" else source
     spec, wrong = check_spec(read_text(source, stdin=stdin), where, sets=sets)
@@ -118,12 +118,12 @@ def read_spec(source: str, *, stdin: TextIO | None = None, sets: Sequence[str] =
 
 
 def read_text(source: str, *, stdin: TextIO | None = None) -> str:
-    """Return the text of a spec.
+    """Return the text of a spec file.
 
     Raises:
-        SpecWrong: It can't be read, is too large, or is no UTF-8.
+        SpecWrong: The file can't be read, is too large, or is not UTF-8.
     """
-    said = "standard input" if source == "-" else shown(source)
+    name = "standard input" if source == "-" else shown(source)
     try:
         if source == "-":
             raw = b"" if stdin is None else stdin.buffer.read(MAX_SPEC_BYTES + 1)
@@ -132,32 +132,32 @@ def read_text(source: str, *, stdin: TextIO | None = None) -> str:
                 raw = file.read(MAX_SPEC_BYTES + 1)
     except FileNotFoundError:
         raise SpecWrong(
-            f"there is no spec {said}", "evalroom templates lists some to begin with"
+            f"the spec {name} does not exist", "start from a template: evalroom templates"
         ) from None
     except (OSError, ValueError, RuntimeError) as error:  # a NUL in it, or an unknown `~user`
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise SpecWrong(f"{said} can't be read: {shown(why)}") from None
+        raise SpecWrong(f"can't read {name}: {shown(why)}") from None
     if len(raw) > MAX_SPEC_BYTES:
-        raise SpecWrong(f"{said} is larger than 1 MiB", "is it the right file?")
+        raise SpecWrong(f"{name} is larger than 1 MiB", "check that it is the right file")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise SpecWrong(f"{said}, line {line}: a byte that is no UTF-8", "save it so") from None
+        raise SpecWrong(f"{name}, line {line}: not UTF-8", "save the file as UTF-8") from None
 
 
 def check_spec(
     text: str, where: str, *, sets: Sequence[str] = ()
 ) -> tuple[Spec | None, tuple[SpecWrong, ...]]:
-    """Check a spec's text, TOML or JSON (which begins with a brace).
+    """Check the text of a spec, TOML or JSON (which begins with a brace).
 
     Args:
-        text: The spec.
-        where: What errors call it.
-        sets: As `read_spec`.
+        text: The spec's text.
+        where: The name of its source in messages.
+        sets: See `read_spec`.
 
     Returns:
-        The spec, None where it is wrong; and all that is wrong, by line.
+        The spec, or None if it is wrong; and all problems, by line.
     """
     is_json = text.lstrip().startswith("{")
     try:
@@ -165,18 +165,18 @@ def check_spec(
     except tomllib.TOMLDecodeError as error:
         return None, (_wrong(where, *parse_error(str(error)), TOML_HINT),)
     except json.JSONDecodeError as error:
-        return None, (_wrong(where, error.lineno, f"it is no JSON: {error.msg}", ""),)
+        return None, (_wrong(where, error.lineno, f"invalid JSON: {error.msg}", ""),)
     except RecursionError:
-        return None, (_wrong(where, None, "it is nested too deeply", ""),)
+        return None, (_wrong(where, None, "nested too deeply", ""),)
     except ValueError as error:  # a key twice, or a number of too many digits
-        said = str(error) if is_json and error.args else "it holds a number of absurd length"
-        return None, (_wrong(where, None, said, ""),)
+        text_ = str(error) if is_json and error.args else "a number has too many digits"
+        return None, (_wrong(where, None, text_, ""),)
     reading = _SpecReader(where, {} if is_json else lines_of(text))
     try:
         reading.set(table, sets)
         spec = reading.spec(table)
     except RecursionError:
-        return None, (_wrong(where, None, "it is nested too deeply", ""),)
+        return None, (_wrong(where, None, "nested too deeply", ""),)
     return spec, reading.wrong()
 
 
@@ -186,7 +186,7 @@ def _json(text: str) -> dict[str, Any]:
         if len(out) < len(pairs):
             keys = [key for key, _ in pairs]
             twice = next(key for key in keys if keys.count(key) > 1)
-            raise ValueError(f'"{shown(twice)}" stands there twice')
+            raise ValueError(f'"{shown(twice)}" appears twice')
         return out
 
     value = json.loads(text, object_pairs_hook=once)
@@ -200,12 +200,12 @@ def _wrong(where: str, line: int | None, what: str, advice: str) -> SpecWrong:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecProblem:
-    """Something wrong in a spec.
+    """One problem in a spec.
 
     Attributes:
-        at: The keys down to it; empty where it is of none.
+        at: The path of keys down to it; empty: it concerns the whole spec.
         what, advice: What is wrong, and what is allowed; harmless to show.
-        kind: The error that says it.
+        kind: The class of its error.
     """
 
     at: KeyPath
@@ -215,20 +215,20 @@ class SpecProblem:
 
 
 def check_table(table: Mapping[str, Any]) -> tuple[Spec | None, tuple[SpecProblem, ...]]:
-    """Check a spec that is a table already, as `check_spec` does its text.
+    """Check a spec that is already a table.
 
     Returns:
-        The spec, None where it is wrong; and all that is wrong, in no order.
+        The spec, or None if it is wrong; and all problems, in no particular order.
     """
     reading = _SpecReader("the spec", {})
     try:
         return reading.spec(table), reading.problems
     except RecursionError:
-        return None, (SpecProblem(at=(), what="it is nested too deeply", advice=""),)
+        return None, (SpecProblem(at=(), what="nested too deeply", advice=""),)
 
 
 class _SpecReader:
-    """One pass over a parsed spec; what is wrong is gathered, not raised."""
+    """One pass over a parsed spec; it collects problems instead of raising the first."""
 
     def __init__(self, where: str, lines: Mapping[KeyPath, int]) -> None:
         self._where = where
@@ -265,7 +265,7 @@ class _SpecReader:
             path = tuple(key.strip().split("."))
             if not is_one or not all(path):
                 advice = "write --set limit=5 or --set args.samples=20"
-                self._problem((), f'--set "{shown(word)}" is no key=value', advice)
+                self._problem((), f'--set "{shown(word)}" is not key=value', advice)
                 continue
             self._set.append(path)
             held: dict[str, Any] = table
@@ -280,13 +280,13 @@ class _SpecReader:
         for key, value in table.items():
             if key not in _RULES:
                 self._unknown((key,), SPEC_KEYS)
-            elif not (key in {*_NEEDED, "on_error"} and value == ""):  # a template's blank
+            elif not (key in {*_NEEDED, "on_error"} and value == ""):  # a blank of a template
                 self._value(key, value, values)
-        for key, means in _NEEDED.items():
+        for key, advice in _NEEDED.items():
             if key not in table or table[key] == "":
-                self._problem((key,), f'"{key}" is missing', f"say {means}")
+                self._problem((key,), f'"{key}" is missing', advice)
         if table.get("on_error", "") == "":
-            what = '"on_error" is missing: what happens on an error is asked for, never assumed'
+            what = '"on_error" is missing: choose what happens when a sample fails'
             advice = "write on_error = one of these:\n  " + "\n  ".join(ON_ERROR_CHOICES)
             problem = SpecProblem(at=("on_error",), what=what, advice=advice, kind=OnErrorMissing)
             self._problems.append(problem)
@@ -301,20 +301,20 @@ class _SpecReader:
         except InvalidValue as wrong:
             at = (key, *wrong.within)
             there = _at(value, wrong.within)
-            said = "" if key in WITHHELD_KEYS else f": {_said(there)}"
-            is_blank = wrong.within and there == ""  # a template's
-            what = "is missing" if is_blank else f"is wrong{said}"
+            text_ = "" if key in WITHHELD_KEYS else f": {_said(there)}"
+            is_blank = wrong.within and there == ""  # a blank of a template
+            what = "is missing" if is_blank else f"is wrong{text_}"
             self._problem(at, f'"{_dotted(at)}" {what}', f"allowed: {wrong.allowed}")
 
     def _together(self, values: Mapping[str, Any]) -> None:
-        """Check what no field shows by itself."""
+        """Check the fields that depend on each other."""
         if "limit" in values and "sample_ids" in values:
-            advice = "write one of the two: Inspect takes no run with both"
-            self._problem(("sample_ids",), '"limit" and "sample_ids" stand together', advice)
+            advice = "remove one: Inspect accepts only one of them"
+            self._problem(("sample_ids",), '"limit" and "sample_ids" are both set', advice)
         tasks = [BUILT_IN_TASKS.get(each) for each in values.get("task", ())]
         known = {arg for each in tasks for arg in BUILT_IN_TASK_ARGS.get(each or "", ())}
         for arg in values.get("args", ()) if tasks and all(tasks) else ():
-            if arg not in known:  # Inspect would take it in silence
+            if arg not in known:  # Inspect would ignore it silently
                 self._unknown(("args", arg), tuple(sorted(known)))
         self._variables(values)
         if "code" not in values:
@@ -322,22 +322,22 @@ class _SpecReader:
                 file = rules.task_file(task)
                 if file and not file[0].startswith(("/", "~/")):
                     advice = "add code = { repository = ... } or code = { directory = ... }, or"
-                    advice += ' begin the path with "/" or "~/"'
-                    what = f'"task" is a path without its place: {_said(task)}'
+                    advice += ' start the path with "/" or "~/"'
+                    what = f'"task" is a relative path, and "code" is not set: {_said(task)}'
                     self._problem(("task", index), what, advice)
         engine = ENGINES.get(values.get("engine", DEFAULT_ENGINE))
         if engine is not None and not engine.has_terminal and "display" in values:
-            advice = f"add {terminal_engine_line()}, or leave it out"
-            self._problem(("display",), '"display" has no meaning without a terminal', advice)
+            advice = f'add {terminal_engine_line()}, or remove "display"'
+            self._problem(("display",), '"display" needs an engine with a terminal', advice)
 
     def _variables(self, values: Mapping[str, Any]) -> None:
         for each in values.get("env", ()):
             if each in values.get("secrets", ()):
-                what = f'"{shown(each)}" is a plain variable and a secret'
-                self._problem(("env", each), what, "write it in one of the two")
+                what = f'"{shown(each)}" is set in both "env" and "secrets"'
+                self._problem(("env", each), what, "remove it from one of them")
             if each in _WHICH_GPUS and values.get("gpus"):
-                what = f'"gpus" and the variable "{each}" stand together'
-                self._problem(("env", each), what, "leave one out: gpus says which by itself")
+                what = f'"gpus" and the variable "{each}" are both set'
+                self._problem(("env", each), what, 'remove one: "gpus" sets the variable itself')
 
     def _unknown(self, at: KeyPath, known: tuple[str, ...]) -> None:
         key = str(at[-1])
@@ -352,7 +352,7 @@ class _SpecReader:
 
 
 def parse_typed(text: str) -> Any:
-    """Return what a value means that was typed alone, as of `--set`: TOML's, else the text."""
+    """Return the value of a text that was typed alone, as for `--set`: TOML, or plain text."""
     try:
         table = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):
@@ -378,7 +378,7 @@ def _at(value: object, within: tuple[str | int, ...]) -> object:
 
 
 def _said(value: object) -> str:
-    """Return a wrong value as a person wrote it, harmless and short."""
+    """Return a wrong value as written, harmless and short."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

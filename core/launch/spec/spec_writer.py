@@ -1,4 +1,4 @@
-"""A spec back to text, so that it can be kept, shown and launched again."""
+"""Writes a spec as text, to store it, show it and launch it again."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from core.launch.spec.yaml_quote import plain
 
 
 def spec_file(spec: Spec) -> tuple[str, bytes]:
-    """Return a spec's file: its name and its content, TOML, or JSON where a value is null."""
+    """Return name and content of a spec's file: TOML, or JSON if a value is null."""
     table = spec_table(spec)
     if _holds_null(table):
         return "spec.json", json.dumps(table, indent=2).encode() + b"\n"
@@ -19,25 +19,25 @@ def spec_file(spec: Spec) -> tuple[str, bytes]:
 
 
 def spec_text(spec: Spec) -> str:
-    """Return a spec as TOML, a line for each key; what is as it always is stands not there.
+    """Return a spec as TOML, one line for each key that differs from its default.
 
     Raises:
-        ValueError: It holds a null, which TOML has not: `spec_file` knows what to do.
+        ValueError: A value is null, which TOML does not have; `spec_file` handles that.
     """
     return table_text(spec_table(spec))
 
 
 def table_text(table: Mapping[str, Any]) -> str:
-    """Return a table as `spec_text` does a spec: TOML, a line for each key.
+    """Return a table as TOML, one line for each key.
 
     Raises:
-        ValueError: It holds what TOML has not.
+        ValueError: A value has no form in TOML.
     """
     return "".join(f"{_key(key)} = {value_text(value)}\n" for key, value in table.items())
 
 
 def spec_table(spec: Spec) -> dict[str, Any]:
-    """Return a spec as the table that it was read from, in JSON's types."""
+    """Return a spec as a table of JSON values, as `check_table` reads it."""
     out: dict[str, Any] = {}
     for field in fields(spec):
         value: Any = getattr(spec, field.name)
@@ -48,12 +48,12 @@ def spec_table(spec: Spec) -> dict[str, Any]:
         elif isinstance(value, Code):
             held = {each.name: getattr(value, each.name) for each in fields(value)}
             out[field.name] = {key: each for key, each in held.items() if each is not None}
-        elif not _is_usual(value, field.name):
+        elif not _is_default(value, field.name):
             out[field.name] = plain(value)
     return out
 
 
-def _is_usual(value: Any, key: str) -> bool:
+def _is_default(value: Any, key: str) -> bool:
     if key == "engine":
         return bool(value == DEFAULT_ENGINE)
     if key == "gpus":
@@ -70,10 +70,10 @@ def _holds_null(value: Any) -> bool:
 
 
 def value_text(value: Any) -> str:
-    """Return one value as TOML has it.
+    """Return one value as TOML.
 
     Raises:
-        ValueError: TOML has no such value.
+        ValueError: The value has no form in TOML.
     """
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -1,4 +1,4 @@
-"""The tables of a spec whose values Inspect takes: arguments, roles, options, metadata."""
+"""Rules for the tables of a spec: arguments, model roles, options, metadata."""
 
 import difflib
 import re
@@ -22,35 +22,37 @@ _OPTION = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,62}")
 
 
 def arguments(value: object) -> Mapping[str, Any]:
-    """Arguments of a task or a model: names of Python's, values of JSON's, no secret."""
+    """Arguments of a task or a model: Python names, JSON values, no secrets."""
     out: dict[str, Any] = {}
     for key, each in table(value, "a table of arguments").items():
         if not key.isidentifier():
-            raise InvalidValue("a name as Python has them for an argument", (key,))
+            raise InvalidValue("a valid Python name", (key,))
         out[key] = within(key, json_value, each)
     no_secret(out)
     return MappingProxyType(out)
 
 
 def metadata(value: object) -> Mapping[str, Any]:
-    """Metadata as `--metadata` can carry it."""
+    """Metadata that `--metadata` can carry."""
     out: dict[str, Any] = {}
     for key, each in table(value, "a table").items():
         if not _ROLE.fullmatch(key):
-            raise InvalidValue("a name of letters, digits and _ that begins with no digit", (key,))
+            raise InvalidValue("a name of letters, digits and _, not starting with a digit", (key,))
         if isinstance(each, str) and "," in each:
-            raise InvalidValue("text without a comma: Inspect makes a list of it", (key,))
+            raise InvalidValue("text without a comma: Inspect would make a list of it", (key,))
         out[key] = within(key, json_value, each)
     no_secret(out)
     return MappingProxyType(out)
 
 
 def model_roles(value: object) -> Mapping[str, Any]:
-    """Roles, each with a model string, a table with `model`, or a list of these."""
+    """Model roles: each a model string, a table with the key `model`, or a list of these."""
     out: dict[str, Any] = {}
     for role, each in table(value, 'a table like { grader = "openai/gpt-4o" }').items():
         if not _ROLE.fullmatch(role):
-            raise InvalidValue("a name of letters, digits and _ that begins with no digit", (role,))
+            raise InvalidValue(
+                "a name of letters, digits and _, not starting with a digit", (role,)
+            )
         if isinstance(each, list):
             out[role] = within(role, list_of(_role_model, "models"), cast("object", each))
         else:
@@ -70,15 +72,15 @@ def _role_model(value: object) -> Any:
 
 
 def options(value: object) -> Mapping[str, Any]:
-    """Options of `inspect eval-set` that have no key of their own; names as Inspect spells them."""
+    """Options of `inspect eval-set` without a key of their own, by Inspect's names."""
     out: dict[str, Any] = {}
     for key, each in table(value, "a table of options").items():
         name = option_name(key)
         refused = refused_options()
         if name in refused:
-            raise InvalidValue(f"options that have no key of their own: {refused[name]}", (key,))
+            raise InvalidValue(f"any other option; {refused[name]}", (key,))
         if not _OPTION.fullmatch(name):
-            raise InvalidValue("an option of inspect eval-set, like max_tokens", (key,))
+            raise InvalidValue("an option of `inspect eval-set`, like max_tokens", (key,))
         known = (*option_kinds(), *refused)
         if option_kind(name) is None and difflib.get_close_matches(name, known, 1, 0.8):
             raise UnknownKey(tuple(each.replace("-", "_") for each in known), (key,))
@@ -99,4 +101,4 @@ def _fits(name: str, value: object) -> None:
     if kind == "pair" and not isinstance(value, bool):
         raise InvalidValue("true or false")
     if kind == "value" and value is True:
-        raise InvalidValue("a value: this option takes one")
+        raise InvalidValue("a value, not true")

@@ -1,4 +1,4 @@
-"""Specs to begin with: each is a TOML text whose blanks (`""`) are the operator's to fill in."""
+"""Templates of specs: TOML texts with blanks (`""`) for the operator to fill in."""
 
 import re
 import tomllib
@@ -14,13 +14,14 @@ from core.text import shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A spec to begin with.
+    """A template of a spec.
 
     Attributes:
-        title: What it is for, one line.
+        name: Its name in commands.
+        title: Its purpose, one line.
         text: The TOML, with comments.
-        blanks: The keys that are to be filled in.
-        path: The operator's own file; None: it comes with evalroom.
+        blanks: The keys to fill in.
+        path: The operator's own file; None: the template comes with evalroom.
     """
 
     name: str
@@ -35,83 +36,83 @@ _ON_ERROR = "\n".join(
 )
 
 _SMOKE = f"""\
-# Does an eval run there at all? No network, no key, no container.
+# Checks that an eval runs on a machine. Needs no network, no API key and no Docker.
 task = "evalroom/smoke"
-model = "mockllm/model"
-machine = "local"               # a machine's name, a tag, or "any"
+model = "mockllm/model"         # a mock model that answers at once
+machine = "local"               # the name of a machine, a tag, or "any"
 {_ON_ERROR}
-args = {{ samples = 10, pass_rate = 0.7 }}   # with the mock model that share passes
+args = {{ samples = 10, pass_rate = 0.7 }}   # with the mock model, 70% of the samples pass
 """
 
 _ARITHMETIC = f"""\
-# Do a model's endpoint and key work there? Twenty short sums, scored as numbers.
+# Checks a model's endpoint and API key with 20 short sums.
 task = "evalroom/arithmetic"
 model = ""                      # fill in, like "openai/gpt-4o" or "openai-api/acme/name"
-machine = ""                    # fill in: a machine's name, a tag, or "any"
+machine = ""                    # fill in: the name of a machine, a tag, or "any"
 {_ON_ERROR}
-# secrets = ["OPENAI_API_KEY"]  # the model's key, by name
-# base_url = "http://localhost:8000/v1"
+# secrets = ["OPENAI_API_KEY"]  # the model's API key, by the name of its secret
+# base_url = "http://localhost:8000/v1"    # an endpoint of your own
 """
 
 _INTERCODE = f"""\
-# Capture the flag (InterCode): bash and Python in a container for each sample.
+# InterCode: capture the flag with bash and Python, in one Docker container for each sample.
 task = "inspect_evals/gdm_intercode_ctf"
-model = ""                      # fill in
-machine = ""                    # fill in: it needs Docker
+model = ""                      # fill in, like "openai/gpt-4o"
+machine = ""                    # fill in: a machine with Docker
 {_ON_ERROR}
-retry_on_error = 1              # a sample whose container failed is tried once more
-packages = ["inspect-evals"]    # and what the model's provider wants, like "openai"
-# secrets = ["OPENAI_API_KEY"]
-max_samples = 8                 # as many containers at once
-max_sandboxes = 8
-message_limit = 50
-time_limit = 3600               # seconds for a sample
-# limit = 10
+retry_on_error = 1              # retry a failed sample once: its container may have failed
+packages = ["inspect-evals"]    # add the package of the model's provider, like "openai"
+# secrets = ["OPENAI_API_KEY"]  # the model's API key, by the name of its secret
+max_samples = 8                 # run 8 samples at once ...
+max_sandboxes = 8               # ... in 8 containers
+message_limit = 50              # messages for each sample
+time_limit = 3600               # seconds for each sample
+# limit = 10                    # run the first 10 samples only
 """
 
 _CYBENCH = f"""\
-# Cybench: challenges with servers of their own, several containers for each sample.
+# Cybench: capture-the-flag challenges with servers, in several containers for each sample.
 task = "inspect_evals/cybench"
-model = ""                      # fill in
-machine = ""                    # fill in: it needs Docker, and disk for large images
+model = ""                      # fill in, like "openai/gpt-4o"
+machine = ""                    # fill in: a machine with Docker and disk space for large images
 {_ON_ERROR}
-retry_on_error = 1
-packages = ["inspect-evals[cybench]"]   # and what the model's provider wants
-# secrets = ["OPENAI_API_KEY"]
-max_samples = 4
-max_sandboxes = 4
-message_limit = 100
-time_limit = 7200
-# The task refuses Docker until its risks are acknowledged: read about them first.
+retry_on_error = 1              # retry a failed sample once: a container may have failed
+packages = ["inspect-evals[cybench]"]   # add the package of the model's provider, like "openai"
+# secrets = ["OPENAI_API_KEY"]  # the model's API key, by the name of its secret
+max_samples = 4                 # run 4 samples at once ...
+max_sandboxes = 4               # ... in 4 sets of containers
+message_limit = 100             # messages for each sample
+time_limit = 7200               # seconds for each sample
+# Cybench starts Docker only after you acknowledge its risks. Read about them first.
 # env = {{ CYBENCH_ACKNOWLEDGE_RISKS = "1" }}
-# args = {{ variant_names = "hard" }}
+# args = {{ variant_names = "hard" }}        # run only the variants of this name
 """
 
 _GPQA = f"""\
-# Questions and answers (GPQA Diamond): no container; the dataset is fetched once.
+# GPQA Diamond: multiple-choice questions. Needs no Docker; downloads its dataset once.
 task = "inspect_evals/gpqa_diamond"
-model = ""                      # fill in
-machine = ""                    # fill in
+model = ""                      # fill in, like "openai/gpt-4o"
+machine = ""                    # fill in: the name of a machine, a tag, or "any"
 {_ON_ERROR}
-packages = ["inspect-evals"]    # and what the model's provider wants, like "openai"
-# secrets = ["OPENAI_API_KEY"]
-epochs = 4
-max_connections = 20
-# limit = 20
+packages = ["inspect-evals"]    # add the package of the model's provider, like "openai"
+# secrets = ["OPENAI_API_KEY"]  # the model's API key, by the name of its secret
+epochs = 4                      # run each sample 4 times
+max_connections = 20            # calls to the model at once
+# limit = 20                    # run the first 20 samples only
 """
 
 _OWN = f"""\
-# A task of your own: in a repository, or in a folder of the machine.
-task = ""                       # fill in: "path/from/there/file.py@name"
-model = ""                      # fill in
-machine = ""                    # fill in
+# Your own task, from a git repository or from a folder on the machine.
+task = ""                       # fill in: "path/in/the/repository/file.py@task_name"
+model = ""                      # fill in, like "openai/gpt-4o"
+machine = ""                    # fill in: the name of a machine, a tag, or "any"
 {_ON_ERROR}
-code = {{ repository = "", ref = "main" }}   # fill in; token = "NAME" opens a private one
-# code = {{ directory = "~/evals" }}         # or a folder on the machine
-# packages = ["openai"]
-# secrets = ["OPENAI_API_KEY"]
-# args = {{ }}                  # the task's own
-# gpus = 1
+code = {{ repository = "", ref = "main" }}   # fill in; a private one needs token = "SECRET_NAME"
+# code = {{ directory = "~/evals" }}         # or: a folder on the machine
+# packages = ["openai"]         # packages that the task and the model need
+# secrets = ["OPENAI_API_KEY"]  # the model's API key, by the name of its secret
+# args = {{ level = "hard" }}     # arguments of the task
+# gpus = 1                      # reserve one GPU
 """
 
 
@@ -120,7 +121,7 @@ def _built_in(name: str, title: str, text: str) -> Template:
 
 
 def blanks_of(text: str) -> tuple[str, ...]:
-    """Return the keys of a template that are to be filled in; none where it is no TOML."""
+    """Return the keys of a template to fill in; no keys if the text is not valid TOML."""
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError):
@@ -134,11 +135,13 @@ def blanks_of(text: str) -> tuple[str, ...]:
 
 
 BUILT_IN_TEMPLATES = (
-    _built_in("smoke", "smoke test: no network, no key, the score known in advance", _SMOKE),
-    _built_in("arithmetic", "arithmetic check of a model's endpoint and key", _ARITHMETIC),
-    _built_in("intercode", "capture the flag (InterCode), with Docker", _INTERCODE),
-    _built_in("cybench", "Cybench, with Docker", _CYBENCH),
-    _built_in("gpqa", "questions and answers (GPQA Diamond)", _GPQA),
+    _built_in(
+        "smoke", "smoke test without network or API key; its score is known in advance", _SMOKE
+    ),
+    _built_in("arithmetic", "short check of a model's endpoint and API key", _ARITHMETIC),
+    _built_in("intercode", "InterCode: capture the flag, in Docker", _INTERCODE),
+    _built_in("cybench", "Cybench: capture-the-flag challenges, in Docker", _CYBENCH),
+    _built_in("gpqa", "GPQA Diamond: multiple-choice questions", _GPQA),
     _built_in("own", "your own task, from a repository or a folder", _OWN),
 )
 
@@ -146,10 +149,10 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}")
 
 
 def templates(folder: Path | None = None) -> tuple[Template, ...]:
-    """Return all templates: evalroom's, then the operator's own by name, which go before.
+    """Return evalroom's templates, then the operator's; those replace evalroom's of the same name.
 
     Args:
-        folder: Where `*.toml` files of the operator are; one that is not there holds none.
+        folder: The operator's folder of `*.toml` files; it need not exist. None: no folder.
     """
     own = _own(folder) if folder is not None else ()
     names = {each.name for each in own}
@@ -157,16 +160,16 @@ def templates(folder: Path | None = None) -> tuple[Template, ...]:
 
 
 def template_named(name: str, known: Sequence[Template]) -> Template:
-    """Return the template of that name.
+    """Return the template of this name.
 
     Raises:
-        SpecWrong: There is none.
+        SpecWrong: No template has this name.
     """
     for each in known:
         if each.name == name:
             return each
     names = ", ".join(each.name for each in known)
-    raise SpecWrong(f'there is no template "{shown(name)}"', f"there are: {names}")
+    raise SpecWrong(f'no template is called "{shown(name)}"', f"choose one of: {names}")
 
 
 def _own(folder: Path) -> tuple[Template, ...]:

@@ -1,4 +1,4 @@
-"""What rules of a spec are made of: text, tables, lists, values of JSON."""
+"""Building blocks of the spec's rules: text, tables, lists, JSON values."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -10,14 +10,14 @@ from core.launch.spec.secret_patterns import secrets_within
 
 
 def text_without_nul(value: object) -> str:
-    """Any text, also of several lines."""
+    """Any text, on one or more lines."""
     if isinstance(value, str) and "\0" not in value and is_text(value):
         return value
     raise InvalidValue("text")
 
 
 def is_text(value: str) -> bool:
-    """Whether it has no lone surrogate."""
+    """Whether it can be encoded as UTF-8 (no lone surrogates)."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -33,7 +33,7 @@ def table(value: object, what: str = "a table") -> dict[str, object]:
 
 
 def within(key: str | int, rule: Rule, value: object) -> Any:
-    """Return what `rule` makes of what stands under `key`; what it finds wrong names the key."""
+    """Return the checked value of `key`; errors of the rule get the key in their path."""
     try:
         return rule(value)
     except UnknownKey as wrong:
@@ -43,7 +43,7 @@ def within(key: str | int, rule: Rule, value: object) -> Any:
 
 
 def one_or_many(each: Rule) -> Callable[[object], tuple[Any, ...]]:
-    """Return a rule for one value or a list of some, none of them twice."""
+    """Return a rule for one value, or a non-empty list without duplicates."""
 
     def rule(value: object) -> tuple[Any, ...]:
         if not isinstance(value, list):
@@ -54,7 +54,7 @@ def one_or_many(each: Rule) -> Callable[[object], tuple[Any, ...]]:
 
 
 def list_of(each: Rule, what: str) -> Callable[[object], tuple[Any, ...]]:
-    """Return a rule for a list, none of it twice."""
+    """Return a rule for a list without duplicates."""
 
     def rule(value: object) -> tuple[Any, ...]:
         if not isinstance(value, list):
@@ -74,13 +74,13 @@ def _listed(values: list[object], each: Rule, *, at_least: int) -> tuple[Any, ..
         except InvalidValue as wrong:
             raise InvalidValue(wrong.allowed, (index, *wrong.within)) from None
         if one in out:
-            raise InvalidValue("each of them once", (index,))
+            raise InvalidValue("each item only once", (index,))
         out.append(one)
     return tuple(out)
 
 
 def json_value(value: object) -> Any:
-    """A value as JSON has it: no date, no number that is none."""
+    """A JSON value: no dates, no infinite numbers, no not-a-number."""
     if isinstance(value, dict):
         inner: dict[str, Any] = {}
         for key, each in cast("dict[object, object]", value).items():
@@ -102,5 +102,5 @@ def no_secret(values: Mapping[str, Any]) -> None:
     """Refuse values that look like secrets."""
     for place in secrets_within(values):
         raise InvalidValue(
-            'no secret: name it under secrets, as in secrets = ["OPENAI_API_KEY"]', place
+            'no secrets: write their names into "secrets", like secrets = ["OPENAI_API_KEY"]', place
         )

@@ -1,4 +1,4 @@
-"""What can be done to a selection: every action with its letter, or why it is not for it now."""
+"""The action menu of a selection: every action, with the reason when one is unavailable."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ from core.views.glyphs import sign
 
 _DIGITS = "123456789"
 _LOOKED_AT = 20
-"""Of a large selection, how much the action bar looks at."""
+"""Targets of a large selection that the action bar checks."""
 _SCOPE_WORDS: dict[Scope, tuple[str, str]] = {
     "sample": ("sample", "samples"),
     "task": ("task", "tasks"),
@@ -30,7 +30,7 @@ REQUEUE_ERRORED = replace(
     word="requeue errored",
     help="Run every sample that is errored now again, within this run.",
 )
-"""How a task offers to requeue."""
+"""The offer to requeue on a task: all its errored samples."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +38,16 @@ class MenuEntry:
     """One line of the menu.
 
     Attributes:
-        letter: Takes it in the menu; empty: only the cursor does.
-        name: In the palette and for headless commands.
-        word, help: What it does; of ours.
-        heading: What stands over it and those after it of the same heading.
-        action: What is done; a `config` without changes asks for them first.
-        places: To what.
-        title: Of its plan.
-        why_not: Why it is not for any of them now; None where it is for some.
-        some: For how many of them, where not for all; else empty.
+        letter: Its key in the menu; empty: it is chosen with the cursor.
+        name: Its name in the palette and in headless commands.
+        word, help: What it does, short and in a sentence.
+        heading: The heading above it; neighbours with the same heading share it.
+        action: The action; for a `config` without changes, a form asks for them.
+        places: The selection that it acts on.
+        title: The title of its plan.
+        why_not: Why it applies to no target now; None: it applies to at least one.
+        some: To how many targets it applies, if not to all; else empty.
+        is_destructive: Whether its effect can't be undone.
     """
 
     letter: str
@@ -63,7 +64,7 @@ class MenuEntry:
 
 
 def subject(fleet: Fleet, places: Sequence[ActionPlace]) -> Shown:
-    """Return what a selection is called: its name, or how many there are."""
+    """Return the name of a selection; for several targets, their number."""
     if len(places) == 1:
         return _name(fleet, places[0])
     scope = scope_at(places[0])
@@ -77,7 +78,7 @@ def subject(fleet: Fleet, places: Sequence[ActionPlace]) -> Shown:
 
 
 def production(fleet: Fleet, places: Iterable[ActionPlace]) -> Shown:
-    """Return what stands in the title of a dialog that reaches a production machine; or nothing."""
+    """Return the mark in a dialog's title if the selection is on a production machine; or empty."""
     names = {each if isinstance(each, str) else process_of(each).machine for each in places}
     known = (fleet.machines.get(MachineName(name)) for name in names)
     is_so = any(each is not None and each.production for each in known)
@@ -97,7 +98,7 @@ def _name(fleet: Fleet, place: ActionPlace) -> Shown:
 
 
 def targets_of(fleet: Fleet, places: Iterable[ActionPlace]) -> tuple[Target, ...]:
-    """Return the targets of a selection: of a machine its processes."""
+    """Return the targets of a selection; a machine stands for its processes."""
     found: dict[Target, None] = {}
     for place in places:
         if isinstance(place, str):
@@ -108,7 +109,7 @@ def targets_of(fleet: Fleet, places: Iterable[ActionPlace]) -> tuple[Target, ...
 
 
 def read_only(fleet: Fleet, places: Sequence[ActionPlace]) -> Shown | None:
-    """Return the one line that stands for every action, where nothing may be changed."""
+    """Return why no action is available, if all machines of the selection are read-only."""
     names = {each if isinstance(each, str) else process_of(each).machine for each in places}
     machines = [fleet.machines.get(MachineName(name)) for name in names]
     if not machines or not all(each is not None and each.read_only for each in machines):
@@ -117,14 +118,14 @@ def read_only(fleet: Fleet, places: Sequence[ActionPlace]) -> Shown | None:
 
 
 def entries(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
-    """Return the menu of a selection (not empty): what it offers, then what its models do."""
+    """Return the menu of a non-empty selection: its own actions, then those on its models."""
     if read_only(fleet, places) is not None:
         return ()
     return (*_own(fleet, tuple(places)), *_of_models(fleet, places))
 
 
 def buttons(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
-    """Return what the action bar offers: what is for all of a selection, and fits its state."""
+    """Return the entries of the action bar: those that apply to all targets and their state."""
     if not places or read_only(fleet, places) is not None:
         return ()
     few = tuple(places[:_LOOKED_AT])
@@ -132,7 +133,7 @@ def buttons(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...
 
 
 def entry_of(fleet: Fleet, places: Sequence[ActionPlace], action: Action) -> MenuEntry | None:
-    """Return the entry of an action on a selection; None: it is none of its scope."""
+    """Return the entry of an action on a selection; None: the action does not apply to it."""
     if read_only(fleet, places) is not None:
         return None
     return next(_own(fleet, tuple(places), lambda offer: offer.action == action), None)
@@ -170,7 +171,7 @@ def _entry(
     open_for = len(targets) - len(refusals)
     why_not = None
     if not targets:
-        why_not = shown("no eval lives there")
+        why_not = shown("no eval is running there")
     elif not open_for:
         why_not = shown(_commonest(each.sentence for each in refusals), 300)
     return MenuEntry(
@@ -195,7 +196,7 @@ def _commonest(sentences: Iterable[str]) -> str:
 
 
 def _of_models(fleet: Fleet, places: Sequence[ActionPlace]) -> Iterator[MenuEntry]:
-    """Yield what holds a model: in these processes, on their machines, on the fleet."""
+    """Yield the entries that pause or resume a model, for each reach: process, machine, fleet."""
     if scope_at(places[0]) == "sample":
         return
     letters = iter(_DIGITS)
@@ -252,7 +253,7 @@ def _on(fleet: Fleet, machine: MachineName) -> tuple[ProcessKey, ...]:
 
 
 def pause_or_resume(fleet: Fleet, places: Sequence[ActionPlace]) -> Action:
-    """Return what the one key for both does: resume where every own latch is set."""
+    """Return the action of the pause key: resume if every target is paused itself, else pause."""
     targets = targets_of(fleet, places)
     held = bool(targets) and all(_is_held(fleet, each) for each in targets)
     return Action(verb=Verb.RESUME if held else Verb.PAUSE)
@@ -277,7 +278,7 @@ _ENDINGS = ("score", "error", "cancel")
 
 
 def endings(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
-    """Return the ways to end a selection, the gentlest first, then its tool calls by name."""
+    """Return the ways to end a selection, the gentlest first, then its tool calls."""
     found = list[MenuEntry]()
     if read_only(fleet, places) is None:
         found += _own(fleet, tuple(places), lambda offer: offer.action.verb is Verb.CANCEL)
@@ -286,7 +287,7 @@ def endings(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...
 
 
 def calls(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
-    """Return the tool calls in progress of one selected sample, each by name and age."""
+    """Return an entry for each tool call in progress of one selected sample."""
     if len(places) != 1 or not isinstance(places[0], SampleKey):
         return ()
     key = places[0]
@@ -299,14 +300,14 @@ def calls(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
     now = task.samples_as_of or task.as_of or 0.0
     for letter, call in zip(_DIGITS, sample.activity.calls, strict=False):
         since = f" {age(now - call.started_at)}" if call.started_at and now else ""
-        asked = "; its end is asked for already" if call.cancel_requested else ""
+        asked = "; its cancel was already requested" if call.cancel_requested else ""
         made.append(
             replace(
                 whole,
                 letter=letter,
                 name=f"cancel-call-{letter}",
                 word=shown(f"end {shown(call.function, 40)}{since}"),
-                help=shown(f"End this tool call; the sample goes on with its error{asked}."),
+                help=shown(f"End this tool call; the sample continues with an error{asked}."),
                 heading=Shown("tool calls in progress"),
                 action=Action(verb=Verb.CANCEL_CALL, tool_call=call.id),
                 title=f"End the call of {shown(call.function, 40)} in {subject(fleet, places)}",

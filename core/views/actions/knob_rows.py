@@ -1,4 +1,4 @@
-"""The knobs that a process reports, as rows to change: scope, value now, at launch, in use."""
+"""The knobs that a process reports, as rows of a form: value now, value at launch, use."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ _FROM_ZERO = frozenset(
         "time_limit", "token_limit", "message_limit",
     }
 )  # fmt: skip
-"""Knobs that may be 0."""
+"""Knobs whose least value is 0."""
 _UNITS = {
     "time_limit": "seconds",
     "timeout": "seconds",
@@ -29,7 +29,7 @@ _UNITS = {
     "message_limit": "messages",
 }
 MAX_KNOB_VALUE = 10**12
-"""What a knob can be set to at most, here."""
+"""The largest value that the form accepts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +37,14 @@ class Knob:
     """One knob that a process reports.
 
     Attributes:
-        change: What sets it, without a value.
-        scope: `task` or `process`: what it is a knob of.
+        change: The change that sets it, without a value.
+        scope: `task` or `process`.
         label: Its name, for people.
         now: Its value; None: unset.
-        launch: As launched, where that is told.
-        in_use: How much of it is taken.
-        note: What else is told of it.
-        fixed: Why it can't be changed; None: it can.
+        launch: Its value at launch; None: unknown.
+        in_use: How much of it is used.
+        note: A remark, for example the range of an adaptive limit.
+        fixed: Why it can't be changed; None: it can be.
     """
 
     change: Change
@@ -58,24 +58,24 @@ class Knob:
 
     @property
     def least(self) -> int:
-        """What it can be set to at least."""
+        """The least value that it can be set to."""
         return 0 if self.change.knob in _FROM_ZERO else 1
 
     @property
     def is_clearable(self) -> bool:
-        """Whether its override can be taken away again."""
+        """Whether its override can be cleared."""
         return self.change.knob in CLEARABLE
 
     @property
     def allowed(self) -> Shown:
-        """What can be typed for it."""
+        """The values that can be typed."""
         unit = f" ({_UNITS[self.change.knob]})" if self.change.knob in _UNITS else ""
         clear = ", or clear" if self.is_clearable else ""
         return Shown(f"a whole number from {self.least}{unit}{clear}")
 
 
 def parsed_value(knob: Knob, typed: str) -> int | Shown | None:
-    """Return the value that was typed (None: clear), or why it is none."""
+    """Return the value that was typed (None: clear), or why it is not accepted."""
     word = typed.strip().lower()
     if word == "clear":
         if knob.is_clearable:
@@ -94,9 +94,9 @@ def knobs_of(config: ConfigView, *, of_task: bool, argv: Sequence[str] = ()) -> 
     """Return every knob that a config view reports, a task's own first.
 
     Args:
-        config: What the process reports.
-        of_task: Whether it is of a task, which has knobs of its own.
-        argv: The words that started the process: they tell values at launch.
+        config: The config that the process reports.
+        of_task: Whether it is the config of a task, which has knobs of its own.
+        argv: The command line of the process; it contains values at launch.
     """
     own = _of_task(config) if of_task else ()
     return tuple(
@@ -112,7 +112,7 @@ def _of_task(config: ConfigView) -> Iterator[Knob]:
         yield _plain(name, "task", config)
     buffer = config.buffer
     if buffer is not None and buffer.log_buffer is not None:
-        waits = f"{count(buffer.pending)} wait" if buffer.pending else ""
+        waits = f"{count(buffer.pending)} waiting" if buffer.pending else ""
         yield _plain("log_buffer", "task", config, note=waits)
     if buffer is not None and buffer.log_shared is not None:
         yield _plain("log_shared", "task", config)
@@ -184,18 +184,19 @@ def _limit(
         launch=limit.launch,
         in_use=limit.in_use if limit.in_use is not None else limit.in_flight,
         note=_note(limit),
-        fixed=Shown("it can't be changed while it runs") if fixed else None,
+        fixed=Shown("can't be changed while the eval runs") if fixed else None,
     )
 
 
 def _note(limit: LimitView) -> Shown:
     notes: list[str] = []
     if limit.tracks_adaptive:
-        notes.append(f"follows the connections, {count(limit.limit)} now" if limit.limit else "")
+        notes.append(f"follows max connections, {count(limit.limit)} now" if limit.limit else "")
     if limit.minimum is not None and limit.maximum is not None and limit.limit is not None:
-        notes.append(f"at {count(limit.limit)}, moves {limit.minimum} to {limit.maximum}")
+        bounds = f"from {limit.minimum} to {limit.maximum}"
+        notes.append(f"at {count(limit.limit)}, adapts {bounds}")
     if limit.override is not None:
-        notes.append("set by hand")
+        notes.append("set by an operator")
     if limit.pending:
-        notes.append(f"{count(limit.pending)} wait")
+        notes.append(f"{count(limit.pending)} waiting")
     return shown(", ".join(each for each in notes if each), 80)

@@ -1,4 +1,4 @@
-"""What became of a confirmed plan, as lines: one for each target, what wants a look first."""
+"""The outcomes of a confirmed plan, as lines: one for each target, those in trouble first."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from core.format import plural
 from core.model.order import OrderState
 from core.text import Shown, shown
-from core.views.cells import Span, TextLine, Tone, said
-from core.views.glyphs import Name, sign
+from core.views.cells import Span, TextLine, Tone, span_of
+from core.views.glyphs import GlyphName, sign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetOutcome:
-    """What became of one target.
+    """The outcome of a plan for one target.
 
     Attributes:
         where, name: The target, for people.
-        state: `waiting`: not yet told; `changed`: it changed since its preview, and nothing
-            was sent; else the outcome's own word.
-        message: One sentence.
+        state: `waiting`: no outcome yet; `changed`: it changed since the preview, so nothing was
+            sent; else the state of its order.
+        message: The outcome in one sentence.
     """
 
     where: str
@@ -29,33 +29,33 @@ class TargetOutcome:
 
 
 WAITING, CHANGED = "waiting", "changed"
-_LOOKS: dict[str, tuple[Name, Tone, str]] = {
-    CHANGED: ("ask", "look", "changed since"),
+_LOOKS: dict[str, tuple[GlyphName, Tone, str]] = {
+    CHANGED: ("ask", "look", "changed"),
     OrderState.UNKNOWN: ("unknown", "look", "unknown"),
     OrderState.FAILED: ("failed", "hand", "failed"),
     OrderState.REFUSED: ("failed", "look", "refused"),
-    WAITING: ("wait", "dim", "on its way"),
-    OrderState.INTENT: ("wait", "dim", "on its way"),
+    WAITING: ("wait", "dim", "sending"),
+    OrderState.INTENT: ("wait", "dim", "sending"),
     OrderState.DONE: ("success", "good", "done"),
     OrderState.NOOP: ("cancelled", "dim", "no change"),
 }
-"""What wants a look first."""
+"""Glyph, tone and word of each state, those in trouble first."""
 _WORD = 13
 _APART = 12
-"""Up to so many targets each has a line; of more, those of one outcome stand together."""
+"""Up to this many targets, each has a line; beyond it, targets of one outcome share a line."""
 _NAMED = 24
 _LABEL = 40
 
 
 def summary(became: Iterable[TargetOutcome]) -> tuple[Span, ...]:
-    """Return how many came to what: `3 done 1 unknown`."""
+    """Return the counts of the outcomes: `3 done  1 unknown`."""
     counts = Counter(each.state for each in became)
     counts[WAITING] += counts.pop(OrderState.INTENT, 0)
     return tuple(
         span
         for state, (_, tone, word) in _LOOKS.items()
         if counts[state]
-        for span in (said(f"{counts[state]} {word}", tone), Span(Shown("  ")))
+        for span in (span_of(f"{counts[state]} {word}", tone), Span(Shown("  ")))
     )[:-1]
 
 
@@ -74,7 +74,7 @@ def outcome_lines(became: Sequence[TargetOutcome]) -> tuple[TextLine, ...]:
 
 def _head(state: str) -> TextLine:
     name, tone, word = _LOOKS[state]
-    return (Span(sign(name), tone), said(f" {word.ljust(_WORD)} ", tone))
+    return (Span(sign(name), tone), span_of(f" {word.ljust(_WORD)} ", tone))
 
 
 def _target(each: TargetOutcome) -> TextLine:
@@ -92,18 +92,18 @@ def _together(group: Sequence[TargetOutcome]) -> Iterator[TextLine]:
         yield from _one(group[0])
         return
     told = _message(group[0].state, group[0].message)
-    counted = said(plural(len(group), "target"), "strong")
-    yield (*_head(group[0].state), counted, *((said("   ", "dim"), told) if told else ()))
+    counted = span_of(plural(len(group), "target"), "strong")
+    yield (*_head(group[0].state), counted, *((span_of("   ", "dim"), told) if told else ()))
     spans: list[Span] = [Span(Shown(" " * (_WORD + 3)))]
     for each in group[:_NAMED]:
         spans += [*_target(each), Span(Shown("  "))]
     if len(group) > _NAMED:
-        spans.append(said(f"and {len(group) - _NAMED} more", "dim"))
+        spans.append(span_of(f"and {len(group) - _NAMED} more", "dim"))
     yield tuple(spans)
 
 
 def _message(state: str, message: str) -> Span | None:
-    # "done: done" and the like say nothing twice.
+    # A message that repeats the state ("done: done") is left out.
     if not message or message == _LOOKS[state][2]:
         return None
     return Span(shown(message, 400), "dim")

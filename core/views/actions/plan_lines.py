@@ -1,4 +1,4 @@
-"""A plan as lines: what it is, what each target's dry run said, how it is confirmed."""
+"""A plan as lines: its title, the preview of each target, and how to confirm it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -9,30 +9,30 @@ from core.format import plural
 from core.model.action import Verb
 from core.model.order import BasisValue
 from core.text import Shown, shown, shown_lines
-from core.views.cells import Span, TextLine, Tone, said
+from core.views.cells import Span, TextLine, Tone, span_of
 from core.views.glyphs import sign
 
 _NAMED = 24
-"""Targets that are named in one group; the others are counted, and named one by one on `d`."""
+"""Targets that are named in one group; the others are counted, and `d` names each."""
 _LONGEST = 1_000
-"""Characters of a command."""
+"""Characters of the longest command that is shown."""
 _FEW = 3
-"""Up to so many groups each is told in full; of more there is a line for each."""
+"""Up to this many groups are shown in full; beyond it, each group is one line."""
 _TOGETHER, _LABEL = 2, 40
 _INDENT = Span(Shown("  "))
 
 
 def head_lines(plan: Plan) -> tuple[TextLine, ...]:
-    """Return what a plan is, and how much it reaches."""
+    """Return a plan's title, what its action does, and how much it affects."""
     offer = plan.steps[0].offer if plan.steps else None
     title = (Span(shown(plan.title, 300), "strong"),)
     what = offer.help if offer is not None and plan.action.verb is not Verb.CONFIG else ""
-    reach = [said(blast_radius(plan))]
+    reach = [span_of(blast_radius(plan))]
     production = sum(step.is_production for step in plan.sent)
     if production:
         where = "on" if production == len(plan.sent) else f"{production} of them on"
         reach += [Span(Shown("  ")), Span(sign("production"), "look")]
-        reach.append(said(f" {where} production", "look"))
+        reach.append(span_of(f" {where} production", "look"))
     lines: list[TextLine] = [title]
     if what and not _is_undo(plan):
         lines.append((Span(shown(what, 300), "dim"),))
@@ -44,12 +44,12 @@ def _is_undo(plan: Plan) -> bool:
 
 
 def body_lines(plan: Plan, *, details: bool, reveal: bool) -> tuple[TextLine, ...]:
-    """Return what each target's dry run said, the same together, and what is left out.
+    """Return the previews of the targets, equal ones together, then the targets left out.
 
     Args:
         plan: The plan.
-        details: Show each target by itself.
-        reveal: Show the free text that dry runs answered; else its size alone.
+        details: Whether to show each target by itself.
+        reveal: Whether to show free text in the answers of dry runs; else only its size.
     """
     groups = _groups(plan.sent, apart=details)
     lines: list[TextLine] = []
@@ -67,7 +67,7 @@ def body_lines(plan: Plan, *, details: bool, reveal: bool) -> tuple[TextLine, ..
 
 
 def _in_short(groups: Sequence[Sequence[Step]], plan: Plan, *, reveal: bool) -> Iterator[TextLine]:
-    """Yield one line for each group: what it is, what its dry run said; commands on `d`."""
+    """Yield one line for each group with its preview; `d` shows the commands."""
     labels = [_names(group[:_TOGETHER]) for group in groups]
     width = min(max(sum(len(span.text) for span in label) for label in labels), _LABEL)
     for group, label in zip(groups, labels, strict=True):
@@ -77,15 +77,18 @@ def _in_short(groups: Sequence[Sequence[Step]], plan: Plan, *, reveal: bool) -> 
         told = list(_preview(preview, reveal=reveal)) if preview is not None else [()]
         first, rest = told[0], told[1:]
         gap = Span(Shown(" " * max(width - used, 0)))
-        yield (*label, said(more, "dim"), gap, *first)
+        yield (*label, span_of(more, "dim"), gap, *first)
         yield from _differs(group[0], plan)
         yield from rest
     yield ()
-    yield (*_command(groups[0][0]), said(f"   and {len(plan.sent) - 1} more, d shows them", "dim"))
+    yield (
+        *_command(groups[0][0]),
+        span_of(f"   and {len(plan.sent) - 1} more, d shows them", "dim"),
+    )
 
 
 def can_be_told_apart(plan: Plan) -> bool:
-    """Whether `details` would show more."""
+    """Whether `details` shows more."""
     groups = _groups(plan.sent, apart=False)
     return (
         len(groups) > _FEW
@@ -117,7 +120,7 @@ def _group(group: Sequence[Step], plan: Plan, *, reveal: bool) -> Iterator[TextL
     if step.preview is not None:
         yield from _preview(step.preview, reveal=reveal)
     yield from _differs(step, plan)
-    more = said(f"   and {len(group) - 1} like it", "dim")
+    more = span_of(f"   and {len(group) - 1} similar", "dim")
     yield (*_command(step), *((more,) if len(group) > 1 else ()))
 
 
@@ -126,14 +129,14 @@ def _command(step: Step) -> TextLine:
 
 
 def _differs(step: Step, plan: Plan) -> Iterator[TextLine]:
-    """Yield what is not the same for every target of the plan."""
+    """Yield the facts that differ between the targets of the plan."""
     if step.moved:
         fields = ", ".join(step.moved)
-        yield (_INDENT, Span(sign("ask"), "look"), said(f" changed since: {fields}", "look"))
+        yield (_INDENT, Span(sign("ask"), "look"), span_of(f" changed since: {fields}", "look"))
     if not _all_same(plan, _undo_of):
         yield (_INDENT, Span(shown(_undo_of(step), 300), "dim"))
     if not _all_same(plan, lambda each: each.is_ours):
-        yield (_INDENT, said("launched by ", "dim"), _launcher(step))
+        yield (_INDENT, span_of("launched by ", "dim"), _launcher(step))
 
 
 def _names(group: Sequence[Step]) -> TextLine:
@@ -146,7 +149,7 @@ def _names(group: Sequence[Step]) -> TextLine:
         if step.is_production:
             spans += [Span(Shown(" "), "look"), Span(sign("production"), "look")]
     if len(group) > _NAMED:
-        spans.append(said(f" and {len(group) - _NAMED} more", "dim"))
+        spans.append(span_of(f" and {len(group) - _NAMED} more", "dim"))
     return tuple(spans)
 
 
@@ -155,22 +158,22 @@ def _preview(preview: Preview, *, reveal: bool) -> Iterator[TextLine]:
         for change in preview.changes:
             yield (_INDENT, *knob_change(change))
     else:
-        computed = said(" (worked out: it has no dry run)", "dim")
+        computed = span_of(" (computed here: this action has no dry run)", "dim")
         sentence = Span(shown(preview.sentence, 400))
         yield (_INDENT, sentence, *((computed,) if preview.is_computed else ()))
     for note in preview.notes:
         yield (_INDENT, Span(sign("wait"), "look"), Span(shown(f" {note}", 400), "look"))
     for withheld in preview.withheld:
         if not reveal:
-            yield (_INDENT, said(f"{withheld.size}, withheld", "dim"))
+            yield (_INDENT, span_of(f"{withheld.size}, withheld", "dim"))
             continue
-        yield (_INDENT, said(f"{withheld.size}; text of the agent, not to be trusted", "look"))
+        yield (_INDENT, span_of(f"{withheld.size}; text written by the agent (untrusted)", "look"))
         for line in shown_lines(withheld.text).split("\n"):
             yield (_INDENT, _INDENT, Span(Shown(line)))
 
 
 def knob_change(change: KnobChange) -> TextLine:
-    """Return a knob before and after, and what it was launched with."""
+    """Return a knob's value before and after the change, and its value at launch."""
     same = change.before == change.after
     tone: Tone = "dim" if same else "look"
     launch = "" if change.launch is None else f"   launched with {change.launch}"
@@ -183,7 +186,7 @@ def knob_change(change: KnobChange) -> TextLine:
 
 
 def value_word(value: BasisValue) -> str:
-    """Return a knob's value as a word."""
+    """Return a knob's value as text; `unset` for None."""
     return "unset" if value is None else str(value)
 
 
@@ -193,12 +196,12 @@ def _left_out(steps: Sequence[Step], *, details: bool) -> Iterator[TextLine]:
         groups.setdefault(step.refusal.sentence if step.refusal else "nothing to send", []).append(
             step
         )
-    yield (said(f"nothing is sent to {plural(len(steps), 'target')}", "dim"),)
+    yield (span_of(f"nothing is sent to {plural(len(steps), 'target')}", "dim"),)
     for why, group in sorted(groups.items(), key=lambda item: -len(item[1])):
         yield (_INDENT, *_names(group[: None if details else 6]))
         more = len(group) - 6
         if more > 0 and not details:
-            yield (_INDENT, said(f"and {more} more", "dim"))
+            yield (_INDENT, span_of(f"and {more} more", "dim"))
         yield (_INDENT, _INDENT, Span(shown(why, 400), "look"))
 
 
@@ -206,22 +209,22 @@ def _left_out(steps: Sequence[Step], *, details: bool) -> Iterator[TextLine]:
 
 
 def foot_lines(plan: Plan, *, yes: bool) -> tuple[TextLine, ...]:
-    """Return who launched it, how it is undone, why it is done, and what confirms it.
+    """Return who launched the targets, how to undo it, the reason, and how to confirm it.
 
     Args:
         plan: The plan.
-        yes: Whether a yes was given to acting on what others launched.
+        yes: Whether the operator agreed to act on runs that someone else launched.
     """
     sent = plan.sent
     if not sent:
         return ()
-    lines: list[TextLine] = [(said("launched by  ", "dim"), *_launchers(sent))]
+    lines: list[TextLine] = [(span_of("launched by  ", "dim"), *_launchers(sent))]
     if _all_same(plan, _undo_of):
         can = sent[0].undo is not None
-        words = "u takes exactly this back" if can else _undo_of(sent[0])
-        lines.append((said("undo         ", "dim"), Span(shown(words, 300), _undo_tone(plan))))
+        words = "u undoes exactly this" if can else _undo_of(sent[0])
+        lines.append((span_of("undo         ", "dim"), Span(shown(words, 300), _undo_tone(plan))))
     if plan.reason:
-        lines.append((said("reason       ", "dim"), Span(shown(plan.reason, 300))))
+        lines.append((span_of("reason       ", "dim"), Span(shown(plan.reason, 300))))
     return (*lines, *_asked(plan, yes=yes))
 
 
@@ -233,17 +236,17 @@ def _asked(plan: Plan, *, yes: bool) -> Iterator[TextLine]:
     match plan.confirmation:
         case "words":
             yield ()
-            yield (said("type "), Span(shown(plan.words), "key"), said(" to confirm it"))
+            yield (span_of("type "), Span(shown(plan.words), "key"), span_of(" to confirm"))
         case "yes":
             yield ()
             whose = "it" if len(plan.sent) == 1 else f"{plan.others} of them"
             if yes:
-                yield (said("your yes is given", "good"), said("; Enter sends it", "dim"))
+                yield (span_of("you agreed", "good"), span_of("; Enter sends it", "dim"))
             else:
                 yield (
-                    said(f"somebody else launched {whose}: ", "look"),
-                    said("y", "key"),
-                    said(" gives the yes that it takes"),
+                    span_of(f"someone else launched {whose}: press ", "look"),
+                    span_of("y", "key"),
+                    span_of(" to act on it anyway" if whose == "it" else " to act on them anyway"),
                 )
         case _:
             return
@@ -253,11 +256,11 @@ def _launchers(steps: Sequence[Step]) -> TextLine:
     others = sum(not step.is_ours for step in steps)
     if others in {0, len(steps)}:
         return (_launcher(steps[0]),)
-    return (said(f"somebody else: {others} of {len(steps)}", "look"),)
+    return (span_of(f"someone else: {others} of {len(steps)}", "look"),)
 
 
 def _launcher(step: Step) -> Span:
-    return said("this evalroom" if step.is_ours else "somebody else", _launcher_tone(step))
+    return span_of("you" if step.is_ours else "someone else", _launcher_tone(step))
 
 
 def _launcher_tone(step: Step) -> Tone:

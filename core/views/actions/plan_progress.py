@@ -1,4 +1,4 @@
-"""A confirmed plan on its way: what was told of each step, and what asks to be confirmed again."""
+"""The progress of a confirmed plan: the outcome of each step, and steps to confirm again."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +18,13 @@ class _Line:
 
 
 class PlanProgress:
-    """One plan from its confirmation until it is dismissed.
+    """The progress of one plan from its confirmation until it is dismissed.
 
     Attributes:
-        is_running: Orders of it are still on their way.
-        updated: Emitted when one of the steps, or the whole, changed.
-        failed: Why carrying it out broke off; None: it did not.
+        plan: The plan as it was confirmed first.
+        is_running: Whether it is being executed.
+        updated: Emitted when the outcome of a step or the state of the plan changed.
+        failed: Why its execution was interrupted; None: it was not.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -32,29 +33,29 @@ class PlanProgress:
         self.failed: Shown | None = None
         self._lines = [_Line(step) for step in plan.steps]
         self._now = list(range(len(plan.steps)))
-        """Which of the lines the plan that is carried out now consists of."""
+        """Indexes of the lines whose steps are being executed now."""
         self.updated: Signal[None] = Signal()
 
     def tell(self, told: OrderReport) -> None:
-        """Take in what became of one step of the plan that is carried out now."""
+        """Record the outcome of one step of the plan that is being executed."""
         line = self._lines[self._now[told.index]]
         line.told, line.step = told, told.step
         self.updated.emit(None)
 
     def begin(self) -> None:
-        """Orders leave."""
+        """Record that the execution begins."""
         self.is_running = True
         self.updated.emit(None)
 
     def end(self, failed: Shown | None = None) -> None:
-        """Nothing of it is on its way any more."""
+        """Record that the execution ended; `failed` says why it was interrupted."""
         self.is_running, self.failed = False, failed
         self.updated.emit(None)
 
     def changed(self) -> Plan | None:
-        """Return the plan of what changed since its preview and was previewed again.
+        """Return a plan of the steps whose target changed and that were previewed again.
 
-        None while orders are on their way, or when nothing did.
+        None while the plan is being executed, or if no target changed.
         """
         if self.is_running:
             return None
@@ -62,7 +63,7 @@ class PlanProgress:
         return replace(self.plan, steps=steps) if steps else None
 
     def go_on(self) -> Plan | None:
-        """Begin the plan that `changed` returns: what is told from now on is of its steps."""
+        """Begin the plan of `changed` and return it; later outcomes belong to its steps."""
         plan = self.changed()
         if plan is not None:
             self._now = [index for index, line in enumerate(self._lines) if _has_changed(line)]
@@ -72,10 +73,10 @@ class PlanProgress:
         return plan
 
     def became(self, orders: Iterable[Order]) -> Sequence[TargetOutcome]:
-        """Return what became of each step, with what a later look found out.
+        """Return the outcome of each step.
 
         Args:
-            orders: Those of the fleet: an unknown outcome is resolved there.
+            orders: The orders of the fleet; an unknown outcome may have become known there.
         """
         ids = {line.told.order for line in self._lines if line.told is not None}
         known = {order.id: order for order in orders if order.id in ids}
@@ -85,7 +86,7 @@ class PlanProgress:
         step, told = line.step, line.told
         if told is None:
             if not self.is_running:
-                why = "carrying it out broke off: look before doing it again"
+                why = "the execution was interrupted: check the target before you retry"
                 return TargetOutcome(where=step.where, name=step.name, state="unknown", message=why)
             return TargetOutcome(where=step.where, name=step.name, state=WAITING)
         if told.outcome is None:

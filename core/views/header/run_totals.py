@@ -1,26 +1,26 @@
-"""What the header says of runs; it is drawn with the first frame, and loads little."""
+"""The runs in the header. It is drawn with the first frame, so this module imports little."""
 
 from core.fleet import Fleet
 from core.format import plural
 from core.model.run import RunState
-from core.views.cells import Span, said
+from core.views.cells import Span, span_of
 
-_LATELY = 1_800.0
-"""Seconds for which the header tells that a run of this operator failed."""
+_FAILED_FOR_S = 1_800.0
+"""How long the header shows that a run of this operator failed, seconds."""
 _STARTING = frozenset({RunState.PREPARING, RunState.QUEUED, RunState.STARTING})
 
 
 def run_totals(fleet: Fleet, now: float) -> tuple[Span, ...]:
-    """Return how many runs are on their way and how many failed lately; empty for none."""
+    """Return how many runs are starting and how many failed lately; empty: none."""
     starting = failed = 0
     for run in fleet.runs.values():
         if run.state in _STARTING:
             starting += 1
-        elif run.has_failed and run.is_ours and now - (run.ended_at or run.at) < _LATELY:
+        elif run.has_failed and run.is_ours and now - (run.ended_at or run.at) < _FAILED_FOR_S:
             failed += 1
     if not starting + failed:
         return ()
-    spans = [said(plural(starting + failed, "run"))]
-    spans += [said(f" {failed} failed", "hand")] if failed else []
-    spans += [said(f" {starting} starting", "dim")] if starting else []
+    spans = [span_of(plural(starting + failed, "run"))]
+    spans += [span_of(f" {failed} failed", "hand")] if failed else []
+    spans += [span_of(f" {starting} starting", "dim")] if starting else []
     return tuple(spans)

@@ -1,4 +1,4 @@
-"""The header line of totals; and the terminal's title."""
+"""The totals in the header line, and the terminal's title."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from core.judge.pace import tokens_per_minute
 from core.model.machine import LinkState
 from core.model.task import Task, TaskState
 from core.text import Shown, shown
-from core.views.cells import Span, Tone, said
+from core.views.cells import Span, Tone, span_of
 from core.views.header.run_totals import run_totals
 from core.views.tables.findings import is_open
 from core.views.tables.row_context import task_lines
@@ -28,9 +28,9 @@ _BAD_LINKS: dict[LinkState, Tone] = {
 
 
 def header_totals(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
-    """Return the header's groups, most needed first: machines, findings, tasks, flight, rate.
+    """Return the header's groups: machines, findings, runs, tasks, samples in flight, token rate.
 
-    A narrow header leaves out the last ones: what wants a hand is not among them.
+    A narrow header leaves out the last groups, which the operator needs least.
     """
     return (
         _machines(fleet),
@@ -42,16 +42,18 @@ def header_totals(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
 
 def _machines(fleet: Fleet) -> HeaderGroup:
     links = Counter(machine.link.state for machine in fleet.machines.values())
-    spans = [said(plural(len(fleet.machines), "machine"))]
+    spans = [span_of(plural(len(fleet.machines), "machine"))]
     spans += [
-        said(f" {links[state]} {state}", tone) for state, tone in _BAD_LINKS.items() if links[state]
+        span_of(f" {links[state]} {state}", tone)
+        for state, tone in _BAD_LINKS.items()
+        if links[state]
     ]
     return tuple(spans)
 
 
 @dataclass(frozen=True, slots=True)
 class _OfTask:
-    """What one task adds to the totals; kept while the task stays the same object."""
+    """One task's share of the totals; cached while the task stays the same object."""
 
     task: Task
     word: str
@@ -72,7 +74,7 @@ def _of_task(task: Task) -> _OfTask:
     runs = task.state is TaskState.RUNNING
     counted = _OfTask(
         task=task,
-        word="held" if runs and task.row.paused else str(task.state),
+        word="paused" if runs and task.row.paused else str(task.state),
         flying=max(0, task.row.samples.in_flight or 0) if runs else 0,
         rate=tokens_per_minute(task.trail, task.heard_at) if runs else None,
     )
@@ -93,20 +95,20 @@ def _tasks(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
         flying += of_task.flying
         if of_task.rate is not None:
             rates.append(of_task.rate)
-    tasks = [said(plural(len(fleet.tasks), "task"))]
+    tasks = [span_of(plural(len(fleet.tasks), "task"))]
     tasks += [
-        said(f" {words[word]} {word}", tone) for word, tone in _TASK_WORDS.items() if words[word]
+        span_of(f" {words[word]} {word}", tone) for word, tone in _TASK_WORDS.items() if words[word]
     ]
-    groups = [tuple(tasks), (said(f"{fmt.count(flying)} in flight"),)]
+    groups = [tuple(tasks), (span_of(f"{fmt.count(flying)} in flight"),)]
     if rates:
-        groups.append((said(f"{fmt.count(sum(rates))} tok/min"),))
+        groups.append((span_of(f"{fmt.count(sum(rates))} tok/min"),))
     return tuple(groups)
 
 
 _TASK_WORDS: dict[str, Tone] = {
     "lost": "hand",
     "error": "hand",
-    "held": "look",
+    "paused": "look",
     "running": "dim",
     "finishing": "dim",
     "success": "dim",
@@ -130,7 +132,7 @@ def _runs(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
 
 
 def title(fleet: Fleet) -> Shown:
-    """Return the terminal's title: what needs attention, else how much runs."""
+    """Return the terminal's title: links and findings in trouble, else the running tasks."""
     links = Counter(machine.link.state for machine in fleet.machines.values())
     parts = [
         f"{links[state]} {state}"

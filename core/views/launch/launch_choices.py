@@ -1,4 +1,4 @@
-"""What Enter offers in a field of the launch form: names with a few words each."""
+"""The choices that Enter shows in a field of the launch form."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,39 +14,39 @@ from core.views.cells import Span
 from core.views.tables.machines import link_words
 from core.views.tables.runs import newest_first
 
-_NAME = 24
-_MOST_SEEN = 20
+_NAME_COLUMNS = 24
+_MAX_SEEN = 20
 TOLERATE = "tolerate 0.1"
 _ON_ERROR = {
-    "stop": "the first failed sample ends the task; no second try",
-    "continue": "all samples run; if any failed the task is tried again",
-    TOLERATE: "as stop, but once a tenth of them failed (5: five)",
+    "stop": "the first failed sample ends the task; no retry",
+    "continue": "all samples run; a task with failures is retried",
+    TOLERATE: "like stop, but after 10% of them failed (5: five)",
 }
-"""Each choice in one line of a narrow terminal."""
+"""Each choice fits into one line of a narrow terminal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldChoice:
-    """One thing that a field can be.
+    """One choice for a field.
 
     Attributes:
-        typed: What stands in the field then.
-        title: For people.
-        goes_on: Whether it is whole: else the operator types on.
+        typed: The text that it puts into the field.
+        title: Its line in the list.
+        is_complete: Whether the text is a whole value; if not, the operator types the rest.
     """
 
     typed: str
     title: Shown
-    goes_on: bool = True
+    is_complete: bool = True
 
 
 def choices_for(key: str, fleet: Fleet, now: float) -> tuple[FieldChoice, ...]:
-    """Return what Enter offers for a key of a spec; empty where it is typed alone.
+    """Return the choices for a key of a spec; empty: its value can only be typed.
 
     Args:
-        key: Of the spec.
-        fleet: For the machines there are, and what ran before.
-        now: Unix seconds at the desk.
+        key: The key of the spec.
+        fleet: The machines, and what ran before.
+        now: The time at the desk, Unix seconds.
     """
     match key:
         case "machine":
@@ -64,25 +64,25 @@ def choices_for(key: str, fleet: Fleet, now: float) -> tuple[FieldChoice, ...]:
 
 
 def title_of(key: str) -> Shown:
-    """Return what stands over the offers."""
+    """Return the title of the list of choices."""
     titles = {
-        "machine": "Where it runs; several are typed with commas",
-        "task": "What runs; several are typed with commas",
-        "model": "Which model; several are typed with commas",
-        "on_error": "What happens when samples fail",
+        "machine": "Where to run; type several with commas",
+        "task": "What to run; type several with commas",
+        "model": "Which model; type several with commas",
+        "on_error": "What happens when a sample fails",
     }
     return shown(titles.get(key, key))
 
 
-def _titled(name: str, told: str, *, goes_on: bool = True) -> FieldChoice:
-    room = f"{name:<{_NAME}}  " if len(name) <= _NAME else f"{name}  "
-    return FieldChoice(typed=name, title=shown(f"{room}{told}", 200), goes_on=goes_on)
+def _titled(name: str, told: str, *, is_complete: bool = True) -> FieldChoice:
+    room = f"{name:<{_NAME_COLUMNS}}  " if len(name) <= _NAME_COLUMNS else f"{name}  "
+    return FieldChoice(typed=name, title=shown(f"{room}{told}", 200), is_complete=is_complete)
 
 
 def _on_error() -> Iterator[FieldChoice]:
     for choice, told in _ON_ERROR.items():
         title = shown(f"{choice:<12}  {told}")
-        yield FieldChoice(typed=choice, title=title, goes_on=choice != TOLERATE)
+        yield FieldChoice(typed=choice, title=title, is_complete=choice != TOLERATE)
 
 
 def _machines(fleet: Fleet, now: float) -> Iterator[FieldChoice]:
@@ -92,8 +92,8 @@ def _machines(fleet: Fleet, now: float) -> Iterator[FieldChoice]:
             tags.setdefault(tag, []).append(name)
         yield _titled(name, _machine_words(machine, now))
     for tag, names in tags.items():
-        yield _titled(tag, f"a tag, the one that fits of {', '.join(names)}")
-    yield _titled(ANY_MACHINE, "the one that fits of all")
+        yield _titled(tag, f"a tag: evalroom chooses from {', '.join(names)}")
+    yield _titled(ANY_MACHINE, "evalroom chooses from all machines")
 
 
 def _machine_words(machine: Machine, now: float) -> str:
@@ -101,7 +101,7 @@ def _machine_words(machine: Machine, now: float) -> str:
     facts = machine.facts
     gpus = f"{len(facts.gpus)} GPUs" if facts is not None and facts.gpus else ""
     marks = "production" if machine.production else ""
-    marks = "read-only: nothing is launched there" if machine.read_only else marks
+    marks = "read-only: no launches" if machine.read_only else marks
     return "  ".join(part for part in (link, gpus, marks) if part)
 
 
@@ -109,7 +109,7 @@ def _tasks(fleet: Fleet) -> Iterator[FieldChoice]:
     seen: dict[str, str] = dict.fromkeys(
         (run.task for run in newest_first(fleet)), "launched before"
     )
-    known = dict(list(seen.items())[:_MOST_SEEN])
+    known = dict(list(seen.items())[:_MAX_SEEN])
     known |= dict.fromkeys(BUILT_IN_TASK_ARGS, "comes with evalroom")
     for template in BUILT_IN_TEMPLATES:
         for name in _task_names(template.text):
@@ -128,14 +128,16 @@ def _task_names(text: str) -> Iterator[str]:
 def _models(fleet: Fleet) -> Iterator[FieldChoice]:
     ran = [run.model for run in newest_first(fleet)]
     ran += [task.row.model for task in fleet.tasks.values()]
-    known = [each for each in dict.fromkeys(ran) if "/" in each][:_MOST_SEEN]
+    known = [each for each in dict.fromkeys(ran) if "/" in each][:_MAX_SEEN]
     for model in known:
-        yield _titled(model, "ran here before")
+        yield _titled(model, "used before")
     if "mockllm/model" not in known:
-        yield _titled("mockllm/model", "the mock model: no network, no key")
+        yield _titled("mockllm/model", "a mock model: no network, no API key")
     for name in provider_names():
         if name == "none":
             continue
         provider = provider_of(f"{name}/NAME/x")
         reads = ", ".join(each.name for each in provider.variables) if provider else ""
-        yield _titled(f"{name}/", f"reads {reads}" if reads else "reads nothing", goes_on=False)
+        yield _titled(
+            f"{name}/", f"reads {reads}" if reads else "reads no variable", is_complete=False
+        )

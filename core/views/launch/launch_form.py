@@ -1,4 +1,4 @@
-"""The launch form as rows: each field with its value and what is to be said of it beside it."""
+"""The launch form as rows: each field with its value and a note beside it."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,24 +13,24 @@ from core.launch.plan.eval_set_args import on_error_means, worst_case
 from core.launch.spec.spec_reader import ON_ERROR_CHOICES
 from core.launch.spec.spec_writer import table_text
 from core.text import Shown, shown
-from core.views.cells import Span, TextLine, Tone, said
+from core.views.cells import Span, TextLine, Tone, span_of
 from core.views.glyphs import sign
 
 PLAN = "plan"
-"""The name of the last row: it goes on to the plan."""
+"""Name of the last row, which leads to the plan."""
 READS = "reads:"
-"""Before the name of a variable that the model reads: its row."""
+"""Prefix of the rows for the variables that the model reads."""
 _LONGEST = 2_000
 _NOTHING = Span(Shown(" "))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormContext:
-    """What the form knows beside what is typed.
+    """What the form knows besides the typed texts.
 
     Attributes:
-        secrets: The names of the secrets that are kept on this computer; None: not known.
-        last_on_error: What was chosen last for this template; empty: nothing yet.
+        secrets: Names of the secrets that are stored on this computer; None: unknown.
+        last_on_error: The choice of the last launch from this template; empty: none yet.
     """
 
     secrets: frozenset[str] | None = None
@@ -42,9 +42,10 @@ class FormRow:
     """One line of the form.
 
     Attributes:
-        name: The key of a field, `READS` and a variable, `PLAN`; empty: a heading.
-        note: What stands beside the value; empty for nothing.
-        is_typed: Whether its value is typed in the line itself.
+        name: The key of a field, or `READS` and a variable, or `PLAN`; empty: a heading.
+        label, sign, value: What the row shows first.
+        note: Text beside the value; empty: none.
+        is_typed: Whether the value is typed in the line itself.
     """
 
     name: str
@@ -56,12 +57,12 @@ class FormRow:
 
     @property
     def is_heading(self) -> bool:
-        """Whether the cursor never stands on it."""
+        """Whether the row is a heading, which the cursor skips."""
         return not self.name
 
 
 def form_rows(form: Form, checked: CheckedForm, around: FormContext) -> tuple[FormRow, ...]:
-    """Return the form's lines in their order, headings too."""
+    """Return the rows of the form in order, with headings."""
     rows: list[FormRow] = []
     section = ""
     for key in form.keys:
@@ -75,8 +76,8 @@ def form_rows(form: Form, checked: CheckedForm, around: FormContext) -> tuple[Fo
     return (*rows, FormRow(name="", label=Shown("Plan")), _plan_row(checked))
 
 
-def to_mend(form: Form, checked: CheckedForm) -> tuple[str, ...]:
-    """Return the keys of the fields that keep a plan from being made, in their order."""
+def keys_to_fix(form: Form, checked: CheckedForm) -> tuple[str, ...]:
+    """Return the keys of the fields that must be fixed before a plan can be made, in order."""
     known = [key for key in form.keys if key in checked.wrong]
     return (*known, *(key for key in checked.wrong if key not in form.keys))
 
@@ -107,7 +108,7 @@ def _field_row(form: Form, checked: CheckedForm, around: FormContext, key: str) 
 def _value(form: Form, around: FormContext, key: str) -> Span:
     typed = form.texts.get(key, "").strip()
     if typed == LEAVE_OUT and key in form.former:
-        return said("left out", "dim")
+        return span_of("left out", "dim")
     if typed:
         return Span(shown(typed, _LONGEST), "strong")
     if key in form.former:
@@ -118,7 +119,7 @@ def _value(form: Form, around: FormContext, key: str) -> Span:
 
 
 def _short(what: str, advice: str) -> Shown:
-    """Return what is wrong in as few words as say it: what is allowed stands for itself."""
+    """Return a problem in few words: of a wrong value only what is allowed."""
     first = advice.partition("\n")[0]
     if what.endswith("is wrong") or '" is wrong: ' in what:
         return shown(first.removeprefix("allowed: "), 300)
@@ -130,12 +131,12 @@ def _note(form: Form, checked: CheckedForm, around: FormContext, key: str) -> Te
     if key == "retry_attempts" and spec is not None:
         return (Span(shown(worst_case(spec).says), "dim"),)
     if key == "machine" and len(checked.launches) > 1:
-        return (said(plural(len(checked.launches), "run"), "dim"),)
+        return (span_of(plural(len(checked.launches), "run"), "dim"),)
     if key == "secrets" and form.text(key) and around.secrets is not None:
         lacks = sorted(set(names_in(checked.table, "secrets").values()) - around.secrets)
         if lacks:
-            return (Span(shown(f"not kept here yet: {', '.join(lacks)}", 300), "look"),)
-        return (said("all kept here", "dim"),)
+            return (Span(shown(f"not stored yet: {', '.join(lacks)}", 300), "look"),)
+        return (span_of("all stored", "dim"),)
     return ()
 
 
@@ -145,14 +146,14 @@ def _reads_row(read: ModelVariable, around: FormContext) -> FormRow:
     mark = Span(sign("starved"), "look") if is_lacking else _NOTHING
     if given == "secrets":
         kept = around.secrets
-        where = "" if kept is None else ", kept here" if read.secret in kept else ", not kept here"
-        tone: Tone = "look" if where.endswith("not kept here") else "good"
+        where = "" if kept is None else ", stored" if read.secret in kept else ", not stored"
+        tone: Tone = "look" if where.endswith("not stored") else "good"
         named = "" if read.secret == variable.name else f" ({read.secret})"
         value = Span(shown(f"set by secrets{named}{where}"), tone)
     elif given is not None:
-        value = said(f"set by {given}", "good")
+        value = span_of(f"set by {given}", "good")
     else:
-        value = said("needed" if is_lacking else "not given", "look" if is_lacking else "dim")
+        value = span_of("needed" if is_lacking else "not set", "look" if is_lacking else "dim")
     what = "the model reads it" if given else "a secret" if variable.is_secret else "a variable"
     instead = f", or {', '.join(variable.instead)}" if variable.instead and not given else ""
     return FormRow(
@@ -167,30 +168,30 @@ def _reads_row(read: ModelVariable, around: FormContext) -> FormRow:
 def _plan_row(checked: CheckedForm) -> FormRow:
     if not checked.is_ready:
         count = len(checked.wrong)
-        value = said(f"{plural(count, 'field')} to mend first", "look")
+        value = span_of(f"fix {plural(count, 'field')} first", "look")
         return FormRow(name=PLAN, label=Shown("plan"), sign=_NOTHING, value=value)
-    value = said("Enter checks it on its machine", "good")
+    value = span_of("Enter checks the plan on its machine", "good")
     return FormRow(name=PLAN, label=Shown("plan"), sign=Span(sign("run"), "good"), value=value)
 
 
 def status(checked: CheckedForm) -> TextLine:
-    """Return how far the form is, in few words."""
+    """Return the state of the form in few words."""
     if not checked.is_ready:
-        return (said(f"{plural(len(checked.wrong), 'field')} to mend", "look"),)
-    runs = said(plural(len(checked.launches), "run"), "good")
+        return (span_of(f"{plural(len(checked.wrong), 'field')} to fix", "look"),)
+    runs = span_of(plural(len(checked.launches), "run"), "good")
     warnings = sum(len(each) for each in checked.warnings.values())
     if not warnings:
         return (runs,)
-    return (runs, said(" · ", "dim"), said(plural(warnings, "warning"), "look"))
+    return (runs, span_of(" · ", "dim"), span_of(plural(warnings, "warning"), "look"))
 
 
-# What is told of the field under the cursor
+# Help for the row under the cursor
 
 
 def explained(
     form: Form, checked: CheckedForm, around: FormContext, name: str
 ) -> tuple[TextLine, ...]:
-    """Return what is told of the row under the cursor."""
+    """Return the help for the row under the cursor."""
     if name == PLAN:
         return tuple(_plan_words(checked))
     if name.startswith(READS):
@@ -212,15 +213,14 @@ def _field_words(
         advice = [] if key == "on_error" and wrong.what == "needed" else wrong.advice.split("\n")
         yield (
             Span(sign("ask" if wrong.what == "needed" else "failed"), "look"),
-            Span(shown(f" {wrong.what}", 400), "look"),
-            *((Span(shown(f"; {advice[0]}", 1_000), "look"),) if advice and advice[0] else ()),
+            Span(shown(f" {sentences(wrong.what, ''.join(advice[:1]))}", 1_400), "look"),
         )
         yield from ((Span(shown(line, 400), "dim"),) for line in advice[1:])
     for each in checked.warnings.get(key, ()):
         yield (Span(sign("starved"), "look"), Span(shown(f" {each}", 400), "look"))
     if key in form.former:
         kept = form.former[key]
-        yield (Span(shown(f"a blank keeps {kept}; {LEAVE_OUT} alone leaves it out", 400), "dim"),)
+        yield (Span(shown(f"blank: keeps {kept}; {LEAVE_OUT} alone removes the key", 400), "dim"),)
     elif field.unset:
         yield (Span(shown(f"blank: {field.unset}"), "dim"),)
     if field.section == "On error":
@@ -243,33 +243,38 @@ def _reads_words(read: ModelVariable, around: FormContext) -> Iterator[TextLine]
     variable = read.variable
     yield (Span(shown(variable.name, 60), "key"), Span(shown(f"  {read.model} reads it", 300)))
     if variable.instead:
-        yield (said(f"one of these serves as well: {', '.join(variable.instead)}", "dim"),)
+        yield (span_of(f"or set instead: {', '.join(variable.instead)}", "dim"),)
     if not variable.is_needed:
-        yield (said("it runs without it too", "dim"),)
+        yield (span_of("the model also runs without it", "dim"),)
     if read.given is None and variable.is_secret:
-        yield (said("Enter names it under secrets; its value never stands in a spec"),)
+        yield (span_of("Enter adds it to secrets; a spec never holds its value"),)
     elif read.given is None:
-        yield (said("Enter goes to env, where its value is typed"),)
+        yield (span_of("Enter goes to env, to type its value"),)
     if read.secret is not None and around.secrets is not None and read.secret not in around.secrets:
-        yield (Span(shown(f"no secret {read.secret} is kept here yet: Enter asks for it"), "look"),)
+        yield (
+            Span(
+                shown(f"the secret {read.secret} is not stored yet: Enter asks for its value"),
+                "look",
+            ),
+        )
 
 
 def _plan_words(checked: CheckedForm) -> Iterator[TextLine]:
     if not checked.is_ready:
-        yield (said("Enter goes to the first field that is to be mended", "look"),)
+        yield (span_of("Enter goes to the first field to fix", "look"),)
         for key, wrong in checked.wrong.items():
             yield (Span(shown(f"{key or 'the spec'}: {wrong.what}", 300), "dim"),)
         return
     runs = plural(len(checked.launches), "run")
-    yield (said(f"{runs}: each is checked on its machine, and nothing is started before"),)
-    yield (said("you have seen the whole plan and confirmed it", "dim"),)
+    yield (span_of(f"{runs}: evalroom checks each one on its machine; nothing starts before"),)
+    yield (span_of("you have seen the plan and confirmed it", "dim"),)
 
 
-# The spec that it makes
+# The spec of the form
 
 
 def spec_lines(checked: CheckedForm) -> tuple[TextLine, ...]:
-    """Return the spec as the file that it would be, as far as it can be read."""
+    """Return the lines of the spec's file, as far as the fields can be read."""
     lines: list[TextLine] = []
     for key, value in checked.table.items():
         tone: Tone = "hand" if key in checked.wrong else "plain"
@@ -285,7 +290,7 @@ def _line(key: str, value: object) -> str:
 
 
 def template_text(checked: CheckedForm, title: str) -> tuple[str, tuple[str, ...]]:
-    """Return the spec as a template's file under its title, and the keys that are left out."""
+    """Return the spec as the text of a template, and the keys that it can't hold."""
     lines, left_out = [f"# {title}"], list[str]()
     for key, value in checked.table.items():
         try:

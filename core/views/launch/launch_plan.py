@@ -1,4 +1,4 @@
-"""A launch before it is confirmed: each run with its machine, its checks and its command."""
+"""The plan of a launch before it is confirmed: its runs with machines, checks and commands."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,39 +12,39 @@ from core.launch.plan.warnings import warnings_by_key
 from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.model.run import Run, RunState
 from core.text import Shown, shown
-from core.views.cells import Span, TextLine, Tone, said
-from core.views.glyphs import Name, sign
+from core.views.cells import Span, TextLine, Tone, span_of
+from core.views.glyphs import GlyphName, sign
 from core.views.tables.machines import marks
 from core.views.tables.runs import LOOKS, log_place, run_sign
 
-_LEVELS: Mapping[CheckLevel, tuple[Name, Tone]] = {
+_LEVELS: Mapping[CheckLevel, tuple[GlyphName, Tone]] = {
     CheckLevel.OK: ("success", "good"),
     CheckLevel.WARNING: ("starved", "look"),
     CheckLevel.STOP: ("failed", "hand"),
 }
-_FEW = 2
-"""Up to so many runs each is told in full; of more there are a few lines for each."""
+_MAX_FULL_RUNS = 2
+"""Up to so many runs are shown in full; of more, each gets a few lines."""
 _LABEL = 11
 _LONG = 16_000
 _INDENT = Span(Shown("  "))
 
 
-# What confirms it
+# Confirmation
 
 
 def production_of(checked: Iterable[CheckedPlan], fleet: Fleet) -> tuple[MachineName, ...]:
-    """Return the machines of these runs that are marked as production, each once."""
+    """Return the production machines of these runs, each once."""
     names = dict.fromkeys(each.plan.machine for each in checked)
     return tuple(n for n in names if (m := fleet.machines.get(n)) is not None and m.production)
 
 
 def words_of(checked: Sequence[CheckedPlan], fleet: Fleet) -> str:
-    """Return the words that are typed to start these runs; empty: Enter alone does."""
+    """Return the words to type to start these runs; empty: Enter is enough."""
     return words_to_launch([each.plan.machine for each in checked], production_of(checked, fleet))
 
 
 def stopped(checked: Iterable[CheckedPlan]) -> tuple[CheckedPlan, ...]:
-    """Return the runs that a check keeps from being started."""
+    """Return the runs that a check stops."""
     return tuple(each for each in checked if each.stops)
 
 
@@ -52,7 +52,7 @@ def stopped(checked: Iterable[CheckedPlan]) -> tuple[CheckedPlan, ...]:
 
 
 def title_of(checked: Sequence[CheckedPlan]) -> Shown:
-    """Return what a launch is called: its one run, or how many."""
+    """Return the title of a launch: its one run, or how many runs it has."""
     if len(checked) == 1:
         plan = checked[0].plan
         return shown(f"Launch {plan.request.task} on {plan.machine}", 200)
@@ -60,7 +60,7 @@ def title_of(checked: Sequence[CheckedPlan]) -> Shown:
 
 
 def head_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, ...]:
-    """Return what is launched, how much it comes to, and what the checks say together."""
+    """Return the title, the size of the launch, and the number of checks by result."""
     lines: list[TextLine] = [(Span(title_of(checked), "strong"),)]
     lines.append(tuple(_reach(checked, fleet)))
     return (*lines, tuple(_told(checked)))
@@ -76,16 +76,16 @@ def _reach(checked: Sequence[CheckedPlan], fleet: Fleet) -> Iterator[Span]:
             plural(len(models), "model"),
             ", ".join(f"{name} {count}" for name, count in machines.items()),
         )
-        yield said(f"{' · '.join(parts)} · ")
-    yield said(f"at worst {_worst(checked)}", "dim")
+        yield span_of(f"{' · '.join(parts)} · ")
+    yield span_of(f"at worst {_worst(checked)}", "dim")
     if production_of(checked, fleet):
         yield Span(Shown("  "))
         yield Span(sign("production"), "look")
-        yield said(" on production", "look")
+        yield span_of(" on production", "look")
 
 
 def _worst(checked: Sequence[CheckedPlan]) -> str:
-    """Return how many sample runs all of it may come to."""
+    """Return the largest number of sample runs in all."""
     if len(checked) == 1:
         return checked[0].plan.worst.says
     known = [each.plan.worst for each in checked if each.plan.worst.samples is not None]
@@ -104,29 +104,29 @@ def _told(checked: Sequence[CheckedPlan]) -> Iterator[Span]:
     stops = counts[CheckLevel.STOP]
     parts: list[Span] = []
     if stops:
-        parts.append(said(plural(stops, "stop"), "hand"))
+        parts.append(span_of(plural(stops, "stop"), "hand"))
     if warnings:
-        parts.append(said(plural(warnings, "warning"), "look"))
-    parts.append(said(f"{counts[CheckLevel.OK]} ok", "good"))
+        parts.append(span_of(plural(warnings, "warning"), "look"))
+    parts.append(span_of(f"{counts[CheckLevel.OK]} ok", "good"))
     for index, part in enumerate(parts):
         if index:
-            yield said(" · ", "dim")
+            yield span_of(" · ", "dim")
         yield part
 
 
 def body_lines(
     checked: Sequence[CheckedPlan], fleet: Fleet, *, details: bool
 ) -> tuple[TextLine, ...]:
-    """Return each run with all that is known of it before it starts.
+    """Return the lines of every run.
 
     Args:
-        checked: The runs.
-        fleet: For what machines are marked as.
-        details: Tell each in full, however many there are.
+        checked: The plans of the runs.
+        fleet: The machines with their marks.
+        details: Show each run in full, however many there are.
     """
-    in_full = details or len(checked) <= _FEW
+    in_full = details or len(checked) <= _MAX_FULL_RUNS
     lines: list[TextLine] = []
-    # Of many, those that can't be started must not be searched for.
+    # Of many runs, those that can't start come first.
     ordered = checked if in_full else sorted(checked, key=lambda each: not each.stops)
     for each in ordered:
         lines += [()] if lines else []
@@ -134,9 +134,9 @@ def body_lines(
     return tuple(lines)
 
 
-def can_be_told_apart(checked: Sequence[CheckedPlan]) -> bool:
-    """Whether `details` would show more."""
-    return len(checked) > _FEW
+def has_details(checked: Sequence[CheckedPlan]) -> bool:
+    """Whether `details` shows more than the short form."""
+    return len(checked) > _MAX_FULL_RUNS
 
 
 def _name(each: CheckedPlan, fleet: Fleet) -> TextLine:
@@ -144,7 +144,7 @@ def _name(each: CheckedPlan, fleet: Fleet) -> TextLine:
     which = f"{plan.request.index} of {plan.request.of}  " if plan.request.of > 1 else ""
     machine = fleet.machines.get(plan.machine)
     return (
-        said(which, "dim"),
+        span_of(which, "dim"),
         Span(shown(plan.request.task), "strong"),
         Span(shown(f"  {plan.request.model}  on "), "dim"),
         *marks(machine),
@@ -154,7 +154,7 @@ def _name(each: CheckedPlan, fleet: Fleet) -> TextLine:
 
 def _in_short(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
     fine = sum(check.level is CheckLevel.OK for check in each.checks)
-    yield (*_name(each, fleet), said(f"   {fine} ok", "good" if fine else "dim"))
+    yield (*_name(each, fleet), span_of(f"   {fine} ok", "good" if fine else "dim"))
     yield from _passed_over(each)
     for check in each.checks:
         if check.level is not CheckLevel.OK:
@@ -167,7 +167,7 @@ def _in_full(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
     plan, spec = each.plan, each.plan.spec
     yield _name(each, fleet)
     if len(plan.request.candidates) > 1:
-        asked = f"{plan.request.asked} is one of {', '.join(plan.request.candidates)}"
+        asked = f"{plan.request.asked} stands for {', '.join(plan.request.candidates)}"
         yield _line("chosen", Span(shown(f"{plan.machine}: {asked}", 400)))
     yield from _passed_over(each)
     for check in each.checks:
@@ -178,8 +178,8 @@ def _in_full(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
     yield _line("at worst", Span(shown(plan.worst.says)))
     yield _line("engine", Span(shown(spec.engine)))
     if spec.gpus:
-        yield _line("gpus", said(f"{spec.gpus} reserved"))
-    yield _line("python", Span(shown(plan.python or "uv gets Inspect, and what it needs", 400)))
+        yield _line("gpus", span_of(f"{spec.gpus} reserved"))
+    yield _line("python", Span(shown(plan.python or "uv installs Inspect and its packages", 400)))
     yield _line("folder", Span(shown(plan.directory, 400)))
     yield _line("logs", Span(shown(log_place(plan.directory, plan.log_dir), 400)))
     files = ", ".join(f"{path} {fmt.size(len(held))}" for path, held in plan.files.items())
@@ -190,12 +190,12 @@ def _in_full(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
             name if name == secret else f"{name} (the secret {secret})"
             for name, secret in plan.secrets.items()
         )
-        yield _line("secrets", Span(shown(named, _LONG)), said("  by name, never shown", "dim"))
+        yield _line("secrets", Span(shown(named, _LONG)), span_of("  by name, never shown", "dim"))
     yield _line("command", Span(Shown("$ "), "key"), Span(shown(plan.command_line, _LONG), "dim"))
 
 
 def _line(label: str, *spans: Span) -> TextLine:
-    return (_INDENT, said(label.ljust(_LABEL), "dim"), *spans)
+    return (_INDENT, span_of(label.ljust(_LABEL), "dim"), *spans)
 
 
 def _passed_over(each: CheckedPlan) -> Iterator[TextLine]:
@@ -221,7 +221,7 @@ def _check(check: Check) -> Iterator[TextLine]:
 
 
 def _warnings(each: CheckedPlan) -> list[str]:
-    """Return the warnings of a plan but for those of its machine: that one is chosen by now."""
+    """Return a plan's warnings, without those about the machine, which is chosen by now."""
     plan = each.plan
     found = warnings_by_key(plan.request, python=plan.python)
     settled = {said_of_it for key, said_of_it in found if key == "machine"}
@@ -233,27 +233,27 @@ def _warning(said_of_it: str) -> TextLine:
 
 
 def foot_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, ...]:
-    """Return what it takes to start it, or why it can't be started."""
+    """Return what to type to start the launch, or why it can't start."""
     stops = stopped(checked)
     if stops:
         rest = len(checked) - len(stops)
-        which = "it" if len(checked) == 1 else f"{len(stops)} of {len(checked)} runs"
-        lines: list[TextLine] = [(said(f"a check stops {which}: nothing is started", "hand"),)]
+        which = "this run" if len(checked) == 1 else f"{len(stops)} of {len(checked)} runs"
+        lines: list[TextLine] = [(span_of(f"a check stops {which}: nothing starts", "hand"),)]
         if rest:
             stay = f"{plural(rest, 'run')} {'stays' if rest == 1 else 'stay'}"
-            lines.append((said("x", "key"), said(f" leaves out what is stopped: {stay}")))
+            lines.append((span_of("x", "key"), span_of(f" drops the stopped runs: {stay}")))
         return tuple(lines)
     words = words_of(checked, fleet)
     if not words:
         return ()
-    return ((said("type "), Span(shown(words), "key"), said(" to start it")),)
+    return ((span_of("type "), Span(shown(words), "key"), span_of(" to start")),)
 
 
-# Once it is started
+# After the start
 
 
 def launched_lines(runs: Iterable[Run], checked: Sequence[CheckedPlan]) -> Iterator[TextLine]:
-    """Yield each run of a launch as it stands now, those that nothing was told of yet too."""
+    """Yield the present state of each run of a launch; an unknown one is queued."""
     known = {run.id: run for run in runs}
     width = max((len(each.plan.machine) for each in checked), default=0)
     for each in checked:
@@ -263,7 +263,7 @@ def launched_lines(runs: Iterable[Run], checked: Sequence[CheckedPlan]) -> Itera
         mark = Span(sign(name), tone) if run is None else run_sign(run)
         yield (
             mark,
-            said(f" {state!s:<11}", tone),
+            span_of(f" {state!s:<11}", tone),
             Span(shown(f"{plan.machine:<{width}}  "), "dim"),
             Span(shown(plan.request.task), "strong"),
             Span(shown(f"  {plan.request.model}"), "dim"),
@@ -273,7 +273,7 @@ def launched_lines(runs: Iterable[Run], checked: Sequence[CheckedPlan]) -> Itera
 
 
 def launched_summary(runs: Iterable[Run], of: int) -> TextLine:
-    """Return how many runs of a launch stand where."""
+    """Return how many runs of a launch are in which state."""
     counts = Counter(run.state for run in runs)
     waiting = of - sum(counts.values())
     counts[RunState.QUEUED] += waiting
@@ -282,5 +282,5 @@ def launched_summary(runs: Iterable[Run], of: int) -> TextLine:
         for state in RunState
         if counts[state]
     ]
-    dot = said(" · ", "dim")
+    dot = span_of(" · ", "dim")
     return tuple(span for part in parts for span in (dot, part))[1:]

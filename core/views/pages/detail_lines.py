@@ -1,7 +1,7 @@
-"""What was read on demand, as lines: errors, events, messages, store, knobs, throughput.
+"""Details that were read on demand, as lines: errors, events, messages, store, knobs, throughput.
 
-What the evaluated agent wrote is there only when it was asked for, and is made harmless and cut
-here; while it is withheld, its place says so.
+Text of the evaluated agent is contained only if it was asked for; it is made harmless and cut
+here. While it is withheld, a line says so.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ _INDENT = "          "
 
 
 def error_lines(detail: SampleDetail, *, content: bool) -> Iterator[TextLine]:
-    """Yield what went wrong in a sample and in its earlier tries."""
+    """Yield the limit and the errors of a sample and of its earlier tries."""
     if detail.limit_reason:
         yield ()
         yield (Span(Shown("limit"), "key"),)
@@ -39,7 +39,7 @@ def error_lines(detail: SampleDetail, *, content: bool) -> Iterator[TextLine]:
         yield from _error(error, content=content)
     if detail.error is not None:
         yield ()
-        yield (Span(Shown("error that ended it"), "key"),)
+        yield (Span(Shown("error that ended the sample"), "key"),)
         yield from _error(detail.error, content=content)
 
 
@@ -47,13 +47,13 @@ def _error(error: SampleError, *, content: bool) -> Iterator[TextLine]:
     if not content:
         yield (_WITHHELD,)
         return
-    yield from _content_lines(error.message or "it has no message", "hand")
+    yield from _content_lines(error.message or "(no message)", "hand")
     if error.traceback:
         yield from _content_lines(error.traceback, "dim")
 
 
 def event_lines(following: EventFollower) -> Iterator[TextLine]:
-    """Yield one line an event, oldest first, with what was written in it below, if asked for."""
+    """Yield one line for each event, oldest first; its content, if asked for, comes below it."""
     if following.dropped:
         yield _quiet(f"{fmt.count(following.dropped)} older events are not kept")
     if following.restarts:
@@ -75,7 +75,7 @@ def _event(event: SampleEvent) -> TextLine:
         Span(shown(event.name or "", _NAME), "strong"),
     ]
     if event.pending:
-        spans.append(Span(Shown("  under way"), "good"))
+        spans.append(Span(Shown("  in progress"), "good"))
     elif event.tokens is not None:
         spans.append(Span(Shown(f"  {fmt.count(event.tokens)} tokens"), "plain"))
     if event.stop_reason and not event.pending:
@@ -92,7 +92,7 @@ def _kind_tone(event: SampleEvent) -> Tone:
 
 
 def message_lines(messages: Messages) -> Iterator[TextLine]:
-    """Yield one line a message, with its text below, if asked for."""
+    """Yield one line for each message; its text, if asked for, comes below it."""
     for message in messages.messages:
         yield _message(message)
         for call in message.calls:
@@ -124,7 +124,7 @@ def _message(message: SampleMessage) -> TextLine:
 
 
 def store_lines(store: Store) -> Iterator[TextLine]:
-    """Yield one line a key, with its value below, if asked for."""
+    """Yield one line for each entry; its value, if asked for, comes below it."""
     for entry in store.entries:
         size = fmt.size(entry.size) if entry.size is not None else Shown("·")
         yield (
@@ -148,7 +148,7 @@ def _quiet(words: str) -> TextLine:
 
 
 def knob_sections(config: ConfigView) -> tuple[Section, ...]:
-    """Return a task's knobs: what is used of each limit, and what an operator set."""
+    """Return a task's knobs: each limit with its use, then the overrides of operators."""
     limits = list(_limits(config))
     overrides = [
         Fact(shown(name.replace("_", " ")), _value(value, "set to"))
@@ -157,14 +157,14 @@ def knob_sections(config: ConfigView) -> tuple[Section, ...]:
     ]
     buffer = config.buffer
     if buffer is not None and buffer.log_buffer is not None:
-        waiting = f", {fmt.count(buffer.pending)} wait" if buffer.pending else ""
+        waiting = f", {fmt.count(buffer.pending)} waiting" if buffer.pending else ""
         text = f"every {fmt.count(buffer.log_buffer)} samples{waiting}"
         limits.append(Fact(Shown("log written"), (Span(Shown(text), "plain"),)))
     return tuple(
         section
         for section in (
             Section(Shown("Limits"), tuple(limits)),
-            Section(Shown("Set by hand"), tuple(overrides)),
+            Section(Shown("Set by operators"), tuple(overrides)),
         )
         if section.facts
     )
@@ -192,14 +192,14 @@ def _limit(limit: LimitView) -> Cell:
     used = limit.in_use if limit.in_use is not None else limit.in_flight
     spans = [Span(Shown(f"{_number(used)} of {_number(limit.limit)}"), "plain")]
     if limit.minimum is not None and limit.maximum is not None:
-        moves = f"  moves {fmt.count(limit.minimum)} to {fmt.count(limit.maximum)}"
+        moves = f"  adapts from {fmt.count(limit.minimum)} to {fmt.count(limit.maximum)}"
         spans.append(Span(Shown(moves), "dim"))
     if limit.tracks_adaptive:
-        spans.append(Span(Shown("  follows the connections"), "dim"))
+        spans.append(Span(Shown("  follows max connections"), "dim"))
     if limit.override is not None:
         spans.append(Span(Shown(f"  set to {fmt.count(limit.override)}"), "look"))
     if limit.pending:
-        spans.append(Span(Shown(f"  {fmt.count(limit.pending)} wait"), "plain"))
+        spans.append(Span(Shown(f"  {fmt.count(limit.pending)} waiting"), "plain"))
     return tuple(spans)
 
 
@@ -212,7 +212,7 @@ def _value(value: int, how: str) -> Cell:
 
 
 def throughput_section(throughput: Throughput) -> Section:
-    """Return what each model of the process gets through."""
+    """Return the throughput of each model of the process."""
     facts = [Fact(shown(each.model, 24), tuple(_model(each))) for each in throughput.models]
     return Section(Shown("Throughput"), tuple(facts))
 
@@ -230,4 +230,4 @@ def _model(model: ModelThroughput) -> Iterator[Span]:
     if model.backoff_ratio:
         yield Span(Shown(f"  {fmt.percent(model.backoff_ratio)} in back-off"), "look")
     if model.retry_waits_active:
-        yield Span(Shown(f"  {fmt.count(model.retry_waits_active)} wait"), "look")
+        yield Span(Shown(f"  {fmt.count(model.retry_waits_active)} waiting"), "look")

@@ -1,4 +1,4 @@
-"""The page of one machine: how it is reached, what it has, who holds which GPU."""
+"""The page of one machine: its link, its host, its GPUs and who uses them, its processes."""
 
 from collections.abc import Iterator
 
@@ -7,14 +7,14 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.model.machine import Docker, Gpu, InspectFound, Machine, MachineFacts, ToolState
 from core.model.process import Process
-from core.views.cells import UNKNOWN, Bar, Cell, Span, Tone, said, text_cell
+from core.views.cells import UNKNOWN, Bar, Cell, Span, Tone, span_of, text_cell
 from core.views.pages.page import Fact, Page, Section, fact, page, section, words
 from core.views.tables.machines import gpu_name, link_words
 from core.views.tables.processes import ProcessLine, command, process_words
 
 _SHOWN_CONTAINERS = 50
 _SAME_CLOCK = 0.05
-"""Seconds that clocks may differ by and still be told as the same."""
+"""Seconds. Two clocks that differ by less are shown as the same."""
 
 
 def machine_page(fleet: Fleet, name: MachineName, now: float) -> Page:
@@ -22,7 +22,7 @@ def machine_page(fleet: Fleet, name: MachineName, now: float) -> Page:
 
     Args:
         fleet: All that is known.
-        name: Which machine.
+        name: The machine.
         now: Unix seconds at the desk.
     """
     machine = fleet.machines.get(name)
@@ -41,7 +41,7 @@ def machine_page(fleet: Fleet, name: MachineName, now: float) -> Page:
             (
                 fact(
                     str(line.process.key.pid),
-                    (*process_words(line), said(f"  {command(line.process)}", "dim")),
+                    (*process_words(line), span_of(f"  {command(line.process)}", "dim")),
                 )
                 for line in lines
             ),
@@ -53,16 +53,16 @@ def machine_page(fleet: Fleet, name: MachineName, now: float) -> Page:
 def _link(machine: Machine, now: float) -> Iterator[Fact]:
     link = machine.link
     yield words("address", machine.address)
-    yield words("by", machine.kind, "dim")
+    yield words("kind", machine.kind, "dim")
     yield fact("link", link_words(machine, now))
     if link.reason:
         yield words("why", link.reason, limit=400)
     if link.advice:
-        yield words("do", link.advice, "key", limit=400)
+        yield words("what to do", link.advice, "key", limit=400)
     if link.fingerprint:
         yield words("host key", link.fingerprint, "key")
     if link.heard_at is not None:
-        yield fact("heard", (said(f"{fmt.age(now - link.heard_at)} ago", "dim"),))
+        yield fact("last heard", (span_of(f"{fmt.age(now - link.heard_at)} ago", "dim"),))
     if machine.tags:
         yield words("tags", ", ".join(machine.tags))
     if machine.read_only or machine.production:
@@ -80,7 +80,8 @@ def _host(machine: Machine, now: float) -> Iterator[Fact]:
         if skew is not None:
             tone: Tone = "look" if abs(skew) > 2 else "dim"  # noqa: PLR2004 - seconds
             off = f"{skew:+.1f} s from this computer's"
-            yield fact("clock", (said("as here" if abs(skew) < _SAME_CLOCK else off, tone),))
+            same = "same as this computer's"
+            yield fact("clock", (span_of(same if abs(skew) < _SAME_CLOCK else off, tone),))
     if facts is None:
         return
     if facts.load:
@@ -90,10 +91,10 @@ def _host(machine: Machine, now: float) -> Iterator[Fact]:
     yield fact("memory", _share(facts.memory.total, facts.memory.available))
     for disk in facts.disks[:16]:
         label = f"{disk.what} disk"
-        yield fact(label, (*_share(disk.total, disk.free), said(f"  {disk.path}", "dim")))
+        yield fact(label, (*_share(disk.total, disk.free), span_of(f"  {disk.path}", "dim")))
     yield fact("inspect", _inspect(facts.inspect))
     if machine.facts_at is not None:
-        yield fact("read", (said(f"{fmt.age(now - machine.facts_at)} ago", "dim"),))
+        yield fact("last read", (span_of(f"{fmt.age(now - machine.facts_at)} ago", "dim"),))
 
 
 def _share(total: float | None, free: float | None) -> Cell:
@@ -102,28 +103,28 @@ def _share(total: float | None, free: float | None) -> Cell:
         return UNKNOWN
     used = max(0.0, min(1.0, 1 - left / whole))
     tone: Tone = "hand" if used > 0.95 else "good"  # noqa: PLR2004
-    return (Bar(used, tone=tone), said(f" {fmt.size(left)} free of {fmt.size(whole)}"))
+    return (Bar(used, tone=tone), span_of(f" {fmt.size(left)} free of {fmt.size(whole)}"))
 
 
 def _inspect(found: InspectFound) -> Cell:
     if found.state is ToolState.OK:
-        return (*text_cell(found.version), said(f"  {found.python or ''}", "dim"))
+        return (*text_cell(found.version), span_of(f"  {found.python or ''}", "dim"))
     if found.state is ToolState.ABSENT:
-        return (said("not installed in the configured Python", "look"),)
+        return (span_of("not installed in the configured Python", "look"),)
     if found.state is ToolState.UNKNOWN:
         return UNKNOWN
-    return (said(str(found.state), "look"), said(f" {found.error or ''}", "dim"))
+    return (span_of(str(found.state), "look"), span_of(f" {found.error or ''}", "dim"))
 
 
 def _gpus(fleet: Fleet, facts: MachineFacts, processes: list[Process]) -> Section:
     lines = list[Fact]()
     if facts.gpu_state in {ToolState.STUCK, ToolState.FAILED}:
         since = f" for {fmt.age(facts.at - facts.gpu_since)}" if facts.gpu_since else ""
-        why = facts.gpu_error or "it does not answer; this is its last good reading"
+        why = facts.gpu_error or "the tool does not answer; this is its last good reading"
         lines.append(
             fact(
                 facts.gpu_tool or "tool",
-                (said(f"{facts.gpu_state}{since}", "hand"), said(f" {why}", "dim")),
+                (span_of(f"{facts.gpu_state}{since}", "hand"), span_of(f" {why}", "dim")),
             )
         )
     elif not facts.gpus:
@@ -134,9 +135,9 @@ def _gpus(fleet: Fleet, facts: MachineFacts, processes: list[Process]) -> Sectio
         for held in gpu.pids[:16]:
             process = by_pid.get(held.pid)
             memory = f" {fmt.size(held.memory)}" if held.memory is not None else ""
-            who = _who(fleet, process) if process is not None else "not an eval's"
+            who = _who(fleet, process) if process is not None else "not an eval"
             tone: Tone = "plain" if process is not None else "dim"
-            lines.append(fact("", (said(f"pid {held.pid}{memory}  {who}", tone),)))
+            lines.append(fact("", (span_of(f"pid {held.pid}{memory}  {who}", tone),)))
     return section("GPUs", lines)
 
 
@@ -147,20 +148,20 @@ def _who(fleet: Fleet, process: Process) -> str:
 
 def _gpu(gpu: Gpu) -> Cell:
     if gpu.lost:
-        return (said("lost", "hand"), said(f" {gpu_name(gpu)}", "dim"))
+        return (span_of("lost", "hand"), span_of(f" {gpu_name(gpu)}", "dim"))
     use = fmt.sane(gpu.utilisation)
     spans: list[Span | Bar] = []
     if use is not None:
-        spans += [Bar(max(0.0, min(1.0, use / 100))), said(f" {fmt.percent(use / 100)}")]
+        spans += [Bar(max(0.0, min(1.0, use / 100))), span_of(f" {fmt.percent(use / 100)}")]
     if gpu.memory_used is not None and gpu.memory_total is not None:
-        spans.append(said(f"  {fmt.size(gpu.memory_used)}/{fmt.size(gpu.memory_total)}"))
+        spans.append(span_of(f"  {fmt.size(gpu.memory_used)}/{fmt.size(gpu.memory_total)}"))
     heat = fmt.sane(gpu.temperature)
     if heat is not None:
-        spans.append(said(f"  {heat:.0f}°C", "look" if heat >= 85 else "dim"))  # noqa: PLR2004
+        spans.append(span_of(f"  {heat:.0f}°C", "look" if heat >= 85 else "dim"))  # noqa: PLR2004
     watts, most = fmt.sane(gpu.power), fmt.sane(gpu.power_limit)
     if watts is not None:
-        spans.append(said(f"  {watts:.0f}{f'/{most:.0f}' if most is not None else ''} W", "dim"))
-    spans.append(said(f"  {gpu_name(gpu)}", "dim"))
+        spans.append(span_of(f"  {watts:.0f}{f'/{most:.0f}' if most is not None else ''} W", "dim"))
+    spans.append(span_of(f"  {gpu_name(gpu)}", "dim"))
     return tuple(spans)
 
 
@@ -170,7 +171,9 @@ def _docker(docker: Docker, at: float) -> Iterator[Fact]:
     elif docker.state is not ToolState.UNKNOWN:
         since = f" for {fmt.age(at - docker.since)}" if docker.since is not None else ""
         tone: Tone = "dim" if docker.state is ToolState.ABSENT else "look"
-        yield fact("state", (said(f"{docker.state}{since}", tone), said(f" {docker.error or ''}")))
+        yield fact(
+            "state", (span_of(f"{docker.state}{since}", tone), span_of(f" {docker.error or ''}"))
+        )
     for container in docker.containers[:_SHOWN_CONTAINERS]:
         memory = f"{fmt.size(container.memory)}  " if container.memory is not None else ""
         rest = f"{memory}{container.image}  {container.status}"

@@ -1,4 +1,4 @@
-"""The page of one order: who, when, from where, what was said before, and what became of it."""
+"""The page of one order: the order, its preview, its request, its outcome."""
 
 import time
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from core import format as fmt
 from core.model.order import Order
 from core.text import Shown
-from core.views.cells import Cell, said
+from core.views.cells import Cell, span_of
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.orders import TONES, OrderLine, action_words
 
@@ -14,7 +14,7 @@ _LONG = 1_000
 
 
 def moment(at: float) -> Shown:
-    """Return a moment as the operator's own calendar and clock."""
+    """Return Unix seconds as the operator's local date and time."""
     number = fmt.sane(at)
     if number is None:
         return Shown("·")
@@ -23,14 +23,14 @@ def moment(at: float) -> Shown:
 
 
 def _aged(at: float, now: float) -> Cell:
-    return (said(moment(at)), said(f"  {fmt.age(now - at)} ago", "dim"))
+    return (span_of(moment(at)), span_of(f"  {fmt.age(now - at)} ago", "dim"))
 
 
 def order_page(order: Order | None, now: float) -> Page:
     """Return an order's page.
 
     Args:
-        order: Which; None: the cursor is on none.
+        order: The order; None: none is selected.
         now: Unix seconds at the desk.
     """
     if order is None:
@@ -39,7 +39,7 @@ def order_page(order: Order | None, now: float) -> Page:
         f"{action_words(order.action)} of {OrderLine(order, now).where}",
         (
             section("Order", _what(order, now)),
-            section("Before", _before(order)),
+            section("Preview", _before(order)),
             section("Sent", _sent(order)),
             section("Outcome", _outcome(order, now)),
         ),
@@ -49,7 +49,7 @@ def order_page(order: Order | None, now: float) -> Page:
 def _what(order: Order, now: float) -> Iterator[Fact]:
     to, desk = order.address, order.instance
     yield fact("when", _aged(order.at, now))
-    yield words("who", desk.operator)
+    yield words("operator", desk.operator)
     yield words("from", f"{desk.host}, pid {desk.pid}", "dim")
     yield words("action", action_words(order.action), "strong", _LONG)
     yield words("target", order.name, "strong")
@@ -61,7 +61,7 @@ def _what(order: Order, now: float) -> Iterator[Fact]:
         yield words("sample", f"{to.sample_id}/{to.epoch}")
     if to.model is not None:
         yield words("model", to.model)
-    yield words("run", "launched here" if order.is_ours else "launched by somebody else")
+    yield words("run", "launched by you" if order.is_ours else "launched by someone else")
     if order.reason:
         yield words("reason", order.reason, limit=_LONG)
 
@@ -76,13 +76,13 @@ def _before(order: Order) -> Iterator[Fact]:
 
 def _sent(order: Order) -> Iterator[Fact]:
     yield words("request", order.request, limit=_LONG)
-    yield words("by hand", order.command, "key", _LONG)
+    yield words("as command", order.command, "key", _LONG)
 
 
 def _outcome(order: Order, now: float) -> Iterator[Fact]:
     yield words("state", order.state, TONES[order.state])
     if order.message:
-        yield words("said", order.message, limit=_LONG)
+        yield words("message", order.message, limit=_LONG)
     if order.ended_at is not None:
-        yield fact("known", _aged(order.ended_at, now))
+        yield fact("known since", _aged(order.ended_at, now))
     yield words("id", f"{order.id} of plan {order.plan}", "dim")

@@ -1,4 +1,4 @@
-"""What a detail page is given to draw: sections of facts, each a label and a cell."""
+"""The data of a detail page: sections of facts, each with a label and a cell."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from core.views.cells import Cell, Tone, text_cell
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line of a page: what it is, and its value; an empty value is unknown.
+    """One line of a page: a label and its value; an empty value is unknown.
 
-    Where the label is empty, the line goes on with what stands above it.
+    With an empty label, the line continues the fact above it.
     """
 
     label: Shown
@@ -20,7 +20,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Facts that belong together under one heading."""
+    """Facts under one heading."""
 
     title: Shown
     facts: tuple[Fact, ...]
@@ -40,7 +40,7 @@ def fact(label: str, value: Cell) -> Fact:
 
 
 def words(label: str, value: object, tone: Tone = "plain", limit: int = 200) -> Fact:
-    """Return a fact with untrusted text; unknown where there is none."""
+    """Return a fact with untrusted text, made harmless; unknown if there is none."""
     return Fact(shown(label), text_cell(value, tone, limit))
 
 

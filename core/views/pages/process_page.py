@@ -1,11 +1,11 @@
-"""The page of one process: what it is, how its channel answers, its tasks."""
+"""The page of one process: its state, its command, its GPUs and its tasks."""
 
 from collections.abc import Iterator
 
 from core import format as fmt
 from core.fleet import Fleet
 from core.ids import ProcessKey
-from core.views.cells import UNKNOWN, Cell, said
+from core.views.cells import UNKNOWN, Cell, span_of
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.machines import gpu_name
 from core.views.tables.processes import ProcessLine, command, process_words, running_for
@@ -36,16 +36,16 @@ def _facts(line: ProcessLine) -> Iterator[Fact]:
     if process.trouble:
         yield words("trouble", process.trouble, "look", limit=400)
     seconds = fmt.sane(running_for(line))
-    yield fact("running", UNKNOWN if seconds is None else (said(fmt.duration(seconds)),))
+    yield fact("running", UNKNOWN if seconds is None else (span_of(fmt.duration(seconds)),))
     yield words("command", command(process), limit=1_000)
-    yield words("folder", process.cwd, "dim")
+    yield words("working dir", process.cwd, "dim")
     yield words("python", process.python, "dim")
     yield words("run id", process.run_id, "dim")
     yield words("channel", _channel(line), "dim")
     yield words("socket", process.socket_path, "dim")
-    yield words("data folder", process.data_dir, "dim")
+    yield words("data dir", process.data_dir, "dim")
     if process.keep_alive is not None:
-        yield words("at its end", "parks until released" if process.keep_alive else "exits")
+        yield words("at the end", "parks until released" if process.keep_alive else "exits")
 
 
 def _channel(line: ProcessLine) -> str | None:
@@ -58,8 +58,8 @@ def _gpus(line: ProcessLine) -> Iterator[Fact]:
     for gpu in facts.gpus if facts is not None else ():
         for held in gpu.pids:
             if held.pid == line.process.key.pid:
-                memory = UNKNOWN if held.memory is None else (said(fmt.size(held.memory)),)
-                yield fact(str(gpu.index), (*memory, said(f"  {gpu_name(gpu)}", "dim")))
+                memory = UNKNOWN if held.memory is None else (span_of(fmt.size(held.memory)),)
+                yield fact(str(gpu.index), (*memory, span_of(f"  {gpu_name(gpu)}", "dim")))
 
 
 def _tasks(fleet: Fleet, line: ProcessLine) -> Iterator[Fact]:
@@ -71,9 +71,9 @@ def _tasks(fleet: Fleet, line: ProcessLine) -> Iterator[Fact]:
         done = samples.completed + samples.errored + samples.cancelled
         value: Cell = (
             state_word(task),
-            said("  "),
+            span_of("  "),
             *progress_bar(task),
-            said(f" {fmt.count(done)}/{fmt.count(samples.total)}  "),
+            span_of(f" {fmt.count(done)}/{fmt.count(samples.total)}  "),
             *score_cell(task),
         )
         yield fact(task.task.row.task or key.task_id, value)

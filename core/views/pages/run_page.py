@@ -1,4 +1,4 @@
-"""The page of one run: what it is, what to look at first, its logs, its spec and its commands."""
+"""The page of one run: its state, what to check first, its logs, its spec and its commands."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from core.launch.spec.yaml_quote import plain
 from core.model.run import Run, RunLog, RunState
 from core.quoting import path_word, plain_word
 from core.text import shown
-from core.views.cells import Cell, Span, TextLine, Tone, said
+from core.views.cells import Cell, Span, TextLine, Tone, span_of
 from core.views.pages.order_page import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.runs import LOOKS, launched_by, log_place, run_sign, scores, took
@@ -33,8 +33,8 @@ def run_page(fleet: Fleet, run: Run | None, now: float) -> Page:
 
     Args:
         fleet: What is known.
-        run: Which; None: the cursor is on none.
-        now: Unix seconds at the desk.
+        run: The run; None: the cursor is not on a run.
+        now: The time at the desk, Unix seconds.
     """
     if run is None:
         return page("Run", (section("", (words("", "no run is selected", "dim"),)),))
@@ -42,7 +42,7 @@ def run_page(fleet: Fleet, run: Run | None, now: float) -> Page:
         f"{run.task} on {run.machine}",
         (
             section("Run", _what(fleet, run, now)),
-            section("Look at first", _first(run)),
+            section("Check first", _first(run)),
             section("Logs", _logs(run)),
             section("Spec", spec_facts(run)),
             section("By hand", _commands(run)),
@@ -51,18 +51,20 @@ def run_page(fleet: Fleet, run: Run | None, now: float) -> Page:
 
 
 def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
-    state = (run_sign(run), said(f" {run.state}", LOOKS[run.state][1]))
+    state = (run_sign(run), span_of(f" {run.state}", LOOKS[run.state][1]))
     yield fact("state", state)
     if run.said:
-        yield words("said", run.said, "look", _LONG)
+        yield words("message", run.said, "look", _LONG)
     yield words("machine", run.machine, "strong")
     yield words("model", run.model)
-    yield fact("launched", (said(moment(run.at)), said(f"  {fmt.age(now - run.at)} ago", "dim")))
+    yield fact(
+        "launched", (span_of(moment(run.at)), span_of(f"  {fmt.age(now - run.at)} ago", "dim"))
+    )
     yield fact("by", launched_by(run))
     seconds = fmt.sane(took(run, now))
     if seconds is not None:
         runs = "" if run.ended_at is not None else "  so far"
-        yield fact("took", (Span(fmt.duration(seconds)), said(runs, "dim")))
+        yield fact("took", (Span(fmt.duration(seconds)), span_of(runs, "dim")))
     yield words("engine", run.engine)
     yield fact("tasks", _way(fleet, run))
     yield words("folder", run.directory, "dim", _LONG)
@@ -75,35 +77,35 @@ def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
 def _way(fleet: Fleet, run: Run) -> Cell:
     process = fleet.process_of_run(run)
     if process is not None:
-        return (said(f"Enter goes to them: pid {process.key.pid}, {process.state}", "key"),)
+        return (span_of(f"Enter opens them: pid {process.key.pid}, {process.state}", "key"),)
     if run.pid is not None:
-        when = "yet" if run.state is RunState.RUNNING else "any more"
-        return (said(f"pid {run.pid} is not in the room {when}", "dim"),)
-    return (said("no process of it is known", "dim"),)
+        what = "is not listed yet" if run.state is RunState.RUNNING else "is no longer listed"
+        return (span_of(f"pid {run.pid} {what}", "dim"),)
+    return (span_of("no process is known", "dim"),)
 
 
 def _first(run: Run) -> Iterator[Fact]:
-    """Say where to begin, of a run that did not end well."""
+    """Yield where to begin with a run that failed."""
     if run.state is RunState.LOST:
-        yield words("", "its process ended without ending its log: killed, or out of memory?")
-        yield words("", "the samples that finished are in the log; its command takes it up again")
+        yield words("", "its process ended, but its log did not: was it killed, or out of memory?")
+        yield words("", "finished samples are in the log; run its command again to resume it")
     elif run.state is RunState.ERROR and not run.logs:
-        yield words("", "it never came to a log: the end of its output says why")
+        yield words("", "it has no log: the end of its output says why")
     elif run.state is RunState.ERROR:
         for log in run.logs:
             if log.status == "success":
                 continue
-            what = f"{log.task or 'its task'} ended as {log.status}; its log says why:"
+            what = f"{log.task or 'its task'} ended with {log.status}; its log says why:"
             yield words("", what, "look", _LONG)
             yield words("", why_command(run, log), "key", _COMMAND)
     if run.has_failed:
-        yield words("", "d edits its spec, R runs it again as it was", "dim")
+        yield words("", "d edits its spec, R runs it again unchanged", "dim")
 
 
 def why_command(run: Run, log: RunLog) -> str:
-    """Return the command that prints a log's header, its error too; untrusted.
+    """Return the command that prints a log's header with its error; untrusted.
 
-    By the very Inspect that ran it: another may not be on that machine's PATH.
+    It uses the Inspect that ran the eval: the machine's PATH may have none.
     """
     by, cut, _ = run.command_line.partition(" eval-set ")
     return f"{by if cut else 'inspect'} log dump --header-only {_word(log.location)}"
@@ -115,7 +117,7 @@ def _logs(run: Run) -> Iterator[Fact]:
         samples = "" if of is None else f"  {'?' if done is None else done} of {of} samples"
         tone = _STATUSES.get(log.status, "look")
         yield words("log", log.task or run.task, "strong")
-        yield fact("", (Span(shown(log.status), tone), said(samples, "dim")))
+        yield fact("", (Span(shown(log.status), tone), span_of(samples, "dim")))
         found = scores(log)
         if found:
             yield fact("", found)
@@ -129,7 +131,7 @@ def spec_facts(run: Run) -> Iterator[Fact]:
 
 
 def spec_of(run: Run) -> str:
-    """Return a run's spec as TOML, or as JSON where it holds a null; untrusted."""
+    """Return a run's spec as TOML, or as JSON if a value is null; untrusted."""
     table: dict[str, Any] = plain(run.spec)
     try:
         return table_text(table)
@@ -138,7 +140,7 @@ def spec_of(run: Run) -> str:
 
 
 def launch_command(run: Run) -> str:
-    """Return the shell text that launches the same spec without a screen; untrusted."""
+    """Return the shell command that launches the same spec; untrusted."""
     spec, end = spec_of(run), "END"
     while any(line == end for line in spec.splitlines()):
         end += "_"
@@ -146,14 +148,14 @@ def launch_command(run: Run) -> str:
 
 
 def inspect_command(run: Run) -> str:
-    """Return the exact command of Inspect, in the run's folder; untrusted."""
+    """Return the shell command that runs Inspect in the run's folder; untrusted."""
     if not run.command_line or not run.directory:
         return run.command_line
     return f"cd {_place(run.directory)} && {run.command_line}"
 
 
 def _place(path: str) -> str:
-    """Return a path for a shell, as bare as it can be."""
+    """Return a path for a shell, with quotes only if it needs them."""
     home = "~/" if path.startswith("~/") else ""
     rest = path.removeprefix(home)
     if _word(rest) == rest:
@@ -165,7 +167,7 @@ def _place(path: str) -> str:
 
 
 def _word(text: str) -> str:
-    """Return a word for a shell; one that no shell can be given as it is shown."""
+    """Return a word for a shell; if no quoting can carry it, in its harmless form."""
     try:
         return plain_word(text)
     except UsageWrong:
@@ -180,22 +182,22 @@ def _commands(run: Run) -> Iterator[Fact]:
         yield words("", "t attaches to it", "dim")
 
 
-# What it printed
+# Output
 
 
 def output_lines(data: bytes, *, is_cut: bool) -> tuple[TextLine, ...]:
-    """Return the end of what a run printed as harmless lines, the last one last.
+    """Return the end of a run's output as harmless lines.
 
     Args:
-        data: As it came.
-        is_cut: Whether `data` begins within a line.
+        data: The output as read.
+        is_cut: Whether `data` starts within a line.
     """
     raw = data.decode("utf-8", "replace").replace("\r\n", "\n")
     lines = raw.split("\n")[1 if is_cut and b"\n" in data else 0 :]
-    # A bar that is drawn over itself: what it came to.
+    # Of a progress bar that overwrites itself, keep the last state.
     kept = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in lines]
     text = plain_text("\n".join(kept)).rstrip()
-    # A screen is mostly blank: what stands at its end is to be seen with what stands above.
+    # A screen is mostly blank: without the blank lines, its text fits into the pane.
     text = _BLANKS.sub("\n\n", text).strip("\n")
     out = text.split("\n")[-_OUTPUT_LINES:] if text else []
     return tuple((Span(shown(line, _OUTPUT_LINE)),) for line in out)

@@ -1,4 +1,4 @@
-"""The page of one sample: what the list says of it; what else there is, is read when opened."""
+"""The page of one sample, from its row; its events, messages and store are read when opened."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from core import format as fmt
 from core.ctl.acp import can_be_steered, steering_line
 from core.fleet import Fleet
 from core.ids import SampleKey
-from core.views.cells import UNKNOWN, Cell, Span, count_cell, said
+from core.views.cells import UNKNOWN, Cell, Span, count_cell, span_of
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.row_context import SampleLine, task_line
 from core.views.tables.samples import doing, idle, limits, scores, status_word, time_taken
@@ -22,7 +22,7 @@ def sample_page(fleet: Fleet, key: SampleKey, now: float) -> Page:
     heading = f"Sample {key.sample_id} epoch {key.epoch} of {name} on {key.task.machine}"
     sample = task.task.samples.get((key.sample_id, key.epoch)) if task is not None else None
     if task is None or sample is None:
-        why = "this sample's row is not listed now; what its process has of it is read on demand"
+        why = "the task's list does not contain this sample; its details are read from the process"
         return page(heading, (section("", (words("", why, "dim"),)),))
     line = SampleLine.of(task, sample)
     return page(
@@ -35,7 +35,7 @@ def sample_page(fleet: Fleet, key: SampleKey, now: float) -> Page:
 
 
 def _steering(fleet: Fleet, key: SampleKey, task: str) -> Iterator[Fact]:
-    """Yield the command that steers it, where its eval was started so."""
+    """Yield the command that steers the sample, if its eval has an ACP server."""
     process = fleet.processes.get(key.task.process)
     if process is not None and process.ended_at is None and can_be_steered(process):
         yield words("steer", steering_line(process, key, task), "key", _COMMAND)
@@ -44,7 +44,7 @@ def _steering(fleet: Fleet, key: SampleKey, task: str) -> Iterator[Fact]:
 def _facts(line: SampleLine) -> Iterator[Fact]:
     sample = line.sample
     yield fact("status", (status_word(line),))
-    yield fact("doing", doing(sample, line.clock))
+    yield fact("activity", doing(sample, line.clock))
     yield fact("time", _lasting(time_taken(line)))
     yield fact("last active", _ago(idle(line)))
     yield fact("turns", count_cell(sample.turn_count))
@@ -55,9 +55,9 @@ def _facts(line: SampleLine) -> Iterator[Fact]:
     yield fact("limit", limits(sample))
     yield fact("scores", scores(sample))
     if sample.interrupt:
-        yield words("asked to", sample.interrupt, "look")
+        yield words("stopping", sample.interrupt, "look")
     if sample.has_error:
-        yield words("error", "it carries one; ! shows it", "hand")
+        yield words("error", "this sample has an error; ! shows it", "hand")
 
 
 def _calls(line: SampleLine) -> Iterator[Fact]:
@@ -66,8 +66,8 @@ def _calls(line: SampleLine) -> Iterator[Fact]:
         lasted = UNKNOWN
         if line.clock is not None and call.started_at is not None:
             lasted = _lasting(line.clock - call.started_at)
-        asked = (said("  cancel asked", "look"),) if call.cancel_requested else ()
-        yield fact(call.function, (*lasted, *asked, said(f"  {call.id}", "dim")))
+        asked = (span_of("  cancel requested", "look"),) if call.cancel_requested else ()
+        yield fact(call.function, (*lasted, *asked, span_of(f"  {call.id}", "dim")))
 
 
 def _lasting(seconds: float | None) -> Cell:
@@ -77,4 +77,4 @@ def _lasting(seconds: float | None) -> Cell:
 
 def _ago(seconds: float | None) -> Cell:
     number = fmt.sane(seconds)
-    return UNKNOWN if number is None else (said(f"{fmt.duration(number)} ago"),)
+    return UNKNOWN if number is None else (span_of(f"{fmt.duration(number)} ago"),)

@@ -1,26 +1,32 @@
-"""The page of one task: where it stands, its samples by status, its score, its log."""
+"""The page of one task: its state, its samples by status, their durations, its score."""
 
 from collections.abc import Iterator
 
 from core import format as fmt
 from core.fleet import Fleet
 from core.ids import TaskKey
-from core.judge.pace import durations, quantile
+from core.judge.pace import durations, quantile, time_left
 from core.model.task import Metric
-from core.views.cells import UNKNOWN, Bar, Cell, count_cell, said
+from core.views.cells import UNKNOWN, Bar, Cell, count_cell, span_of
 from core.views.pages.page import Fact, Page, fact, page, section, words
-from core.views.tables.row_context import TaskLine, task_line
-from core.views.tables.tasks import age_cell, latch, left_cell, progress_bar, rate, state_word
+from core.views.tables.row_context import EstimateTimeLeft, TaskLine, task_line
+from core.views.tables.tasks import age_cell, left_cell, pause_cell, progress_bar, rate, state_word
 
 _SHOWN_METRICS = 40
 
 
-def task_page(fleet: Fleet, key: TaskKey, now: float) -> Page:
-    """Return a task's page; `now` is Unix seconds at the desk.
+def task_page(
+    fleet: Fleet, key: TaskKey, now: float, *, estimate: EstimateTimeLeft = time_left
+) -> Page:
+    """Return a task's page, without its plot, knobs and throughput: those are read on opening.
 
-    Its plot, knobs and throughput are drawn beside it from what is read when it is opened.
+    Args:
+        fleet: All that is known.
+        key: The task.
+        now: Unix seconds at the desk.
+        estimate: Returns the task's time left.
     """
-    line = task_line(fleet, key, now)
+    line = task_line(fleet, key, now, estimate)
     if line is None:
         return page(key.task_id, (section("", (words("", "this task is no longer known"),)),))
     return page(
@@ -36,11 +42,11 @@ def task_page(fleet: Fleet, key: TaskKey, now: float) -> Page:
 
 def _facts(line: TaskLine) -> Iterator[Fact]:
     task, row = line.task, line.task.row
-    yield fact("state", (state_word(line), said("  "), *latch(line)))
+    yield fact("state", (state_word(line), span_of("  "), *pause_cell(line)))
     counts = task.progress
     done = counts.completed + counts.errored + counts.cancelled
     total = f"  {fmt.count(done)} of {fmt.count(counts.total)}"
-    yield fact("progress", (*progress_bar(line), said(total)))
+    yield fact("progress", (*progress_bar(line), span_of(total)))
     yield fact("left", left_cell(line))
     yield words("model", row.model)
     yield words("solver", row.solver)
@@ -53,12 +59,12 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
     yield fact("epochs", count_cell(row.epochs))
     yield words("log", row.log_location, "dim", limit=1_000)
     if task.header_error:
-        yield words("log unread", task.header_error, "look", limit=400)
+        yield words("log error", task.header_error, "look", limit=400)
     if task.trouble:
         yield words("trouble", task.trouble, "look", limit=400)
     yield words("task id", row.task_id, "dim")
     yield words("eval id", row.eval_id, "dim")
-    yield fact("looked at", (*age_cell(line), said(" ago", "dim")))
+    yield fact("last read", (*age_cell(line), span_of(" ago", "dim")))
 
 
 def _tokens(line: TaskLine) -> Cell:
@@ -66,7 +72,7 @@ def _tokens(line: TaskLine) -> Cell:
     per_minute = rate(line)
     if per_minute is None:
         return total
-    return (*total, said(f"  {fmt.count(per_minute)} a minute", "dim"))
+    return (*total, span_of(f"  {fmt.count(per_minute)} per minute", "dim"))
 
 
 def _samples(line: TaskLine) -> Iterator[Fact]:
@@ -86,7 +92,7 @@ def _samples(line: TaskLine) -> Iterator[Fact]:
             continue
         share = max(0.0, min(1.0, number / total))
         bar = Bar(share, share) if word == "error" else Bar(share)
-        yield fact(word, (bar, said(f" {fmt.count(number)}")))
+        yield fact(word, (bar, span_of(f" {fmt.count(number)}")))
     if line.task.samples_cut:
         yield words("not listed", f"{fmt.count(line.task.samples_cut)} (open one to fetch it)")
 
@@ -96,8 +102,8 @@ def _durations(line: TaskLine) -> Iterator[Fact]:
     if not took:
         return
     for label, fraction in (("half within", 0.5), ("nine in ten", 0.9), ("longest", 1.0)):
-        yield fact(label, (said(fmt.duration(quantile(took, fraction))),))
-    yield words("of", f"the newest {len(took)} finished", "dim")
+        yield fact(label, (span_of(fmt.duration(quantile(took, fraction))),))
+    yield words("based on", f"the newest {len(took)} finished", "dim")
 
 
 def _score(line: TaskLine) -> Iterator[Fact]:
@@ -107,20 +113,20 @@ def _score(line: TaskLine) -> Iterator[Fact]:
         if header.completed_samples is not None or header.total_samples is not None:
             yield fact("scored", _of(header.completed_samples, header.total_samples))
         if header.has_error:
-            yield words("error", "the log carries one; ! shows it", "hand")
+            yield words("error", "the log has an error; ! shows it", "hand")
         yield from _metrics(header.metrics)
     elif line.task.interim:
-        yield words("so far", "of the samples scored until now", "dim")
+        yield words("so far", "of the samples scored so far", "dim")
         yield from _metrics(line.task.interim)
 
 
 def _metrics(metrics: tuple[Metric, ...]) -> Iterator[Fact]:
     for metric in metrics[:_SHOWN_METRICS]:
         name = metric.name if metric.scorer == metric.name else f"{metric.scorer} {metric.name}"
-        yield fact(name, (said(fmt.score(metric.value, metric.stderr)),))
+        yield fact(name, (span_of(fmt.score(metric.value, metric.stderr)),))
 
 
 def _of(part: int | None, whole: int | None) -> Cell:
     if part is None or whole is None:
         return count_cell(part) or count_cell(whole) or UNKNOWN
-    return (said(f"{fmt.count(part)} of {fmt.count(whole)}"),)
+    return (span_of(f"{fmt.count(part)} of {fmt.count(whole)}"),)

@@ -1,7 +1,6 @@
-"""Fields: what a column is and how one line fills it; tables are made of them.
+"""Fields: a column and how a row fills it. Tables are made of them.
 
-Cells are made when they are looked at, so that a table of a thousand tasks costs only as much
-as the rows on the screen.
+Cells are computed on access, so a table of a thousand tasks costs only its rows on the screen.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,16 +15,17 @@ LineT = TypeVar("LineT")
 KeyT = TypeVar("KeyT")
 
 FieldValue = float | str | None
-"""What a line is sorted by in one column; None is unknown."""
+"""The value that a row is sorted by in one column; None is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field(Generic[LineT]):
-    """One column, and how a line fills it.
+    """One column, and how a row fills it.
 
     Attributes:
-        cell: What stands there; empty is unknown.
-        value: What it is sorted by; None is unknown.
+        column: The column.
+        cell: Returns the cell of a line; empty means unknown.
+        value: Returns the value that a line is sorted by; None means unknown.
     """
 
     column: Column
@@ -44,7 +44,7 @@ def field(
     grow: int = 0,
     rank: int = 0,
 ) -> Field[LineT]:
-    """Return a field; its title is its name where none is given."""
+    """Return a field; without a title, its name is the title."""
     column = Column(
         name=name,
         title=shown(name if title is None else title),
@@ -65,7 +65,7 @@ class Fields(Generic[LineT]):
         self.by_name: Mapping[str, Field[LineT]] = {each.column.name: each for each in fields}
 
     def row(self, key: KeyT, line: LineT, tone: Tone = "plain") -> Row[KeyT]:
-        """Return the row of one line."""
+        """Return the row of a line, under this key."""
         return Row(key=key, cells=_Cells(self, line), sort=_Sorts(self, line), tone=tone)
 
 
@@ -114,7 +114,7 @@ class _Sorts(Mapping[str, SortValue], Generic[LineT]):
 
 
 def sort_value(value: FieldValue) -> SortValue:
-    """Return what a value is sorted by: numbers, then words, then the unknown."""
+    """Return the sort value of a value: numbers, then texts, then unknown ones."""
     if isinstance(value, str):
         return (1, value.casefold()) if value else (2, 0)
     number = sane(value)
@@ -129,7 +129,7 @@ def table(
     footer: str = "",
     empty: str = "",
 ) -> Table[KeyT]:
-    """Return a table of these rows, in their order."""
+    """Return a table with these rows, in their order."""
     return Table(
         columns=fields.columns,
         rows=tuple(rows),

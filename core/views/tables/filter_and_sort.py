@@ -1,4 +1,4 @@
-"""Filter, sort and choose columns: what the operator does to any table."""
+"""Filters and sorts the rows of any table."""
 
 from dataclasses import replace
 from typing import TypeVar
@@ -15,9 +15,9 @@ def filter_rows(table: Table[KeyT], text: str) -> Table[KeyT]:
 
     Args:
         table: Any table.
-        text: Words that must all stand in a row, in any case; `/.../` a regular expression;
-            `!` before either turns it round. One that does not compile yet (it is being
-            typed) counts as plain text. Empty: every row.
+        text: Words that a row must all contain, in any case; or `/.../`, a regular expression;
+            `!` in front inverts it. An expression that does not compile (yet) counts as plain
+            text. Empty: every row.
     """
     fits = text_filter(text)
     if fits is None:
@@ -26,9 +26,9 @@ def filter_rows(table: Table[KeyT], text: str) -> Table[KeyT]:
 
 
 def sort_rows(table: Table[KeyT], column: str, *, reverse: bool = False) -> Table[KeyT]:
-    """Return the table sorted by a column, unknown values last either way.
+    """Return the table sorted by a column; unknown values come last in both directions.
 
-    Rows that are equal there keep their order. A column that the table lacks changes nothing.
+    Rows with equal values keep their order. Without such a column, the table stays as it is.
     """
     if all(each.name != column for each in table.columns):
         return table

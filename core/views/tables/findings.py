@@ -1,4 +1,4 @@
-"""The findings pane: what is open first, then what was."""
+"""The table of findings: open ones first, then closed ones."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from core.views.tables.fields import Fields, field, table
 
 @dataclass(frozen=True, slots=True)
 class FindingLine:
-    """A finding, what it is about, and now (Unix seconds at the desk)."""
+    """A finding, the name of its subject, and the time now (Unix seconds at the desk)."""
 
     finding: Finding
     where: str
@@ -19,23 +19,23 @@ class FindingLine:
 
     @property
     def tone(self) -> Tone:
-        """Its tone; what is over is quiet."""
+        """Its tone; dim for a closed finding that is not a milestone."""
         milestone = self.finding.closed_at == self.finding.opened_at
         return self.finding.tone if is_open(self.finding) or milestone else "dim"
 
     @property
     def changed_at(self) -> float:
-        """When it last said something new."""
+        """When it last changed, Unix seconds at the desk."""
         return newest(self.finding)
 
 
 def is_open(finding: Finding) -> bool:
-    """Whether it still holds."""
+    """Whether a finding is open."""
     return finding.closed_at is None
 
 
 def newest(finding: Finding) -> float:
-    """Return when a finding last said something new, Unix seconds at the desk."""
+    """Return when a finding last changed, Unix seconds at the desk."""
     times = (finding.opened_at, finding.changed_at, finding.closed_at)
     return max(at for at in times if at is not None)
 
@@ -96,7 +96,7 @@ def _where(fleet: Fleet, finding: Finding) -> str:
 
 
 def findings_table(fleet: Fleet, now: float) -> Table[str]:
-    """Return the findings by their ids: open ones first, what wants a hand before the rest."""
+    """Return the findings by id: open ones first, errors before warnings."""
     lines = [FindingLine(each, _where(fleet, each), now) for each in fleet.findings]
     lines.sort(
         key=lambda line: (
@@ -113,6 +113,6 @@ def findings_table(fleet: Fleet, now: float) -> Table[str]:
             for line in lines
         ),
         title="Findings",
-        footer=f"{still} open · {len(lines) - still} over" if lines else "",
-        empty="nothing to report",
+        footer=f"{still} open · {len(lines) - still} closed" if lines else "",
+        empty="no findings",
     )

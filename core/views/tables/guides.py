@@ -1,16 +1,16 @@
-"""Guides as rows, and one guide as its checklist."""
+"""The table of guides, and one guide as a checklist."""
 
 from collections.abc import Iterator, Sequence
 
 from core.guide.guide import Guide, GuideStep, StepState, was_stopped
 from core.guide.step_actions import guide_label
 from core.text import Shown, shown
-from core.views.cells import Span, Table, TextLine, Tone, said, text_cell
-from core.views.glyphs import Name, sign
+from core.views.cells import Span, Table, TextLine, Tone, span_of, text_cell
+from core.views.glyphs import GlyphName, sign
 from core.views.tables.fields import Fields, field, table
 from core.views.tables.orders import when
 
-_LOOKS: dict[StepState, tuple[Name, Tone]] = {
+_LOOKS: dict[StepState, tuple[GlyphName, Tone]] = {
     StepState.WAITING: ("wait", "dim"),
     StepState.RUNNING: ("run", "good"),
     StepState.DONE: ("success", "good"),
@@ -22,7 +22,7 @@ _COMMAND = 16_000
 
 
 def state_of(guide: Guide, *, is_here: bool = True) -> str:
-    """Return in a word where a guide stands; `left`: no evalroom that is known runs it."""
+    """Return the state of a guide in a word; `left`: this evalroom does not run it."""
     if not guide.is_open:
         return "stopped" if was_stopped(guide) else "done"
     if not is_here:
@@ -94,8 +94,8 @@ def guides_table(guides: Sequence[Guide], here: frozenset[str], now: float) -> T
     """Return guides by their ids, in the order given.
 
     Args:
-        guides: Which.
-        here: The ids of those that this evalroom runs.
+        guides: The guides to show.
+        here: The ids of the guides that this evalroom runs.
         now: Unix seconds at the desk.
     """
     still = sum(guide.is_open for guide in guides)
@@ -109,17 +109,17 @@ def guides_table(guides: Sequence[Guide], here: frozenset[str], now: float) -> T
         ),
         title="Guides",
         footer=f"{still} open · {len(guides)} in all" if guides else "",
-        empty="no guide was begun: guide-park, guide-finish ... in the palette",
+        empty="no guide has been started; start one in the palette: guide-park, guide-finish ...",
     )
 
 
 def guide_title(guide: Guide) -> Shown:
-    """Return what a guide is called."""
+    """Return the title of a guide."""
     return shown(f"{guide_label(guide.kind)}, {guide.name}", 200)
 
 
 def guide_lines(guide: Guide, *, is_here: bool = True) -> tuple[TextLine, ...]:
-    """Return a guide as its checklist: each step's sign, word, title and sentence."""
+    """Return a guide as a checklist: the glyph, state, title and sentence of each step."""
     lines = [_step(guide, at, step) for at, step in enumerate(guide.steps)]
     return (*lines, *_more(guide, is_here=is_here))
 
@@ -132,17 +132,17 @@ def _step(guide: Guide, at: int, step: GuideStep) -> TextLine:
         name, tone = "ask", "look"
     word = "your turn" if asks else str(step.state)
     title = Span(shown(step.title.ljust(_TITLE), 100), "strong" if is_now else "plain")
-    head = (Span(sign(name), tone), said(f" {word.ljust(_WORD)}  ", tone), title)
+    head = (Span(sign(name), tone), span_of(f" {word.ljust(_WORD)}  ", tone), title)
     return (*head, Span(shown(f"  {step.sentence}", 500), "dim")) if step.sentence else head
 
 
 def _more(guide: Guide, *, is_here: bool) -> Iterator[TextLine]:
     if guide.is_open and not is_here:
         yield ()
-        yield (said("its evalroom ended, or is another one: Enter takes it up", "look"),)
+        yield (span_of("another evalroom runs it, or has ended: Enter takes it over", "look"),)
     if guide.command:
         yield ()
-        yield (said("what resumes it:", "dim"),)
+        yield (span_of("command that resumes the run:", "dim"),)
         yield (Span(shown(guide.command, _COMMAND), "key"),)
     for note in guide.notes:
         yield (Span(shown(note, 1_000), "look"),)

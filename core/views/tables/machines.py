@@ -1,4 +1,4 @@
-"""The machines pane: one line a machine, what is wrong first."""
+"""The table of machines: one row for each, those in trouble first."""
 
 from dataclasses import dataclass
 
@@ -6,21 +6,21 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.ids import MachineName
 from core.model.machine import Gpu, LinkState, Machine, ToolState
-from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, said, text_cell
-from core.views.glyphs import Name, sign
+from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, span_of, text_cell
+from core.views.glyphs import GlyphName, sign
 from core.views.tables.fields import Fields, FieldValue, field, table
 
 
 @dataclass(frozen=True, slots=True)
 class MachineLine:
-    """A machine, how many processes live on it, and now (Unix seconds at the desk)."""
+    """A machine, the number of its processes, and the time now (Unix seconds at the desk)."""
 
     machine: Machine
     processes: int
     now: float
 
 
-_LINKS: dict[LinkState, tuple[Name, Tone]] = {
+_LINKS: dict[LinkState, tuple[GlyphName, Tone]] = {
     LinkState.CONNECTING: ("down", "plain"),
     LinkState.UP: ("live", "good"),
     LinkState.LAGGING: ("lagging", "look"),
@@ -41,84 +41,83 @@ _RANKS = {
 
 
 def marks(machine: Machine | None) -> tuple[Span, ...]:
-    """Return the signs of what a machine is marked as: production, read-only.
+    """Return the glyphs of a machine's marks (production, read-only).
 
-    They stand wherever its name does: an order there is not like one elsewhere.
+    They are shown wherever its name is, because an order there needs more care.
     """
     if machine is None:
         return ()
-    signs: tuple[tuple[Name, bool, Tone], ...] = (
+    signs: tuple[tuple[GlyphName, bool, Tone], ...] = (
         ("production", machine.production, "look"),
         ("read-only", machine.read_only, "dim"),
     )
-    return tuple(said(f"{sign(name)} ", tone) for name, is_so, tone in signs if is_so)
+    return tuple(span_of(f"{sign(name)} ", tone) for name, is_so, tone in signs if is_so)
 
 
 def marked_as(machine: Machine) -> tuple[Span, ...]:
-    """Return the words of what a machine is marked as; they stand behind its link."""
+    """Return the words of a machine's marks; they follow the state of its link."""
     words: tuple[tuple[str, bool, Tone], ...] = (
         (" prod", machine.production, "look"),
         (" read-only", machine.read_only, "dim"),
     )
-    return tuple(said(word, tone) for word, is_so, tone in words if is_so)
+    return tuple(span_of(word, tone) for word, is_so, tone in words if is_so)
 
 
 def link_sign(machine: Machine) -> Span:
-    """Return the sign of a machine's link."""
+    """Return the glyph of a machine's link."""
     name, tone = _LINKS[machine.link.state]
     return Span(sign(name), tone)
 
 
 def link_words(machine: Machine, now: float) -> Cell:
-    """Return the link's word, for how long, and when it is tried again: `down 2m, in 8s`."""
+    """Return the state of a link, its age, and the time to the next retry: `down 2m retry 8s`."""
     link = machine.link
     tone = _LINKS[link.state][1]
     if link.is_up:
-        return (said("up", "dim"),)
-    word = "lag" if link.state is LinkState.LAGGING else str(link.state)
+        return (span_of("up", "dim"),)
     since = link.heard_at if link.state is LinkState.LAGGING else link.lost_at
-    spans = [said(word, tone)]
+    spans = [span_of(str(link.state), tone)]
     if since is not None and link.state in {LinkState.LAGGING, LinkState.DOWN}:
-        spans.append(said(f" {fmt.age(now - since)}", tone))
+        spans.append(span_of(f" {fmt.age(now - since)}", tone))
     if link.retry_at is not None and link.state is LinkState.DOWN:
-        spans.append(said(f" in {fmt.age(link.retry_at - now)}", "dim"))
+        spans.append(span_of(f" retry {fmt.age(link.retry_at - now)}", "dim"))
     return tuple(spans)
 
 
 def utilisation(machine: Machine) -> float | None:
-    """Return the mean utilisation of a machine's GPUs, 0-1; None where none is known."""
+    """Return the mean utilisation of a machine's GPUs, 0 to 1; None if none is known."""
     gpus = machine.facts.gpus if machine.facts is not None else ()
     known = [use for gpu in gpus if (use := fmt.sane(gpu.utilisation)) is not None]
     return max(0.0, min(1.0, sum(known) / len(known) / 100)) if known else None
 
 
 def gpu_cell(machine: Machine) -> Cell:
-    """Return how many GPUs there are and a bar of their mean utilisation."""
+    """Return the number of GPUs and a bar of their mean utilisation."""
     facts = machine.facts
     if facts is None:
         return UNKNOWN
     if facts.gpu_state is ToolState.ABSENT or (not facts.gpus and facts.gpu_tool is None):
-        return (said("none", "dim"),)
+        return (span_of("none", "dim"),)
     lost = sum(gpu.lost for gpu in facts.gpus)
     if facts.gpu_state is ToolState.STUCK:
-        return (said(f"{len(facts.gpus)}\u00d7 stuck", "hand"),)
+        return (span_of(f"{len(facts.gpus)}\u00d7 stuck", "hand"),)
     if facts.gpu_state is ToolState.FAILED:
-        return (said("failed", "look"),)
+        return (span_of("failed", "look"),)
     if lost:
-        return (said(f"{len(facts.gpus)}\u00d7 {lost} lost", "hand"),)
+        return (span_of(f"{len(facts.gpus)}\u00d7 {lost} lost", "hand"),)
     use = utilisation(machine)
-    head = said(f"{len(facts.gpus)}\u00d7 ", "dim")
+    head = span_of(f"{len(facts.gpus)}\u00d7 ", "dim")
     return (head, Bar(use)) if use is not None else (head,)
 
 
 def gpu_name(gpu: Gpu) -> str:
-    """Return a GPU's name with its slice."""
+    """Return a GPU's name, with its MIG profile if it is a slice."""
     return f"{gpu.name} {gpu.mig}" if gpu.mig else gpu.name
 
 
 def _use_cell(line: MachineLine) -> Cell:
     use = utilisation(line.machine)
-    return UNKNOWN if use is None else (said(fmt.percent(use)),)
+    return UNKNOWN if use is None else (span_of(fmt.percent(use)),)
 
 
 def _load(line: MachineLine) -> float | None:
@@ -132,7 +131,7 @@ def _load_cell(line: MachineLine) -> Cell:
         return UNKNOWN
     busy = facts.cpus is not None and load > facts.cpus
     text = fmt.count(load) if load >= 99.95 else f"{load:.1f}"  # noqa: PLR2004
-    return (said(text, "look" if busy else "plain"),)
+    return (span_of(text, "look" if busy else "plain"),)
 
 
 def _memory(line: MachineLine) -> float | None:
@@ -148,7 +147,7 @@ def _memory_cell(line: MachineLine) -> Cell:
     used = _memory(line)
     if used is None:
         return UNKNOWN
-    return (said(fmt.percent(used), "look" if used > 0.95 else "plain"),)  # noqa: PLR2004
+    return (span_of(fmt.percent(used), "look" if used > 0.95 else "plain"),)  # noqa: PLR2004
 
 
 def _retry(line: MachineLine) -> FieldValue:
@@ -215,7 +214,7 @@ MACHINE_FIELDS = Fields[MachineLine](
         field(
             "retry",
             lambda line: (
-                (said(fmt.age(line.machine.link.retry_at - line.now), "dim"),)
+                (span_of(fmt.age(line.machine.link.retry_at - line.now), "dim"),)
                 if line.machine.link.retry_at is not None
                 else UNKNOWN
             ),
@@ -229,7 +228,7 @@ MACHINE_FIELDS = Fields[MachineLine](
 
 
 def machines_table(fleet: Fleet, now: float) -> Table[MachineName]:
-    """Return the machines, what is wrong first, else in the config's order."""
+    """Return the machines: those in trouble first, then in the config's order."""
     living = dict[MachineName, int]()
     for key, process in fleet.processes.items():
         if process.ended_at is None:
@@ -244,5 +243,5 @@ def machines_table(fleet: Fleet, now: float) -> Table[MachineName]:
         rows,
         title="Machines",
         footer=str(len(machines)) if machines else "",
-        empty="the config names no machine",
+        empty="the config does not name a machine",
     )

@@ -1,4 +1,4 @@
-"""The journal of orders: one line each, newest first."""
+"""The table of orders: one row for each order of the journal, newest first."""
 
 import time
 from collections.abc import Sequence
@@ -20,25 +20,25 @@ TONES: dict[OrderState, Tone] = {
     OrderState.UNKNOWN: "hand",
 }
 _TODAY = 43_200.0
-"""An order that is younger than this, seconds, needs no day to be told apart."""
+"""Seconds. A younger order is shown without its day."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrderLine:
-    """An order, and now (Unix seconds at the desk)."""
+    """An order, and the time now (Unix seconds at the desk)."""
 
     order: Order
     now: float
 
     @property
     def where(self) -> str:
-        """How its target is called; its machine and process where it has no name."""
+        """The name of its target; its machine and pid if it has no name."""
         process = self.order.address.process
         return self.order.name or f"{process.machine}:{process.pid}"
 
 
 def when(at: float, now: float) -> Shown:
-    """Return a moment: the time, with the day before it where that was not just now."""
+    """Return Unix seconds as a time, or as day and time if it is more than 12 hours away."""
     clock, number = fmt.clock(at, seconds=True), fmt.sane(at)
     if number is None or abs(now - number) < _TODAY:
         return clock
@@ -47,7 +47,7 @@ def when(at: float, now: float) -> Shown:
 
 
 def action_words(action: Action) -> str:
-    """Return what an action is in few words: `pause now`, `cancel score`, `config a=3`."""
+    """Return an action in a few words: `pause now`, `cancel score`, `config a=3`."""
     parts = [str(action.verb)]
     if action.now:
         parts.append("now")
@@ -65,7 +65,7 @@ def action_words(action: Action) -> str:
 
 
 def is_destructive(order: Order) -> bool:
-    """Whether what it took can't be given back."""
+    """Whether the effect of the order can't be undone."""
     offer = offer_of(order.action, scope_of(order.target))
     return offer is not None and offer.is_destructive
 
@@ -125,7 +125,7 @@ ORDER_FIELDS = Fields[OrderLine](
 
 
 def orders_table(orders: Sequence[Order], now: float) -> Table[str]:
-    """Return orders by their ids, in the order given.
+    """Return the orders by id, in the given order.
 
     Args:
         orders: Newest first.
@@ -145,5 +145,5 @@ def orders_table(orders: Sequence[Order], now: float) -> Table[str]:
         ),
         title="Journal of orders",
         footer=counted if orders else "",
-        empty="no order was given yet",
+        empty="no orders yet",
     )

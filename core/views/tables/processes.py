@@ -1,4 +1,4 @@
-"""The processes of the machines: one line each."""
+"""The table of processes: one row for each."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,15 @@ from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey
 from core.model.machine import Machine
 from core.model.process import Process, ProcessState
-from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, said, text_cell
-from core.views.glyphs import Name, sign
+from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, span_of, text_cell
+from core.views.glyphs import GlyphName, sign
 from core.views.tables.fields import Fields, field, table
 from core.views.tables.machines import marks
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessLine:
-    """A process on its machine, and now (Unix seconds at the desk)."""
+    """A process, its machine, and the time now (Unix seconds at the desk)."""
 
     process: Process
     machine: Machine | None
@@ -27,7 +27,7 @@ class ProcessLine:
         return self.machine is None or self.machine.link.is_alive
 
 
-_STATES: dict[ProcessState, tuple[Name, Tone]] = {
+_STATES: dict[ProcessState, tuple[GlyphName, Tone]] = {
     ProcessState.STARTING: ("wait", "plain"),
     ProcessState.LIVE: ("run", "good"),
     ProcessState.BUSY: ("run", "look"),
@@ -50,7 +50,7 @@ _RANKS = {
 
 
 def process_sign(line: ProcessLine) -> Span:
-    """Return the sign of what is known of a process now."""
+    """Return the glyph of a process: of its state, or unknown if its machine can't be reached."""
     if not line.is_reached and not line.process.is_gone:
         return Span(sign("unknown"), "dim")
     name, tone = _STATES[line.process.state]
@@ -58,23 +58,23 @@ def process_sign(line: ProcessLine) -> Span:
 
 
 def process_words(line: ProcessLine) -> Cell:
-    """Return a process's state and for how long; what holds it; how long it has not answered."""
+    """Return a process's state and its age, then its pauses."""
     process = line.process
     if not line.is_reached and not process.is_gone:
-        return (said(f"unknown, was {process.state}", "dim"),)
-    spans = [said(str(process.state), _STATES[process.state][1])]
+        return (span_of(f"unknown, was {process.state}", "dim"),)
+    spans = [span_of(str(process.state), _STATES[process.state][1])]
     if process.state is not ProcessState.LIVE:
-        spans.append(said(f" {fmt.age(line.now - process.since)}", "dim"))
+        spans.append(span_of(f" {fmt.age(line.now - process.since)}", "dim"))
     if process.paused or process.paused_now:
-        spans.append(said(" held hard" if process.paused_now else " held soft", "look"))
+        spans.append(span_of(" paused (hard)" if process.paused_now else " paused", "look"))
     if process.paused_models:
         models = ", ".join(process.paused_models[:3])
-        spans.append(said(f" models held: {models}", "look"))
+        spans.append(span_of(f" paused models: {models}", "look"))
     return tuple(spans)
 
 
 def command(process: Process) -> str:
-    """Return what runs, without the interpreter and the path to inspect; empty if unknown."""
+    """Return a process's command line without interpreter and path; empty if unknown."""
     words = list(process.argv)
     for index, word in enumerate(words[:4]):
         if word.rsplit("/", 1)[-1] in {"inspect", "inspect_ai", "flow"}:
@@ -83,7 +83,7 @@ def command(process: Process) -> str:
 
 
 def running_for(line: ProcessLine) -> float | None:
-    """Return how long a process has run on its own host's clock, seconds; None if unknown."""
+    """Return how long a process has run, seconds on its host's clock; None if unknown."""
     process, machine = line.process, line.machine
     if process.started_at is None:
         return None
@@ -144,7 +144,7 @@ PROCESS_FIELDS = Fields[ProcessLine](
             lambda line: (
                 UNKNOWN
                 if line.process.keep_alive is None
-                else (said("kept" if line.process.keep_alive else "no", "dim"),)
+                else (span_of("kept" if line.process.keep_alive else "no", "dim"),)
             ),
             lambda line: line.process.keep_alive,
             width=4,
@@ -173,7 +173,7 @@ PROCESS_FIELDS = Fields[ProcessLine](
 def processes_table(
     fleet: Fleet, now: float, machine: MachineName | None = None
 ) -> Table[ProcessKey]:
-    """Return the processes of one machine, or of all (None), trouble first."""
+    """Return the processes of one machine or of all (None), those in trouble first."""
     lines = [
         ProcessLine(process, fleet.machines.get(key.machine), now)
         for key, process in fleet.processes.items()

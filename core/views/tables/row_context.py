@@ -1,30 +1,40 @@
-"""A task or sample with all that its row needs: its process, its machine, the time."""
+"""A task or sample with all that its row needs: its process, its machine and the time."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.fleet import Fleet
 from core.ids import TaskKey
+from core.judge.pace import TimeLeft, time_left
 from core.model.machine import Machine
 from core.model.process import Process, ProcessState
 from core.model.sample import Sample
 from core.model.task import Task, TaskState
 
 STALE_AFTER_S = 60.0
-"""Seconds after which what a live process shows is drawn as old."""
+"""Seconds after which a row of a live process is marked as old."""
+
+
+EstimateTimeLeft = Callable[[Task, float], TimeLeft | None]
+"""(task, Unix seconds at the desk) -> the task's time left, as `core.judge.pace.time_left`."""
 
 
 class TaskLine(NamedTuple):
-    """A task in its surroundings; `now` is Unix seconds at the desk.
+    """A task with its process and its machine.
 
     A tuple, since a thousand of them are made ten times a second.
+
+    Attributes:
+        now: Unix seconds at the desk.
+        estimate: Returns the task's time left.
     """
 
     task: Task
     process: Process | None
     machine: Machine | None
     now: float
+    estimate: EstimateTimeLeft = time_left
 
     @property
     def is_reached(self) -> bool:
@@ -33,24 +43,24 @@ class TaskLine(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether its state is known now: it is over, or its machine can be looked at."""
+        """Whether its state is known now: it is over, or its machine can be reached."""
         return self.task.is_over or self.is_reached
 
     @property
     def process_state(self) -> ProcessState | None:
-        """The state of its process."""
+        """The state of its process; None: the process is not known."""
         return self.process.state if self.process is not None else None
 
     @property
     def age(self) -> float:
-        """Seconds since it was last looked at."""
+        """Seconds since it was last read."""
         return max(0.0, self.now - self.task.heard_at)
 
     @property
     def clock(self) -> float | None:
-        """The eval's own clock now, Unix seconds.
+        """The time now on the eval's own clock, Unix seconds; None: unknown.
 
-        It stands still while the eval can't be looked at, and from the end of its process on.
+        It stops while the machine can't be reached, and when the process ends.
         """
         ended = self.process.ended_at if self.process is not None else None
         now = self.now if ended is None else min(self.now, ended)
@@ -58,13 +68,13 @@ class TaskLine(NamedTuple):
 
     @property
     def is_gone(self) -> bool:
-        """Whether its process is gone: nothing of it runs, whatever was last heard."""
+        """Whether its process is gone; then nothing of it runs, whatever its last row says."""
         return self.process_state is ProcessState.GONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleLine:
-    """A sample, the eval's clock, Unix seconds (None: unknown), and whether its process is gone."""
+    """A sample, the time on the eval's clock (Unix seconds), and whether its process is gone."""
 
     sample: Sample
     clock: float | None
@@ -72,40 +82,44 @@ class SampleLine:
 
     @classmethod
     def of(cls, task: TaskLine, sample: Sample) -> "SampleLine":
-        """Return a task's sample in its surroundings."""
+        """Return the line of a sample of a task."""
         return cls(sample=sample, clock=task.clock, gone=task.is_gone)
 
 
 def eval_clock(task: Task, now: float, *, runs: bool) -> float | None:
-    """Return what the eval's own clock shows now, from the last look at its samples."""
+    """Return the time on the eval's own clock, computed from the last read of its samples."""
     if task.samples_as_of is None or task.samples_heard_at is None:
         return None
     past = max(0.0, now - task.samples_heard_at) if runs else 0.0
     return task.samples_as_of + past
 
 
-def task_line(fleet: Fleet, key: TaskKey, now: float) -> TaskLine | None:
+def task_line(
+    fleet: Fleet, key: TaskKey, now: float, estimate: EstimateTimeLeft = time_left
+) -> TaskLine | None:
     """Return a task's line; None where the fleet has no such task."""
     task = fleet.tasks.get(key)
     if task is None:
         return None
     process = fleet.processes.get(key.process)
-    return TaskLine(task=task, process=process, machine=fleet.machines.get(key.machine), now=now)
+    return TaskLine(task, process, fleet.machines.get(key.machine), now, estimate)
 
 
-def task_lines(fleet: Fleet, now: float) -> Iterator[TaskLine]:
+def task_lines(
+    fleet: Fleet, now: float, estimate: EstimateTimeLeft = time_left
+) -> Iterator[TaskLine]:
     """Yield the line of every task, in the fleet's order."""
     for key, task in fleet.tasks.items():
         process_key = key.process
         process = fleet.processes.get(process_key)
-        yield TaskLine(task, process, fleet.machines.get(process_key.machine), now)
+        yield TaskLine(task, process, fleet.machines.get(process_key.machine), now, estimate)
 
 
 _HELPLESS = frozenset({ProcessState.STARVED, ProcessState.HEADLESS})
 
 
 def trouble_rank(line: TaskLine) -> int:  # noqa: PLR0911 - a ladder reads best as one
-    """Return where a task stands when trouble comes first: 0 wants a hand at once."""
+    """Return the place of a task when those in trouble come first; 0 is the most urgent."""
     task = line.task
     state = task.state
     if state is TaskState.LOST:

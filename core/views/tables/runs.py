@@ -1,4 +1,4 @@
-"""Every run: one line each, newest first."""
+"""The table of runs, newest first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
 from core.model.run import OVER, Run, RunLog, RunState
 from core.text import shown
-from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, said, text_cell
-from core.views.glyphs import Name, sign
+from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, span_of, text_cell
+from core.views.glyphs import GlyphName, sign
 from core.views.tables.fields import Fields, field, table
 from core.views.tables.machines import marks
 from core.views.tables.orders import when
 
-LOOKS: Mapping[RunState, tuple[Name, Tone]] = {
+LOOKS: Mapping[RunState, tuple[GlyphName, Tone]] = {
     RunState.QUEUED: ("wait", "dim"),
     RunState.PREPARING: ("wait", "plain"),
     RunState.STARTING: ("wait", "plain"),
@@ -25,7 +25,7 @@ LOOKS: Mapping[RunState, tuple[Name, Tone]] = {
     RunState.ERROR: ("failed", "hand"),
     RunState.LOST: ("lost", "hand"),
 }
-"""The sign and the tone of each state; its word stands beside them."""
+"""Sign and tone of each state; the table shows its word beside them."""
 _RANKS = {
     state: rank for rank, state in enumerate((*(s for s in RunState if s not in OVER), *OVER))
 }
@@ -33,7 +33,7 @@ _RANKS = {
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run on its machine, and now (Unix seconds at the desk)."""
+    """A run with its machine, and the time at the desk, Unix seconds."""
 
     run: Run
     machine: Machine | None
@@ -47,20 +47,20 @@ def run_sign(run: Run) -> Span:
 
 
 def took(run: Run, now: float) -> float | None:
-    """Return how long a run has run, seconds; None: it has not begun."""
+    """Return how long a run has run, seconds; None: it has not started."""
     if run.started_at is None:
         return None
     return max(0.0, (now if run.ended_at is None else run.ended_at) - run.started_at)
 
 
 def log_place(directory: str, log_dir: str) -> str:
-    """Return where logs lie on their machine: a bare name is one in the run's folder; untrusted."""
+    """Return the path of a log folder; a relative one is in the run's folder. Untrusted."""
     is_whole = not log_dir or log_dir.startswith(("/", "~")) or "://" in log_dir
     return log_dir if is_whole else f"{directory}/{log_dir}"
 
 
 def scores(log: RunLog) -> Cell:
-    """Return the scores of a log by their names."""
+    """Return the scores of a log with their names."""
     spans: list[Span] = []
     for metric in log.metrics:
         stderr = f"{fmt.score(metric.value, metric.stderr)}"
@@ -70,7 +70,7 @@ def scores(log: RunLog) -> Cell:
 
 
 def result(run: Run) -> Cell:
-    """Return the scores of a run, or what it says of itself."""
+    """Return the message of a run, or else its scores."""
     if run.said:
         return text_cell(run.said, "look" if run.has_failed else "dim", 300)
     found = [cell for log in run.logs if (cell := scores(log))]
@@ -79,10 +79,10 @@ def result(run: Run) -> Cell:
 
 
 def launched_by(run: Run) -> Cell:
-    """Return who launched a run; one of somebody else says so."""
+    """Return who launched a run, and whether that was someone else."""
     if run.is_ours:
         return text_cell(run.operator or "you", "dim")
-    return (Span(shown(f"{run.operator or 'somebody'}, not you"), "look"),)
+    return (Span(shown(f"{run.operator or 'someone'}, not you"), "look"),)
 
 
 RUN_FIELDS = Fields[RunLine](
@@ -96,7 +96,7 @@ RUN_FIELDS = Fields[RunLine](
         ),
         field(
             "state",
-            lambda line: (said(str(line.run.state), LOOKS[line.run.state][1]),),
+            lambda line: (span_of(str(line.run.state), LOOKS[line.run.state][1]),),
             lambda line: _RANKS[line.run.state],
             width=8,
         ),
@@ -125,7 +125,7 @@ RUN_FIELDS = Fields[RunLine](
             "result",
             lambda line: result(line.run),
             lambda line: "".join(s.text for s in result(line.run) if isinstance(s, Span)) or None,
-            title="score, or what it says",
+            title="score or message",
             width=20,
             grow=3,
             rank=1,
@@ -195,12 +195,12 @@ def runs_table(fleet: Fleet, now: float) -> Table[str]:
         ),
         title="Runs",
         footer=counted if runs else "",
-        empty="nothing was launched yet: n begins a run",
+        empty="no runs yet: press n to launch one",
     )
 
 
 def way_to_tasks(fleet: Fleet, run: Run) -> ProcessKey | TaskKey | None:
-    """Return the place of a run's tasks: the one task, else the process; None: there is none."""
+    """Return the place of a run's tasks: its only task, or its process; None: no process."""
     process = fleet.process_of_run(run)
     if process is None:
         return None

@@ -1,10 +1,10 @@
-"""The samples pane: one line a sample of the selected task."""
+"""The table of samples: one row for each sample of the selected task."""
 
 from core import format as fmt
 from core.fleet import Fleet
 from core.ids import SampleKey, TaskKey
 from core.model.sample import Activity, Sample, SampleStatus
-from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, said, text_cell
+from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, span_of, text_cell
 from core.views.tables.fields import Fields, FieldValue, field, table
 from core.views.tables.row_context import SampleLine, TaskLine, task_line
 
@@ -17,42 +17,42 @@ _WORDS: dict[str, str] = {SampleStatus.COMPLETED: "done"}
 _ACTIVITIES = {
     "model": "generating",
     "retry_wait": "retry",
-    "approval": "waits for approval",
-    "question": "waits for an answer",
+    "approval": "waiting for approval",
+    "question": "waiting for an answer",
 }
 _LOOK = frozenset({"retry_wait", "approval", "question"})
 
 
 def status_word(line: SampleLine) -> Span:
-    """Return a sample's status in a word or two and its tone."""
+    """Return a sample's status in one or two words."""
     sample = line.sample
     activity = sample.activity
     if line.gone and not sample.has_ended:
-        return said(f"was {_WORDS.get(sample.status, sample.status)}", "look")
+        return span_of(f"was {_WORDS.get(sample.status, sample.status)}", "look")
     if sample.interrupt:
-        return said(f"stopping: {sample.interrupt}", "look")
+        return span_of(f"stopping: {sample.interrupt}", "look")
     if sample.status == SampleStatus.RUNNING and activity and activity.type == "retry_wait":
-        return said("retrying", "look")
+        return span_of("retrying", "look")
     word = _WORDS.get(sample.status, sample.status)
-    return said(word, _TONES.get(sample.status, "dim"))
+    return span_of(word, _TONES.get(sample.status, "dim"))
 
 
 def doing(sample: Sample, clock: float | None) -> Cell:
-    """Return what a sample does right now and for how long, on the eval's own clock."""
+    """Return a sample's activity and for how long; `clock` is the eval's own, Unix seconds."""
     activity = sample.activity
     if activity is None:
         return UNKNOWN
-    spans = [said(_what(activity), "plain")]
+    spans = [span_of(_what(activity), "plain")]
     if activity.count > 1:
         times = "" if activity.type == "retry_wait" else "\u00d7"
-        spans.append(said(f" {times}{fmt.count(activity.count)}", "dim"))
+        spans.append(span_of(f" {times}{fmt.count(activity.count)}", "dim"))
     if clock is not None and activity.deadline is not None:
-        spans.append(said(f" in {fmt.duration(activity.deadline - clock)}", "look"))
+        spans.append(span_of(f" in {fmt.duration(activity.deadline - clock)}", "look"))
     elif clock is not None and activity.started_at is not None:
         lasted = fmt.duration(clock - activity.started_at)
-        spans.append(said(f" {lasted}", "look" if activity.type in _LOOK else "dim"))
+        spans.append(span_of(f" {lasted}", "look" if activity.type in _LOOK else "dim"))
     if any(call.cancel_requested for call in activity.calls):
-        spans.append(said(" cancel asked", "look"))
+        spans.append(span_of(" cancel requested", "look"))
     return tuple(spans)
 
 
@@ -64,7 +64,7 @@ def _what(activity: Activity) -> str:
 
 
 def time_taken(line: SampleLine) -> float | None:
-    """Return how long a sample took or has run, seconds; None where that is unknown."""
+    """Return how long a sample took or has run, seconds; None if unknown."""
     sample = line.sample
     if sample.completed_at is not None and sample.started_at is not None:
         return sample.completed_at - sample.started_at
@@ -74,14 +74,14 @@ def time_taken(line: SampleLine) -> float | None:
 
 
 def idle(line: SampleLine) -> float | None:
-    """Return seconds since anything happened in a sample; None where that is unknown."""
+    """Return seconds since the last activity of a sample; None if unknown."""
     if line.clock is None or line.sample.last_activity_at is None:
         return None
     return max(0.0, line.clock - line.sample.last_activity_at)
 
 
 def limits(sample: Sample) -> Cell:
-    """Return the limit in use and how much of it, or the limit that ended the sample."""
+    """Return the limit that ended a sample; else its token limit and how much is used."""
     if sample.limit:
         return text_cell(f"hit {sample.limit}", "look")
     used, total = fmt.sane(sample.token_limit_usage), fmt.sane(sample.token_limit_total)
@@ -89,18 +89,18 @@ def limits(sample: Sample) -> Cell:
         return UNKNOWN
     kind = sample.token_limit_type or "tokens"
     tone: Tone = "look" if used / total > 0.9 else "dim"  # noqa: PLR2004
-    return (said(f"{kind} {fmt.count(used)}/{fmt.count(total)}", tone),)
+    return (span_of(f"{kind} {fmt.count(used)}/{fmt.count(total)}", tone),)
 
 
 def scores(sample: Sample) -> Cell:
-    """Return a sample's scores: the value alone where there is one scorer."""
+    """Return a sample's scores; with one scorer, only the value."""
     if not sample.scores:
         return UNKNOWN
     if len(sample.scores) == 1:
         (value,) = sample.scores.values()
-        return (said(_value(value), _score_tone(value)),)
+        return (span_of(_value(value), _score_tone(value)),)
     texts = (f"{name} {_value(value)}" for name, value in list(sample.scores.items())[:6])
-    return (said(" · ".join(texts)),)
+    return (span_of(" · ".join(texts)),)
 
 
 def _value(value: object) -> str:
@@ -245,10 +245,10 @@ def _rank(sample: Sample) -> tuple[int, float]:
 
 
 def samples_table(fleet: Fleet, task: TaskKey | None, now: float) -> Table[SampleKey]:
-    """Return the known samples of a task: what waits or runs first, then errors, then the rest.
+    """Return the known samples of a task: running ones first, then errors, then the rest.
 
-    Running ones stand in the order they started, ended ones newest first, so that a row moves
-    only when it changes.
+    Running samples are sorted by their start and ended ones by their end, newest first. So a row
+    moves only when its status changes.
     """
     line = task_line(fleet, task, now) if task is not None else None
     if line is None:
@@ -277,7 +277,7 @@ _QUIET = frozenset({SampleStatus.COMPLETED, SampleStatus.PENDING, SampleStatus.C
 
 
 def counts_line(line: TaskLine) -> str:
-    """Return the samples of a task by status, as words: `38 running · 2 error · 59 done`."""
+    """Return the counts of a task's samples by status: `38 running · 2 error · 59 done`."""
     counts = line.task.counts
     if counts is None:
         return ""
@@ -297,7 +297,8 @@ def counts_line(line: TaskLine) -> str:
 
 def _why_none(line: TaskLine) -> str:
     if line.task.trouble:
-        return f"its samples could not be read: {line.task.trouble}"
+        return f"the samples could not be read: {line.task.trouble}"
     if line.task.samples_as_of is None:
-        return "its samples have not been read yet" if line.is_known else "not reachable now"
-    return "it lists no samples"
+        is_known = line.is_known
+        return "the samples have not been read yet" if is_known else "the machine can't be reached"
+    return "the task lists no samples"

@@ -1,22 +1,24 @@
-"""The tasks pane: one line a task, trouble first."""
-
-from collections.abc import Mapping
-from dataclasses import dataclass
+"""The table of tasks: one row for each, those in trouble first."""
 
 from core import format as fmt
 from core.fleet import Fleet
 from core.ids import TaskKey
-from core.judge.pace import TimeLeft, time_left, tokens_per_minute
+from core.judge.pace import time_left, tokens_per_minute
 from core.model.process import ProcessState
-from core.model.sample import Sample, SampleId
-from core.model.task import Task, TaskState
-from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, said, text_cell
-from core.views.glyphs import Name, sign
+from core.model.task import TaskState
+from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, span_of, text_cell
+from core.views.glyphs import GlyphName, sign
 from core.views.tables.fields import Fields, FieldValue, field, table
 from core.views.tables.machines import marks
-from core.views.tables.row_context import STALE_AFTER_S, TaskLine, task_lines, trouble_rank
+from core.views.tables.row_context import (
+    STALE_AFTER_S,
+    EstimateTimeLeft,
+    TaskLine,
+    task_lines,
+    trouble_rank,
+)
 
-_SIGNS: dict[TaskState, tuple[Name, Tone]] = {
+_SIGNS: dict[TaskState, tuple[GlyphName, Tone]] = {
     TaskState.RUNNING: ("run", "good"),
     TaskState.FINISHING: ("finishing", "plain"),
     TaskState.SUCCESS: ("success", "good"),
@@ -26,22 +28,8 @@ _SIGNS: dict[TaskState, tuple[Name, Tone]] = {
 }
 
 
-_LEFT_EVERY = 5.0
-_LEFTS = 5_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Left:
-    moment: float
-    of: Mapping[SampleId, Sample]
-    left: TimeLeft | None
-
-
-_lefts: dict[TaskKey, _Left] = {}
-
-
 def task_sign(line: TaskLine) -> Span:
-    """Return the sign of what is known of a task now."""
+    """Return the glyph of a task's state; unknown if its machine can't be reached."""
     state = line.task.state
     if not line.is_known:
         return Span(sign("unknown"), "dim")
@@ -55,37 +43,36 @@ def task_sign(line: TaskLine) -> Span:
 
 
 def state_word(line: TaskLine) -> Span:
-    """Return the word of what is known of a task now."""
+    """Return the word of a task's state; `unknown` if its machine can't be reached."""
     task = line.task
     if not line.is_known:
-        return said("unknown", "dim")
+        return span_of("unknown", "dim")
     if task.state is TaskState.RUNNING:
         if line.process_state in {ProcessState.STARVED, ProcessState.HEADLESS}:
-            return said(str(line.process_state), "hand")
+            return span_of(str(line.process_state), "hand")
         if task.row.paused:
-            return said("held", "look")
+            return span_of("paused", "look")
         if task.row.resolving:
-            return said(f"stopping: {task.row.resolving}", "look")
-    return said(str(task.state), _SIGNS[task.state][1])
+            return span_of(f"stopping: {task.row.resolving}", "look")
+    return span_of(str(task.state), _SIGNS[task.state][1])
 
 
-def latch(line: TaskLine) -> Cell:
-    """Return what holds a task: which latch, soft or hard, how many held, whether it is quiet."""
+def pause_cell(line: TaskLine) -> Cell:
+    """Return what pauses a task, the held samples, and whether it is quiesced; or its stop."""
     row = line.task.row
     if line.task.state is not TaskState.RUNNING:
         return UNKNOWN
     spans = list[Span]()
     if row.paused:
-        soft = [name for name in row.paused if name not in row.paused_now]
-        words = [f"{'+'.join(soft)} soft"] if soft else []
-        words += [f"{'+'.join(row.paused_now)} hard"] if row.paused_now else []
-        spans.append(said(" ".join(words), "look"))
+        words = [name for name in row.paused if name not in row.paused_now]
+        words += [f"{name} (hard)" for name in row.paused_now]
+        spans.append(span_of(", ".join(words), "look"))
         if row.held:
-            spans.append(said(f" {fmt.count(row.held)} held", "look"))
+            spans.append(span_of(f" {fmt.count(row.held)} held", "look"))
         if row.quiesced:
-            spans.append(said(" quiesced", "dim"))
+            spans.append(span_of(" quiesced", "dim"))
     elif row.resolving:
-        spans.append(said(str(row.resolving), "look"))
+        spans.append(span_of(str(row.resolving), "look"))
     return tuple(spans)
 
 
@@ -95,7 +82,7 @@ def _done(line: TaskLine) -> int:
 
 
 def progress_bar(line: TaskLine) -> Cell:
-    """Return the bar of what is done and what of it failed; unknown without a total."""
+    """Return the bar of finished and errored samples; unknown without a total."""
     samples = line.task.progress
     if samples.total <= 0:
         return UNKNOWN
@@ -108,7 +95,7 @@ def _done_cell(line: TaskLine) -> Cell:
     total = line.task.progress.total
     if total <= 0:
         return UNKNOWN
-    return (said(f"{fmt.sane(_done(line)):.0f}/{fmt.sane(total):.0f}"),)
+    return (span_of(f"{fmt.sane(_done(line)):.0f}/{fmt.sane(total):.0f}"),)
 
 
 def _progress(line: TaskLine) -> FieldValue:
@@ -125,45 +112,29 @@ def _queued(line: TaskLine) -> int | None:
 
 
 def rate(line: TaskLine) -> float | None:
-    """Return a running task's recent tokens a minute; None where they are unknown."""
+    """Return a running task's recent tokens per minute; None if unknown."""
     if line.task.state is not TaskState.RUNNING or not line.is_known:
         return None
     return tokens_per_minute(line.task.trail, line.task.heard_at)
 
 
-def left_of(task: Task, now: float) -> TimeLeft | None:
-    """Return a task's time left as of the last five seconds; computed once for each.
-
-    A thousand tasks are drawn ten times a second, and this is the dear part of a row.
-    """
-    moment = now // _LEFT_EVERY * _LEFT_EVERY
-    known = _lefts.get(task.key)
-    if known is not None and known.moment == moment and known.of is task.samples:
-        return known.left
-    if len(_lefts) >= _LEFTS:
-        _lefts.clear()
-    left = time_left(task, moment)
-    _lefts[task.key] = _Left(moment, task.samples, left)
-    return left
-
-
 def left_cell(line: TaskLine) -> Cell:
-    """Return a running task's time left as a range, or the word."""
+    """Return a running task's time left as a range, or `unknown`."""
     if line.task.state is not TaskState.RUNNING or line.task.row.paused or not line.is_known:
         return UNKNOWN
-    left = left_of(line.task, line.now)
+    left = line.estimate(line.task, line.now)
     if left is None:
-        return (said("unknown", "dim"),)
+        return (span_of("unknown", "dim"),)
     return (Span(fmt.span_of_time(left.p50, left.p90)),)
 
 
 def _left_value(line: TaskLine) -> FieldValue:
-    left = left_of(line.task, line.now) if line.is_known else None
+    left = line.estimate(line.task, line.now) if line.is_known else None
     return None if left is None else left.p50
 
 
 def score_cell(line: TaskLine) -> Cell:
-    """Return the log's score, or dim the running one that the process reports."""
+    """Return the score of the log; before its end, the process's running score, dim."""
     header = line.task.header
     final = header is not None and bool(header.metrics) and line.task.is_over
     metrics = header.metrics if header is not None and final else line.task.interim
@@ -180,7 +151,7 @@ def _score_value(line: TaskLine) -> FieldValue:
 
 
 def age_cell(line: TaskLine) -> Cell:
-    """Return how old what is known of a task is; amber once it should be younger."""
+    """Return the age of a task's data; a warning once it is older than it should be."""
     old = line.age > STALE_AFTER_S and not line.task.is_over
     return (Span(fmt.age(line.age), "look" if old else "dim"),)
 
@@ -240,7 +211,13 @@ TASK_FIELDS = Fields[TaskLine](
             rank=8,
         ),
         field(
-            "latch", latch, lambda line: "+".join(line.task.row.paused), width=16, grow=1, rank=5
+            "latch",
+            pause_cell,
+            lambda line: "+".join(line.task.row.paused),
+            title="paused by",
+            width=16,
+            grow=1,
+            rank=5,
         ),
         field(
             "tries",
@@ -299,9 +276,17 @@ TASK_FIELDS = Fields[TaskLine](
 )
 
 
-def tasks_table(fleet: Fleet, now: float) -> Table[TaskKey]:
-    """Return the tasks of every machine, trouble first, else in the order first seen."""
-    lines = sorted(task_lines(fleet, now), key=trouble_rank)
+def tasks_table(
+    fleet: Fleet, now: float, *, estimate: EstimateTimeLeft = time_left
+) -> Table[TaskKey]:
+    """Return the tasks of every machine, trouble first, else in the order first seen.
+
+    Args:
+        fleet: All that is known.
+        now: Unix seconds at the desk.
+        estimate: Returns a task's time left; who draws often passes one that remembers.
+    """
+    lines = sorted(task_lines(fleet, now, estimate), key=trouble_rank)
     rows = (
         TASK_FIELDS.row(
             line.task.key, line, "plain" if line.is_known and not line.task.is_over else "dim"
@@ -319,7 +304,7 @@ def tasks_table(fleet: Fleet, now: float) -> Table[TaskKey]:
 
 def _why_none(fleet: Fleet) -> str:
     if any(process.ended_at is None for process in fleet.processes.values()):
-        return "the processes there have started no task yet"
+        return "no process has started a task yet"
     if any(machine.probe is not None for machine in fleet.machines.values()):
-        return "no eval is running on the machines that answer"
+        return "no eval runs on the machines that answered"
     return "no machine has answered yet"

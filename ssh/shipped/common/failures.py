@@ -1,4 +1,4 @@
-"""Why a reading has no value. The desk shows a state of the same name."""
+"""Why a reading has no value; the state that is sent has the same name."""
 
 
 class Failed(Exception):

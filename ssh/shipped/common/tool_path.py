@@ -1,4 +1,4 @@
-"""Where tools of the machine are found, also when the login's PATH is short."""
+"""Where tools are found, also when the login's PATH is short."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Runs programs of the machine, each with a timeout and a limit of its output."""
+"""Runs tools, each with a time limit and an output limit."""
 
 import os
 import select
@@ -24,10 +24,10 @@ class ToolRun:
 
 
 def run_tool(argv, timeout_s, max_bytes=MAX_OUTPUT_BYTES, env=None):
-    """Run a program to its end, a timeout or too much output; raise Absent or Failed without one.
+    """Run a program; kill it after `timeout_s` or past `max_bytes` of output. Return its ToolRun.
 
-    It returns only once the program is dead, so one that even SIGKILL can't end holds its
-    thread (and only that) for ever.
+    Raises Absent or Failed if it can't be started. This returns only once the program is dead:
+    one that even SIGKILL can't end holds its thread (and only that) for ever.
     """
     if env is None:
         env = dict(os.environ, PATH=TOOL_PATH, LC_ALL="C")

@@ -1,4 +1,4 @@
-"""HTTP/1.1 over the control socket of an eval (a unix socket)."""
+"""HTTP/1.1 over an eval's control socket (a unix socket)."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Finds the Inspect processes of this user: by their records, and by their command lines."""
+"""Finds the Inspect processes of this user, by records and by command lines."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from ssh.shipped.probe.liveness import start_of, start_time_of
 from ssh.shipped.probe.records import Records, data_root
 
 SCAN_EVERY_S = 5.0
-YOUNG_S = 15.0  # a younger process is looked at in each scan: it may still exec something else
+YOUNG_S = 15.0  # a younger process is read in each scan: it may still exec something else
 RESCAN_OLD_S = 30.0
 ROOT_EVERY_S = 2.0
 CLOCK_SLACK_S = 10.0

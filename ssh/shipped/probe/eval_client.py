@@ -1,4 +1,4 @@
-"""Talks to one eval process: a thread of its own, one request in flight."""
+"""Talks to one eval process, in its own thread, one request at a time."""
 
 import collections
 import threading

@@ -1,4 +1,4 @@
-"""Frames out: one thread writes them. State is not queued; replies go first."""
+"""Frames to and from the desk."""
 
 import collections
 import json
@@ -19,7 +19,7 @@ def compact(value):
 
 
 class FrameWriter:
-    """Everything that goes to the desk.
+    """Writes everything that goes to the desk; replies go before state.
 
     A state frame has a key; a newer one replaces an older one that still waits. So a slow
     pipe costs freshness and never memory.

@@ -1,4 +1,4 @@
-"""Headers of logs, read by the Inspect of this machine, one at a time."""
+"""Headers of logs, read by the Inspect here, one at a time."""
 
 import collections
 import threading

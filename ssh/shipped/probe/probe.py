@@ -1,4 +1,4 @@
-"""The probe: carries out the desk's frames, and lives as long as the desk is heard."""
+"""Carries out the desk's frames, and lives as long as frames come."""
 
 import os
 import platform

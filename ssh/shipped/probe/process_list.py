@@ -1,4 +1,4 @@
-"""The processes that the desk has, and the thread that looks for them."""
+"""The processes that the desk knows, and the thread that finds them."""
 
 import collections
 import threading

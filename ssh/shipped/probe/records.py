@@ -1,4 +1,4 @@
-"""Discovery records: the file that each Inspect process with a control server leaves."""
+"""Discovery records: each eval with a control server leaves one."""
 
 import json
 import os

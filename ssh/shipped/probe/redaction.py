@@ -1,4 +1,4 @@
-"""Command lines without their secrets, and the names of the variables that an eval reads."""
+"""Command lines without secrets, and names of the variables that an eval reads."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Watches: GETs that the desk wants repeated, and how often that is fair to an eval."""
+"""Watches: GETs that are repeated, and how often that is fair to an eval."""
 
 LOAD_FACTOR = 100.0  # reading may cost an eval at most one part in a hundred of its time
 MAX_PAUSE_S = 60.0  # the longest that this rule alone delays a read

@@ -88,13 +88,13 @@ async def test_a_version_that_lies_high_is_not_believed_where_no_route_takes_a_d
 @pytest.mark.parametrize(
     ("dry", "said"),
     [
-        (GOOD, "may have acted"),  # it ignored the word
-        ({**GOOD, "dry_run": False}, "may have acted"),
-        ({**GOOD, "dry_run": "true"}, "may have acted"),
-        ({"dry_run": True, "dispatched": 2}, "does not tell whether"),
-        ({**GOOD, "dry_run": True, "changed": "yes"}, "does not tell whether"),
+        (GOOD, "may have been applied"),  # it ignored the word
+        ({**GOOD, "dry_run": False}, "may have been applied"),
+        ({**GOOD, "dry_run": "true"}, "may have been applied"),
+        ({"dry_run": True, "dispatched": 2}, "does not say whether"),
+        ({**GOOD, "dry_run": True, "changed": "yes"}, "does not say whether"),
         (http(b"<html>nginx</html>"), ""),
-        (http(b'{"changed": 1e999, "dry_run": true}'), "does not tell whether"),
+        (http(b'{"changed": 1e999, "dry_run": true}'), "does not say whether"),
         (http(b"["), ""),
         (http(b'{"error": "ValueError: the agent\'s own words"}', "500 Oops"), "HTTP 500"),
         (http(b"Service Unavailable", "503 Service Unavailable"), "connections"),

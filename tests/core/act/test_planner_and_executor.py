@@ -375,5 +375,5 @@ def test_a_resume_says_what_else_holds_any_of_its_tasks(
     over = replace(task_row("W", status="completed"), held=7, paused=("task",))
     seen = TargetSnapshot(rows=(over, free, first, other))
     preview = preview_of(Action(verb=Verb.RESUME), target, {"changed": True}, seen)
-    goes_on = f"{held} held samples go on, queued samples start again"
+    goes_on = f"{held} held samples continue, queued samples start again"
     assert preview.sentence == f"{goes_on}; the pause of its {others}"

@@ -15,8 +15,8 @@ from core.events import (
 )
 from core.fleet import Fleet
 from core.fold.fold import fold
-from core.fold.samples import FINISHED_LIMIT
-from core.fold.tasks import TRAIL_LIMIT
+from core.fold.samples import MAX_FINISHED
+from core.fold.tasks import MAX_TRAIL_POINTS
 from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts
@@ -269,7 +269,7 @@ def test_running_errored_and_the_newest_finished_stay_and_the_rest_are_counts() 
     kept = dict[str, int]()
     for row in task.samples.values():
         kept[row.status] = kept.get(row.status, 0) + 1
-    assert kept == {"completed": FINISHED_LIMIT, "error": 50, "running": 40}
+    assert kept == {"completed": MAX_FINISHED, "error": 50, "running": 40}
     assert (499, 1) in task.samples
     assert (0, 1) not in task.samples
     assert task.samples_cut == 300
@@ -297,7 +297,7 @@ def test_the_trail_of_progress_is_bounded_and_keeps_both_ends() -> None:
     for step in range(2_000):
         fleet = fold(fleet, tasks_seen(task_row(done=step, total=2_000), at=NOW + step))
     trail = fleet.tasks[KEY].trail
-    assert len(trail) <= TRAIL_LIMIT
+    assert len(trail) <= MAX_TRAIL_POINTS
     assert trail[0].at == NOW
     assert trail[-1].done == 1_999
     assert [point.at for point in trail] == sorted(point.at for point in trail)

@@ -11,11 +11,11 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.plan.matrix import expand
 from core.launch.preflight.checks import CheckedPlan
-from core.launch.preflight.machine_choice import choose_machines, preflight
+from core.launch.preflight.machine_choice import choose_machines
 from core.model.job import Job
 from core.model.machine import LinkState, LinkStatus, Machine
 from tests.support.specs import SMOKE, spec
-from tests.support.surveys import said
+from tests.support.surveys import preflight, said
 
 NAMES = ("a", "b", "c")
 MACHINES = tuple(
@@ -85,7 +85,7 @@ async def test_the_first_machine_that_fits_is_taken_and_the_others_say_why_not()
     assert (one.plan.machine, one.stops) == ("b", ())
     assert one.passed_over == (
         ("a", "/v/bin/python has no Inspect"),
-        ("c", "c can't be looked at: not sent: the link to c is down"),
+        ("c", "can't survey c: not sent: the link to c is down"),
     )
     # What the look answers is no warning of the plan any more.
     assert one.plan.warnings == ()
@@ -122,7 +122,7 @@ async def test_a_machine_that_is_not_there_is_a_stop_with_its_links_reason() -> 
     [launch] = expand(spec("", "machine=a"), MACHINES)
     made = plan_on(launch, MACHINES[0], around())
     [check] = await preflight(worker, made, MACHINES[0], fleet, secrets=())
-    assert said([check]) == ["stop link: a can't be reached: its host key is unknown; accept it"]
+    assert said([check]) == ["stop link: a is not reachable: its host key is unknown; accept it"]
     failing = Answers({"a": JobFailed("the survey has no verb survey", "mind the version")})
     [check] = await preflight(failing, made, MACHINES[0], Fleet(), secrets=())
     assert said([check])[0].endswith("the survey has no verb survey; mind the version")
@@ -133,4 +133,4 @@ async def test_an_empty_answer_is_judged_too() -> None:
     [one] = await chosen(answers, "gpus = 1")
     assert one.plan.machine == "a"
     assert one.stops == ()
-    assert "warning python: the machine tells nothing of itself; " in said(one.checks)
+    assert "warning python: the survey found nothing about the machine itself; " in said(one.checks)

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from core.ids import MachineName
-from core.launch.preflight.machine_choice import preflight
 from tests.support.desk_on_evals import watching
 from tests.support.reached import machine_of, trusting
 from tests.support.specs import plan, spec
 from tests.support.sshd import SUPER, Sshd
-from tests.support.surveys import said
+from tests.support.surveys import preflight, said
 
 pytestmark = pytest.mark.xdist_group("launches")
 
@@ -39,9 +38,9 @@ async def test_an_account_that_may_little_is_told_all_that_it_lacks(
     lines = said(checks)
     for says in (
         "stop Inspect: /usr/bin/python3 has no Inspect; ",
-        "stop log folder: /etc can't be written there; name another log_dir",
-        "stop variables: openai-api/acme/x needs ACME_API_KEY, which neither the spec nor the",
-        "warning network: the model's server localhost:1 can't be reached from there: Connection",
+        "stop log folder: /etc is not writable there; choose another log_dir",
+        "stop variables: openai-api/acme/x needs ACME_API_KEY, which neither spec nor",
+        "warning network: the model's server localhost:1 is not reachable from there: Connection",
     ):
         assert any(each.startswith(says) for each in lines), (says, lines)
     assert any(each.name == "python" and "as alice" in each.said for each in checks)
@@ -67,4 +66,4 @@ async def test_a_machine_where_all_is_well_says_so(sshd: Sshd, folder: Path) -> 
         finally:
             sshd.start()
     assert check.name == "link"
-    assert check.said.startswith("local can't be reached: ")
+    assert check.said.startswith("local is not reachable: ")

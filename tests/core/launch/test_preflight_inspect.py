@@ -42,19 +42,19 @@ def test_where_all_is_well_nothing_keeps_a_run_from_starting() -> None:
     ("facts", "says"),
     [
         (replace(WELL, inspect=failed(ToolState.ABSENT)),
-         f"stop python: there is no {PYTHON}; name one that is there"),
+         f"stop python: {PYTHON} does not exist there; name an interpreter"),
         (replace(WELL, inspect=failed(ToolState.FAILED, "not executable")),
          f"stop python: {PYTHON} does not run: not executable"),
         (replace(WELL, inspect=failed(ToolState.STUCK, "no answer in 29 s")),
-         f"warning python: {PYTHON} gave no answer: no answer in 29 s"),
+         f"warning python: {PYTHON} did not answer: no answer in 29 s"),
         (inspect_told(WELL, inspect=None),
          f"stop Inspect: {PYTHON} has no Inspect; {PYTHON} -m pip install -U 'inspect-ai>=0.3."),
         (inspect_told(WELL, imported=False, broken="ImportError: libfoo.so"),
          "stop Inspect: Inspect 0.3.285 can't be imported: ImportError: libfoo.so"),
         (inspect_told(WELL, imported=False, error="no answer in 29 s"),
-         "warning Inspect: Inspect 0.3.285 did not come up: no answer in 29 s"),
+         "warning Inspect: Inspect 0.3.285 did not answer: no answer in 29 s"),
         (inspect_told(WELL, inspect="0.3.246"),
-         f"stop Inspect: Inspect 0.3.246 has no --detach; {PYTHON} -m pip install -U"),
+         f"stop Inspect: Inspect 0.3.246 does not have --detach; {PYTHON} -m pip install -U"),
         (inspect_told(WELL, inspect="0.3.252"),
          "warning Inspect: Inspect 0.3.252 is too old to hard pause, drain task, cancel tool"),
     ],
@@ -68,23 +68,26 @@ def test_options_that_this_inspect_does_not_have_are_named() -> None:
     asked = spec(GIVEN + "options = { brand_new = 1 }\nturn_limit = 5")
     has = set(options_of(plan(asked))) - {"--brand-new", "--turn-limit"}
     [told] = said(judged(asked, inspect_told(WELL, options=tuple(has))))
-    assert told.startswith("stop Inspect: Inspect 0.3.285 has no --turn-limit, --brand-new; leave")
+    assert told.startswith(
+        "stop Inspect: Inspect 0.3.285 does not have --turn-limit, --brand-new; remove it"
+    )
 
 
 @pytest.mark.parametrize(
     ("told", "says"),
     [
-        ({"state": "no file", "error": "/evals/t.py"}, "stop task: there is no file /evals/t.py"),
+        ({"state": "no file", "error": "/evals/t.py"},
+         "stop task: the file /evals/t.py does not exist"),
         ({"state": "no task", "near": ("main", "min")},
-         f"stop task: there is no task {OWN}; there is main, min"),
+         f"stop task: Inspect finds no task {OWN}; similar names: main, min"),
         ({"state": "fails", "kind": "SyntaxError", "error": "SyntaxError: bad", "place": "t.py:3"},
          f"stop task: {OWN} can't be imported: SyntaxError: bad (t.py:3)"),
         ({"state": "fails", "kind": "ModuleNotFoundError", "module": "foo.bar", "error": "x"},
-         f'stop packages: {PYTHON} lacks foo, which {OWN} needs; write packages = ["foo"]: uv'),
+         f'stop packages: {PYTHON} lacks foo, which {OWN} needs; set packages = ["foo"], so'),
         ({"state": "unknown", "error": "cannot import name x"},
-         f"warning task: that Inspect can't be asked for {OWN}"),
+         f"warning task: that Inspect can't check {OWN}"),
         ({"state": "ok", "arguments": ("a", "b")},
-         f"warning task: {OWN} takes no argument zzz: Inspect passes over it in silence; it takes"),
+         f"warning task: {OWN} has no argument zzz; Inspect will ignore it silently; its"),
     ],
 )  # fmt: skip
 def test_a_task_that_will_not_do_is_told(told: Mapping[str, Any], says: str) -> None:
@@ -95,7 +98,7 @@ def test_a_task_that_will_not_do_is_told(told: Mapping[str, Any], says: str) -> 
 def test_a_task_that_did_not_come_within_its_time_is_a_warning() -> None:
     facts = inspect_told(WELL, error="no answer in 29 s")
     [told] = said(judged(mine(), facts))
-    assert "not known whether" in told
+    assert "unknown whether" in told
     assert "no answer in 29 s" in told
 
 
@@ -115,7 +118,7 @@ def test_code_that_is_fetched_first_is_no_missing_file() -> None:
     facts = task_told(WELL, f"{made.directory}/code/t.py@mine", TaskFacts(state="no file"))
     checks = assess_run(made, facts, Fleet())
     assert said(checks) == []
-    assert any("its code is fetched with the launch" in each.said for each in checks)
+    assert any("its code is checked out" in each.said for each in checks)
 
 
 def test_all_that_is_lacking_is_offered_in_one_line() -> None:
@@ -131,8 +134,8 @@ def test_all_that_is_lacking_is_offered_in_one_line() -> None:
     [told] = said(judged(asked, facts, secrets=("OPENAI_API_KEY",)))
     assert told == (
         f"stop packages: {PYTHON} lacks inspect-evals, openai, which inspect_evals/gpqa_diamond,"
-        ' openai/x need; write packages = ["inspect-evals", "openai"]: uv then runs it;'
-        f" or there: {PYTHON} -m pip install inspect-evals openai"
+        ' openai/x need; set packages = ["inspect-evals", "openai"], so that uv runs it;'
+        f" or run there: {PYTHON} -m pip install inspect-evals openai"
     )
 
 
@@ -146,11 +149,11 @@ def test_what_uv_has_to_fetch_first_is_no_trouble_where_there_is_a_network() -> 
     assert WELL.host.value is not None
     cut_off = replace(facts, host=found(replace(WELL.host.value, has_route=False)))
     [told] = said(judged(asked, cut_off))
-    assert told.startswith("stop uv: uv has to fetch Inspect 0.3.285, and the machine has no way")
+    assert told.startswith("stop uv: uv must download Inspect 0.3.285, but the machine has no")
     old = judged(spec('inspect = "0.3.246"'), facts)
-    assert any("0.3.246 has no --detach" in each for each in said(old))
+    assert any("0.3.246 does not have --detach" in each for each in said(old))
     no_exec = replace(facts, places={"~": found(folder(no_exec=True))})
-    assert said(judged(asked, no_exec))[0].startswith("stop uv: programs can't be run")
+    assert said(judged(asked, no_exec))[0].startswith("stop uv: the home there is mounted noexec")
 
 
 def test_what_uv_is_not_told_to_bring_is_offered_by_its_name() -> None:
@@ -160,5 +163,5 @@ def test_what_uv_is_not_told_to_bring_is_offered_by_its_name() -> None:
     )
     facts = replace(WELL, inspect=UNCACHED, variables=found(("OPENAI_API_KEY",)))
     told = said(judged(asked, facts))
-    assert 'write packages = ["inspect-evals[cybench]", "openai"]' in told[1]
+    assert 'set packages = ["inspect-evals[cybench]", "openai"]' in told[1]
     assert [each.split(":")[0] for each in told] == ["warning task", "warning packages"]

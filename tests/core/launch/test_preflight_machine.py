@@ -48,18 +48,19 @@ def with_docker(**changes: Any) -> SurveyFacts:
 @pytest.mark.parametrize(
     ("docker", "says"),
     [
-        (failed(ToolState.ABSENT), ("stop Docker: inspect_evals/gdm_intercode_ctf needs Docker, and"
-         " there is none; install it there")),
+        (failed(ToolState.ABSENT),
+         ("stop Docker: inspect_evals/gdm_intercode_ctf needs Docker, which is not"
+          " installed; install Docker there")),
         (failed(ToolState.FAILED, "permission denied while trying to connect to the socket"),
-         ("needs Docker, and it fails: permission denied while trying to connect to the socket;"
-         " the login must be in the group docker")),
-        (failed(ToolState.STUCK, "no answer in 8 s"), "and it hangs: no answer in 8 s"),
+         ("needs Docker, which fails: permission denied while trying to connect to the socket;"
+         " add the account to the group docker")),
+        (failed(ToolState.STUCK, "no answer in 8 s"), "which hangs: no answer in 8 s"),
         (failed(ToolState.UNKNOWN), "warning Docker"),
         (found(DockerFacts(version="20.10.7", compose="2.29.1")),
-         "stop Docker: Docker there is 20.10.7, and Inspect takes 24.0.6 or newer"),
-        (found(DockerFacts(version="27.1.1")), "stop Docker: Docker there has no Compose"),
+         "stop Docker: Docker is 20.10.7, and Inspect needs 24.0.6 or newer"),
+        (found(DockerFacts(version="27.1.1")), "stop Docker: Docker has no Compose"),
         (found(DockerFacts(version="27.1.1", compose="v2.3.3")),
-         "stop Docker: Docker Compose there is v2.3.3, and Inspect takes 2.21.0 or newer"),
+         "stop Docker: Docker Compose is v2.3.3, and Inspect needs 2.21.0 or newer"),
     ],
 )  # fmt: skip
 def test_a_docker_that_will_not_do_is_told_to_those_who_need_it(docker: Any, says: str) -> None:
@@ -93,15 +94,15 @@ def test_whether_docker_is_needed_is_said_by_the_spec_and_else_by_the_task(
     ("more", "free", "memory", "level", "says"),
     [
         ("", 32, None, "ok",
-         "16 x 1.0 GiB = 16 GiB of memory at once (1 GiB each is assumed), 32 GiB are free"),
+         "16 x 1.0 GiB = 16 GiB of memory at once (assuming 1 GiB each), 32 GiB free"),
         ("max_samples = 40\nmax_sandboxes = 40", 32, None, "warning",
-         ("40 x 1.0 GiB = 40 GiB of memory at once (1 GiB each is assumed), and only 32 GiB are"
-         " free; write max_sandboxes = 32")),
+         ("40 x 1.0 GiB = 40 GiB of memory at once (assuming 1 GiB each), but only 32 GiB"
+         " free; set max_sandboxes = 32")),
         ("max_sandboxes = 40\nlimit = 3\nepochs = 2", 4, None, "warning", "6 x 1.0 GiB"),
         ("max_sandboxes = 10", 32, 4 * GIB, "warning",
-         ("10 x 4.0 GiB = 40 GiB of memory at once (its compose file says so), and only 32 GiB"
-         " are free; write max_sandboxes = 8")),
-        ("max_sandboxes = 2", 32, 64 * GIB, "warning", "take another machine"),
+         ("10 x 4.0 GiB = 40 GiB of memory at once (from its compose file), but only 32 GiB"
+         " free; set max_sandboxes = 8")),
+        ("max_sandboxes = 2", 32, 64 * GIB, "warning", "choose another machine"),
     ],
 )  # fmt: skip
 def test_containers_at_once_are_counted_against_free_memory(
@@ -126,21 +127,21 @@ HELD = ReservationFacts(
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"gpus": failed(ToolState.ABSENT)}, "stop GPUs: gpus = 2, and there is no nvidia-smi"),
-        ({"gpus": failed(ToolState.FAILED, "no driver")}, "and nvidia-smi fails: no driver"),
-        ({"gpus": failed(ToolState.STUCK, "x")}, "stop GPUs: gpus = 2, and nvidia-smi hangs"),
-        ({"gpus": failed(ToolState.UNKNOWN)}, "warning GPUs: gpus = 2, and it is not known"),
-        ({"gpus": found(gpus(1))}, "stop GPUs: gpus = 2, and there are 1; ask for fewer"),
+        ({"gpus": failed(ToolState.ABSENT)}, "stop GPUs: gpus = 2, but nvidia-smi is not"),
+        ({"gpus": failed(ToolState.FAILED, "no driver")}, "but nvidia-smi fails: no driver"),
+        ({"gpus": failed(ToolState.STUCK, "x")}, "gpus = 2, but nvidia-smi is not responding"),
+        ({"gpus": failed(ToolState.UNKNOWN)}, "warning GPUs: gpus = 2, but it is unknown"),
+        ({"gpus": found(gpus(1))}, "gpus = 2, but the machine has 1; ask for fewer"),
         ({"gpus": found((replace(gpus(1)[0], pids=(GpuProcess(pid=42),)), *gpus(3)[1:])),
           "reservations": found(HELD)},
-         ("stop GPUs: gpus = 2, and 1 of 3 are free: GPU 0 is used by pid 42, GPU 1 is reserved by"
-         " run 20260101-x of Bo; wait, or write gpus = 1")),
+         ("stop GPUs: gpus = 2, but 1 of 3 are free: GPU 0 is used by pid 42, GPU 1 is reserved by"
+         " run 20260101-x of Bo; wait, or set gpus = 1")),
         ({"gpus": found((replace(gpus(1)[0], memory_used=40 * GIB), *gpus(2)[1:]))},
-         "warning GPUs: 2 of 2 are free, yet memory of some is in use (GPU 0: 40 GiB)"),
+         "warning GPUs: 2 of 2 are free, but memory of some is in use (GPU 0: 40 GiB)"),
         ({"reservations": failed(ToolState.FAILED, "/srv/x is no folder")},
          "stop GPUs: GPUs can't be reserved: /srv/x is no folder"),
         ({"reservations": found(ReservationFacts(folder="~/.evalroom/gpus"))},
-         "warning GPUs: reservations are not shared between accounts: /var/lock/evalroom can't"),
+         "warning GPUs: /var/lock/evalroom is not usable, so other accounts don't see GPU"),
     ],
 )  # fmt: skip
 def test_gpus_that_are_not_to_be_had_are_told(changes: Mapping[str, Any], says: str) -> None:

@@ -42,11 +42,11 @@ def test_a_variable_counts_wherever_it_is_set() -> None:
         "stop variables: openai-api/acme/x needs ACME_API_KEY",
         "stop variables: openai-api/acme/x needs ACME_BASE_URL",
     ]
-    assert told[0].endswith('; write secrets = ["ACME_API_KEY"]')
+    assert told[0].endswith('; set secrets = ["ACME_API_KEY"]')
     both = ("ACME_API_KEY", "ACME_BASE_URL")
     checks = judged(keyed(""), replace(WELL, variables=found(both)))
     assert said(checks) == []
-    assert "ACME_API_KEY from the login there" in said(checks, CheckLevel.OK)[-1]
+    assert "ACME_API_KEY from the login" in said(checks, CheckLevel.OK)[-1]
     given = keyed('secrets = { ACME_API_KEY = "work" }\nbase_url = "http://localhost:8000/v1"')
     assert said(judged(given, secrets=("work",))) == []
     unknown = failed(ToolState.UNKNOWN)
@@ -57,7 +57,9 @@ def test_a_variable_counts_wherever_it_is_set() -> None:
 
 def test_a_secret_that_is_not_kept_here_is_told_by_its_name() -> None:
     [told] = said(judged(spec(GIVEN + 'secrets = ["MINE"]')))
-    assert told == "stop secrets: the secret MINE is not kept here; evalroom secrets set MINE"
+    assert told == (
+        "stop secrets: the secret MINE is not stored; enter it with: evalroom secrets set MINE"
+    )
 
 
 def test_roles_need_their_variables_too() -> None:
@@ -89,22 +91,22 @@ CUT_OFF = failed(ToolState.FAILED, "its name is not known there")
     [
         (OWN_SPEC, {"caches": found(CacheFacts()),
                     "hosts": {"openaipublic.blob.core.windows.net:443": CUT_OFF}},
-         ("warning network: the mock model counts tokens with a file that is not there, and"
-         " openaipublic.blob.core.windows.net can't be reached: its name is not known there")),
+         ("warning network: the mock model counts tokens with a file that is not cached, but"
+         " openaipublic.blob.core.windows.net is not reachable: its name is not known there")),
         (OWN_SPEC.replace(OWN, "pkg/t"), {"hosts": {"huggingface.co:443": CUT_OFF}},
-         "warning network: the dataset of pkg/t may have to be fetched, and huggingface.co can't"),
+         "warning network: the dataset of pkg/t may need a download, but huggingface.co is"),
         (OWN_SPEC.replace(OWN, "pkg/t"),
          {"caches": found(replace(OFFLINE, datasets=2, tokenizer=True))},
-         "warning network: HF_HUB_OFFLINE is set: a dataset is taken from /h alone, and 2 datas"),
+         "warning network: HF_HUB_OFFLINE is set, so datasets come only from /h (2 datasets"),
         (OWN_SPEC.replace("mockllm/model", "hf/org/m"), {"hosts": {"huggingface.co:443": CUT_OFF}},
-         "warning network: the weights of org/m are not in /home/alice/hub, and huggingface.co"),
+         "warning network: the weights of org/m are not in /home/alice/hub, but huggingface.co"),
         (OWN_SPEC.replace("mockllm/model", "hf/org/m"),
          {"caches": found(OFFLINE)},
-         "stop network: the weights of org/m are not in /h, and HF_HUB_OFFLINE forbids to fetch"),
+         "stop network: the weights of org/m are not in /h, and HF_HUB_OFFLINE forbids the"),
         (OWN_SPEC.replace("mockllm/model", "vllm/m") + 'base_url = "http://localhost:8000/v1"\n',
          {"hosts": {"localhost:8000": failed(ToolState.FAILED, "Connection refused")}},
-         ("warning network: the model's server localhost:8000 can't be reached from there:"
-         " Connection refused; start it, or mind base_url")),
+         ("warning network: the model's server localhost:8000 is not reachable from there:"
+         " Connection refused; start it, or correct `base_url`")),
     ],
 )  # fmt: skip
 def test_what_a_network_is_needed_for_is_told_where_there_is_none(
@@ -120,7 +122,7 @@ def test_the_program_of_an_engine_has_to_be_there() -> None:
     asked = spec(GIVEN + 'engine = "tmux"')
     assert said(judged(asked)) == []
     [told] = said(judged(asked, replace(WELL, programs={"tmux": failed(ToolState.ABSENT)})))
-    assert told.startswith('stop tmux: engine = "tmux" needs tmux, and there is none; install it')
+    assert told.startswith('stop tmux: engine = "tmux" needs tmux, which is not installed;')
 
 
 def test_a_machine_without_a_plan_is_told_in_short() -> None:

@@ -37,23 +37,23 @@ def with_logs(**changes: Any) -> SurveyFacts:
 @pytest.mark.parametrize(
     ("facts", "says"),
     [
-        (with_logs(is_writable=False), f"stop log folder: {LOGS} can't be written there"),
-        (with_logs(exists=False, is_writable=False, near="/data"), "stop log folder: /data can't"),
-        (with_logs(is_folder=False, near="/data/logs"), f"stop log folder: {LOGS} is no folder"),
-        (with_logs(read_only=True), f"stop log folder: the disk of {LOGS} can only be read"),
-        (with_logs(free=0, disk=7), "stop disk: the disk of logs there is full: 0 MiB are free"),
-        (with_logs(free=GIB, disk=7), "warning disk: only 1.0 GiB are free for logs"),
+        (with_logs(is_writable=False), f"stop log folder: {LOGS} is not writable there"),
+        (with_logs(exists=False, is_writable=False, near="/data"), "stop log folder: /data is not"),
+        (with_logs(is_folder=False, near="/data/logs"), f"stop log folder: {LOGS} is not a folder"),
+        (with_logs(read_only=True), f"stop log folder: the disk of {LOGS} is read-only"),
+        (with_logs(free=0, disk=7), "stop disk: the disk of logs is full: only 0 MiB free"),
+        (with_logs(free=GIB, disk=7), "warning disk: only 1.0 GiB free for logs"),
         (with_logs(eval_set="abc", tasks=(("gpqa", "openai/x"),), logs=3),
-         f"stop log folder: {LOGS} holds another eval-set of gpqa with openai/x (3 logs); name"),
+         f"stop log folder: {LOGS} holds another eval-set: gpqa with openai/x (3 logs); "),
         (with_logs(eval_set="abc", tasks=(("evalroom/smoke", "mockllm/model"),), logs=1),
          "warning log folder: /data/logs holds an eval-set of the same task and model (1 log);"),
         (with_logs(eval_set="abc", logs=1),
-         f"warning log folder: {LOGS} holds an eval-set that does not say of what (1 log);"),
-        (with_logs(logs=2), f"stop log folder: {LOGS} holds 2 logs of no eval-set; name another"),
+         f"warning log folder: {LOGS} holds an eval-set with unknown tasks (1 log);"),
+        (with_logs(logs=2), f"stop log folder: {LOGS} holds 2 logs that belong to no eval-set; c"),
         (replace(WELL, logs={LOGS: failed(ToolState.STUCK, "no answer in 4 s")}),
-         f"warning log folder: {LOGS} does not answer: no answer in 4 s"),
+         f"warning log folder: {LOGS} does not respond: no answer in 4 s"),
         (replace(with_logs(), running=found((RunningEval(pid=7, user="bo", log_dir=LOGS),))),
-         f"stop log folder: the eval 7 of bo logs into {LOGS} now; wait for its end"),
+         f"stop log folder: the eval with pid 7 of bo is logging into {LOGS}; wait until"),
     ],
 )  # fmt: skip
 def test_a_log_folder_that_will_not_do_is_told(facts: SurveyFacts, says: str) -> None:
@@ -81,7 +81,7 @@ def test_a_run_or_an_eval_of_the_fleet_in_the_same_folder_is_a_clash(where: str)
     )  # fmt: skip
     asked = spec(GIVEN + f'log_dir = "{where}"')
     [told] = said(judged(asked, with_logs(), Fleet(runs={"r1": run})))
-    assert told.startswith(f"stop log folder: the run r1 on {name} logs into {where} now")
+    assert told.startswith(f"stop log folder: the run r1 on {name} is logging into {where}")
     over = replace(run, state=RunState.SUCCESS)
     assert said(judged(asked, with_logs(), Fleet(runs={"r1": over}))) == []
 
@@ -92,22 +92,24 @@ def test_a_run_or_an_eval_of_the_fleet_in_the_same_folder_is_a_clash(where: str)
     process = Process(key=key, state=ProcessState.LIVE, since=0)
     fleet = Fleet(processes={key: process}, tasks={task.key: task})
     [told] = said(judged(asked, with_logs(), fleet))
-    assert told.startswith(f"stop log folder: the eval 42 on {name} logs into {where} now")
+    assert told.startswith(
+        f"stop log folder: the eval with pid 42 on {name} is logging into {where}"
+    )
 
 
 @pytest.mark.parametrize(
     ("places", "says"),
     [
-        ({"~": found(folder(free=0))}, "stop disk: the disk of the home there is full: 0 MiB"),
+        ({"~": found(folder(free=0))}, "stop disk: the disk of the home is full: only 0 MiB"),
         (
             {RUNS_FOLDER: found(folder(has_files_left=False))},
-            "takes no further file; make room there",
+            "can't hold more files; delete files there",
         ),
         (
             {RUNS_FOLDER: found(folder(is_writable=False, near="/x"))},
-            "stop run: /x can't be written",
+            "stop run: /x is not writable",
         ),
-        ({"~": found(folder(read_only=True))}, "stop disk: the disk of the home there can only"),
+        ({"~": found(folder(read_only=True))}, "stop disk: the disk of the home is read-only"),
     ],
 )
 def test_a_disk_without_room_is_told(places: Mapping[str, Any], says: str) -> None:
@@ -119,8 +121,8 @@ def test_a_busy_machine_is_a_warning() -> None:
     assert WELL.host.value is not None
     host = replace(WELL.host.value, load=(99.0,), memory=Memory(available=300 * 1024**2))
     told = said(judged(spec(GIVEN), replace(WELL, host=found(host))))
-    assert told[0].startswith("warning memory: only 0.3 GiB of memory are free")
-    assert told[1].startswith("warning load: 99 programs want to run on 8 processors")
+    assert told[0].startswith("warning memory: only 0.3 GiB of memory free")
+    assert told[1].startswith("warning load: the load is 99 on 8 processors")
 
 
 def test_a_run_is_not_started_a_second_time() -> None:
@@ -138,7 +140,7 @@ def test_a_data_folder_whose_sockets_would_have_too_long_a_path_is_told() -> Non
     told = assess_run(plan(spec(), machine=there), WELL, Fleet())
     [stop] = [each for each in told if each.name == "control channel"]
     assert stop.level == "stop"
-    assert "132 bytes there, 107 at most" in stop.said
+    assert "132 bytes; the limit is 107" in stop.said
     host = WELL.host.value
     assert host is not None
     at_home = replace(WELL, host=found(replace(host, home=long)))

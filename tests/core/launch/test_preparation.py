@@ -90,7 +90,7 @@ async def prepared(hands: Hands, asked: Sequence[RunPlan]) -> dict[ItemKind, Pre
     told: list[PreparedItem] = []
     preparing = Preparer(
         worker=hands, secrets={"HF_TOKEN": "hf_secret-value"}, uv=lambda: None,
-        say=lambda _: None, tell=told.append,
+        on_progress=lambda _: None, on_item=told.append,
     )  # fmt: skip
     done = await preparing.run(asked)
     assert list(done) == told
@@ -105,7 +105,7 @@ async def test_code_data_tokens_and_images_come_and_nothing_else_stays(hands: Ha
         ItemKind.IMAGES: "done",
     }  # fmt: skip
     assert (hands.home / "data").read_text() == "hf_secret-valuex"
-    assert done[ItemKind.DATA].said.startswith("the task was made with 3 samples")
+    assert done[ItemKind.DATA].said.startswith("the task was created with 3 samples")
     assert "tokenizer's file can't be fetched" in done[ItemKind.TOKENIZER].said
     assert done[ItemKind.IMAGES].said == "3 images"
     asked = [json.loads(line) for line in told.read_text().splitlines()]
@@ -131,7 +131,7 @@ async def test_what_fails_is_a_sentence_and_the_rest_comes_all_the_same(hands: H
     assert "the task can't be made there: " in done[ItemKind.DATA].said
     assert "no data for [hidden]" in done[ItemKind.DATA].said
     assert (done[ItemKind.CODE].state, done[ItemKind.IMAGES].state) == ("done", "skipped")
-    assert done[ItemKind.IMAGES].said == "the data it needs are not there"
+    assert done[ItemKind.IMAGES].said == "it needs data, which failed"
 
 
 async def test_what_needs_something_that_failed_is_left_out(hands: Hands) -> None:
@@ -155,5 +155,5 @@ def test_what_a_spec_needs_is_known_before_anything_is_fetched() -> None:
     listed = prepare_items(plans(both, machine=FAR))
     assert [(each.what, each.name) for each in listed] == [
         ("uv", "0.8.0 or newer"), ("packages", "inspect-ai==0.3.285, x>=1"), ("data", "a/b"),
-        ("images", "those of a/b"), ("data", "a/c"), ("images", "those of a/c"),
+        ("images", "a/b"), ("data", "a/c"), ("images", "a/c"),
     ]  # fmt: skip

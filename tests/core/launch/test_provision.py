@@ -59,10 +59,10 @@ async def test_each_job_knows_what_it_needs_and_one_alone_the_token() -> None:
         f"python = '3.12'\npackages = ['x>=1']\nenv = {{ UV_DEFAULT_INDEX = 'http://m' }}\n{CODE}"
     )
     asked = plan(spec(more), machine=MachineConfig(name=FAR.name, host="x", data_dir="~/d"))
-    got = await provision(there, asked, token="t0ken", uv=lambda: None, tell=told.append)
+    got = await provision(there, asked, token="t0ken", uv=lambda: None, on_progress=told.append)
     assert (got.uv, got.inspect, got.commit) == ("0.9.9", "0.3.285", COMMIT)
     assert got.how == (
-        "uv 0.9.9: it was there", "Inspect 0.3.285 and its packages: fetched by uv",
+        "uv 0.9.9: already there", "Inspect 0.3.285 and its packages: downloaded by uv",
         f"https://x/y at {COMMIT}: checked out",
     )  # fmt: skip
     assert len(told) == 3
@@ -82,12 +82,12 @@ async def test_each_job_knows_what_it_needs_and_one_alone_the_token() -> None:
 @pytest.mark.parametrize(
     ("answers", "says"),
     [
-        ({"uv": {}}, "does not say the version"),
-        ({"uv": {"wants": -1}}, "from a place that it has not"),
-        ({"uv": {"wants": 10**18}}, "from a place that it has not"),
-        ({"packages": {"version": 3}}, "does not say the version"),
-        ({"checkout": {"commit": "main; rm -rf /"}}, "is no commit"),
-        ({"checkout": {}}, "does not say the commit"),
+        ({"uv": {}}, "sent no version"),
+        ({"uv": {"wants": -1}}, "past the end of uv"),
+        ({"uv": {"wants": 10**18}}, "past the end of uv"),
+        ({"packages": {"version": 3}}, "sent no version"),
+        ({"checkout": {"commit": "main; rm -rf /"}}, "sent an invalid commit"),
+        ({"checkout": {}}, "sent no commit"),
     ],
 )
 async def test_an_answer_that_is_none_is_an_error(
@@ -95,12 +95,18 @@ async def test_an_answer_that_is_none_is_an_error(
 ) -> None:
     with pytest.raises(RequestFailed, match=says):
         await provision(
-            Said(**answers), plan(spec(CODE), machine=FAR), token="t", uv=made, tell=lambda _: None
+            Said(**answers),
+            plan(spec(CODE), machine=FAR),
+            token="t",
+            uv=made,
+            on_progress=lambda _: None,
         )
 
 
 async def test_a_machine_that_never_has_enough_is_given_up() -> None:
     there = Said(uv={"wants": 0}, uv_part={"wants": 0})
-    with pytest.raises(JobFailed, match="did not arrive whole"):
-        await provision(there, plan(spec(), machine=FAR), token=None, uv=made, tell=lambda _: None)
+    with pytest.raises(JobFailed, match="was incomplete"):
+        await provision(
+            there, plan(spec(), machine=FAR), token=None, uv=made, on_progress=lambda _: None
+        )
     assert len(there.jobs) < 20

@@ -40,10 +40,10 @@ def test_the_operators_own_go_before_those_of_evalroom(tmp_path: Path) -> None:
         ("task",),
         str(tmp_path / "smoke.toml"),
     )
-    assert "no UTF-8" in template_named("broken", known).title
+    assert "not UTF-8" in template_named("broken", known).title
 
 
 def test_without_a_folder_there_are_those_of_evalroom(tmp_path: Path) -> None:
     assert templates(tmp_path / "none") == templates() == BUILT_IN_TEMPLATES
-    with pytest.raises(SpecWrong, match='no template "x"'):
+    with pytest.raises(SpecWrong, match='no template is called "x"'):
         template_named("x", templates())

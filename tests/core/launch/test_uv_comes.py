@@ -73,7 +73,7 @@ async def test_evalrooms_own_uv_is_sent_once_and_runs_there(hands: Hands) -> Non
     told: list[str] = []
     got = await fetch_client.fetch_uv(hands, HERE, local_uv, told.append)
     assert (got.version, got.was_there, got.how) == (file.version, False, "sent from here")
-    assert told[1:2] == ["uv goes to here: 8.0M of 37M"]
+    assert told[1:2] == ["sending uv to here: 8.0M of 37M"]
     assert (hands.home / ".evalroom/bin/uv").stat().st_size == file.size
     assert left(hands) == ALL_THERE_IS
     again = await fetch_client.fetch_uv(hands, HERE, local_uv, told.append)
@@ -143,7 +143,7 @@ async def test_what_came_broken_is_sent_again_and_never_run(hands: Hands) -> Non
         version=never.version, system=never.system, processor=never.processor, libc=never.libc,
         size=never.size, sha256="0" * 64, read=never.read,
     )  # fmt: skip
-    with pytest.raises(JobFailed, match="did not arrive whole"):
+    with pytest.raises(JobFailed, match="was incomplete"):
         await fetch_client.fetch_uv(hands, HERE, lambda: wrong, nothing)
 
 
@@ -152,7 +152,7 @@ async def test_one_that_does_not_run_there_is_had_another_way(hands: Hands) -> N
     hands.env = {**hands.env, "PIP_FIND_LINKS": str(wheels)}
     for offered in (made(b"#!/nowhere\n", 100), None):
         got = await fetch_client.fetch_uv(hands, HERE, partial(_offered, offered), nothing)
-        assert (got.version, got.how) == ("0.12.0", "fetched by that machine's pip")
+        assert (got.version, got.how) == ("0.12.0", "downloaded by that machine's pip")
         assert left(hands) >= ALL_THERE_IS
         assert not list((hands.home / ".evalroom/bin").glob("pip-*"))
         (hands.home / ".evalroom/bin/uv").unlink()
@@ -190,7 +190,7 @@ async def test_where_there_is_no_pip_a_venv_has_one(hands: Hands) -> None:
     hands.python = str(bare / "bin/python")
     hands.env = {**hands.env, "PIP_FIND_LINKS": str(wheel(hands.home.parent, "0.12.0"))}
     got = await fetch_client.fetch_uv(hands, HERE, lambda: None, nothing)
-    assert got.how == "fetched by that machine's pip"
+    assert got.how == "downloaded by that machine's pip"
 
 
 async def test_another_platform_is_sent_nothing_and_a_uv_that_is_there_is_copied(
@@ -207,7 +207,7 @@ async def test_another_platform_is_sent_nothing_and_a_uv_that_is_there_is_copied
         read=file.read,
     )  # fmt: skip
     got = await fetch_client.fetch_uv(hands, HERE, lambda: other, nothing)
-    assert (got.version, got.how) == (file.version, "copied from the one on that machine")
+    assert (got.version, got.how) == (file.version, "copied from another folder of that machine")
     assert [job.verb for job in hands.jobs] == ["uv"]
 
 

@@ -47,7 +47,7 @@ def hands(home: Home) -> Hands:
 
 
 async def brought(hands: Hands, asked: RunPlan, token: str | None = None) -> Provisioned:
-    return await provision(hands, asked, token=token, uv=local_uv, tell=lambda _: None)
+    return await provision(hands, asked, token=token, uv=local_uv, on_progress=lambda _: None)
 
 
 def started_without_network(home: Home, asked: RunPlan) -> EvalLog:
@@ -97,7 +97,7 @@ async def test_packages_and_a_private_repository_become_a_log_with_the_known_sco
         assert (got.commit, got.inspect) == (source.git("rev-parse", "HEAD"), "0.3.285")
         again = await brought(hands, asked, TOKEN)
     assert (again.commit, again.uv) == (got.commit, got.uv)
-    assert all(each.endswith("it was there") for each in again.how)
+    assert all(each.endswith("already there") for each in again.how)
     log = await asyncio.to_thread(started_without_network, home, asked)
     assert log.status == "success", log.error
     assert log.results is not None
@@ -138,7 +138,7 @@ async def test_without_a_network_what_is_there_serves_and_what_is_not_is_told(
     if os.geteuid() != 0:
         pytest.skip("only root takes a network away")
     hands.has_network = False
-    assert (await brought(hands, asked)).how[1] == "Inspect 0.3.285 and its packages: it was there"
+    assert (await brought(hands, asked)).how[1] == "Inspect 0.3.285 and its packages: already there"
     hands.env = {**hands.env, "UV_CACHE_DIR": str(home.folder / "fresh"), "UV_HTTP_RETRIES": "0"}
     with pytest.raises(JobFailed, match="can't reach what it fetches packages from") as told:
         await brought(hands, asked)

@@ -108,13 +108,16 @@ def test_the_page_of_a_failed_run_says_where_to_look_first() -> None:
     lost = page_words(run_page(FLEET, runs[run(3).id], NOW))
     assert "out of memory" in lost
     done = run_page(FLEET, runs[run(1).id], NOW)
-    assert "Look at first" not in [each.title for each in done.sections]
+    assert "Check first" not in [each.title for each in done.sections]
 
 
 def test_a_process_that_the_room_does_not_show_is_not_there_yet_or_any_more() -> None:
-    for state, when in ((RunState.RUNNING, "yet"), (RunState.SUCCESS, "any more")):
+    for state, what in (
+        (RunState.RUNNING, "is not listed yet"),
+        (RunState.SUCCESS, "is no longer listed"),
+    ):
         told = page_words(run_page(Fleet(), run(9, state, pid=4711), NOW))
-        assert f"pid 4711 is not in the room {when}" in told
+        assert f"pid 4711 {what}" in told
 
 
 def test_the_page_shows_spec_and_commands() -> None:
@@ -176,7 +179,7 @@ def test_a_field_shows_what_is_typed_or_what_a_blank_means() -> None:
     assert words([rows["on_error"].note]) == "Enter chooses"
     last, _ = rows_of(SMOKE, FormContext(last_on_error="continue"))
     assert last["on_error"].value.text == "needed; last time continue"
-    assert rows[PLAN].value.text == "1 field to mend first"
+    assert rows[PLAN].value.text == "fix 1 field first"
 
 
 def test_a_wrong_field_says_beside_it_what_is_allowed() -> None:
@@ -192,19 +195,19 @@ def test_a_chosen_error_policy_is_explained_with_the_worst_case() -> None:
     rows, checked = rows_of(form)
     assert words([rows["retry_attempts"].note]) == "up to 11 x 10 sample runs"
     told = words(explained(form, checked, HERE, "on_error"))
-    assert "is tried again up to 10 times" in told
+    assert "is retried up to 10 times" in told
     assert rows[PLAN].value.tone == "good"
 
 
 def test_the_variables_of_the_model_stand_below_it_with_where_each_is_set() -> None:
     form = SMOKE.typed("model", "openai-api/acme/x").typed("secrets", "ACME_API_KEY = team")
     rows, checked = rows_of(form, FormContext(secrets=frozenset({"other"})))
-    assert rows[f"{READS}ACME_API_KEY"].value.text == "set by secrets (team), not kept here"
+    assert rows[f"{READS}ACME_API_KEY"].value.text == "set by secrets (team), not stored"
     assert rows[f"{READS}ACME_BASE_URL"].value.text == "needed"
-    assert words([rows["secrets"].note]) == "not kept here yet: team"
+    assert words([rows["secrets"].note]) == "not stored yet: team"
     assert "Enter goes to env" in words(explained(form, checked, HERE, f"{READS}ACME_BASE_URL"))
     kept, _ = rows_of(form, FormContext(secrets=frozenset({"team"})))
-    assert kept[f"{READS}ACME_API_KEY"].value.text == "set by secrets (team), kept here"
+    assert kept[f"{READS}ACME_API_KEY"].value.text == "set by secrets (team), stored"
 
 
 def test_the_spec_is_shown_as_its_file_and_written_without_what_is_wrong() -> None:
@@ -237,8 +240,8 @@ def test_enter_offers_machines_by_name_and_tag_models_with_what_they_read_and_th
     assert "a100-eu" in machines["gpu"]
     models = {each.typed: each for each in choices_for("model", fleet, NOW)}
     assert "OPENAI_API_KEY" in models["openai/"].title
-    assert not models["openai/"].goes_on
-    assert models["openai/gpt-5"].goes_on
+    assert not models["openai/"].is_complete
+    assert models["openai/gpt-5"].is_complete
     policies = [each.typed for each in choices_for("on_error", fleet, NOW)]
     assert policies == ["stop", "continue", "tolerate 0.1"]
     assert choices_for("limit", fleet, NOW) == ()
@@ -289,7 +292,7 @@ def test_of_many_runs_each_is_told_in_short_those_that_are_stopped_first() -> No
     assert "eval-set" not in text
     assert "eval-set" in words(body_lines(checked, Fleet(), details=True))
     assert "at worst 330 sample runs" in words(head_lines(checked, Fleet()))
-    assert "x leaves out what is stopped: 2 runs stay" in words(foot_lines(checked, Fleet()))
+    assert "x drops the stopped runs: 2 runs stay" in words(foot_lines(checked, Fleet()))
 
 
 @pytest.mark.parametrize(

@@ -143,8 +143,8 @@ def test_a_latch_says_who_holds_it_how_hard_and_how_many() -> None:
         task_row("c", resolving="drain"),
     )
     table = tasks_table(fleet, NOW)
-    assert text(row_of(table, task_key("a")), "latch") == "task soft process hard 3 held"
-    assert text(row_of(table, task_key("b")), "latch") == "model soft quiesced"
+    assert text(row_of(table, task_key("a")), "latch") == "task, process (hard) 3 held"
+    assert text(row_of(table, task_key("b")), "latch") == "model quiesced"
     assert text(row_of(table, task_key("c")), "latch") == "drain"
     assert text(row_of(table, task_key("a")), "sign") == "‖"
 
@@ -194,7 +194,7 @@ def test_a_task_of_a_process_that_does_not_answer_wants_a_hand() -> None:
 
 def test_an_empty_table_says_why() -> None:
     assert tasks_table(Fleet(), NOW).empty == "no machine has answered yet"
-    assert "no task yet" in tasks_table(fleet_after(process_seen()), NOW).empty
+    assert "started a task yet" in tasks_table(fleet_after(process_seen()), NOW).empty
 
 
 def test_tokens_a_minute_come_of_what_was_seen() -> None:
@@ -237,7 +237,7 @@ def test_durations_stand_still_from_the_end_of_the_process_on() -> None:
         row = samples_table(fleet, task_key(), now).rows[0]
         assert (text(row, "doing"), text(row, "status")) == ("generating 0:30", "was running")
         told = page_text(sample_page(fleet, row.key, now))
-        assert "status: was running\ndoing: generating 0:30\n" in told
+        assert "status: was running\nactivity: generating 0:30\n" in told
         assert f"last active: {text(row, 'last')} ago" in told
 
 
@@ -283,7 +283,7 @@ def test_scores_limits_and_interrupts_of_samples() -> None:
 def test_an_empty_samples_table_says_why() -> None:
     assert samples_table(_tasks(task_row()), None, NOW).empty == "no task is selected"
     unread = samples_table(_tasks(task_row()), task_key(), NOW)
-    assert unread.empty == "its samples have not been read yet"
+    assert unread.empty == "the samples have not been read yet"
 
 
 # Machines, processes, findings
@@ -297,7 +297,7 @@ def test_a_machine_line_says_its_gpus_its_load_and_its_link() -> None:
     )
     table = machines_table(fleet, NOW + 120)
     lost, up = table.rows
-    assert (lost.key, text(lost, "sign"), text(lost, "link")) == (H2, "○", "down 2m in 8s")
+    assert (lost.key, text(lost, "sign"), text(lost, "link")) == (H2, "○", "down 2m retry 8s")
     assert text(lost, "why") == "no route"
     assert lost.cells["gpu"] == ()
     assert text(up, "gpu") == "2\u00d7 [0.51]"
@@ -335,7 +335,7 @@ def test_open_findings_come_first_and_what_wants_a_hand_before_the_rest() -> Non
     assert [text(row, "kind") for row in table.rows] == ["link", "errors", "process"]
     assert [row.tone for row in table.rows] == ["plain", "plain", "dim"]
     assert text(table.rows[1], "where") == "h100-1 gdm_intercode_ctf"
-    assert table.footer == "2 open · 1 over"
+    assert table.footer == "2 open · 1 closed"
 
 
 def test_the_header_counts_and_the_title_says_what_needs_attention() -> None:
@@ -349,7 +349,7 @@ def test_the_header_counts_and_the_title_says_what_needs_attention() -> None:
     groups = [_text(group) for group in header_totals(fleet, NOW)]
     assert groups == [
         "2 machines 1 connecting",
-        "2 tasks 1 held 1 running",
+        "2 tasks 1 paused 1 running",
         "41 in flight",
     ]
     assert title(fleet) == "evalroom: 2 running"
@@ -361,7 +361,10 @@ def test_the_header_counts_and_the_title_says_what_needs_attention() -> None:
 
 
 def test_clocks_that_agree_are_told_as_the_same() -> None:
-    for offset, said in ((-0.001, "as here"), (-2.5, "-2.5 s from this computer's")):
+    for offset, said in (
+        (-0.001, "same as this computer's"),
+        (-2.5, "-2.5 s from this computer's"),
+    ):
         probe = ProbeFound(
             python="3.11", host="h", platform="L", user="u", pid=1, read_only=False,
             clock_offset=offset,
@@ -388,10 +391,12 @@ def test_process_task_and_sample_pages_tell_what_is_known() -> None:
     )
     told = page_text(task_page(fleet, task_key(), NOW))
     assert "error: [0.33] 1" in told
-    assert "log unread: no such file" in told
+    assert "log error: no such file" in told
     key = SampleKey(task_key(), 1, 1)
-    assert "doing: generating 0:10" in page_text(sample_page(fleet, key, NOW))
-    assert "not listed now" in page_text(sample_page(fleet, SampleKey(task_key(), "1", 1), NOW))
+    assert "activity: generating 0:10" in page_text(sample_page(fleet, key, NOW))
+    assert "does not contain this sample" in page_text(
+        sample_page(fleet, SampleKey(task_key(), "1", 1), NOW)
+    )
 
 
 def test_a_finished_task_page_gives_every_score() -> None:

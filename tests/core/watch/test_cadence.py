@@ -11,7 +11,14 @@ from core.fleet import Fleet
 from core.ids import TaskKey
 from core.model.process import ProcessState
 from core.watch.cadence import phase_of
-from core.watch.polls import ERRORS_EVERY, ONCE, PARKED_EVERY, PAUSED_EVERY, Poll, aims
+from core.watch.polls import (
+    ERRORS_INTERVAL_S,
+    ONCE_S,
+    PARKED_INTERVAL_S,
+    PAUSED_INTERVAL_S,
+    Poll,
+    polls_for,
+)
 from tests.support.fleets import (
     NOW,
     fleet_after,
@@ -37,7 +44,9 @@ def watched(
 ) -> dict[str, Poll]:
     """What is looked at, by kind; one task alone."""
     found = list(
-        aims(fleet, [process_key()], focus=focus, now=now, config=WatchConfig(), reloads=reloads)
+        polls_for(
+            fleet, [process_key()], focus=focus, now=now, config=WatchConfig(), reloads=reloads
+        )
     )
     by_kind = {aim.kind: aim for aim in found}
     assert len(by_kind) == len(found)
@@ -107,14 +116,14 @@ def test_a_finished_task_is_read_whole_once_more_and_then_left_alone() -> None:
     after = watched(ended, focus=task_key())
     assert after["samples"].name != before["samples"].name
     assert "active_since" not in after["samples"].path
-    assert {after[kind].every for kind in ("samples", "score")} == {ONCE}
+    assert {after[kind].every for kind in ("samples", "score")} == {ONCE_S}
     assert "running" not in after
-    assert after["tasks"].every <= PARKED_EVERY
+    assert after["tasks"].every <= PARKED_INTERVAL_S
 
 
 def test_a_task_that_rests_is_looked_at_slowly_unless_somebody_looks() -> None:
     fleet = with_row(paused=("process",), quiesced=True)
-    assert watched(fleet)["samples"].every == PAUSED_EVERY
+    assert watched(fleet)["samples"].every == PAUSED_INTERVAL_S
     assert watched(fleet, focus=task_key())["samples"].every == 1
 
 
@@ -142,7 +151,7 @@ def test_errors_that_a_cut_list_lacks_are_asked_for() -> None:
     )
     found = watched(cut)
     assert "status=error" in found["errors"].path
-    assert found["errors"].every == ERRORS_EVERY
+    assert found["errors"].every == ERRORS_INTERVAL_S
     known = [sample(n, status="error") for n in range(20, 23)]
     whole = fleet_after(samples_seen(*rows, *known), fleet=fleet)
     assert "errors" not in watched(whole)

@@ -33,6 +33,12 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def rows(answer: Any, name: str) -> list[dict[str, Any]]:
+    """The rows of an answer."""
+    found: list[dict[str, Any]] = answer[name]
+    return found
+
+
 def listed() -> dict[str, Any]:
     """The manifests that are told, by run; as the desk reads the answer."""
     answer = list_runs({"directory": "~/.evalroom/runs", "known": []})
@@ -87,8 +93,8 @@ def test_a_log_folder_that_is_a_whole_disk_is_not_walked_to_its_end(
     clock = iter(range(1_000_000))
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     asked = {"run": GOOD, "directory": str(runs / GOOD), "log_dir": "/"}
-    told = poll_runs({"runs": [asked] * 50})  # all of them share the time
-    assert [row["there"] for row in told["runs"]] == [True] * 50
+    told = rows(poll_runs({"runs": [asked] * 50}), "runs")  # all of them share the time
+    assert [row["there"] for row in told] == [True] * 50
     assert next(clock) < 50 + SEARCH_TIMEOUT_S + 5
 
 
@@ -97,8 +103,8 @@ def test_a_log_folder_that_no_path_can_be_holds_up_nothing(runs: Path) -> None:
         {"run": GOOD, "directory": str(runs / GOOD), "log_dir": log_dir}
         for log_dir in ("\0", "x" * 5_000, "\ud800", "run.json")
     ]
-    told = poll_runs({"runs": asked})
-    assert [row["logs"] for row in told["runs"]] == [[]] * 4
+    told = rows(poll_runs({"runs": asked}), "runs")
+    assert [row["logs"] for row in told] == [[]] * 4
 
 
 @pytest.mark.parametrize(
@@ -115,6 +121,6 @@ def test_a_log_that_cannot_be_read_says_why_whatever_the_manifest_is(runs: Path,
     (runs / BAD / "run.json").write_text(json.dumps({"inspect": ["/nowhere/inspect"], **more}))
     (runs / BAD / "a.eval").write_bytes(b"x")
     for where in (".", "s3://nowhere/logs"):
-        [row] = read_logs({"directory": str(runs / BAD), "log_dir": where})["logs"]
+        [row] = rows(read_logs({"directory": str(runs / BAD), "log_dir": where}), "logs")
         assert row["header"] is None
         assert "/nowhere/inspect" in row["error"]

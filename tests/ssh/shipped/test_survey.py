@@ -22,7 +22,7 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.preflight import survey_request
 from core.launch.preflight.checks import CheckedPlan, CheckLevel
-from core.launch.preflight.machine_choice import check_machine, choose_machines, preflight
+from core.launch.preflight.machine_choice import check_machine, choose_machines
 from core.model.job import Job
 from core.model.machine import MachineFacts, ToolState
 from ssh import jobs
@@ -33,7 +33,7 @@ from tests.support.small_disk import small_disk_at
 from tests.support.specs import Home as AtHome
 from tests.support.specs import plan, plans, spec
 from tests.support.standins import DOCKER, NO_DAEMON, Login, running_from
-from tests.support.surveys import of, said
+from tests.support.surveys import of, preflight, said
 from tests.support.waiting import wait_until
 
 HERE = MachineConfig(name=MachineName("local"), link="command", python=sys.executable)
@@ -114,11 +114,11 @@ async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_import
     found = {each.plan.request.task.rpartition("/")[2]: troubles(each) for each in checked}
     where = str(folder)
     first = {name: (lines[0] if lines else "").replace(where, "F") for name, lines in found.items()}
-    assert first["good.py@good"].startswith("warning task: F/good.py@good takes no argument zzz")
+    assert first["good.py@good"].startswith("warning task: F/good.py@good has no argument zzz")
     assert first["good.py@god"].startswith(
-        "stop task: there is no task F/good.py@god; there is good"
+        "stop task: Inspect finds no task F/good.py@god; similar names: good"
     )
-    assert first["gone.py@gone"].startswith("stop task: there is no file F/gone.py")
+    assert first["gone.py@gone"].startswith("stop task: the file F/gone.py does not exist")
     assert (
         "stop task: F/syntax.py@syntax can't be imported: SyntaxError" in first["syntax.py@syntax"]
     )
@@ -127,19 +127,19 @@ async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_import
         "warning task: F/keyed.py@keyed can't be imported: Key"
     )
     assert first["hangs.py@hangs"].startswith(
-        "warning task: it is not known whether F/hangs.py@hangs can be imported: importing it was"
+        "warning task: unknown whether F/hangs.py@hangs can be imported: importing it was"
     )
     assert first["dies.py@dies"].startswith("stop task: F/dies.py@dies can't be imported: import")
     assert "lacks quite-absent, which F/module.py@module needs" in first["module.py@module"]
     assert "lacks quite-absent, which quite_absent/task needs" in first["task"]
-    assert first["good"].startswith("warning task: own_evals/good takes no argument zzz")
+    assert first["good"].startswith("warning task: own_evals/good has no argument zzz")
     assert first["goo"].startswith(
-        "stop task: there is no task own_evals/goo; there is own_evals/g"
+        "stop task: Inspect finds no task own_evals/goo; similar names: own_evals/g"
     )
-    assert first["noisy.py@noisy"].startswith("warning task: F/noisy.py@noisy takes no argument")
+    assert first["noisy.py@noisy"].startswith("warning task: F/noisy.py@noisy has no argument")
     boxed = next(each for each in checked if each.plan.request.task.endswith("boxed"))
     [containers] = [each for each in boxed.checks if each.name == "containers"]
-    assert containers.said.startswith("2 x 2.0 GiB = 4.0 GiB of memory at once (its compose file")
+    assert "4.0 GiB of memory at once (from its compose file" in containers.said
     # Nothing is left: no compiled file beside a task, and no process.
     assert not list(folder.rglob("*.pyc"))
     assert not list(folder.rglob("__pycache__"))
@@ -157,8 +157,8 @@ async def test_a_task_that_hangs_and_an_interpreter_that_is_none_are_told(
     )
     base = of("/x/t.py@t")
     for python, says in (
-        (str(slow), "warning task: it is not known whether /x/t.py@t can be imported: no answer"),
-        ("/nowhere/python3", "stop python: there is no /nowhere/python3; name one"),
+        (str(slow), "warning task: unknown whether /x/t.py@t can be imported: no answer"),
+        ("/nowhere/python3", "stop python: /nowhere/python3 does not exist there; name an"),
         (str(login.tool("broken", "echo no such library >&2; exit 127")),
          "does not run: no such library"),
         (str(login.tool("garbage", "head -c 3000000 /dev/zero")), "does not run"),
@@ -181,8 +181,8 @@ async def test_uv_runs_inspect_as_far_as_its_cache_goes(login: Login) -> None:
     text = of("evalroom/smoke") + 'inspect = "0.3.285"\n'
     [checked] = await looked(login, text)
     assert [each.said for each in checked.checks if each.name == "uv"] == [
-        "uv 0.9.9 is there",
-        "Inspect 0.3.285 or a package is not in uv's cache: it is fetched first",
+        "uv 0.9.9 is installed",
+        "Inspect 0.3.285 or a package is not cached: evalroom downloads it first",
     ]
     uv.write_text(UV + f'while [ "$1" != python ]; do shift; done; exec {login.quick_python()}\n')
     [checked] = await looked(login, text)
@@ -205,7 +205,7 @@ async def test_tools_that_answer_are_told_in_short(login: Login) -> None:
     checks = {e.name: e for e in await check_machine(login.hands(), HERE, Fleet(), python=python)}
     assert checks["GPUs"].said == "1 of 2 are free (NVIDIA H100)"
     assert checks["Docker"].said == (
-        "Docker 27.1.1, Compose 2.29.1; 2 containers run that take 1.0 GiB"
+        "Docker 27.1.1, Compose 2.29.1; 2 containers run using 1.0 GiB"
     )
     assert checks["Inspect"].said.startswith("Inspect 0.3.")
     assert all(each.level is not CheckLevel.STOP for each in checks.values())
@@ -292,7 +292,7 @@ async def test_a_full_disk_is_told(login: Login) -> None:
         text = login.quick() + f'log_dir = "{disk}/logs"\n'
         [checked] = await looked(login, text)
     assert any(
-        each.startswith("stop disk: the disk of logs there is full: 0 MiB are free")
+        each.startswith("stop disk: the disk of logs is full: only 0 MiB free")
         for each in said(checked.checks)
     )
 
@@ -317,8 +317,8 @@ async def test_an_eval_of_anybody_in_the_same_log_folder_is_found(login: Login) 
         text = login.quick() + f'log_dir = "{logs}"\n'
         [checked] = await looked(login, text)
     [line] = troubles(checked)
-    assert f"the eval {pid} of " in line
-    assert f"logs into {logs} now; wait for its end" in line
+    assert f"the eval with pid {pid} of " in line
+    assert f"is logging into {logs}; wait until it ends" in line
 
 
 @pytest.mark.slow
