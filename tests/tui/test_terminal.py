@@ -37,8 +37,6 @@ def without_sequences(output: bytes) -> str:
     """Return the output without the sequences that a Textual app writes by itself."""
     text = output.decode("utf-8", "strict")
     text = text.replace("\x1b]22;default\x07", "")  # the pointer's shape
-    # Leaving cuts a frame that is being written; the next ESC ends what was begun.
-    text = re.sub(r"\x1b\[?[0-9;]*(?=\x1b)", "", text)
     text = re.sub(r"\x1b\[[0-9;?>=<]*[ $]?[A-Za-z]", "", text)  # CSI: styles, moves, modes
     return re.sub(r"\x1b\]2;([^\x1b\x07]*)\x07", r"\1", text)  # our own title
 
