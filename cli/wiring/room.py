@@ -42,9 +42,11 @@ def room_services(
     runs: Service[LaunchService] = Service(make_launching)
     launching: Service[LaunchService] = runs
     if config.read_only:
-        launching = Service(missing="nothing is launched: evalroom is read-only")
+        launching = Service(missing="Nothing can be launched: evalroom is read-only.")
     elif history.run_book is None:
-        launching = Service(missing="nothing is launched: runs can't be kept here")
+        launching = Service(
+            missing="Nothing can be launched: runs can't be recorded without a history."
+        )
     return RoomServices(
         room=desk,
         acting=acting,
@@ -66,10 +68,10 @@ def room_services(
 
 def replay_services(room: "Room") -> RoomServices:
     """Return the services over a recording: nothing can be changed or launched."""
-    launching: Service[Any] = Service(missing="a recording plays: nothing can be launched")
+    launching: Service[Any] = Service(missing="This is a recording: nothing can be launched.")
     return RoomServices(
         room=room,
-        acting=Service(missing="a recording plays: nothing can be changed"),
+        acting=Service(missing="This is a recording: nothing can be changed."),
         runs=launching,
         launching=launching,
     )

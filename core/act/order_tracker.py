@@ -102,7 +102,7 @@ class OrderTracker:
             StorageError: It is not on disk: it must not be sent.
         """
         if self._store is None:
-            raise StorageError("there is no journal")
+            raise StorageError("no journal is open")
         await self._store.intend([order])
         self._post(OrderGiven(at=order.at, order=order))
 
@@ -116,7 +116,7 @@ class OrderTracker:
                 self._unwritten.pop(order, None)
             except StorageError as error:
                 self._unwritten[order] = outcome, at
-                message = f"{message} (not in the journal yet: {error.message})"
+                message = f"{message} (not written to the journal yet: {error.message})"
         self._post(OrderEnded(at=at, order=order, state=outcome.state, message=message))
 
     async def take_up(self) -> tuple[Order, ...]:
@@ -139,8 +139,10 @@ class OrderTracker:
             self._post(OrderGiven(at=self._now(), order=order))
         self._claimed.update(order.id for order in left)
         for order in left:
-            if order.state is OrderState.INTENT:  # what is unknown already has its reason
-                why = "its evalroom instance ended before it knew the outcome"
+            if order.state is OrderState.INTENT:  # an unknown order already has its reason
+                why = (
+                    "The evalroom instance that gave this order ended before the outcome was known."
+                )
                 await self.settle(order.id, Outcome(state=OrderState.UNKNOWN, message=why))
         return tuple(left)
 

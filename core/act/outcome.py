@@ -23,7 +23,7 @@ def outcome_of(  # noqa: PLR0911 - one case per kind of answer
     if reply.error is not None:
         return _without_answer(reply.error)
     if action.verb in {Verb.INTERRUPT, Verb.END}:
-        return Outcome(state=OrderState.DONE, message="the signal was sent")
+        return Outcome(state=OrderState.DONE, message="signal sent")
     try:
         answer = parse_object(body_of(reply, "refused"))
     except TooBusy as error:
@@ -66,7 +66,7 @@ def _answered(action: Action, answer: JsonObject) -> Outcome:
     if odd is not None:
         return Outcome(state=OrderState.UNKNOWN, message=odd)
     if not is_made(answer):
-        why = shown(text(answer, "reason") or "it was in this state already", 300)
+        why = shown(text(answer, "reason") or "already in this state", 300)
         return Outcome(state=OrderState.NOOP, message=why)
     return Outcome(state=OrderState.DONE, message=_said(action, answer))
 
@@ -77,15 +77,15 @@ def _said(action: Action, answer: JsonObject) -> str:
         return shown(reason, 300)
     if action.verb is Verb.REQUEUE:
         return f"queued for run {count(answer, 'attempt') or '?'}"
-    return _APPLIED.get(action.verb, "done")
+    return _APPLIED.get(action.verb, "applied")
 
 
 _APPLIED = {
     Verb.PAUSE: "paused",
     Verb.RESUME: "resumed",
-    Verb.DRAIN: "it drains",
-    Verb.CANCEL: "it is being ended",
-    Verb.CANCEL_CALL: "the call is being ended",
+    Verb.DRAIN: "draining",
+    Verb.CANCEL: "ending",
+    Verb.CANCEL_CALL: "ending the call",
     Verb.SCORE: "scoring has begun",
     Verb.KEEP: "kept",
     Verb.RELEASE: "released",
@@ -102,7 +102,7 @@ def _configured(answer: JsonObject) -> Outcome:
         return Outcome(state=OrderState.DONE, message=warnings or "set")
     if warnings:
         return Outcome(state=OrderState.REFUSED, message=warnings)
-    return Outcome(state=OrderState.NOOP, message="it had that value already")
+    return Outcome(state=OrderState.NOOP, message="already set to this value")
 
 
 def seen_applied(  # noqa: PLR0911 - one case per verb
@@ -111,8 +111,8 @@ def seen_applied(  # noqa: PLR0911 - one case per verb
     """Return whether a read of the target shows an order applied; None: no read can show it.
 
     Args:
-        action: What was ordered.
-        target: To what.
+        action: The ordered action.
+        target: Its target.
         basis: The target's fields before the order.
         snapshot: A read from after the order was sent.
     """
@@ -140,7 +140,7 @@ def seen_applied(  # noqa: PLR0911 - one case per verb
             return row.resolving not in {None, basis.get("resolving")}
         case Verb.CANCEL | Verb.CANCEL_CALL | Verb.REQUEUE:
             if row is None or row.eval_id != basis.get("eval id"):
-                return None  # another attempt of its task: that sample is another one
+                return None  # a new attempt of the task has a new sample with this id
             return _sample_moved(action, basis, snapshot)
         case _:
             return None

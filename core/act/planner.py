@@ -1,4 +1,4 @@
-"""From requests to a plan: read each target, and have its process say what it would do."""
+"""Makes plans: reads each target and asks its process for a dry run."""
 
 import asyncio
 import secrets
@@ -113,7 +113,7 @@ class Planner:
             UsageWrong: There is no request, or an action does not apply to its target.
         """
         if not requests:
-            raise UsageWrong("there is nothing to act on", "select a row, or name a target")
+            raise UsageWrong("nothing to act on", "select a row, or name a target")
         steps: dict[int, Step] = {}
 
         async def in_turn(process: ProcessKey, indexes: Iterable[int]) -> None:
@@ -139,7 +139,7 @@ class Planner:
         )
 
     async def surface(self, process: ProcessKey) -> Surface | None:
-        """Return a process's routes, read once; None: the process does not tell them."""
+        """Return a process's routes, read once; None: the process does not list them."""
         try:
             return await self._new_reader().surface(process, Throttle())
         except (RequestFailed, AnswerMalformed):
@@ -158,8 +158,8 @@ class Planner:
         """Return one target's step, from a read of this moment.
 
         Args:
-            action: What is asked for.
-            target: To what.
+            action: The requested action.
+            target: Its target.
             reader: Reads the target.
             throttle: Spaces the reads out.
             reason: Why, in the operator's words.
@@ -270,7 +270,8 @@ class Planner:
             interrupts = await self._orders.interrupts()
         except StorageError as error:
             return Refusal(
-                "refused", f"earlier interrupts of it can't be looked up: {error.message}"
+                "refused",
+                f"evalroom can't read earlier interrupts from the journal: {error.message}",
             )
         refusal = against_signal(step.action, target, snapshot, interrupts, self._desk.now())
         if refusal is not None:
@@ -322,8 +323,8 @@ class Planner:
         if not was_quiet:
             return None
         return (
-            "it was interrupted, its control server is gone, and in its last answer it was"
-            " quiesced with nothing waiting for the log: nothing is lost"
+            "It was interrupted, its control server is gone, and its last answer said that it was"
+            " quiesced and had written all finished samples to the log, so nothing is lost"
         )
 
 

@@ -125,7 +125,7 @@ class Resolver:
 
     def _at_its_end(self, order: Order) -> Outcome:
         if order.action.verb in _DONE_AT_END and not isinstance(order.target, SampleKey):
-            return Outcome(state=OrderState.DONE, message="its process has ended")
+            return Outcome(state=OrderState.DONE, message="the process has ended")
         return self._unknown(
             order, "Outcome unknown: the process has ended. Its log shows what it did."
         )

@@ -160,7 +160,7 @@ class ActionService:
             if plan.sent or any(_speaks_against(step) for step in plan.steps):
                 return as_undo(plan, undoable)
             skipped.append(undoable.plan)  # it is undone already, or over
-        raise UsageWrong("there is nothing to undo" + (" any more" if skipped else ""))
+        raise UsageWrong("nothing is left to undo" if skipped else "there is nothing to undo")
 
     async def carry_out(
         self,

@@ -26,12 +26,12 @@ _PAUSES = {
 
 
 def undo_action(action: Action, target: Target, basis: Basis, *, is_over: bool) -> Action | None:
-    """Return the action that restores the state before; None: none can.
+    """Return the action that restores the state before; None: no action can.
 
     Args:
-        action: What is done.
-        target: To what.
-        basis: The target's fields before.
+        action: The action to undo.
+        target: Its target.
+        basis: The target's fields before the action.
         is_over: Whether the process's tasks are all finished: a parked process ends when it is
             released, and can't be kept any more.
     """
@@ -66,7 +66,7 @@ def undo_sentence(action: Action, undo: Action | None, target: Target | None = N
         return "can be undone"
     match action.verb:
         case Verb.REQUEUE:
-            return "can't be undone (while it is queued, cancel removes it from the queue)"
+            return "can't be undone (while the sample is queued, cancel removes it from the queue)"
         case Verb.CANCEL if isinstance(target, SampleKey):
             return "can't be undone; a cancelled or errored sample can be requeued"
         case Verb.DRAIN | Verb.CANCEL:
@@ -159,21 +159,21 @@ def _noted(step: Step, order: Order) -> Step:
     moved = _moved(order.action, step.basis)
     if not moved:
         return step
-    note = f"Someone else changed it since: {', '.join(moved)}. The undo reverts that too."
+    note = f"Someone else changed this since: {', '.join(moved)}. The undo reverts that too."
     preview = replace(step.preview, notes=(note, *step.preview.notes))
     return replace(step, preview=preview)
 
 
 def _moved(action: Action, now: Basis) -> list[str]:
-    """Return in words what is no longer as an action left it."""
+    """Return the fields, in words, whose values someone changed after an action set them."""
     match action.verb:
         case Verb.PAUSE | Verb.RESUME:
             left = "none" if action.verb is Verb.RESUME else "hard" if action.now else "soft"
             is_so = now.get("pause") in {None, left}
-            return [] if is_so else [f"its pause is {shown(now.get('pause'))} now"]
+            return [] if is_so else [f"the pause is now {shown(now.get('pause'))}"]
         case Verb.CONFIG:
             return [
-                f"{shown(name, 60)} is {shown(now[name], 60)} now"
+                f"{shown(name, 60)} is now {shown(now[name], 60)}"
                 for name, value in ((knob_key(each), each.value) for each in action.changes)
                 if name in now and value is not None and now[name] != value
             ]

@@ -17,7 +17,6 @@ from core.ctl.decode import (
     text,
     texts,
 )
-from core.ctl.sample_details import unix_time
 from core.errors import AnswerMalformed
 from core.model.knobs import (
     BufferView,
@@ -105,7 +104,7 @@ def _buffer(row: JsonObject) -> BufferView:
 
 
 def throughput(body: bytes) -> Throughput:
-    """Decode `GET /models/throughput`, whose times are ISO texts.
+    """Decode `GET /models/throughput`.
 
     Raises:
         AnswerMalformed: It has no list of models.
@@ -120,8 +119,6 @@ def throughput(body: bytes) -> Throughput:
     )
     lost = len(items(row, "models")) - len(models)
     return Throughput(
-        as_of=_time(row, "as_of"),
-        window_seconds=number(row, "window_seconds"),
         models=models,
         malformed=("a model without a name",) * lost,
         raw=body,
@@ -129,30 +126,12 @@ def throughput(body: bytes) -> Throughput:
 
 
 def _model(name: str, row: JsonObject) -> ModelThroughput:
-    total = inner(row, "cumulative")
     return ModelThroughput(
         model=name,
-        window_seconds=number(row, "window_seconds"),
-        output_tokens_per_second=number(row, "output_tokens_per_second"),
         output_tokens_per_minute=number(row, "output_tokens_per_minute"),
         input_tokens_per_minute=number(row, "input_tokens_per_minute"),
-        cache_read_tokens_per_minute=number(row, "cache_read_tokens_per_minute"),
-        cache_write_tokens_per_minute=number(row, "cache_write_tokens_per_minute"),
         requests_per_minute=number(row, "requests_per_minute"),
         retries_per_minute=number(row, "retries_per_minute"),
         backoff_ratio=number(row, "backoff_ratio"),
         retry_waits_active=count(row, "retry_waits_active"),
-        total_requests=count(total, "requests"),
-        total_tokens=count(total, "total_tokens"),
-        total_input_tokens=count(total, "input_tokens"),
-        total_output_tokens=count(total, "output_tokens"),
-        total_retries=_whole_numbers(inner(total, "retries")),
-        retry_wait_seconds=number(total, "retry_wait_seconds"),
-        first_activity_at=_time(total, "first_activity_at"),
-        last_activity_at=_time(total, "last_activity_at"),
     )
-
-
-def _time(row: JsonObject, name: str) -> float | None:
-    value = text(row, name)
-    return number(row, name) if value is None else unix_time(value)

@@ -108,7 +108,6 @@ def task_row(raw: bytes) -> TaskRow:
             queued=count(samples, "queued"),
         ),
         total_tokens=count(row, "total_tokens"),
-        tokens_per_second=number(row, "tokens_per_second"),
         total_messages=count(row, "total_messages"),
         refusals=count(row, "refusals"),
         http_retries=count(row, "http_retries"),
@@ -240,7 +239,6 @@ def _activity(row: JsonObject) -> Activity | None:
             for call in objects(row, "calls")
         ),
         tokens=count(row, "tokens"),
-        last_progress_at=number(row, "last_progress_at"),
     )
 
 

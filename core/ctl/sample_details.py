@@ -114,11 +114,9 @@ def event(raw: bytes, *, content: bool) -> SampleEvent:
     return SampleEvent(
         kind=kind,
         uuid=text(row, "uuid"),
-        span_id=text(row, "span_id"),
         at=_time(row, "timestamp"),
         pending=flag(row, "pending") is True,
         name=text(row, "model") or text(row, "function") or text(row, "source"),
-        call_id=text(row, "id"),
         tokens=count(row, "tokens"),
         stop_reason=text(row, "stop_reason"),
         has_error=flag(row, "has_error") is True or row.get("error") is not None,

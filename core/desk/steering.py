@@ -47,9 +47,9 @@ class Steering:
         self._outdated: set[MachineName] = set()
         """Machines whose poll list may have to change."""
         self._state_changed: set[MachineName] = set()
-        """Those of them where more than sample progress changed: the short interval counts."""
+        """Those of them where more than sample progress changed; they use the short interval."""
         self._steered_at: dict[MachineName, float] = {}
-        """When a machine was steered last, seconds of the event loop; none: steer at once."""
+        """When a machine was last steered, seconds of the event loop; without an entry: at once."""
         self._alarm: asyncio.TimerHandle | None = None
         """Wakes the loop when the next machine is due; None: no machine waits."""
 
@@ -77,7 +77,7 @@ class Steering:
         self._state_changed.add(machine)
 
     def steer_at_once(self, machine: MachineName) -> None:
-        """Let a machine's next update wait for no interval."""
+        """Send a machine's next update without waiting for its interval."""
         self._steered_at.pop(machine, None)
 
     def steer(self, fleet: Fleet, at: float) -> None:

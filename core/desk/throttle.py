@@ -29,7 +29,7 @@ class FleetPublisher:
         self._is_urgent = asyncio.Event()
 
     def subscribe(self, show: Show) -> Callable[[], None]:
-        """Call `show` with each update from now on; returns what ends the subscription."""
+        """Call `show` with each update from now on; return the function that ends that."""
         return self._updates.connect(show)
 
     def change(self, fleet: Fleet, *, urgent: bool = True) -> None:

@@ -137,7 +137,7 @@ def _with_task(fleet: Fleet, at: float, task: Task | None) -> Fleet:
 
 
 def _as_its_rows_say(fleet: Fleet, process: Process, at: float) -> Process:
-    """Return the process as parked if all its tasks are over: its own event can't say that."""
+    """Return the process as parked if all its tasks are over; its own event does not show that."""
     return with_rows(process, [fleet.tasks[key].row for key in process.tasks], at)
 
 

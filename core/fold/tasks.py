@@ -19,7 +19,7 @@ def settled(task: Task, *, gone: bool, at: float, ended: bool) -> Task:
     """Return the task in the state that its row, its log and its process prove.
 
     Args:
-        task: With its newest row, header and header error.
+        task: The task with its newest row, header and header error.
         gone: Whether its process is gone.
         at: Now, Unix seconds at the desk.
         ended: Whether its process or its row says that it has ended.
@@ -44,7 +44,7 @@ def _state(task: Task, *, gone: bool, ended: bool) -> TaskState:
 
 
 def see_row(known: Task | None, key: TaskKey, row: TaskRow, event: TasksSeen) -> Task:
-    """Return the task with its newest row, not settled yet; a new attempt starts afresh."""
+    """Return the task with its newest row, not settled yet; a new attempt is a new `Task`."""
     if known is None or known.row.eval_id != row.eval_id:
         return Task(
             key=key,

@@ -44,7 +44,7 @@ class GuideRunner:
     Args:
         asker: The desk: the fleet, the clock, and reads of processes.
         acting: Makes and executes plans.
-        book: The store of guides; None: there is none, and no guide can be started.
+        book: The store of guides; None: no guide can be started.
         spec_command: Returns the command that resumes a process from its spec; None: it has none.
     """
 
@@ -81,7 +81,7 @@ class GuideRunner:
         return self._guides.get(guide)
 
     def listen(self, hear: Callable[[Guide], None]) -> Callable[[], None]:
-        """Call `hear` with each guide that changed; returns what ends that."""
+        """Call `hear` with each guide that changed; return the function that ends that."""
         return self._changed.connect(hear)
 
     async def recent(self, limit: int = 50) -> tuple[Guide, ...]:
@@ -170,7 +170,7 @@ class GuideRunner:
 
     async def _begin(self, guide: Guide) -> Guide:
         if self._book is None:
-            raise StorageError("a guide can't be started: there is no history to store it in")
+            raise StorageError("the guide can't be started: evalroom has no history to store it in")
         await self._book.save(guide)
         return await self._hold(guide)
 
@@ -189,7 +189,8 @@ class GuideRunner:
         if guide in self._guides:
             return await self.look(guide)
         if self._book is None:
-            raise StorageError("the guide can't be taken over: there is no history to read it from")
+            why = "evalroom has no history to read it from"
+            raise StorageError(f"the guide can't be taken over: {why}")
         taken = await self._book.claim(guide, self.instance)
         kept = await self._acting.select(OrderQuery(since=taken.made_at, limit=_READ))
         self._orders[taken.id] = of_guide(taken, kept)
@@ -213,7 +214,7 @@ class GuideRunner:
         known = await self.look(guide)
         step, at = known.step, known.current
         if step is None or at is None or not known.waits:
-            why = "the guide is over" if step is None else step.sentence or step.title
+            why = "the guide has ended" if step is None else step.sentence or step.title
             raise UsageWrong(f"no step waits for you: {why}")
         wishes = requests_of(known, step, self._world(known))
         plan = await self._acting.plan_of(
@@ -257,7 +258,7 @@ class GuideRunner:
         known = self._mine(guide)
         step = known.step
         if step is None or not known.waits or step.kind not in CAN_BE_SKIPPED:
-            raise UsageWrong("this step can't be skipped", "x stops the whole guide")
+            raise UsageWrong("this step can't be skipped", "press x to stop the whole guide")
         await self._keep(skipped(known, f"skipped by {shown(self.instance.operator, 60)}"))
         return await self.look(guide)
 

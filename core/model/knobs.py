@@ -101,42 +101,23 @@ class ConfigView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelThroughput:
-    """The throughput of one model, recent and since the process started (`total_...`).
+    """The throughput of one model over a window of recent time.
 
     Attributes:
         model: The name of the model.
-        window_seconds: Length of the window of the rates, seconds.
-        output_tokens_per_second, output_tokens_per_minute, input_tokens_per_minute,
-            cache_read_tokens_per_minute, cache_write_tokens_per_minute: Rates of tokens.
+        output_tokens_per_minute, input_tokens_per_minute: Rates of tokens.
         requests_per_minute, retries_per_minute: Rates of requests.
         backoff_ratio: Share of the window spent waiting for retries, 0 to 1.
         retry_waits_active: Requests that wait for a retry now.
-        total_requests: Requests since the start.
-        total_tokens, total_input_tokens, total_output_tokens: Tokens since the start.
-        total_retries: Retries since the start, by kind.
-        retry_wait_seconds: Seconds waited for retries since the start, over all requests.
-        first_activity_at, last_activity_at: Unix seconds on the eval's own clock.
     """
 
     model: str
-    window_seconds: float | None = None
-    output_tokens_per_second: float | None = None
     output_tokens_per_minute: float | None = None
     input_tokens_per_minute: float | None = None
-    cache_read_tokens_per_minute: float | None = None
-    cache_write_tokens_per_minute: float | None = None
     requests_per_minute: float | None = None
     retries_per_minute: float | None = None
     backoff_ratio: float | None = None
     retry_waits_active: int | None = None
-    total_requests: int | None = None
-    total_tokens: int | None = None
-    total_input_tokens: int | None = None
-    total_output_tokens: int | None = None
-    total_retries: Mapping[str, int | None] = field(default_factory=lambda: _NONE)
-    retry_wait_seconds: float | None = None
-    first_activity_at: float | None = None
-    last_activity_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,15 +125,11 @@ class Throughput:
     """The answer to `GET /models/throughput`.
 
     Attributes:
-        as_of: Time of the answer, Unix seconds on the eval's own clock.
-        window_seconds: Length of the window of the rates, seconds.
         models: The models that the process used.
         malformed: A sentence for each model that could not be read.
         raw: The answer's JSON.
     """
 
-    as_of: float | None
-    window_seconds: float | None
     models: tuple[ModelThroughput, ...] = ()
     malformed: tuple[str, ...] = ()
     raw: bytes = b""

@@ -1,6 +1,5 @@
 """A machine: the status of its link, and the facts that the probe read from the host."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -276,6 +275,3 @@ class Machine:
         if self.probe is None or not self.link.is_up:
             return False
         return now - self.link.since > LISTED_AFTER_S
-
-
-Machines = Mapping[MachineName, Machine]

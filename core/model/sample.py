@@ -18,7 +18,7 @@ class SampleStatus(StrEnum):
 
 
 ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANCELLED})
-"""The status of a sample that ran its course. A requeue can still start it anew."""
+"""The statuses of a sample that has ended. A requeue can still run it again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Activity:
     Attributes:
         type: `model`, `tool`, `retry_wait`, `approval`, `question`, or a word of a newer Inspect.
         count: Number of operations at once; for a retry wait, the number of the attempt.
-        started_at, deadline, last_progress_at: Unix seconds on the eval's own clock.
+        started_at, deadline: Unix seconds on the eval's own clock.
         detail: The name of the model or tool.
         calls: The tool calls in progress.
         tokens: Tokens streamed so far; None if the provider does not stream.
@@ -51,7 +51,6 @@ class Activity:
     deadline: float | None = None
     calls: tuple[ToolCall, ...] = ()
     tokens: int | None = None
-    last_progress_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +100,7 @@ class Sample:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it ran its course; a requeue can still start it anew."""
+        """Whether it has ended; a requeue can still run it again."""
         return self.status in ENDED
 
 

@@ -52,11 +52,9 @@ class SampleEvent:
     Attributes:
         kind: `model`, `tool`, `error`, `score`, `info` ..., or a kind of a newer Inspect.
         uuid: The id of the event; None: it has none.
-        span_id: The span that the event belongs to.
         at: Unix seconds on the eval's own clock.
         pending: Whether it was still in progress when it was read.
         name: The model, the tool's function, or the source of an info.
-        call_id: The id of a tool call.
         tokens: Tokens of a model call.
         stop_reason: Why a model call stopped; meaningless while pending.
         has_error: Whether it failed.
@@ -67,11 +65,9 @@ class SampleEvent:
 
     kind: str
     uuid: str | None = None
-    span_id: str | None = None
     at: float | None = None
     pending: bool = False
     name: str | None = None
-    call_id: str | None = None
     tokens: int | None = None
     stop_reason: str | None = None
     has_error: bool = False

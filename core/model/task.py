@@ -53,7 +53,6 @@ class TaskRow:
         epochs: Number of epochs.
         samples: Its counts of samples.
         total_tokens, total_messages: Totals so far.
-        tokens_per_second: Inspect's mean over the whole run, not a recent rate.
         refusals: Refusals of the model.
         http_retries: Retried HTTP requests to the provider.
         keep_alive: Whether its process parks after the eval ends.
@@ -82,7 +81,6 @@ class TaskRow:
     epochs: int | None = None
     samples: TaskCounts = TaskCounts()
     total_tokens: int | None = None
-    tokens_per_second: float | None = None
     total_messages: int | None = None
     refusals: int | None = None
     http_retries: int | None = None
@@ -221,6 +219,6 @@ class Task:
 
     @property
     def is_over(self) -> bool:
-        """Whether its log has said how it ended, or it is lost."""
-        # Asked of a thousand tasks for each drawing: a set would hash words in Python.
+        """Whether its end is known: its log was read, or the task is lost."""
+        # Called for a thousand tasks on each redraw: a set lookup would hash strings in Python.
         return self.state is not TaskState.RUNNING and self.state is not TaskState.FINISHING

@@ -1,6 +1,6 @@
 """The glyphs of states: one character each, with an ASCII replacement.
 
-Tables contain the glyph. In a terminal that shows only ASCII, drawn text goes through `in_ascii`.
+Tables contain the glyph. A terminal that shows only ASCII draws the replacement.
 """
 
 from types import MappingProxyType
@@ -23,7 +23,6 @@ GlyphName = Literal[
     "unknown",
     "parked",
     "starved",
-    "mark",
     "wait",
     "production",
     "read-only",
@@ -45,7 +44,6 @@ SIGNS = MappingProxyType[GlyphName, tuple[str, str]](
         "unknown": ("?", "?"),
         "parked": ("■", "#"),
         "starved": ("▲", "^"),
-        "mark": ("▌", "|"),
         "wait": ("∙", "."),
         "production": ("◈", "%"),
         "read-only": ("⊘", "/"),
@@ -53,39 +51,7 @@ SIGNS = MappingProxyType[GlyphName, tuple[str, str]](
 )
 """By name: the glyph and its ASCII replacement."""
 
-_OTHER = {
-    "·": ".",
-    "±": "~",
-    "\u00d7": "x",
-    "…": "~",
-    "→": ">",
-    "█": "#",
-    "━": "=",
-    "─": "-",
-    "│": "|",
-    "\u2013": "-",
-    "—": "-",
-    "▏": "|",
-    "▎": "|",
-    "▍": "|",
-    "▋": "#",
-    "▊": "#",
-    "▉": "#",
-    "↑": "^",
-    "↓": "v",
-    "⟦": "[",
-    "⟧": "]",
-}
-_TABLE = str.maketrans({**_OTHER, **dict(SIGNS.values())})
-
 
 def sign(name: GlyphName) -> Shown:
     """Return a glyph by its name."""
     return Shown(SIGNS[name][0])
-
-
-def in_ascii(text: Shown) -> Shown:
-    """Return `text` in ASCII: glyphs as their replacements of one cell, other characters as `?`."""
-    if text.isascii():
-        return text
-    return Shown(text.translate(_TABLE).encode("ascii", "replace").decode("ascii"))

@@ -1,5 +1,6 @@
 """The command that steers a sample, run in a real terminal on a real eval with an ACP server."""
 
+import json
 import shlex
 
 import pytest
@@ -35,10 +36,11 @@ def test_inspects_client_opens_on_the_one_sample_that_is_meant() -> None:
             done = home.start(asked)
             told = engine_named("detach").read(done.returncode, done.stdout, done.stderr)
             assert told.pid is not None
+            run = json.loads(done.stdout.splitlines()[-1])["run_id"]
             argv = words_of(told.pid)
             key = ProcessKey(MachineName("local"), told.pid, "x")
             process = Process(
-                key=key, state=ProcessState.LIVE, since=0.0, run_id=told.eval_run_id,
+                key=key, state=ProcessState.LIVE, since=0.0, run_id=run,
                 data_dir=f"{folder}/.local/share", argv=tuple(argv), python=asked.python,
             )  # fmt: skip
             assert can_be_steered(process)

@@ -79,7 +79,6 @@ activities = st.builds(
         )
     ),
     tokens=maybe(whole),
-    last_progress_at=maybe(numbers),
 )
 
 samples = st.builds(
@@ -140,7 +139,6 @@ task_rows = st.builds(
         queued=maybe(whole),
     ),
     total_tokens=maybe(whole),
-    tokens_per_second=maybe(numbers),
     total_messages=maybe(whole),
     refusals=maybe(whole),
     http_retries=maybe(whole),

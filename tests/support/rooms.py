@@ -50,7 +50,7 @@ from tests.support.fleets import (
 )
 from tests.support.waiting import until
 from tui.app import RoomApp
-from tui.dialogs.guarded_dialog import GuardedDialog
+from tui.dialogs.guarded_dialog import REPEAT_S, GuardedDialog
 from tui.services import RoomServices, Service
 from tui.terminal.textual_internals import lines_of
 
@@ -224,9 +224,12 @@ async def shows(pilot: Pilot[None], words: str, seconds: float = 30.0) -> None:
 async def answerable(pilot: Pilot[None], words: str = "") -> None:
     """Wait until a dialog with these words is on screen; from then on it takes an answer."""
     await shows(pilot, words)
-    assert isinstance(pilot.app.screen, GuardedDialog), screen_text(pilot.app)
+    dialog = pilot.app.screen
+    assert isinstance(dialog, GuardedDialog), screen_text(pilot.app)
     LOOKING.go_on()
-    assert pilot.app.screen.takes_enter
+    assert dialog.was_seen
+    entered_at = dialog._entered_at  # pyright: ignore[reportPrivateUsage] - an Enter would answer
+    assert LOOKING.monotonic() - entered_at >= REPEAT_S
 
 
 def busy_fleet() -> Fleet:

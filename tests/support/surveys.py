@@ -84,7 +84,6 @@ WELL = SurveyFacts(
             cpus=8,
             load=(1.0, 1.0, 1.0),
             memory=Memory(total=64 * GIB, available=32 * GIB),
-            pip=True,
             has_route=True,
         )
     ),

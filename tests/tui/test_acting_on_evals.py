@@ -22,7 +22,7 @@ from tests.support.evals import Eval, Evals
 from tests.support.rooms import answerable, app_on, screen_text, services_on, shows
 from tests.support.waiting import wait_until
 from tui.app import RoomApp
-from tui.dialogs.guarded_dialog import LOOK
+from tui.dialogs.guarded_dialog import LOOK_S
 
 SIZE = (160, 46)
 
@@ -101,7 +101,7 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
         await shows(pilot, "1 done")
         await previewed(pilot, "dismiss")
         await pilot.press("enter")
-        await shows(pilot, "task soft")
+        await shows(pilot, "1 paused")
         assert one.task()["paused"] == ["task"]
 
         # What was done is taken back.
@@ -120,7 +120,7 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
         # The value now, and the one that it was launched with.
         assert re.search(r"max samples +task +2 +2 ", screen_text(app))
         await pilot.press("enter")
-        await shows(pilot, "take it")
+        await shows(pilot, "Enter set")
         await pilot.press("backspace", "0", "enter")
         await shows(pilot, "takes a whole number from 1")
         await pilot.press("backspace", "3", "enter")
@@ -183,9 +183,9 @@ async def test_no_key_sends_anything_unconfirmed(evals: Evals) -> None:
         for opening in DIALOGS:
             await _home(pilot, app)
             await _typed(app, *opening)
-            await pilot.pause(LOOK + 0.2)
+            await pilot.pause(LOOK_S + 0.2)
             await _typed(app, *KEYS)
-        await pilot.pause(LOOK)
+        await pilot.pause(LOOK_S)
         kinds = [frame.head["path"] for frame in acted.wire if frame.kind == "send"]
         assert kinds
         assert acted.sent == []
@@ -198,7 +198,7 @@ async def _typed(app: RoomApp, *keys: str) -> None:
         app.post_message(events.Key(key, key if len(key) == 1 else None))
     for _ in range(2_000):
         await asyncio.sleep(0.005)
-        if not app.has_typed_ahead:
+        if not (app._typed or app._is_handing):  # pyright: ignore[reportPrivateUsage]
             return
     raise AssertionError("a key does not come to its end")
 
@@ -239,7 +239,7 @@ async def test_an_order_without_an_answer_stays_on_screen_until_a_look_tells(
         os.kill(one.pid, signal.SIGCONT)
         await shows(pilot, "orders 1 done")
         await pilot.press("o")
-        await shows(pilot, "seen once it could be read again")
+        await shows(pilot, "Confirmed by reading")
         assert len(acted.sent) == 1
 
 

@@ -59,7 +59,7 @@ async def confirmed(pilot: Pilot[None], step: str, words: str, *keys: str) -> No
     await shows(pilot, f"your turn  {step}", 60)
     await pilot.press("enter")
     await shows(pilot, words)
-    await answerable(pilot, "reaches")  # the guide itself shows some of the words
+    await answerable(pilot, "affects")  # the guide itself shows some of the words
     await pilot.press(*keys)
     await shows(pilot, "1 done", 30)
     await answerable(pilot)
@@ -100,14 +100,14 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         assert one.task()["process_paused"]
     async with room_on(one, database, book, LATER) as (pilot, app, here):
         await pilot.press("W")
-        await shows(pilot, "Enter takes it up", 30)
+        await shows(pilot, "Enter takes it over", 30)
         await pilot.press("enter")
         await here.acted.watched.until(lambda: here.guiding.held, "it is taken up")
-        await shows(pilot, "your turn  write each task's log", 60)
+        await shows(pilot, "your turn  write the log of each task", 60)
         assert not here.acted.sent
         await pilot.press("enter")
         await shows(pilot, "are written to the log")
-        await answerable(pilot, "reaches")
+        await answerable(pilot, "affects")
         await pilot.press("y", "enter")
         await shows(pilot, "no change", 30)
         await answerable(pilot)
@@ -127,7 +127,7 @@ async def test_leaving_a_guide_takes_its_key_twice_and_sends_nothing(
     ).wait_ready()  # fmt: skip
     async with room_on(one, tmp_path / "h.sqlite3", Book()) as (pilot, app, here):
         await pilot.press("2", ":", *"guide-finish", "enter")
-        await shows(pilot, "drain: start nothing new", 30)
+        await shows(pilot, "drain: start no new samples", 30)
         await shows(pilot, "your turn", 30)
         await pilot.press("x")
         await pilot.pause()

@@ -74,7 +74,7 @@ async def test_what_was_typed_wrong_is_told() -> None:
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "x", "s", words="type gdm_intercode_ctf to confirm")
         await pilot.press(*"gdm", "enter")
-        await shows(pilot, "gdm is something else")
+        await shows(pilot, "gdm does not match")
         await pilot.press("enter")
         await pilot.pause()
         assert screen_text(app).count("gdm_intercode_ctf to confirm") == 1

@@ -120,11 +120,11 @@ async def test_the_output_of_the_run_under_the_cursor_is_fetched_and_harmless() 
 
 
 async def test_what_a_run_prints_is_followed_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.screens.runs._EVERY", 0.05)
+    monkeypatch.setattr("tui.screens.runs._READ_EVERY_S", 0.05)
     told, app = room_of_runs(run(4))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("N")
-        await shows(pilot, "it printed nothing")
+        await shows(pilot, "This run has printed nothing")
         told.printed = {run(4).id: b"more came\n"}
         await shows(pilot, "more came")
 
@@ -165,7 +165,7 @@ async def test_duplicate_keeps_what_is_left_blank_and_the_names_of_secrets() -> 
         assert isinstance(app.screen, LaunchFormScreen)
         await shows(pilot, "K_KEY = team")
         await pilot.press("down", "end", "ctrl+u")
-        await shows(pilot, "a blank keeps samples = 10")
+        await shows(pilot, "blank: keeps samples = 10")
         await pilot.press(*"samples = 3", "ctrl+r")
         await answerable(pilot, "Plan")
         asked = told.asked[-1]
@@ -188,7 +188,7 @@ async def test_run_again_goes_straight_to_the_plan_and_back_to_the_list() -> Non
         await pilot.press("R")
         await answerable(pilot, "Plan")
         await pilot.press("enter")
-        await answerable(pilot, "what became of it")
+        await answerable(pilot, "Launch · result")
         await pilot.press("enter")
         await shows(pilot, "8 in all")
         [[checked]] = told.launched
@@ -202,9 +202,9 @@ async def test_a_run_whose_spec_is_none_or_unknown_says_so() -> None:
         await pilot.press("N")
         await shows(pilot, "2 in all")
         await pilot.press("R")
-        await shows(pilot, "its spec is not known here")
+        await shows(pilot, "This run's spec is not known here")
         await pilot.press("down", "R")
-        await shows(pilot, "its spec is none any more")
+        await shows(pilot, "This run's spec is not valid any more")
         await pilot.press("d")
         await shows(pilot, "fields to fix")
 
@@ -229,7 +229,7 @@ async def test_commands_are_copied_and_one_of_somebody_else_is_marked(
         assert launch[0].startswith("evalroom launch - <<'END'\n")
         assert launch[0].count("\n") > 5
         await pilot.press("down", "y")
-        await shows(pilot, "somebody else wrote it")
+        await shows(pilot, "Someone else wrote this command")
 
 
 async def test_attaching_is_a_key_of_runs_that_have_a_display(
@@ -246,7 +246,7 @@ async def test_attaching_is_a_key_of_runs_that_have_a_display(
         await shows(pilot, "Y copy launch")
         assert "t attach" not in screen_text(app)
         await pilot.press("t")
-        await shows(pilot, "it has no display of its own")
+        await shows(pilot, "This run has no terminal to attach to")
         await pilot.press("down", "down")
         await shows(pilot, "t attach")
         await pilot.press("t")

@@ -1,4 +1,4 @@
-"""What the command palette offers: every key's action, themes, and each place of the fleet."""
+"""The command palette: key actions, commands of the controllers, themes, and all places."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
@@ -45,11 +45,11 @@ class PaletteController:
         self._palette: PaletteDialog | None = None
 
     def open(self, able: Iterable[str], offered: Iterable[PaletteCommand]) -> None:
-        """Open the palette; once it is open, do nothing.
+        """Open the palette, unless it is open already.
 
         Args:
             able: The names of the keys that can do something now.
-            offered: What else can be done: actions on the selection, guides, launches.
+            offered: More commands: actions on the selection, guides, launches.
         """
         if self._palette is not None and self._palette.is_active:
             return
@@ -64,7 +64,7 @@ class PaletteController:
     def commands(
         self, able: frozenset[str], offered: tuple[PaletteCommand, ...]
     ) -> tuple[PaletteCommand, ...]:
-        """Return the commands that can do something now, then every place by its name."""
+        """Return the commands that can do something now, then all places."""
         known = {each.name for each in offered}
         actions = (each for each in self._actions(able) if each.name not in known)
         return (*actions, *offered, *self._themes(), *self._places(self._room.fleet))

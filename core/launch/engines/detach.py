@@ -61,7 +61,6 @@ class _LaunchRecord(msgspec.Struct, frozen=True):
 
     event: _Text
     pid: Annotated[int, msgspec.Meta(gt=0)] | None = None
-    run_id: _Text | None = None
     eval_set_id: _Text | None = None
     log_dir: _Text | None = None
     output_file: _Text | None = None
@@ -84,7 +83,6 @@ def _started(record: _LaunchRecord) -> StartResult:
     return StartResult(
         pid=record.pid,
         log_dir=record.log_dir,
-        eval_run_id=record.run_id,
         eval_set_id=record.eval_set_id,
         socket=None if control is None else control.socket_path,
         is_complete=record.event == "done",

@@ -27,7 +27,6 @@ UV_PATH = "~/.evalroom/bin/uv"
 SCRIPT_FILE = "start.sh"
 LAUNCH_SCRIPT_FILE = "launch.sh"
 FILE_MODE = 0o600
-FOLDER_MODE = 0o700
 
 _RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}")
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -31,8 +31,6 @@ SHARED_FOLDER = "/var/lock/evalroom"
 OWN_FOLDER = "~/.evalroom/gpus"
 """The folder of one account, if `SHARED_FOLDER` is not usable."""
 MAX_LOCK_BYTES = 4096
-EXIT_NO_GPUS = 69
-"""Exit status of a run's script that found too few free GPUs and started nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

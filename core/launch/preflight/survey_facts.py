@@ -44,7 +44,6 @@ class HostFacts:
     Attributes:
         python: Version of the interpreter that ran the survey.
         load: Load averages over 1, 5 and 15 minutes.
-        pip: Whether this interpreter has pip or can install it.
         has_route: Whether the machine has a network route; None: unknown.
     """
 
@@ -56,7 +55,6 @@ class HostFacts:
     cpus: int | None = None
     load: tuple[float, ...] = ()
     memory: Memory = Memory()
-    pip: bool | None = None
     has_route: bool | None = None
 
 

@@ -336,7 +336,7 @@ def _fits_requeue(entry: MenuEntry, fleet: Fleet) -> bool:
 
 
 def _fits_end(entry: MenuEntry, fleet: Fleet) -> bool:
-    return all(_is_husk(fleet, each) for each in targets_of(fleet, entry.places))
+    return all(_is_leftover(fleet, each) for each in targets_of(fleet, entry.places))
 
 
 def _fits_keep(entry: MenuEntry, fleet: Fleet) -> bool:
@@ -360,7 +360,7 @@ def _is_kept(fleet: Fleet, target: Target) -> bool:
     return process is not None and bool(process.keep_alive)
 
 
-def _is_husk(fleet: Fleet, target: Target) -> bool:
+def _is_leftover(fleet: Fleet, target: Target) -> bool:
     process = fleet.processes.get(process_of(target))
     return process is not None and (
         process.state is ProcessState.HEADLESS

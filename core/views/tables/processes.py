@@ -23,7 +23,7 @@ class ProcessLine:
 
     @property
     def is_reached(self) -> bool:
-        """Whether its machine can be looked at now."""
+        """Whether its machine can be reached now."""
         return self.machine is None or self.machine.link.is_alive
 
 

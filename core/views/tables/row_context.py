@@ -38,7 +38,7 @@ class TaskLine(NamedTuple):
 
     @property
     def is_reached(self) -> bool:
-        """Whether its machine can be looked at now."""
+        """Whether its machine can be reached now."""
         return self.machine is None or self.machine.link.is_alive
 
     @property

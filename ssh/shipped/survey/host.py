@@ -1,6 +1,5 @@
 """The machine itself."""
 
-import importlib.util
 import os
 import platform
 
@@ -28,13 +27,5 @@ def read_host():
         "cpus": cpus,
         "load": load,
         "memory": read_memory(),
-        "pip": has_module("pip") or has_module("ensurepip"),
         "has_route": has_route(),
     }
-
-
-def has_module(name):
-    try:
-        return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False

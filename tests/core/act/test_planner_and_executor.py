@@ -202,10 +202,15 @@ def test_words_aim_at(aim: TargetSpec, action: str, found: list[object]) -> None
     [
         (TargetSpec(), "pause", UsageWrong, "no TARGET"),
         (TargetSpec(targets=["ctf#1"]), "cancel", TargetUnclear, "2 epochs"),
-        (TargetSpec(model="acme/none"), "pause", UsageWrong, "no process there runs"),
-        (TargetSpec(model="acme/agent"), "drain", UsageWrong, "--model goes with"),
+        (TargetSpec(model="acme/none"), "pause", UsageWrong, "no selected process runs"),
+        (TargetSpec(model="acme/agent"), "drain", UsageWrong, "--model works only with"),
         (TargetSpec(on="mars"), "pause", TargetUnclear, "no machine mars"),
-        (TargetSpec(targets=["ctf"], errored=True), "pause", UsageWrong, "--errored goes with"),
+        (
+            TargetSpec(targets=["ctf"], errored=True),
+            "pause",
+            UsageWrong,
+            "--errored works only with",
+        ),
         (TargetSpec(targets=["zzz"]), "pause", TargetUnclear, "no task fits"),
     ],
 )
@@ -322,7 +327,7 @@ def test_a_set_that_may_have_started_a_task_unseen_is_not_ended() -> None:
     running = TargetSnapshot(rows=(task_row("T9"),))
     refusal = against_end(running, process, None)
     assert refusal is not None
-    assert "1 task of it is still running" in refusal.sentence
+    assert "1 task is still running" in refusal.sentence
 
 
 def test_an_interrupt_asks_again_when_more_would_be_cut_off() -> None:
@@ -355,15 +360,15 @@ def test_a_destructive_plan_is_never_confirmed_by_nothing_and_always_by_its_word
     for words in ("", " ", "\u3000", "\x00"):
         assert unmet(plan, words=words, yes=True) is not None
     assert unmet(plan, words=f" {plan.words} ", yes=False) is None
-    assert (unmet(plan, words="drein 3", yes=True) or "").startswith("drein 3 is something else")
+    assert (unmet(plan, words="drein 3", yes=True) or "").startswith("drein 3 does not match")
 
 
 @pytest.mark.parametrize(
     ("target", "held", "others"),
     [
-        (PROCESS, 5, "task and model still holds 2 tasks"),
-        (TASK, 2, "process and model still holds it"),
-        (ModelKey(PROCESS, "other"), 3, "task and process still holds 1 task"),
+        (PROCESS, 5, "2 tasks stay paused by: task, model"),
+        (TASK, 2, "the task stays paused by: process, model"),
+        (ModelKey(PROCESS, "other"), 3, "1 task stays paused by: task, process"),
     ],
 )
 def test_a_resume_says_what_else_holds_any_of_its_tasks(
@@ -376,4 +381,4 @@ def test_a_resume_says_what_else_holds_any_of_its_tasks(
     seen = TargetSnapshot(rows=(over, free, first, other))
     preview = preview_of(Action(verb=Verb.RESUME), target, {"changed": True}, seen)
     goes_on = f"{held} held samples continue, queued samples start again"
-    assert preview.sentence == f"{goes_on}; the pause of its {others}"
+    assert preview.sentence == f"{goes_on}; {others}"

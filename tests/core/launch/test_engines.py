@@ -68,7 +68,7 @@ def test_every_engine_keeps_a_process_and_lets_it_be_steered_where_asked(name: s
 def test_inspects_launch_record_is_read() -> None:
     said = f"a warning\n{json.dumps(RECORD)}\n"
     assert engine_named("detach").read(0, said, "") == StartResult(
-        pid=7, log_dir="/l", eval_run_id="r", eval_set_id="s", socket="/d/7.sock",
+        pid=7, log_dir="/l", eval_set_id="s", socket="/d/7.sock",
         output=FileOutput("/d/detach/o.out"),
     )  # fmt: skip
     bare = engine_named("detach").read(0, '{"event": "launch", "pid": 7, "control": null}', "")

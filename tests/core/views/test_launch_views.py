@@ -281,7 +281,7 @@ def test_a_stop_says_what_to_do_and_that_nothing_is_started() -> None:
     assert words([head_lines(checked, Fleet())[-1]]) == "1 stop · 1 warning · 1 ok"
     text = words(body_lines(checked, Fleet(), details=False))
     assert "✗ docker  stop: it does not answer\n    → start it" in text
-    assert "a check stops it" in words(foot_lines(checked, Fleet()))
+    assert "a check stops this run" in words(foot_lines(checked, Fleet()))
 
 
 def test_of_many_runs_each_is_told_in_short_those_that_are_stopped_first() -> None:

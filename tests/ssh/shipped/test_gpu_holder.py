@@ -16,7 +16,8 @@ import pytest
 from inspect_ai.log import list_eval_logs, read_eval_log
 
 from core.launch.plan.start_script import GPU_HOLDER_FILE
-from core.launch.preflight.gpu_reservations import EXIT_NO_GPUS, OWN_FOLDER, SHARED_FOLDER
+from core.launch.preflight.gpu_reservations import OWN_FOLDER, SHARED_FOLDER
+from ssh.shipped.gpu_holder.main import EXIT_NO_GPUS
 from tests.support.evals import short_folder
 from tests.support.gpus import (
     HOLDER,

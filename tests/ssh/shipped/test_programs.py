@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.launch.preflight.gpu_reservations import EXIT_NO_GPUS
+from ssh.shipped.gpu_holder.main import EXIT_NO_GPUS
 from ssh.shipped_program import shipped_program
 from tests.support.direct_probe import direct_probe
 from tests.support.programs import program_file
