@@ -103,8 +103,13 @@ class Terminal:
         Raises:
             AssertionError: They did not come.
         """
+
+        def is_there() -> bool:
+            self.read(0.05)
+            return words in self.screen()
+
         wait_until(
-            lambda: self.read(0.05) is not None and words in self.screen(),
+            is_there,
             f"{words!r} is on the screen",
             seconds,
             every=0.0,
