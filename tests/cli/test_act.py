@@ -193,7 +193,7 @@ def test_knobs_are_set_under_inspects_names_and_wrong_values_say_what_is_allowed
     [
         (("act", "fly", "turns"), 2, "no action fly"),
         (("act", "pause"), 2, "no TARGET"),
-        (("act", "pause", "nowhere"), 2, "no task fits"),
+        (("act", "pause", "nowhere"), 2, "no task matches"),
         (("act", "drain", "turns", "--now"), 2, "--now goes with pause"),
         (("act", "keep", "turns"), 2, "keep"),
         (("act", "pause", "--model", "no/such", "--yes"), 2, "no selected process runs"),

@@ -48,7 +48,7 @@ class GuideController:
         self._preview = preview
         self.guiding = guiding
         self.newest: str | None = None
-        ui.background(guiding.run(), "guides")
+        ui.background(guiding.run(), "running guides")
 
     def commands(self, places: Sequence[ActionPlace]) -> Iterator[PaletteCommand]:
         """Yield the guides that can be begun, on the selection where they need one."""
@@ -77,12 +77,12 @@ class GuideController:
         ):
             yield self._offer(
                 name,
-                f"Provider incident: {how.lower()} a model everywhere; later resume just that",
+                f"Provider incident: {how.lower()} a model everywhere, later undo just that",
                 partial(self._incident, places, now=now),
             )
         yield self._offer(
             "guide-cleanup",
-            "Clean up: release parked processes that evalroom launched, one by one",
+            "Clean up: release the parked processes that you launched, one by one",
             lambda: self._begin(self.guiding.cleanup),
         )
         yield self._offer(
@@ -142,8 +142,8 @@ class GuideController:
         self._preview(title_of(known, step), ask)
 
     async def _take_up(self, guide: str) -> None:
-        await self.guiding.take_up(guide)
-        self._ui.say("Taken over. It sends nothing before you continue it.")
+        await self.guiding.take_over(guide)
+        self._ui.say("Guide taken over. It sends nothing until you continue.")
 
     def skip(self, guide: str) -> None:
         """Skip the step that waits."""
@@ -158,16 +158,16 @@ class GuideController:
         if guide.command:
             self._ui.copy(shown(guide.command, _MOST_COMMAND_CHARS), "resume command")
         else:
-            self._ui.say("This guide has no command that resumes.", "look")
+            self._ui.say("This guide has no command to resume.", "look")
 
     def _work(self, work: Callable[[], Awaitable[object]]) -> None:
-        async def told() -> None:
+        async def report() -> None:
             try:
                 await work()
             except EvalroomError as error:
                 self._ui.say(error.sentence, "look")
 
-        self._ui.background(told(), "guide")
+        self._ui.background(report(), "guide")
 
 
 def processes_of(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[ProcessKey, ...]:
