@@ -59,7 +59,7 @@ class Recorder:
             raise StorageError(f"{self._path} can't be written: {self._error}")
 
     def close(self) -> None:
-        """Write what is queued and close the file."""
+        """Write the queued events and close the file."""
         if self._writer.is_alive():
             self._events.put(None)
         self._writer.join()

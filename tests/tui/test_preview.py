@@ -68,7 +68,7 @@ async def test_a_last_drawing_while_the_app_ends_does_no_harm() -> None:
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "p")
     assert not app.screen_stack
-    app.controllers.renew_orders()
+    app.controllers.refresh_orders()
 
 
 async def test_escape_sends_nothing() -> None:

@@ -311,7 +311,7 @@ class ActionController:
         self, sent_plan: PlanProgress, plan: Plan, *, words: str, yes: bool
     ) -> None:
         """Send the targets that had changed since their preview and were confirmed again."""
-        sent_plan.go_on()
+        sent_plan.begin_changed()
         self._send(sent_plan, plan, words=words, yes=yes)
 
     def _send(self, sent_plan: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
@@ -325,7 +325,7 @@ class ActionController:
         failed: Shown | None = Shown("Sending was interrupted. Check the targets before you retry.")
         try:
             assert self._acting is not None  # noqa: S101 - else there is no plan
-            await self._acting.carry_out(plan, words=words, yes=yes, tell=sent_plan.tell)
+            await self._acting.carry_out(plan, words=words, yes=yes, tell=sent_plan.record)
             failed = None
         except EvalroomError as error:
             failed = shown(error.sentence, 300)
@@ -343,7 +343,7 @@ class ActionController:
         """Return the mark for the title if a target is on a production machine; else empty."""
         return production(self._fleet, targets)
 
-    def put_away(self, sent_plan: PlanProgress) -> None:
+    def dismiss(self, sent_plan: PlanProgress) -> None:
         """Dismiss the outcomes of a plan."""
         if sent_plan in self._sent_plans and not sent_plan.is_running:
             self._sent_plans.remove(sent_plan)
@@ -361,8 +361,10 @@ class ActionController:
         """Return the header's totals of orders that are not dismissed; empty if there are none."""
         if not self._sent_plans:
             return ()
-        became = [each for sent_plan in self._sent_plans for each in sent_plan.became(self.orders)]
-        return (span_of("orders "), *summary(became))
+        outcomes = [
+            each for sent_plan in self._sent_plans for each in sent_plan.outcomes(self.orders)
+        ]
+        return (span_of("orders "), *summary(outcomes))
 
     def renew(self) -> None:
         """Redraw the outcomes if they are on screen."""

@@ -48,7 +48,7 @@ class GuideController:
         self._preview = preview
         self.guiding = guiding
         self.newest: str | None = None
-        ui.background(guiding.run(), "guides")
+        ui.background(guiding.run(), "running guides")
 
     def commands(self, places: Sequence[ActionPlace]) -> Iterator[PaletteCommand]:
         """Yield the guides that can be begun, on the selection where they need one."""

@@ -111,9 +111,9 @@ class LaunchController:
 
     # Secrets, by name
 
-    def look_for_secrets(self, then: Callable[[], None]) -> None:
+    def load_secrets(self, then: Callable[[], None]) -> None:
         """Read the names of the secrets kept on this computer; call `then` afterwards."""
-        self._ui.background(self._read_secrets(then), "the secrets")
+        self._ui.background(self._read_secrets(then), "reading secrets")
 
     async def _read_secrets(self, then: Callable[[], None]) -> None:
         store = self._store
@@ -132,7 +132,7 @@ class LaunchController:
 
         def typed(value: str | None) -> None:
             if value is not None:
-                self._ui.background(self._keep_secret(name, value, then), "a secret")
+                self._ui.background(self._keep_secret(name, value, then), "storing a secret")
 
         self._ui.open(SecretValueDialog(name), typed)
         return True

@@ -57,7 +57,7 @@ class PlaceController:
             self._ui.say("This is a recording: it has no link to retry.", "look")
         else:
             # In the background: signing in may take minutes.
-            self._ui.background(self._retry(machine), "the retry")
+            self._ui.background(self._retry(machine), "retrying the link")
 
     async def _retry(self, machine: Machine) -> None:
         if machine.name not in self._retrying:

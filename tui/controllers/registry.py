@@ -153,7 +153,7 @@ class Controllers:
         """Return the header's totals of orders that are not dismissed; empty if there are none."""
         return self._actions.totals() if self._actions is not None else ()
 
-    def renew_orders(self) -> None:
+    def refresh_orders(self) -> None:
         """Redraw the outcomes of orders if they are on screen."""
         if self._actions is not None:
             self._actions.renew()

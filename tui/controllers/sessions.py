@@ -53,7 +53,7 @@ class SessionController:
 
     def begin(self) -> None:
         """List the sessions; Enter on one asks whether to end it."""
-        self._beside(self._listed, "the sessions")
+        self._beside(self._listed, "listing sessions")
 
     def _beside(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
         self._ui.background(work(), name)

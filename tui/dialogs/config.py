@@ -104,7 +104,7 @@ class ConfigDialog(TextDialog):
             reply = await self._room.read(process_of(target), path)
             known = self._room.fleet.processes.get(process_of(target))
             knobs = knobs_of(
-                config_view(good_body(reply, "its knobs", "task config")),
+                config_view(good_body(reply, "config", "task config")),
                 of_task=of_task,
                 argv=() if known is None else known.argv,
             )

@@ -41,6 +41,6 @@ class PlanExecution(Protocol):
         """Return the plan after this one whose outcomes are not dismissed; None: no other."""
         ...
 
-    def put_away(self, sent_plan: PlanProgress) -> None:
+    def dismiss(self, sent_plan: PlanProgress) -> None:
         """Dismiss the outcomes of a plan."""
         ...

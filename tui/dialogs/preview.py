@@ -150,7 +150,7 @@ class PreviewDialog(GuardedDialog):
         """Return the plan's title, and the totals of its outcomes."""
         sent_plan, plan = self._sent_plan, self._plan
         if self._phase == "orders" and sent_plan is not None:
-            report = summary(sent_plan.became(self._execution.orders))
+            report = summary(sent_plan.outcomes(self._execution.orders))
             return ((Span(shown(sent_plan.plan.title, 300), "strong"),), report, ())
         if plan is not None:
             return (*head_lines(plan), ())
@@ -166,7 +166,7 @@ class PreviewDialog(GuardedDialog):
             yield (Span(self._failed, "look"),)
             return
         if self._phase == "orders" and sent_plan is not None:
-            yield from outcome_lines(sent_plan.became(self._execution.orders))
+            yield from outcome_lines(sent_plan.outcomes(self._execution.orders))
             if sent_plan.failed is not None:
                 yield (Span(sent_plan.failed, "hand"),)
             if plan is not None:
@@ -372,7 +372,7 @@ class PreviewDialog(GuardedDialog):
         if self._phase != "orders" or sent_plan is None or sent_plan.is_running:
             return
         following = self._execution.next_after(sent_plan)
-        self._execution.put_away(sent_plan)
+        self._execution.dismiss(sent_plan)
         if following is None:
             self.dismiss(None)
         else:

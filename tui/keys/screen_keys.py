@@ -2,7 +2,7 @@
 
 from tui.keys.key import Key
 
-OF_A_SAMPLE: tuple[Key, ...] = (
+SAMPLE_KEYS: tuple[Key, ...] = (
     Key(
         name="reveal",
         keys="exclamation_mark",
@@ -32,7 +32,7 @@ OF_A_SAMPLE: tuple[Key, ...] = (
     ),
 )
 
-OF_RUNS: tuple[Key, ...] = (
+RUN_KEYS: tuple[Key, ...] = (
     Key(
         name="duplicate",
         keys="d",
@@ -71,7 +71,7 @@ OF_RUNS: tuple[Key, ...] = (
     ),
 )
 
-OF_GUIDES: tuple[Key, ...] = (
+GUIDE_KEYS: tuple[Key, ...] = (
     Key(
         name="guide_on",
         keys="enter",

@@ -73,7 +73,7 @@ class FormController(Protocol):
         """Open the plan of a spec; `launched` is called once runs were started."""
         ...
 
-    def look_for_secrets(self, then: Callable[[], None]) -> None:
+    def load_secrets(self, then: Callable[[], None]) -> None:
         """Read the names of the secrets kept on this computer; call `then` afterwards."""
         ...
 
@@ -117,13 +117,13 @@ class LaunchFormScreen(FormScreen):
         """The current field, and its text when the cursor came to it."""
 
     @property
-    def keys_told(self) -> tuple[tuple[str, str], ...]:
+    def key_help(self) -> tuple[tuple[str, str], ...]:
         """Each key of the form with what it does."""
         return _KEYS
 
     def begin(self) -> None:
         """Move to the first field to fill in."""
-        self._controller.look_for_secrets(self._know_more)
+        self._controller.load_secrets(self._know_more)
         first = keys_to_fix(self._form, self._checked)
         # A copy of a run begins at its first field: the operator wants to edit it.
         wanted = first[0] if first else self._form.keys[0] if self._form.former else PLAN
@@ -153,9 +153,9 @@ class LaunchFormScreen(FormScreen):
         rows = form_rows(form, checked, self._form_context)
         self.fields.show(shown(f"Launch · {form.source}", 100), rows, status(checked))
         self.made.show(Shown("Spec"), spec_lines(checked))
-        self.tell()
+        self.draw_help()
 
-    def tell(self) -> None:
+    def draw_help(self) -> None:
         """Draw the help of the current field, and the keys."""
         lines = explained(self._form, self._checked, self._form_context, self.fields.row.name)
         self.field_help.show(Shown("This field"), lines)
@@ -287,7 +287,7 @@ class LaunchFormScreen(FormScreen):
         spec = self._checked.spec
         if self._checked.is_ready and spec is not None:
             self._keep_draft()
-            self._controller.plan(spec, form=self._form, launched=self.put_away)
+            self._controller.plan(spec, form=self._form, launched=self.discard)
             return
         wrong = keys_to_fix(self._form, self._checked)
         here = self.fields.row.name
@@ -325,7 +325,7 @@ class LaunchFormScreen(FormScreen):
             self._begun = self._form
         self.dismiss(None)
 
-    def put_away(self) -> None:
+    def discard(self) -> None:
         """Close the form and delete its draft: its spec was launched."""
         self._begun = self._form
         self._controller.forget_draft(self._form.source)

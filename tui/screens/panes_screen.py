@@ -36,7 +36,7 @@ NARROW = 100
 """On narrower screens (columns) one pane is shown at a time."""
 LOW = 20
 """On lower screens (lines) too."""
-LEAST_WIDTH, LEAST_HEIGHT = 40, 10
+MIN_WIDTH, MIN_HEIGHT = 40, 10
 _BAR_WIDTH, _BAR_HEIGHT = 100, 24
 """The action bar is hidden on smaller screens: columns, lines."""
 _REPLAY = Shown("replay")
@@ -148,7 +148,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
             self.fill(app.room.fleet, now)
             self._header.tick(now)
 
-    def tell_time(self) -> None:
+    def redraw_clock(self) -> None:
         """Redraw the clock only."""
         self._header.tick(self.ui.room.now())
 
@@ -183,7 +183,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
     def lay_out(self) -> None:
         """Lay out the panes and bars for the current size."""
         width, height = self.size
-        small = width < LEAST_WIDTH or height < LEAST_HEIGHT
+        small = width < MIN_WIDTH or height < MIN_HEIGHT
         if self._too_small.display != small:
             self._too_small.display = small
             self._body.display = not small

@@ -172,7 +172,7 @@ class SampleScreen(PollingScreen):
             self._read_once.add(tab)
         return not has_ended
 
-    def could_not_read(self, sentence: Shown) -> None:
+    def show_error(self, sentence: Shown) -> None:
         """Show in the current tab why it can't be read."""
         line: list[TextLine] = [(Span(sentence, "look"),)]
         if self.current == _SUMMARY:

@@ -91,7 +91,7 @@ class TaskScreen(PollingScreen):
         self.renew()
         return True
 
-    def could_not_read(self, sentence: Shown) -> None:
+    def show_error(self, sentence: Shown) -> None:
         """Show why the knobs can't be read."""
         self._say_of_knobs(sentence)
         self.renew()

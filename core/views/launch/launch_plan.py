@@ -15,7 +15,7 @@ from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone, span_of
 from core.views.glyphs import GlyphName, glyph
 from core.views.tables.machines import marks
-from core.views.tables.runs import LOOKS, log_place, run_glyph
+from core.views.tables.runs import LOOKS, log_folder, run_glyph
 
 _LEVELS: Mapping[CheckLevel, tuple[GlyphName, Tone]] = {
     CheckLevel.OK: ("success", "good"),
@@ -181,7 +181,7 @@ def _in_full(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
         yield _line("gpus", span_of(f"{spec.gpus} reserved"))
     yield _line("python", Span(shown(plan.python or "uv installs Inspect and its packages", 400)))
     yield _line("folder", Span(shown(plan.directory, 400)))
-    yield _line("logs", Span(shown(log_place(plan.directory, plan.log_dir), 400)))
+    yield _line("logs", Span(shown(log_folder(plan.directory, plan.log_dir), 400)))
     files = ", ".join(f"{path} {fmt.size(len(held))}" for path, held in plan.files.items())
     yield _line("files", Span(shown(files, _LONG), "dim"))
     yield _line("variables", Span(shown(", ".join(plan.variables), _LONG)))

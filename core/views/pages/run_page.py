@@ -17,7 +17,7 @@ from core.text import shown
 from core.views.cells import Cell, Span, TextLine, Tone, span_of
 from core.views.pages.order_page import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
-from core.views.tables.runs import LOOKS, launched_by, log_place, run_glyph, scores, took
+from core.views.tables.runs import LOOKS, launched_by, log_folder, run_glyph, scores, took
 
 _LONG = 1_000
 _COMMAND = 16_000
@@ -68,7 +68,7 @@ def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
     yield words("engine", run.engine)
     yield fact("tasks", _way(fleet, run))
     yield words("folder", run.directory, "dim", _LONG)
-    yield words("log folder", log_place(run.directory, run.log_dir), "dim", _LONG)
+    yield words("log folder", log_folder(run.directory, run.log_dir), "dim", _LONG)
     yield words("id", run.id, "dim")
     if run.launch and run.launch != run.id:
         yield words("matrix", run.launch, "dim")

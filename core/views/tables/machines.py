@@ -63,7 +63,7 @@ def marked_as(machine: Machine) -> tuple[Span, ...]:
     return tuple(span_of(word, tone) for word, is_so, tone in words if is_so)
 
 
-def link_sign(machine: Machine) -> Span:
+def link_glyph(machine: Machine) -> Span:
     """Return the glyph of a machine's link."""
     name, tone = _LINKS[machine.link.state]
     return Span(glyph(name), tone)
@@ -158,7 +158,7 @@ MACHINE_FIELDS = Fields[MachineLine](
     (
         field(
             "sign",
-            lambda line: (link_sign(line.machine),),
+            lambda line: (link_glyph(line.machine),),
             lambda line: _RANKS[line.machine.link.state],
             title="",
             width=1,

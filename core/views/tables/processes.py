@@ -49,7 +49,7 @@ _RANKS = {
 }
 
 
-def process_sign(line: ProcessLine) -> Span:
+def process_glyph(line: ProcessLine) -> Span:
     """Return the glyph of a process: of its state, or unknown if its machine can't be reached."""
     if not line.is_reached and not line.process.is_gone:
         return Span(glyph("unknown"), "dim")
@@ -101,7 +101,7 @@ PROCESS_FIELDS = Fields[ProcessLine](
     (
         field(
             "sign",
-            lambda line: (process_sign(line),),
+            lambda line: (process_glyph(line),),
             lambda line: _RANKS[line.process.state],
             title="",
             width=1,

@@ -53,7 +53,7 @@ def took(run: Run, now: float) -> float | None:
     return max(0.0, (now if run.ended_at is None else run.ended_at) - run.started_at)
 
 
-def log_place(directory: str, log_dir: str) -> str:
+def log_folder(directory: str, log_dir: str) -> str:
     """Return the path of a log folder; a relative one is in the run's folder. Untrusted."""
     is_whole = not log_dir or log_dir.startswith(("/", "~")) or "://" in log_dir
     return log_dir if is_whole else f"{directory}/{log_dir}"

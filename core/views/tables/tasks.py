@@ -28,7 +28,7 @@ _SIGNS: dict[TaskState, tuple[GlyphName, Tone]] = {
 }
 
 
-def task_sign(line: TaskLine) -> Span:
+def task_glyph(line: TaskLine) -> Span:
     """Return the glyph of a task's state; unknown if its machine can't be reached."""
     state = line.task.state
     if not line.is_known:
@@ -158,7 +158,7 @@ def age_cell(line: TaskLine) -> Cell:
 
 TASK_FIELDS = Fields[TaskLine](
     (
-        field("sign", lambda line: (task_sign(line),), trouble_rank, title="", width=1),
+        field("sign", lambda line: (task_glyph(line),), trouble_rank, title="", width=1),
         field(
             "machine",
             lambda line: (

@@ -88,7 +88,7 @@ async def test_a_run_that_ran_and_whose_folder_was_removed_is_lost_and_says_so(
         run = new_run(checked.plan, at=here.place.now(), operator="Ada", launch="x")
         await here.launches.registry.add([replace(run, state=RunState.RUNNING, pid=1)])
         run = await here.comes_to(run.id, RunState.LOST)
-        assert "does not say how its Inspect is run" in run.said
+        assert "does not record how to run its Inspect" in run.said
 
 
 async def test_a_run_of_an_evalroom_that_ended_is_kept_from_starting_before_it_is_called_failed(
