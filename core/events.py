@@ -43,7 +43,7 @@ class LinkChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkHeard:
-    """Data came over a link (at most one event per second)."""
+    """Data came over a link (at most one event every 3 seconds)."""
 
     at: float
     machine: MachineName
@@ -268,7 +268,7 @@ class OrderGiven:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderEnded:
-    """An order has an outcome, which may be that nobody knows yet.
+    """An order has an outcome; the outcome may be `unknown`.
 
     Attributes:
         at: Unix seconds on the desk's clock.

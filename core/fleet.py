@@ -36,7 +36,7 @@ class Fleet:
     runs: Mapping[str, Run] = field(default_factory=lambda: MappingProxyType({}))
 
     def is_gone(self, key: ProcessKey) -> bool:
-        """Return whether a process has ended; one that was forgotten has."""
+        """Return whether a process has ended; a process that the fleet does not list has."""
         process = self.processes.get(key)
         return process is None or process.is_gone
 
@@ -46,7 +46,7 @@ class Fleet:
         return machine is not None and machine.link.is_up
 
     def process_of_run(self, run: Run) -> Process | None:
-        """Return the newest process of a run; None: the fleet has none."""
+        """Return the newest process of a run; None: the fleet lists no process of it."""
         found = (
             process
             for process in self.processes.values()

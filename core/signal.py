@@ -1,4 +1,4 @@
-"""Signal: callbacks that are called with each value somebody emits."""
+"""Signal: calls its connected callbacks with each emitted value."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -10,15 +10,15 @@ class Signal(Generic[T]):
     """Calls every connected callback with each emitted value, in the order of connection.
 
     A callback may connect or disconnect any callback, itself included, during an emit: one that
-    was disconnected is not called any more, one that was connected is called from the next
-    value on. An error of a callback reaches whoever emits; the callbacks after it are not called.
+    was disconnected is no longer called, one that was connected is called from the next value
+    on. `emit` raises the error of a callback; the callbacks after it are not called.
     """
 
     def __init__(self) -> None:
         self._callbacks: dict[object, Callable[[T], object]] = {}
 
     def connect(self, callback: Callable[[T], object]) -> Callable[[], None]:
-        """Call `callback` with each value from now on; returns what disconnects it again.
+        """Call `callback` with each value from now on; return the function that disconnects it.
 
         A callback that is connected twice is called twice. Disconnecting twice does no harm.
         """

@@ -1,1 +1,1 @@
-"""The room: Textual screens and the headless commands."""
+"""The terminal app. Textual and Rich are imported here only."""

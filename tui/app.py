@@ -1,4 +1,4 @@
-"""The room as an app: it shows a `Room`, remembers the last view, and survives its terminal."""
+"""The app: shows a room, handles its keys, and restores the last view."""
 
 import asyncio
 import time
@@ -31,8 +31,8 @@ from tui.terminal.terminal_app import TerminalApp
 from tui.theme import SIXTEEN, THEMES, theme_for
 from tui.view_state import SavedView, saved_view_of
 
-LEAVING = "Nothing is stopped: evals go on, and the room opens where you left it."
-"""What leaving the app means."""
+LEAVING = "Evals keep running. evalroom opens again where you left it."
+"""Explains what leaving the app does."""
 _SAVE_AFTER_S = 2.0
 """Time from a change of the view until it is saved."""
 _RUNS_AFTER_S = 1.0
@@ -41,20 +41,20 @@ T = TypeVar("T")
 
 
 class RoomApp(TerminalApp, inherit_bindings=False):
-    """The control room on screen.
+    """The app.
 
     Controllers other than that of the places are loaded when they are first used: the first
     frame does without them.
 
     Args:
-        services: What it shows and uses.
+        services: The room it shows, and everything else that it uses.
         screen: The config's `[screen]` table.
         keys: Remapped keys: a key's name to its new key.
         keep_crash: Writes a crash report (without values) and returns its path.
         environ: Describes the terminal; None: the process's own environment.
-        leaving: What leaving means, a sentence for the dialog that asks.
-        notice: Stands first in the header: what is wrong with this evalroom; empty for nothing.
-        greeting: Shown at the start for a few seconds; empty for nothing.
+        leaving: What leaving does, a sentence for the dialog that asks.
+        notice: Shown first in the header while the app runs; empty for none.
+        greeting: Shown for a few seconds at the start; empty for none.
     """
 
     CSS_PATH = "room.tcss"
@@ -63,10 +63,10 @@ class RoomApp(TerminalApp, inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = False
 
     class RoomChanged(Message, bubble=False):
-        """There is a new fleet. One message waits at most."""
+        """The fleet changed. At most one such message waits."""
 
         def can_replace(self, message: Message) -> bool:
-            """Let a later one take its place."""
+            """Let a later one replace it."""
             return isinstance(message, RoomApp.RoomChanged)
 
     def __init__(
@@ -124,42 +124,42 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         return self._room_screen
 
     async def on_mount(self) -> None:
-        """Draw first, then let the room run."""
+        """Draw first, then run the room."""
         self.take_terminal()
         self.set_interval(1.0, self._second)
         self._unsubscribe = self.room.subscribe(self._heard)
         if self._unknown_keys:
             names = ", ".join(self._unknown_keys)
-            self.say(f"[keys] of the config names no key: {names}", "look")
+            self.say(f"[keys] in the config has unknown names: {names}", "look")
         if self._greeting:
             self.say(self._greeting, "look")
         self.call_after_refresh(self._run_services)
 
     def _run_services(self) -> None:
         self.say_title(title(self.room.fleet))
-        self.background(self.room.run(), "the room")
+        self.background(self.room.run(), "the desk")
         if self.controllers.can_act:
-            self.background(self.controllers.actions.run(), "acting")
+            self.background(self.controllers.actions.run(), "resolving orders")
         if self.services.runs.exists:
             self.set_timer(_RUNS_AFTER_S, self._run_runs)
 
     def _run_runs(self) -> None:
         runs = self.services.runs.get()
         if runs is not None:
-            self.background(runs.run(), "the runs")
+            self.background(runs.run(), "following runs")
 
     def on_unmount(self) -> None:
-        """Save the view and give the title back."""
+        """Save the view and restore the title."""
         self._unsubscribe()
         self.save_view()
         self.give_terminal()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Say that something failed; the rest goes on."""
+        """Report that a background task failed; everything else goes on."""
         worker = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType]
         if event.state is WorkerState.ERROR and worker.error is not None:
             self.keep_report(worker.error)
-            if worker.name == "the room":
+            if worker.name == "the desk":
                 self.notice = Shown("the desk stopped")
             self.say(f"{worker.name} failed: {sentence_of(worker.error)}", "hand")
 
@@ -170,11 +170,11 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self.push_screen(screen, then)
 
     def background(self, work: Coroutine[Any, Any, object], name: str) -> None:
-        """Run something beside the keys; an error of it is shown with this name."""
+        """Run work in the background; its error is shown with this name."""
         self.run_worker(work, name=name, exit_on_error=False)
 
     def later(self, call: Callable[[], object]) -> None:
-        """Call something after the messages that wait now."""
+        """Call a function after the messages that wait now."""
         self.call_later(call)
 
     # Drawing
@@ -190,9 +190,9 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self.post_message(self.RoomChanged())
 
     def on_room_app_room_changed(self) -> None:
-        """Draw the new fleet, and leave the machine some room between two drawings."""
+        """Draw the new fleet, now or after the pause that the last drawing needs."""
         if not self._has_news:
-            return  # ages are drawn with the clock
+            return  # ages are drawn once a second
         wait = self._pace.wait
         if wait <= 0:
             self._draw()
@@ -209,7 +209,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         front = self.front
         if front is not None:
             front.renew()
-        self.controllers.renew_orders()
+        self.controllers.refresh_orders()
         self.say_title(title(fleet))
         self._pace.drew(began)
 
@@ -220,7 +220,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
 
     @property
     def front(self) -> PanesScreen | None:
-        """The screen with panes that is on top, under any dialog."""
+        """The topmost screen with panes, under any dialog."""
         found = (each for each in reversed(self.screen_stack) if isinstance(each, PanesScreen))
         return next(found, None)
 
@@ -232,26 +232,26 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             self._draw()
             return
         if self._has_news:
-            front.tell_time()
+            front.redraw_clock()
             self.on_room_app_room_changed()
             return
         if not self._pace.may_age:
-            front.tell_time()
+            front.redraw_clock()
             return
         began = time.monotonic()
         front.tick()
         self._pace.aged(began)
 
-    # The way through the places
+    # Places
 
     def go(self, place: Place) -> None:
-        """Open a place."""
+        """Open the screen of a place."""
         self._wanted_place = None
         self._history = self._history.to(place)
         self._show_place()
 
     def back(self) -> None:
-        """Go back to where the operator came from; from the first place, to the room."""
+        """Go back to the previous place; from the first one, to the main screen."""
         if self._history.at > 0:
             self._history = self._history.older()
         elif self._history.place is not None:
@@ -259,12 +259,12 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self._show_place()
 
     def action_older(self) -> None:
-        """Walk back through the places."""
+        """Go back in the history of places."""
         self._history = self._history.older()
         self._show_place()
 
     def action_newer(self) -> None:
-        """Walk forward again."""
+        """Go forward in the history of places."""
         self._history = self._history.newer()
         self._show_place()
 
@@ -281,7 +281,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self.go(RUNS)
 
     def action_launch(self) -> None:
-        """Begin a launch."""
+        """Start a launch."""
         self.controllers.launches.begin()
 
     def _show_place(self) -> None:
@@ -302,7 +302,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         if place is not None and is_there(fleet, place):
             self.go(place)
 
-    # What the view was
+    # The saved view
 
     def remember(self) -> None:
         """Save the view a little later."""
@@ -310,7 +310,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             self._saving = self.set_timer(_SAVE_AFTER_S, self.save_view)
 
     def save_view(self) -> None:
-        """Keep the view."""
+        """Save the view."""
         self._saving = None
         room = self._room_screen
         if self.services.views is None or room is None:
@@ -334,7 +334,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         return self._remapped.get(name) or BY_NAME[name].keys
 
     def action_leave(self) -> None:
-        """Ask, then leave."""
+        """Ask whether to leave."""
         if isinstance(self.screen, LeaveDialog):
             return
 
@@ -345,7 +345,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self.push_screen(LeaveDialog(self._leaving), leave)
 
     def action_help(self) -> None:
-        """Show the keys of where the operator is."""
+        """Show the keys that work here."""
         front = self.front
         if front is not None:
             self.push_screen(KeysDialog(list(front.live_keys())))
@@ -358,10 +358,10 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         palette = self.controllers.palette(
             keys_of=self.keys_of, run_action=self.run_here, use_theme=self.use_theme
         )
-        palette.open(front.able(), self.controllers.commands(front.targets()))
+        palette.open(front.available_keys(), self.controllers.commands(front.targets()))
 
     async def run_here(self, action: str) -> None:
-        """Run an action on the pane, the screen or the app that has it."""
+        """Run an action on the current pane, the screen or the app, whichever has it."""
         front = self.front
         if front is None:
             return
@@ -372,13 +372,13 @@ class RoomApp(TerminalApp, inherit_bindings=False):
                 return
 
     def use_theme(self, name: str) -> None:
-        """Use the `dark` theme, the `light` one, or the one of `16` colours."""
+        """Use the theme `dark`, `light` or `16` (colours)."""
         wanted = theme_for(self.terminal, "light" if name == "light" else "dark")
         self.theme = SIXTEEN.name if name == "16" else wanted.name
         self.remember()
 
     async def ask(self, prompt: str, is_seen: bool) -> str | None:
-        """Ask the operator one thing (`core.ports.Ask`); one question stands at a time."""
+        """Ask the operator a question (`core.ports.Ask`), one at a time; None: gave up."""
         async with self._asking:
             answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 

@@ -1,4 +1,4 @@
-"""The app of a widget, with a type that the checkers know (Textual leaves it open)."""
+"""Typed access to the app of a widget."""
 
 from typing import cast
 

@@ -1,4 +1,4 @@
-"""How an operator arranged a table: sort, filter, columns. It is kept and restored."""
+"""Sort, filter and hidden columns of a table; saved and restored with the view."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from core.views.tables.filter_and_sort import filter_rows, sort_rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrangement:
-    """What an operator asked of one table.
+    """Sort, filter and hidden columns of one table.
 
     Attributes:
-        sort: Name of the sorting column; None: the table's own order, trouble first.
-        is_reversed: Largest first.
-        filter: As typed after `/`; empty for none.
-        hidden: Names of columns that are left out.
+        sort: Name of the sort column; None: the table's own order, trouble first.
+        is_reversed: Whether the order is reversed.
+        filter: The text typed after `/`; empty for none.
+        hidden: Names of the hidden columns.
     """
 
     sort: str | None = None
@@ -25,7 +25,7 @@ class Arrangement:
     hidden: frozenset[str] = frozenset()
 
     def to_json(self) -> dict[str, Any]:
-        """Return it for the store."""
+        """Return it as JSON for the store."""
         return {
             "sort": self.sort,
             "reversed": self.is_reversed,
@@ -35,7 +35,7 @@ class Arrangement:
 
 
 def arrangement_of(kept: object) -> Arrangement:
-    """Read what `to_json` wrote; whatever is not right is left at its default."""
+    """Read the JSON of `to_json`; invalid values become defaults."""
     if not isinstance(kept, Mapping):
         return Arrangement()
     values = cast("Mapping[str, object]", kept)
@@ -50,13 +50,13 @@ def arrangement_of(kept: object) -> Arrangement:
 
 
 def visible_columns(table: Table[Any], arrangement: Arrangement) -> tuple[Column, ...]:
-    """Return the columns that are not hidden; all of them if none would be left."""
+    """Return the columns that are not hidden; all columns if all are hidden."""
     chosen = tuple(column for column in table.columns if column.name not in arrangement.hidden)
     return chosen or table.columns
 
 
 def arranged(table: Table[Any], arrangement: Arrangement) -> tuple[Row[Any], ...]:
-    """Return the rows that fit the filter, in the operator's order."""
+    """Return the rows that match the filter, sorted."""
     found = filter_rows(table, arrangement.filter)
     if arrangement.sort is None:
         return tuple(reversed(found.rows)) if arrangement.is_reversed else found.rows

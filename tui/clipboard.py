@@ -1,4 +1,4 @@
-"""What `y` sends to the clipboard for the thing that the cursor is on."""
+"""The text that `y` copies for a place."""
 
 from dataclasses import dataclass
 
@@ -13,17 +13,22 @@ _LONGEST = 4_000
 
 @dataclass(frozen=True, slots=True)
 class CopiedText:
-    """A text for the clipboard, and what it is, for people."""
+    """A text for the clipboard.
+
+    Attributes:
+        text: The text.
+        what: What it is, for the message: `command`.
+    """
 
     text: Shown
     what: str
 
 
 def copy_text(fleet: Fleet, place: Place) -> CopiedText | None:
-    """Return what is copied for a place; None where there is nothing.
+    """Return the text to copy for a place; None if there is none.
 
-    Of a task it is the log's location, of a sample, a process or a machine the shell command
-    that shows the same on that machine. It is harmless text: never as a host sent it.
+    For a task it is the location of its log, for a sample or a process the shell command that
+    shows the same, for a machine its address. The text is harmless, not as the host sent it.
     """
     match place:
         case TaskKey():

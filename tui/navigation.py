@@ -1,4 +1,4 @@
-"""Places of the room, and the way that the operator took through them."""
+"""The places that have screens, and the history of visited ones."""
 
 from dataclasses import dataclass
 
@@ -30,21 +30,21 @@ class RunsPlace:
 RUNS = RunsPlace()
 
 Subject = MachineName | ProcessKey | TaskKey | SampleKey
-"""A thing of the fleet that has a screen."""
+"""A part of the fleet that has a screen."""
 
 Place = Subject | JournalPlace | GuidesPlace | RunsPlace | None
-"""What a screen is about; None is the room itself."""
+"""The place that a screen shows; None is the main screen."""
 
 _LONGEST = 100
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceHistory:
-    """The places visited, as in a browser.
+    """The visited places, as in a browser.
 
     Attributes:
-        places: In the order visited.
-        at: Index of the one on screen.
+        places: The places in the order visited.
+        at: Index of the place on screen.
     """
 
     places: tuple[Place, ...] = (None,)
@@ -56,18 +56,18 @@ class PlaceHistory:
         return self.places[self.at]
 
     def to(self, place: Place) -> "PlaceHistory":
-        """Return the way with one more place; what lay ahead is forgotten."""
+        """Return the history with one more place; places after the current one are dropped."""
         if place == self.place:
             return self
         places = (*self.places[: self.at + 1], place)[-_LONGEST:]
         return PlaceHistory(places, len(places) - 1)
 
     def older(self) -> "PlaceHistory":
-        """Return the way one place back."""
+        """Return the history one place back."""
         return PlaceHistory(self.places, max(self.at - 1, 0))
 
     def newer(self) -> "PlaceHistory":
-        """Return the way one place forward."""
+        """Return the history one place forward."""
         return PlaceHistory(self.places, min(self.at + 1, len(self.places) - 1))
 
 

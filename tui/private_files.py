@@ -1,4 +1,4 @@
-"""Files that an operator asks for: for them alone, and never over another by accident."""
+"""Writes files that only the operator can read."""
 
 import os
 import tempfile
@@ -8,11 +8,11 @@ _PRIVATE = 0o600
 
 
 def write_new(path: Path, content: bytes) -> None:
-    """Write a file that is not there yet; only the operator can read it.
+    """Write a new file; only the operator can read it.
 
     Raises:
-        FileExistsError: Something is there; it is untouched.
-        OSError: It can't be written; nothing is left behind.
+        FileExistsError: The file exists already; it is unchanged.
+        OSError: The file can't be written; nothing is left behind.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
     try:
@@ -26,10 +26,10 @@ def write_new(path: Path, content: bytes) -> None:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put a file in another's place, as a whole; a link there is replaced, not followed.
+    """Replace a file atomically; a symbolic link is replaced, not followed.
 
     Raises:
-        OSError: It can't be written; what was there stays.
+        OSError: The file can't be written; the old one stays.
     """
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:

@@ -1,4 +1,4 @@
-"""What the app is given: one service for each kind of work, or the reason why it is missing."""
+"""The services that the app uses, each with the reason when it is missing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from core.launch.secret_store import SecretStore
 
 T = TypeVar("T")
-NO_ACTING = "nothing can be changed from here: there is no journal of orders"
-NO_LAUNCHING = "nothing can be launched from here"
+NO_ACTING = "Nothing can be changed from here: there is no journal of orders."
+NO_LAUNCHING = "Nothing can be launched from here."
 
 
 class Service(Generic[T]):

@@ -1,8 +1,8 @@
-"""How the room looks: palettes, and what the terminal can show.
+"""Themes, and what the terminal can show.
 
-Panes name a tone (`core.views.cells.Tone`) and never a colour. Every tone has its colour here,
-for a dark ground and a light one, for terminals of 16 million, of 256 and of 16 colours. Those of
-256 are of the very palette: what a terminal makes of others is often far off.
+Panes use tones (`core.views.cells.Tone`), not colours. Each theme gives every tone its colour: dark
+and light, for terminals with 16 million, 256 and 16 colours. The 256-colour themes use palette
+colours only, because terminals often approximate others badly.
 """
 
 from collections.abc import Mapping
@@ -15,12 +15,12 @@ from core.views.cells import Tone
 
 TONES: tuple[Tone, ...] = get_args(Tone)
 Depth = Literal["full", "256", "16", "none"]
-"""How many colours: 16 million, 256, 16, or none at all."""
+"""Number of colours: 16 million, 256, 16, or none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminalFeatures:
-    """What the terminal can show, as its environment says.
+    """What the terminal can show, according to its environment.
 
     Attributes:
         is_ascii: Only ASCII characters may be sent.
@@ -31,11 +31,11 @@ class TerminalFeatures:
 
 
 def terminal_features(environ: Mapping[str, str], *, wants_ascii: bool) -> TerminalFeatures:
-    """Read from the environment what the terminal can show; nothing is asked of it.
+    """Return what the terminal can show, from environment variables only.
 
     Args:
         environ: `TERM`, `COLORTERM`, `NO_COLOR` and the locale's variables.
-        wants_ascii: What the config says.
+        wants_ascii: The config's `ascii`.
     """
     term = environ.get("TERM", "").strip().lower()
     return TerminalFeatures(
@@ -192,7 +192,7 @@ THEMES = (DARK, LIGHT, DARK_256, LIGHT_256, SIXTEEN)
 
 
 def theme_for(terminal: TerminalFeatures, wanted: Literal["dark", "light"]) -> Theme:
-    """Return the theme for a terminal: below 256 colours there is one for every ground."""
+    """Return the theme for a terminal; below 256 colours dark and light are the same."""
     if terminal.depth in {"16", "none"}:
         return SIXTEEN
     if terminal.depth == "256":

@@ -50,11 +50,11 @@ class Ui(Protocol):
         ...
 
     def background(self, work: Coroutine[Any, Any, object], name: str) -> None:
-        """Run something beside the keys; an error of it is shown with this name."""
+        """Run work in the background; its error is shown with this name."""
         ...
 
     def later(self, call: Callable[[], object]) -> None:
-        """Call something after the messages that wait now, such as the close of a dialog."""
+        """Call a function after the messages that wait now, such as the close of a dialog."""
         ...
 
     async def run_in_foreground(self, words: Sequence[str], line: Shown) -> "ProgramEnd | None":

@@ -1,4 +1,4 @@
-"""The last view: what is kept when the room closes, and found again when it opens."""
+"""The last view, saved when the app is left and restored at the next start."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ _LISTS: Mapping[str, Place] = {"journal": JOURNAL, "guides": GUIDES, "runs": RUN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedView:
-    """A view.
+    """One saved view.
 
     Attributes:
-        place: The screen that was open.
-        pane: The digit of the room's current pane.
-        task: The task that the cursor was on.
-        theme: Chosen by hand; None: as the config says.
-        arrangements: Sort, filter and columns, by the name of the pane.
+        place: The place on screen.
+        pane: The digit of the main screen's current pane.
+        task: The task under the cursor.
+        theme: The theme that the operator chose; None: the config's.
+        arrangements: Sort, filter and columns, by the id of the pane.
     """
 
     place: Place = None
@@ -30,7 +30,7 @@ class SavedView:
     arrangements: Mapping[str, Arrangement] = field(default_factory=dict[str, Arrangement])
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as the store keeps it."""
+        """Return it as JSON for the store."""
         return {
             "place": _place_to_json(self.place),
             "pane": self.pane,
@@ -41,7 +41,7 @@ class SavedView:
 
 
 def saved_view_of(kept: Mapping[str, Any]) -> SavedView:
-    """Read what `to_json` wrote, by this version or another; what is not right is left out."""
+    """Read the JSON of `to_json`, of any version; invalid values become defaults."""
     pane, theme, arrangements = kept.get("pane"), kept.get("theme"), kept.get("arrangements")
     task = _place_of(kept.get("task"))
     named: Mapping[str, object] = {}

@@ -1,4 +1,4 @@
-"""`evalroom launch FILE`: checked, shown, confirmed, started, and waited for with `--wait`."""
+"""`evalroom launch FILE`: check, show, confirm and start runs; `--wait` waits for them."""
 
 import asyncio
 import sys
@@ -32,7 +32,7 @@ from storage.paths import paths
 
 FAILED, NOT_CONFIRMED = 1, 4
 _NAMED = 5
-"""How many runs a sentence names."""
+"""The most runs that one message names."""
 
 
 def launch(command: LaunchCommand, options: GlobalOptions) -> int:
@@ -71,12 +71,10 @@ async def _run(config: Config, command: LaunchCommand, options: GlobalOptions) -
     spec = read_spec(command.file, stdin=sys.stdin, sets=command.sets)
     wanted = {name for each in expand(spec, config.machines) for name in each.candidates}
     if config.read_only:
-        raise NotConfirmed(
-            "evalroom is read-only: nothing was launched", "preview it with --dry-run"
-        )
+        raise NotConfirmed("read-only mode: nothing was launched", "preview it with --dry-run")
     near = config.of_machines(wanted)
     async with history_of(config, paths()) as history:
-        with desk_of(near, options.record, keeping=history.keeping) as desk:
+        with desk_of(near, options.record, event_store=history.event_store) as desk:
             launches = launches_of(desk, near, history)
             async with running(desk, launches=launches):
                 return await launch_now(desk, launches, spec, command, near.machines)
@@ -97,13 +95,13 @@ async def launch_now(
         SpecWrong: The spec can't be launched with this config.
         NotConfirmed: A check failed, or nobody agreed.
     """
-    await desk.first_look(command.timeout)
+    await desk.first_poll(command.timeout)
     checked = await launches.check(spec)
     if not command.as_json:
         print_lines([line for each in checked for line in (*checked_plan_lines(each), "")][:-1])
     if any(each.stops for each in checked):
         refused = NotConfirmed(
-            "a check failed: nothing was launched", "fix what the checks marked STOP say"
+            "a check failed: nothing was launched", "fix the problems marked STOP"
         )
         if not command.as_json:
             raise refused
@@ -127,7 +125,7 @@ async def launch_now(
     except asyncio.CancelledError:
         names = ", ".join(each.plan.run for each in checked[:_NAMED])
         more = f" and {len(checked) - _NAMED} more" if len(checked) > _NAMED else ""
-        print_note(f"runs that have started go on: {names}{more}. See: evalroom runs")
+        print_note(f"runs that have started keep running: {names}{more}. See: evalroom runs")
         raise
     if command.as_json:
         print_json(_answer(runs))
@@ -137,7 +135,7 @@ async def launch_now(
 
 
 class _StateNotes:
-    """Prints the state of runs, each change once."""
+    """Prints each change of the state of runs once."""
 
     def __init__(self) -> None:
         self._said: dict[str, str] = {}
@@ -152,7 +150,7 @@ class _StateNotes:
 async def _ended(
     desk: DeskReader, launches: DeskLaunchService, runs: Sequence[Run], say: _StateNotes | None
 ) -> tuple[Run, ...]:
-    """Wait until every run has ended; return them as they are then."""
+    """Wait until every run has ended; return their final states."""
     ids = [run.id for run in runs]
     heard = asyncio.Event()
 

@@ -32,9 +32,9 @@ class OrderReport:
     """The result of one step of a plan.
 
     Attributes:
-        index: Of the step in its plan.
+        index: The index of the step in its plan.
         step: The step as it is now; one that changed since its preview has a new preview.
-        outcome: None: the step changed, so nothing was sent; it has to be confirmed again.
+        outcome: None: the step changed, so nothing was sent; the operator must confirm it again.
         order: The order's id; None: nothing was sent.
     """
 
@@ -78,7 +78,7 @@ class Executor:
         A target that changed since its preview is previewed again; nothing is sent to it.
 
         Args:
-            plan: As confirmed.
+            plan: The confirmed plan.
             tell: Called with each report as it comes.
 
         Returns:
@@ -133,12 +133,12 @@ class Executor:
     ) -> OrderReport:
         """Write an order, send it once, and write its outcome."""
         if not self._orders.can_write:
-            why = "the journal can't be written, so nothing is sent"
+            why = "Not sent: evalroom can't write to the journal."
             return OrderReport(index=index, step=now, outcome=_refused(why))
         try:
             await self._orders.intend(order)
         except StorageError as error:
-            why = f"not sent: the journal can't be written: {error.message}"
+            why = f"Not sent: evalroom can't write to the journal: {error.message}"
             return OrderReport(index=index, step=now, outcome=_refused(why))
         outcome = await self._second_interrupt(order) or await self._send(order, request)
         await self._orders.settle(order.id, outcome)
@@ -146,17 +146,17 @@ class Executor:
         return OrderReport(index=index, step=now, outcome=outcome, order=order.id)
 
     async def _second_interrupt(self, order: Order) -> Outcome | None:
-        """Return why an interrupt that is in the journal is not sent; None: it is sent.
+        """Return why a journalled interrupt must not be sent; None: send it.
 
-        Two evalrooms that give one at once see each other's in the journal; then neither is
-        sent.
+        Two instances that interrupt a process at the same time find each other's order in the
+        journal; then neither sends its own.
         """
         if order.action.verb is not Verb.INTERRUPT:
             return None
         try:
             sent = await self._orders.interrupts()
         except StorageError as error:
-            return Outcome(state=OrderState.FAILED, message=f"not sent: {error.message}")
+            return Outcome(state=OrderState.FAILED, message=f"Not sent: {error.message}")
         other = last_interrupt(
             process_of(order.target), [each for each in sent if each.id != order.id]
         )

@@ -12,7 +12,7 @@ from core.model.process import Process, ProcessState
 from core.text import shown
 
 FINAL = frozenset({"success", "error", "cancelled"})
-"""The status of a log that nothing more is written to."""
+"""The statuses of a log that is complete: Inspect writes nothing more to it."""
 LEFTOVER_AFTER_S = 30.0
 """Seconds after an interrupt until a process without a control server counts as a leftover."""
 
@@ -24,15 +24,17 @@ def computed_preview(action: Action, target: Target, snapshot: TargetSnapshot) -
     over = bool(snapshot.rows) and not snapshot.running
     match action.verb:
         case Verb.KEEP:
-            said = "it stays, parked, once its eval is over"
-            return _computed(said if not keeps else "it is kept already", is_noop=keeps)
+            if keeps:
+                return _computed("the process is already set to stay alive", is_noop=True)
+            return _computed("The process stays alive (parked) after its eval ends")
         case Verb.RELEASE if over:
-            return _computed("it is parked: it ends now", is_noop=not keeps and not over)
+            return _computed("The process is parked and exits now")
+        case Verb.RELEASE if keeps:
+            return _computed("The process exits when its eval ends")
         case Verb.RELEASE:
-            said = "it ends once its eval is over"
-            return _computed(said if keeps else "it is not kept", is_noop=not keeps)
+            return _computed("the process is not set to stay alive", is_noop=True)
         case _:
-            return _computed("finished samples that wait in memory are written to the log")
+            return _computed("Finished samples in memory are written to the log")
 
 
 def _computed(sentence: str, *, is_noop: bool = False, notes: tuple[str, ...] = ()) -> Preview:
@@ -46,20 +48,21 @@ def interrupt_preview(
     if process.state is ProcessState.HEADLESS or not snapshot.answers:
         return Refusal(
             "refused",
-            "Its control server does not answer: an interrupt may be ignored, and evalroom can't"
-            " tell what would be lost. Wait for it, or kill it once its logs are final.",
+            "The control server does not answer: the process may ignore an interrupt, and evalroom"
+            " can't tell what would be lost. Wait for the process, or kill it once its logs are"
+            " final.",
         )
     if snapshot.rows and not snapshot.running and not snapshot.unstarted:
-        return Refusal("noop", "all its tasks are finished: release it instead of interrupting it")
+        return Refusal("noop", "All tasks are finished. Release the process instead.")
     flying = sum(row.samples.in_flight or 0 for row in snapshot.running)
     queued = sum(row.samples.queued or 0 for row in snapshot.running)
-    is_one = flying == 1
-    cut = f"{plural(flying, 'sample')} in flight {'is' if is_one else 'are'} cut off and written"
+    are = "is" if flying == 1 else "are"
+    cut = f"{plural(flying, 'sample')} in flight {are} cut off and written as cancelled"
+    never = f"{plural(queued, 'queued sample')} never {'runs' if queued == 1 else 'run'}"
     logs = "1 log ends" if len(snapshot.running) == 1 else f"{len(snapshot.running)} logs end"
     said = (
-        f"finalising: {f'{cut} as cancelled' if flying else 'nothing is in flight'},"
-        f" {queued} queued never run, {logs} as cancelled,"
-        f"{_never_started(snapshot)} then the process ends"
+        f"{cut if flying else 'No sample is in flight'}, {never}, {logs} as cancelled"
+        f"{_never_started(snapshot)}; then the process exits"
     )
     if is_ours:
         return _computed(said)
@@ -72,7 +75,8 @@ def interrupt_preview(
 
 
 def _never_started(snapshot: TargetSnapshot) -> str:
-    return f" {plural(snapshot.unstarted, 'task')} never start," if snapshot.unstarted else ""
+    start = "starts" if snapshot.unstarted == 1 else "start"
+    return f", {plural(snapshot.unstarted, 'task')} never {start}" if snapshot.unstarted else ""
 
 
 def end_preview(
@@ -84,21 +88,22 @@ def end_preview(
     """Return the preview of SIGKILL for a process, or why it is not allowed.
 
     Args:
-        process: Which.
-        statuses: Each log's own status, as just read; None: it can't be read.
-        leftover: Why nothing is lost although its logs are not final; None: something may be.
+        process: The process to kill.
+        statuses: The status that each log contains, just read; None: the log can't be read.
+        leftover: Why a kill loses nothing although the logs are not final; None: it may lose
+            something.
     """
     if statuses and all(status in FINAL for status in statuses.values()):
-        said = f"{plural(len(statuses), 'log')} of it are final: nothing is lost"
-        return _computed(f"pid {process.pid} is killed; {said}")
+        logs = "Its log is" if len(statuses) == 1 else f"All {len(statuses)} logs of it are"
+        return _computed(f"Process {process.pid} is killed. {logs} final, so nothing is lost")
     if leftover is not None:
-        return _computed(f"pid {process.pid} is killed; {leftover}")
+        return _computed(f"Process {process.pid} is killed. {leftover}")
     if not statuses:
         return Refusal("refused", "Can't tell what would be lost: no log of this process is known.")
     log, status = next(each for each in statuses.items() if each[1] not in FINAL)
     how = "can't be read" if status is None else f"says {shown(status, 30)}"
     return Refusal(
         "refused",
-        f"A log of it is not final: {shown(log, 120)} {how}."
-        " First interrupt it and let it finalise, or cancel its tasks.",
+        f"A log of this process is not final: {shown(log, 120)} {how}."
+        " First interrupt the process and let it finalise, or cancel its tasks.",
     )

@@ -1,7 +1,7 @@
 """Outcomes of orders: from their answers, and from a later read where there was no answer."""
 
 from core.act.preconditions import knob_key, knob_value, latch
-from core.act.replies import body_of, is_made, why_odd
+from core.act.replies import body_of, is_changed, why_untrusted
 from core.act.snapshot import TargetSnapshot
 from core.ctl.decode import JsonObject, count, parse_object, text, texts
 from core.errors import AnswerMalformed, NotThere, RequestFailed, TooBusy
@@ -23,7 +23,7 @@ def outcome_of(  # noqa: PLR0911 - one case per kind of answer
     if reply.error is not None:
         return _without_answer(reply.error)
     if action.verb in {Verb.INTERRUPT, Verb.END}:
-        return Outcome(state=OrderState.DONE, message="the signal was sent")
+        return Outcome(state=OrderState.DONE, message="signal sent")
     try:
         answer = parse_object(body_of(reply, "refused"))
     except TooBusy as error:
@@ -55,18 +55,18 @@ def _without_answer(why: str) -> Outcome:
 
 def _answered(action: Action, answer: JsonObject) -> Outcome:
     if action.verb is Verb.CONFIG:
-        odd = why_odd(answer, dry_run=False, tells_changed=False)
+        odd = why_untrusted(answer, dry_run=False, tells_changed=False)
         unknown = Outcome(state=OrderState.UNKNOWN, message=odd or "")
         return _configured(answer) if odd is None else unknown
     if action.verb is Verb.FLUSH:
         flushed = count(answer, "flushed") or 0
         state = OrderState.DONE if flushed else OrderState.NOOP
         return Outcome(state=state, message=f"{plural(flushed, 'sample')} written")
-    odd = why_odd(answer, dry_run=False)
+    odd = why_untrusted(answer, dry_run=False)
     if odd is not None:
         return Outcome(state=OrderState.UNKNOWN, message=odd)
-    if not is_made(answer):
-        why = shown(text(answer, "reason") or "it was in this state already", 300)
+    if not is_changed(answer):
+        why = shown(text(answer, "reason") or "already in this state", 300)
         return Outcome(state=OrderState.NOOP, message=why)
     return Outcome(state=OrderState.DONE, message=_said(action, answer))
 
@@ -77,15 +77,15 @@ def _said(action: Action, answer: JsonObject) -> str:
         return shown(reason, 300)
     if action.verb is Verb.REQUEUE:
         return f"queued for run {count(answer, 'attempt') or '?'}"
-    return _APPLIED.get(action.verb, "done")
+    return _APPLIED.get(action.verb, "applied")
 
 
 _APPLIED = {
     Verb.PAUSE: "paused",
     Verb.RESUME: "resumed",
-    Verb.DRAIN: "it drains",
-    Verb.CANCEL: "it is being ended",
-    Verb.CANCEL_CALL: "the call is being ended",
+    Verb.DRAIN: "draining",
+    Verb.CANCEL: "ending",
+    Verb.CANCEL_CALL: "ending the call",
     Verb.SCORE: "scoring has begun",
     Verb.KEEP: "kept",
     Verb.RELEASE: "released",
@@ -102,17 +102,17 @@ def _configured(answer: JsonObject) -> Outcome:
         return Outcome(state=OrderState.DONE, message=warnings or "set")
     if warnings:
         return Outcome(state=OrderState.REFUSED, message=warnings)
-    return Outcome(state=OrderState.NOOP, message="it had that value already")
+    return Outcome(state=OrderState.NOOP, message="already set to this value")
 
 
-def seen_applied(  # noqa: PLR0911 - one case per verb
+def shows_applied(  # noqa: PLR0911 - one case per verb
     action: Action, target: Target, basis: Basis, snapshot: TargetSnapshot
 ) -> bool | None:
     """Return whether a read of the target shows an order applied; None: no read can show it.
 
     Args:
-        action: What was ordered.
-        target: To what.
+        action: The ordered action.
+        target: Its target.
         basis: The target's fields before the order.
         snapshot: A read from after the order was sent.
     """
@@ -140,7 +140,7 @@ def seen_applied(  # noqa: PLR0911 - one case per verb
             return row.resolving not in {None, basis.get("resolving")}
         case Verb.CANCEL | Verb.CANCEL_CALL | Verb.REQUEUE:
             if row is None or row.eval_id != basis.get("eval id"):
-                return None  # another attempt of its task: that sample is another one
+                return None  # a new attempt of the task has a new sample with this id
             return _sample_moved(action, basis, snapshot)
         case _:
             return None

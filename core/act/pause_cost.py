@@ -38,7 +38,7 @@ class TimeLimits:
     ) -> tuple[str, ...]:
         """Return a line for each sample in flight: the time it has left while it is held.
 
-        The wall clock runs on for a held sample: past its time limit it ends.
+        Time limits keep running for a held sample, so a long pause can end it.
         """
         flying = [(key, row) for key, row in _tasks(target, snapshot) if row.samples.in_flight]
         told = await asyncio.gather(*(self._notes(key, row, throttle) for key, row in flying))
@@ -49,17 +49,17 @@ class TimeLimits:
             limit, known = await self._time_limit(key, row, throttle)
             running = await _running(self._desk, key, row, throttle)
         except (RequestFailed, AnswerMalformed) as error:
-            return [f"{shown(row.task, 60)}: its samples can't be listed: {error.message}"]
+            return [f"{shown(row.task, 60)}: evalroom can't list its samples: {error.message}"]
         unknown = [] if known else [f"{shown(row.task, 60)}: its time limit is unknown"]
         return [*unknown, *_lines(running, limit, known=known)]
 
     async def _time_limit(
         self, key: TaskKey, row: TaskRow, throttle: Throttle
     ) -> tuple[int | None, bool]:
-        """Return a task's time limit in seconds (None: none), and whether that is known."""
+        """Return a task's time limit in seconds (None: no limit), and whether it is known."""
         reply = await self._desk.read(key.process, routes.task_config(key.task_id))
         await throttle.after(reply.took)
-        view = config_view(good_body(reply, "its knobs", "task config"))
+        view = config_view(good_body(reply, "the knobs", "task config"))
         override = view.limits.get("time_limit")
         if override is not None:
             return override, True

@@ -20,14 +20,14 @@ class Step:
     """One target of a plan.
 
     Attributes:
-        target: To what.
-        action: What is asked for.
+        target: The target of the action.
+        action: The requested action.
         offer: How the action is offered on the target's scope.
         name: The target's label; harmless text.
         where: Its machine, and process or task; harmless text.
         command: The equivalent shell command.
         basis: The fields that must still hold when the plan is confirmed.
-        preview: Of the target's dry run; None: there is none.
+        preview: The preview of the target's dry run; None: it has no preview.
         refusal: Why nothing will be sent; None: something will be.
         request: What is sent; None: nothing is.
         is_ours: Whether this operator's evalroom launched the run.
@@ -68,7 +68,7 @@ class Plan:
     Attributes:
         id: Unique everywhere.
         title: What the plan is called, in a few words.
-        action: Of its first step.
+        action: The action of its first step.
         steps: One for each target, in the order of the requests.
         made_at: Unix seconds at the desk.
         reason: Why, in the operator's words.
@@ -88,7 +88,7 @@ class Plan:
 
     @property
     def confirmation(self) -> Confirmation:
-        """How it is confirmed."""
+        """How the plan is confirmed."""
         sent = self.sent
         if any(step.offer.is_destructive or step.is_production for step in sent):
             return "words"
@@ -96,7 +96,7 @@ class Plan:
 
     @property
     def words(self) -> str:
-        """The words to type to confirm it; empty: none.
+        """The words to type to confirm the plan; empty if it needs no words.
 
         For one target its label, for several the verb and their number.
         """
@@ -108,7 +108,7 @@ class Plan:
 
     @property
     def others(self) -> int:
-        """How many of the targets someone else launched."""
+        """The number of targets whose run someone else launched."""
         return sum(not step.is_ours for step in self.sent)
 
     def with_step(self, index: int, step: Step) -> "Plan":
@@ -117,7 +117,7 @@ class Plan:
 
 
 def blast_radius(plan: Plan) -> str:
-    """Return in one sentence how many machines, processes, tasks and samples it reaches."""
+    """Return how many machines, processes, tasks and samples a plan affects."""
     sent = plan.sent
     if not sent:
         return "nothing will be sent"
@@ -130,7 +130,7 @@ def blast_radius(plan: Plan) -> str:
         plural(tasks, "task") if tasks else "",
         plural(samples, "sample") if samples else "",
     ]
-    return "reaches " + ", ".join(each for each in counted if each)
+    return "affects " + ", ".join(each for each in counted if each)
 
 
 def _task(target: Target) -> TaskKey | None:
@@ -140,20 +140,20 @@ def _task(target: Target) -> TaskKey | None:
 
 
 def skipped(steps: Iterable[Step]) -> tuple[tuple[str, int], ...]:
-    """Return why targets are left out, with the number of each reason, the most frequent first."""
+    """Return why targets are left out: each reason with its count, most frequent first."""
     reasons = Counter(step.refusal.sentence for step in steps if step.refusal is not None)
     return tuple(reasons.most_common())
 
 
 def unmet(plan: Plan, *, words: str, yes: bool) -> str | None:
-    """Return what is still needed to confirm `plan`; None: nothing."""
+    """Return what the operator must still do to confirm `plan`; None: it is confirmed."""
     match plan.confirmation:
         case "words":
             typed = words.strip()
             if typed == plan.words:
                 return None
-            asked = f"type {plan.words} to confirm it"
-            return f"{shown(typed, 60)} is something else: {asked}" if typed else asked
+            asked = f"type {plan.words} to confirm"
+            return f"{shown(typed, 60)} does not match: {asked}" if typed else asked
         case "yes":
             others = plural(plan.others, "target")
             verb = "was" if plan.others == 1 else "were"

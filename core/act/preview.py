@@ -30,8 +30,8 @@ class Withheld:
     """Free text of an answer: shown only on request, and never stored.
 
     Attributes:
-        name: Its field.
-        text: As the host sent it.
+        name: The name of its field.
+        text: The text as the host sent it.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Withheld:
 
     @property
     def size(self) -> str:
-        """What is shown in its place: what it is, and its length."""
+        """The placeholder on screen: the kind of text, and its length."""
         what = "error" if "error" in self.name else self.name.replace("_", " ")
         return f"{what}, {plural(len(self.text), 'character')}"
 
@@ -62,8 +62,8 @@ class Preview:
         sentence: What would happen; harmless text.
         fields: The answer without any free text.
         notes: Warnings, one sentence each; harmless text.
-        changes: Of knobs.
-        withheld: Free text of the answer.
+        changes: The changes of knobs.
+        withheld: The free text of the answer.
         is_computed: This action has no dry run: the preview was computed from the last read.
         is_noop: Nothing would change; the sentence says why.
     """
@@ -112,14 +112,14 @@ _LATCHES = ("task", "process", "model")
 def preview_of(
     action: Action, target: Target, answer: JsonObject, snapshot: TargetSnapshot
 ) -> Preview:
-    """Return the preview that a dry run's answer means."""
+    """Return the preview made from a dry run's answer."""
     fields, withheld = without_free_text(answer)
     if answer.get("changed") is False:
         why = shown(text(answer, "reason") or "nothing to change", 300)
-        return Preview(sentence=f"{why}", fields=fields, withheld=withheld, is_noop=True)
-    return Preview(
-        sentence=_sentence(action, target, answer, snapshot), fields=fields, withheld=withheld
-    )
+        return Preview(sentence=why, fields=fields, withheld=withheld, is_noop=True)
+    sentence = _sentence(action, target, answer, snapshot)
+    sentence = sentence[:1].upper() + sentence[1:]
+    return Preview(sentence=sentence, fields=fields, withheld=withheld)
 
 
 def _sentence(  # noqa: PLR0911 - one case per verb
@@ -131,7 +131,8 @@ def _sentence(  # noqa: PLR0911 - one case per verb
         case Verb.RESUME:
             return _resumed(target, snapshot)
         case Verb.DRAIN:
-            return f"{_flying(answer, 'finish')}, {_queued(answer, snapshot, target)}; then it ends"
+            finish = _flying(answer, "finishes", "finish")
+            return f"{finish}, {_abandoned(answer, snapshot, target)}; then the task ends"
         case Verb.CANCEL if isinstance(target, SampleKey):
             return _sample_cancelled(action, snapshot)
         case Verb.CANCEL:
@@ -139,58 +140,75 @@ def _sentence(  # noqa: PLR0911 - one case per verb
         case Verb.CANCEL_CALL:
             since = number(answer, "running_time")
             how_long = f" (running {duration(since)})" if since is not None else ""
-            named = shown(text(answer, "function") or "the call", 60)
-            return f"the call of {named}{how_long} ends with a timeout; the sample continues"
+            function = text(answer, "function")
+            call = f"the call of {shown(function, 60)}" if function else "the call"
+            return f"{call}{how_long} ends with a timeout; the sample continues"
         case Verb.REQUEUE:
             return _requeued(answer, snapshot)
         case Verb.SCORE:
             return _scored(action, answer)
         case _:
-            return "it changes"
+            return "the target changes"
 
 
 def _requeued(answer: JsonObject, snapshot: TargetSnapshot) -> str:
     attempt = count(answer, "attempt")
     if attempt is None:
-        return shown(text(answer, "reason") or "it goes back into the queue", 300)
+        return shown(text(answer, "reason") or "the sample goes back into the queue", 300)
     was = shown(text(answer, "status") or snapshot.sample_status, 30)
-    return f"it is {was}; it goes to the end of the queue, for run {attempt}"
+    return f"the sample is {was}; it goes to the end of the queue, for run {attempt}"
 
 
-def _flying(answer: JsonObject, what: str) -> str:
+def _flying(answer: JsonObject, one: str, several: str) -> str:
+    """Return the samples in flight with a verb, which depends on whether it is one sample."""
     flying = count(answer, "in_flight")
     flying = count(answer, "dispatched") if flying is None else flying
-    if flying is None:
-        return f"samples in flight {what}"
-    return f"{plural(flying, 'sample')} in flight {what}" if flying else "nothing is in flight"
+    return f"samples in flight {several}" if flying is None else _in_flight(flying, one, several)
+
+
+def _in_flight(number: int, one: str, several: str) -> str:
+    if not number:
+        return "no sample is in flight"
+    return f"{plural(number, 'sample')} in flight {one if number == 1 else several}"
 
 
 def _queued(
-    answer: JsonObject, snapshot: TargetSnapshot, target: Target, what: str = "abandoned"
+    answer: JsonObject, snapshot: TargetSnapshot, target: Target, one: str, several: str
 ) -> str:
     queued = count(answer, "queued")
     row = snapshot.row(target)
     if queued is None and row is not None:
         queued = row.samples.queued
-    return "queued samples are " + what if queued is None else f"{queued} queued {what}"
+    if queued is None:
+        return f"queued samples {several}"
+    if not queued:
+        return "no sample is queued"
+    return f"{plural(queued, 'queued sample')} {one if queued == 1 else several}"
+
+
+def _abandoned(answer: JsonObject, snapshot: TargetSnapshot, target: Target) -> str:
+    return _queued(answer, snapshot, target, "is abandoned", "are abandoned")
 
 
 def _paused(action: Action, target: Target, answer: JsonObject, snapshot: TargetSnapshot) -> str:
-    how = "are held at their next model call, with their clocks running" if action.now else "finish"
+    one, several = "finishes", "finish"
+    if action.now:
+        one = "is held at its next model call, with its clock running"
+        several = "are held at their next model call, with their clocks running"
     match target:
         case ProcessKey():
             rows = snapshot.running
             flying = sum(row.samples.in_flight or 0 for row in rows)
             where = f"in {plural(len(rows), 'task')}: "
-            return f"{where}{plural(flying, 'sample')} in flight {how}; nothing new starts"
+            return f"{where}{_in_flight(flying, one, several)}; nothing new starts"
         case ModelKey():
             tasks = count(answer, "tasks")
             where = f"in {plural(tasks, 'task')}: " if tasks is not None else ""
-            held = "calls to it, also a grader's, are held" if action.now else ""
-            rest = f"; {held}" if held else ""
-            return f"{where}{_flying(answer, how)}{rest}; nothing new starts"
+            held = "; all calls to this model, graders included, are held" if action.now else ""
+            return f"{where}{_flying(answer, one, several)}{held}; nothing new starts"
         case _:
-            return f"{_flying(answer, how)}; {_queued(answer, snapshot, target, 'wait')}"
+            waiting = _queued(answer, snapshot, target, "waits", "wait")
+            return f"{_flying(answer, one, several)}; {waiting}"
 
 
 def _resumed(target: Target, snapshot: TargetSnapshot) -> str:
@@ -198,21 +216,22 @@ def _resumed(target: Target, snapshot: TargetSnapshot) -> str:
     other = [each for each in _LATCHES if each != scope_of(target)]
     kept = [row for row in rows if not set(other).isdisjoint(row.paused)]
     others = [each for each in other if any(each in row.paused for row in kept)]
-    what = "it" if isinstance(target, TaskKey) else plural(len(kept), "task")
-    still = f"; the pause of its {' and '.join(others)} still holds {what}" if kept else ""
+    what = "the task" if isinstance(target, TaskKey) else plural(len(kept), "task")
+    stays = "stays" if isinstance(target, TaskKey) or len(kept) == 1 else "stay"
+    still = f"; {what} {stays} paused by: {', '.join(others)}" if kept else ""
     held = sum(row.held or 0 for row in rows)
-    gone_on = f"{plural(held, 'held sample')} continue, " if held else ""
-    return f"{gone_on}queued samples start again{still}"
+    continued = f"{plural(held, 'held sample')} {'continues' if held == 1 else 'continue'}, "
+    return f"{continued if held else ''}queued samples start again{still}"
 
 
 def _sample_cancelled(action: Action, snapshot: TargetSnapshot) -> str:
     status = snapshot.sample_status
     if status in {"pending", "queued"}:
-        return "it has not started: it leaves the queue and is absent from the log"
+        return "the sample has not started; it leaves the queue and will not be in the log"
     how = {
-        "score": "it ends now, and its work so far is scored",
-        "error": "it ends now, marked errored",
-        "cancel": "it is cut off now, without a score and without an error",
+        "score": "the sample ends now, and its work so far is scored",
+        "error": "the sample ends now and is marked errored",
+        "cancel": "the sample is cut off now, without a score or an error",
     }
     return how[action.manner or "score"]
 
@@ -222,29 +241,33 @@ def _task_cancelled(
 ) -> str:
     if answer.get("retry_abandoned") is True:
         return "the pending retry is abandoned; the task ends with the log of its last attempt"
-    how = {
-        "score": "are scored as they are",
-        "error": "are marked errored",
-        "cancel": "are cut off",
+    one, several = {
+        "score": ("is scored as it is", "are scored as they are"),
+        "error": ("is marked errored", "are marked errored"),
+        "cancel": ("is cut off", "are cut off"),
     }[action.manner or "cancel"]
     row = snapshot.row(target)
-    kept = f", {row.samples.completed} finished are kept" if row is not None else ""
-    ends = "; the log ends with an error" if action.manner == "cancel" else "; then it ends"
-    return f"{_flying(answer, how)}, {_queued(answer, snapshot, target)}{kept}{ends}"
+    kept = f", {_finished(row.samples.completed)} kept" if row is not None else ""
+    ends = "the log ends with an error" if action.manner == "cancel" else "then the task ends"
+    abandoned = _abandoned(answer, snapshot, target)
+    return f"{_flying(answer, one, several)}, {abandoned}{kept}; {ends}"
+
+
+def _finished(number: int) -> str:
+    return f"{plural(number, 'finished sample')} {'is' if number == 1 else 'are'}"
 
 
 def _scored(action: Action, answer: JsonObject) -> str:
     aim = inner(answer, "targeted") or answer
     flying, done = count(aim, "in_flight") or 0, count(aim, "completed_scored") or 0
     if action.completed_only:
-        return f"metrics of {plural(done, 'finished sample')}; nothing is held"
-    held = (
-        f"{plural(flying, 'sample')} in flight held until the next model call, scored, then"
-        " continued"
-        if flying
-        else "nothing is in flight"
+        return f"metrics are computed from {plural(done, 'finished sample')}; no sample is held"
+    held = _in_flight(
+        flying,
+        "is held until its next model call, scored, and then continues",
+        "are held until their next model call, scored, and then continue",
     )
-    return f"{held}; {plural(done, 'finished sample')} counted as scored"
+    return f"{held}; {_finished(done)} counted as scored"
 
 
 # Knobs
@@ -270,7 +293,7 @@ def config_preview(
     requested: object = answer.get("requested")
     fields = MappingProxyType({"requested": _requested(requested)})
     return Preview(
-        sentence=said or "every knob already has that value",
+        sentence=said or "every knob already has its new value",
         fields=fields,
         notes=warnings,
         changes=changes,

@@ -22,7 +22,7 @@ FREE_LOOP_S = 2.0
 PAUSE_FACTOR = 100.0
 """After that each read waits this many times as long as its answer took."""
 MAX_PAUSE_S = 3.0
-"""Seconds that such a pause lasts at most."""
+"""Maximum seconds of such a pause."""
 ROWS_FRESH_S = 1.0
 """Seconds for which the task rows of a process need not be read again."""
 _MAX_SURFACES = 500
@@ -30,7 +30,7 @@ _MAX_SURFACES = 500
 
 
 class Throttle:
-    """Spaces out what one plan asks of one eval, so that the eval's event loop stays free.
+    """Spaces out the reads of one eval by one plan, so that the eval's event loop stays free.
 
     Args:
         hurry: Ends the pauses once it is set.
@@ -41,7 +41,7 @@ class Throttle:
         self._used = 0.0
 
     async def after(self, took: float) -> None:
-        """Wait after an answer that took so many seconds."""
+        """Pause after an answer that took this many seconds, if the plan has used its share."""
         self._used += took
         if self._used <= FREE_LOOP_S or self._hurry.is_set():
             return
@@ -53,7 +53,7 @@ class Throttle:
 
 
 def unthrottled() -> Throttle:
-    """Return a throttle without pauses: what was confirmed does not wait."""
+    """Return a throttle without pauses, for confirmed orders."""
     hurry = asyncio.Event()
     hurry.set()
     return Throttle(hurry)
@@ -77,7 +77,7 @@ class SurfaceCache:
 
 
 class FreshReader:
-    """Reads what one plan, or one execution of a plan, depends on.
+    """Reads the state that one plan, or one execution of a plan, depends on.
 
     Args:
         desk: Reads.
@@ -90,7 +90,7 @@ class FreshReader:
         self._rows: dict[ProcessKey, tuple[float, tuple[TaskRow, ...]]] = {}
 
     async def read(self, action: Action, target: Target, throttle: Throttle) -> TargetSnapshot:
-        """Read what `action` on `target` depends on.
+        """Read the state that `action` on `target` depends on.
 
         Raises:
             RequestFailed: The process did not answer well.
@@ -146,12 +146,12 @@ class FreshReader:
         """Return a process's routes, read once.
 
         Raises:
-            RequestFailed, AnswerMalformed: The process does not tell them.
+            RequestFailed, AnswerMalformed: The process does not list them.
         """
         known = self._surfaces.get(process)
         if known is None:
             reply = await self._throttled(throttle)(process, routes.OPENAPI)
-            known = surface(good_body(reply, "its list of routes"))
+            known = surface(good_body(reply, "the list of routes"))
             self._surfaces.put(process, known)
         return known
 
@@ -160,7 +160,7 @@ class FreshReader:
         if isinstance(target, TaskKey):
             path = routes.task_config(target.task_id)
         reply = await self._throttled(throttle)(process_of(target), path)
-        return config_view(good_body(reply, "its knobs", "task config"))
+        return config_view(good_body(reply, "the knobs", "task config"))
 
     async def _with_sample(
         self, snapshot: TargetSnapshot, target: SampleKey, throttle: Throttle
@@ -186,5 +186,5 @@ class FreshReader:
 
 
 def _waiting(view: ConfigView) -> float:
-    """Return how many finished samples wait for the log; where it does not say: any number."""
+    """Return how many finished samples wait for the log; infinity where the count is unknown."""
     return math.inf if view.buffer is None or view.buffer.pending is None else view.buffer.pending

@@ -16,7 +16,7 @@ from core.model.process import Process, ProcessState
 from core.text import shown
 
 INTERRUPT_INTERVAL_S = 120.0
-"""Minimum seconds between two interrupts of a process: a second one breaks finalising off."""
+"""Minimum seconds between two interrupts of a process: a second one aborts finalising."""
 
 _TASK_KNOBS = frozenset(
     {"max_samples", "log_buffer", "log_shared", "time_limit", "token_limit", "message_limit"}
@@ -37,7 +37,7 @@ class Refusal:
     sentence: str
 
 
-def at_sight(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
+def fleet_refusal(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
     """Return the refusal that the fleet alone shows: for menus, and before anything is read.
 
     This is the one place that refuses actions on read-only machines; the probe and the link
@@ -46,7 +46,7 @@ def at_sight(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
     key = process_of(target)
     machine = fleet.machines.get(key.machine)
     if machine is None:
-        return Refusal("refused", f"there is no machine {shown(key.machine)}")
+        return Refusal("refused", f"evalroom knows no machine {shown(key.machine)}")
     if machine.read_only:
         return Refusal("refused", read_only_reason([machine.name]))
     if not machine.link.is_alive:
@@ -55,7 +55,7 @@ def at_sight(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
         )
     process = fleet.processes.get(key)
     if process is None or process.is_gone:
-        return Refusal("noop", "its process is gone")
+        return Refusal("noop", "the process is gone")
     if offer.needs is None:
         return None
     return _no_channel(process) or _over(offer, target, fleet) or _lacking(offer, process)
@@ -65,15 +65,15 @@ def read_only_reason(names: Iterable[str]) -> str:
     """Return why nothing is sent to these machines: all of them are read-only."""
     listed = sorted(names)
     verb = "is" if len(listed) == 1 else "are"
-    return f"{shown(', '.join(listed[:3]))} {verb} read-only: nothing is changed there"
+    return f"{shown(', '.join(listed[:3]))} {verb} read-only: evalroom changes nothing there"
 
 
 def _no_channel(process: Process) -> Refusal | None:
     match process.state:
         case ProcessState.HEADLESS:
-            why = "its control server does not answer; only signals reach it"
+            why = "the control server does not answer; the process accepts only signals"
         case ProcessState.OPTED_OUT:
-            why = "it was started without a control server; only signals reach it"
+            why = "the process was started without a control server; it accepts only signals"
         case _:
             return None
     return Refusal("unreachable", why)
@@ -99,7 +99,7 @@ def _over(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
     return None
 
 
-def on_reading(
+def snapshot_refusal(
     offer: Offer, action: Action, target: Target, snapshot: TargetSnapshot, process: Process
 ) -> Refusal | None:
     """Return the refusal that a fresh read shows."""
@@ -154,7 +154,7 @@ def _misfit(action: Action, target: Target) -> Refusal | None:
     if action.verb is Verb.CONFIG and isinstance(target, ProcessKey):
         wrong = [each.knob for each in action.changes if each.knob in _TASK_KNOBS]
         if wrong:
-            return Refusal("refused", f"{wrong[0]} is a knob of one task: name the task")
+            return Refusal("refused", f"{wrong[0]} is a knob of a single task: name the task")
     return None
 
 
@@ -171,16 +171,16 @@ def _why_finished(target: Target, snapshot: TargetSnapshot) -> str | None:
         case ModelKey():
             runs = any(each.model == target.model for each in snapshot.running)
             held = any(target.model in each.paused_models for each in snapshot.rows)
-            return None if runs or held else f"nothing runs with {shown(target.model)} any more"
+            return None if runs or held else f"no task uses {shown(target.model)} any more"
         case ProcessKey():
-            return "all its tasks are finished" if snapshot.rows and not snapshot.running else None
+            return "all tasks are finished" if snapshot.rows and not snapshot.running else None
         case _ if row is None:
-            return "the task is not there any more"
+            return "the process no longer lists the task"
         case _:
             return "the task is already finished" if row.is_completed else None
 
 
-def against_signal(
+def signal_refusal(
     action: Action,
     target: ProcessKey,
     snapshot: TargetSnapshot,
@@ -190,7 +190,7 @@ def against_signal(
     """Return the refusal of an interrupt or a kill, apart from what the process's logs say.
 
     Args:
-        action: Either of the two.
+        action: The interrupt or the kill.
         target: The process.
         snapshot: A fresh read; the channel may not answer.
         orders: Interrupts that were sent lately, newest first.
@@ -200,8 +200,8 @@ def against_signal(
     if held:
         return Refusal(
             "refused",
-            f"{held} samples are held: their work would be lost."
-            " Resume them first, or pause soft and let them finish.",
+            f"{plural(held, 'sample')} {'is' if held == 1 else 'are'} held: work would be lost."
+            " Resume first, or change to a soft pause and let samples finish.",
         )
     sent = last_interrupt(target, orders)
     if action.verb is Verb.INTERRUPT and sent is not None and now - sent.at < INTERRUPT_INTERVAL_S:
@@ -209,27 +209,27 @@ def against_signal(
         wait = INTERRUPT_INTERVAL_S - ago
         return Refusal(
             "refused",
-            f"It was interrupted {ago:.0f} s ago and is finalising; a second interrupt would break"
-            f" that off. A second one is allowed in {wait:.0f} s.",
+            f"The process was interrupted {ago:.0f} s ago and is finalising; a second interrupt"
+            f" would abort that. evalroom allows a second one in {wait:.0f} s.",
         )
     return None
 
 
-def against_end(
+def kill_refusal(
     snapshot: TargetSnapshot, process: Process, interrupt: Order | None
 ) -> Refusal | None:
     """Return the refusal of a kill although all known logs of the process are final.
 
     Args:
         snapshot: A fresh read; the channel may not answer.
-        process: Which.
-        interrupt: The newest one that was sent to it.
+        process: The process to kill.
+        interrupt: The newest interrupt that was sent to it.
     """
     running = len(snapshot.running)
     if running:
         verb, which = ("is", "it") if running == 1 else ("are", "them")
         return Refusal(
-            "refused", f"{plural(running, 'task')} of it {verb} still running. End {which} first."
+            "refused", f"{plural(running, 'task')} {verb} still running. End {which} first."
         )
     if snapshot.unstarted:
         has = "has" if snapshot.unstarted == 1 else "have"
@@ -242,8 +242,8 @@ def against_end(
         return None
     return Refusal(
         "refused",
-        "It runs an eval-set and its control server does not answer: another task may have"
-        " started since, and its work would be lost.",
+        "The process runs an eval-set and its control server does not answer. Another task may"
+        " have started meanwhile, and a kill would lose its work.",
     )
 
 

@@ -15,8 +15,8 @@ _BUSY = 503
 def body_of(reply: Reply, what: str, feature: Feature | None = None) -> bytes:
     """Return the body of a good answer, as `good_body` does.
 
-    The text of a failed control server is not repeated: it is an exception's, which can quote a
-    sample. A body that is not a JSON object is not repeated either: Inspect did not write it.
+    The error text of a failed control server is left out: it is the text of an exception, which
+    can quote a sample. A body that is not a JSON object is left out too: Inspect did not write it.
 
     Raises:
         RequestFailed, AnswerMalformed: As `good_body`.
@@ -24,18 +24,18 @@ def body_of(reply: Reply, what: str, feature: Feature | None = None) -> bytes:
     status = reply.status
     if status is not None and status != _BUSY and reply.error is None:
         if status >= _FAILED:
-            raise RequestFailed(f"{what}: its control server failed (HTTP {status})", status=status)
+            raise RequestFailed(f"{what}: the control server failed (HTTP {status})", status=status)
         if reply.body.lstrip()[:1] != b"{":
             reply = replace(reply, body=b"")
     return good_body(reply, what, feature)
 
 
-def is_made(answer: JsonObject) -> bool:
-    """Return whether an answer that `why_odd` found good says that something changes."""
+def is_changed(answer: JsonObject) -> bool:
+    """Return whether an answer that `why_untrusted` found good says that something changes."""
     return answer.get("changed") is True
 
 
-def why_odd(answer: JsonObject, *, dry_run: bool, tells_changed: bool = True) -> str | None:
+def why_untrusted(answer: JsonObject, *, dry_run: bool, tells_changed: bool = True) -> str | None:
     """Return why an answer can't be trusted; None: it can.
 
     Args:

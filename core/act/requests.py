@@ -19,7 +19,7 @@ class Request:
 
     Attributes:
         method: `POST`, `PATCH`, or `SIGNAL`.
-        path: With its whole query; for a signal its name, `INT` or `KILL`.
+        path: The path with its query; for a signal its name, `INT` or `KILL`.
     """
 
     method: str
@@ -45,13 +45,13 @@ def request_of(
     author: str = "",
     reason: str = "",
 ) -> Request:
-    """Return the request that carries `action` out on `target`, or tries it dry.
+    """Return the request that carries `action` out on `target`, or asks for its dry run.
 
     Args:
         action: One that is offered on the target's scope.
-        target: To what.
-        eval_id: Of the attempt, for a sample.
-        dry_run: Only ask what it would do. A verb without a dry run has no such request.
+        target: Its target.
+        eval_id: The id of the attempt, for a sample.
+        dry_run: Whether to ask only for a dry run; the verb must have one.
         author: The operator; sent where the channel takes it (config).
         reason: In the operator's words; sent where the channel takes it (config).
     """
@@ -108,7 +108,7 @@ def _knobs(changes: tuple[Change, ...]) -> tuple[Query, ...]:
 
 
 def split_changes(action: Action) -> tuple[Action, ...]:
-    """Return `action` as actions that one request each can carry.
+    """Split `action` into actions that fit into one request each.
 
     A config request names at most one key and one model; several take several requests.
     """

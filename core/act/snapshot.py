@@ -15,7 +15,7 @@ class TargetSnapshot:
 
     Attributes:
         rows: The task rows of the process; empty where its control channel does not answer.
-        surface: Its routes; None: the process did not tell them.
+        surface: Its routes; None: the process did not list them.
         sample: The target's sample; None: the target is not a sample, or it has not started.
         config: The knobs, for `config`; also the log buffer, for signals.
         argv: The command line of the process; empty: unknown.

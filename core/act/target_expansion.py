@@ -52,7 +52,7 @@ def running_tasks(fleet: Fleet, process: ProcessKey | None = None) -> tuple[Task
 def with_model(
     fleet: Fleet, model: str, among: Iterable[ProcessKey] | None = None
 ) -> tuple[ModelKey, ...]:
-    """Return the model in every live process that runs it, or holds it paused."""
+    """Return the model as a target in every live process that uses it, or has it paused."""
     chosen = live_processes(fleet) if among is None else among
     found: list[ModelKey] = []
     for key in chosen:
@@ -69,7 +69,7 @@ def with_model(
 
 
 def models_of(fleet: Fleet, among: Iterable[ProcessKey]) -> tuple[str, ...]:
-    """Return the models that these processes run, in the order first snapshot."""
+    """Return the models that these processes run, in the order of their first task."""
     found: dict[str, None] = {}
     for key in among:
         process = fleet.processes.get(key)
@@ -98,10 +98,10 @@ async def requests_for(
             targets[target] = None
     if not targets and action.verb is Verb.REQUEUE:
         raise NothingToDo(
-            "no sample there is errored now", "mark samples, or name one, to requeue others"
+            "the selection has no errored sample", "to requeue other samples, mark or name them"
         )
     if not targets:
-        raise UsageWrong("there is nothing there to act on", "select a row, or name a target")
+        raise UsageWrong("the selection is empty", "select a row, or name a target")
     return tuple((one, target) for target in targets for one in split_changes(action))
 
 
@@ -125,7 +125,7 @@ def _tasks(fleet: Fleet, place: MachineName | ProcessKey | TaskKey) -> tuple[Tas
 _SAID: Mapping[Scope, str] = {
     "sample": "a sample (TASK#ID/EPOCH)",
     "task": "a task (machine:task-id, or --all or --on MACHINE)",
-    "process": "a process (machine:PID, or machine: for all there)",
+    "process": "a process (machine:PID, or machine: for all processes of a machine)",
 }
 
 
@@ -148,7 +148,7 @@ async def _errored(desk: ActionDesk, task: TaskKey) -> tuple[SampleKey, ...]:
             desk.read, task, known.row.eval_id, errors=True, all_rows=True
         )
     except AnswerMalformed as error:
-        raise RequestFailed(f"its errored samples can't be listed: {error.message}") from error
+        raise RequestFailed(f"can't list the errored samples: {error.message}") from error
     return tuple(
         SampleKey(task, row.sample_id, row.epoch) for row in found.rows if row.status == "error"
     )

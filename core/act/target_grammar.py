@@ -68,7 +68,7 @@ def places_of(spec: TargetSpec, action: Action, fleet: Fleet) -> tuple[ActionPla
     if spec.model is not None:
         return _models(spec, action, fleet, machine, scopes)
     if spec.errored and action.verb is not Verb.REQUEUE:
-        raise UsageWrong(f"--errored goes with requeue, not with {action.verb}")
+        raise UsageWrong(f"--errored works only with requeue, not with {action.verb}")
     if not spec.targets:
         if not (spec.everything or machine is not None):
             raise UsageWrong("no TARGET", "name one, or use --all or --on MACHINE")
@@ -88,7 +88,7 @@ def _models(
 ) -> tuple[ActionPlace, ...]:
     model = spec.model or ""
     if "model" not in scopes:
-        raise UsageWrong(f"--model goes with pause and resume, not with {action.verb}")
+        raise UsageWrong(f"--model works only with pause and resume, not with {action.verb}")
     among: list[ProcessKey] = []
     for word in spec.targets:
         place = _place(word, fleet, {"task", "process"})
@@ -97,7 +97,7 @@ def _models(
     found = with_model(fleet, model, chosen)
     if not found:
         raise UsageWrong(
-            f"no process there runs {shown(model)}", "the exact names are in: evalroom status"
+            f"no selected process runs {shown(model)}", "list the exact names: evalroom status"
         )
     return found
 
@@ -109,7 +109,7 @@ def _process(place: ActionPlace) -> ProcessKey:
         case SampleKey():
             return place.task.process
         case str():
-            raise UsageWrong(f"{shown(place)} is a machine")
+            raise UsageWrong(f"{shown(place)} is a machine, not a process")
         case _:
             return place.process
 
@@ -149,7 +149,7 @@ def _place(word: str, fleet: Fleet, scopes: Iterable[Scope]) -> ActionPlace:
         if found:
             names = ", ".join(f"{key.machine}:{key.pid}" for key in found)
             raise TargetUnclear(
-                f"pid {rest} is on several machines: {names}", "name it as machine:PID"
+                f"several machines have a process {rest}: {names}", "name it as machine:PID"
             )
     named = _SAMPLE.match(word)
     if named is not None and "sample" in scopes:

@@ -16,7 +16,7 @@ from core.model.order import Basis, Order, OrderState
 from core.text import shown
 
 _UNDO_PREFIX = "undo-"
-"""How the id of a plan begins that undoes another one."""
+"""The prefix of the id of a plan that undoes another one."""
 _GOOD = frozenset({OrderState.DONE, OrderState.NOOP})
 _PAUSES = {
     "none": Action(verb=Verb.RESUME),
@@ -26,12 +26,12 @@ _PAUSES = {
 
 
 def undo_action(action: Action, target: Target, basis: Basis, *, is_over: bool) -> Action | None:
-    """Return the action that restores the state before; None: none can.
+    """Return the action that restores the state before; None: no action can.
 
     Args:
-        action: What is done.
-        target: To what.
-        basis: The target's fields before.
+        action: The action to undo.
+        target: Its target.
+        basis: The target's fields before the action.
         is_over: Whether the process's tasks are all finished: a parked process ends when it is
             released, and can't be kept any more.
     """
@@ -66,7 +66,7 @@ def undo_sentence(action: Action, undo: Action | None, target: Target | None = N
         return "can be undone"
     match action.verb:
         case Verb.REQUEUE:
-            return "can't be undone (while it is queued, cancel removes it from the queue)"
+            return "can't be undone (while the sample is queued, cancel removes it from the queue)"
         case Verb.CANCEL if isinstance(target, SampleKey):
             return "can't be undone; a cancelled or errored sample can be requeued"
         case Verb.DRAIN | Verb.CANCEL:
@@ -80,7 +80,7 @@ class UndoablePlan:
     """The orders of a plan that can be undone.
 
     Attributes:
-        plan: The plan's id; empty: there is none.
+        plan: The plan's id; empty if no plan can be undone.
         orders: Newest first.
     """
 
@@ -89,7 +89,7 @@ class UndoablePlan:
 
     @property
     def requests(self) -> tuple[ActionRequest, ...]:
-        """What undoes them."""
+        """The requests that undo them."""
         return tuple((each.undo, each.target) for each in self.orders if each.undo is not None)
 
 
@@ -99,12 +99,12 @@ def newest_undoable(
     """Return the newest plan of an operator of which an order can be undone.
 
     An undo can't be undone; otherwise `u` would toggle. Each order of an undo cancels out the
-    one order to the same target that it undid; so an action that was done again since can be
-    undone again, and one whose undo failed can too.
+    one order to the same target that it undid. So an action that was repeated since can be undone
+    again, and so can an action whose undo failed.
 
     Args:
         orders: Newest first.
-        operator: Whose plans.
+        operator: The operator whose plans are considered.
         but: Ids of plans to skip.
     """
     undone: Counter[Address] = Counter()
@@ -136,7 +136,7 @@ def undo_title(undoable: UndoablePlan, fleet: Fleet) -> str:
 
 
 def undo_requests(orders: Sequence[Order], operator: str) -> tuple[ActionRequest, ...]:
-    """Return what undoes the newest plan that can be undone, newest order first."""
+    """Return the requests that undo the newest undoable plan, newest order first."""
     return newest_undoable(orders, operator).requests
 
 
@@ -159,21 +159,21 @@ def _noted(step: Step, order: Order) -> Step:
     moved = _moved(order.action, step.basis)
     if not moved:
         return step
-    note = f"Someone else changed it since: {', '.join(moved)}. The undo reverts that too."
+    note = f"Someone else changed this since: {', '.join(moved)}. The undo reverts that too."
     preview = replace(step.preview, notes=(note, *step.preview.notes))
     return replace(step, preview=preview)
 
 
 def _moved(action: Action, now: Basis) -> list[str]:
-    """Return in words what is no longer as an action left it."""
+    """Return the fields, in words, whose values someone changed after an action set them."""
     match action.verb:
         case Verb.PAUSE | Verb.RESUME:
             left = "none" if action.verb is Verb.RESUME else "hard" if action.now else "soft"
             is_so = now.get("pause") in {None, left}
-            return [] if is_so else [f"its pause is {shown(now.get('pause'))} now"]
+            return [] if is_so else [f"the pause is now {shown(now.get('pause'))}"]
         case Verb.CONFIG:
             return [
-                f"{shown(name, 60)} is {shown(now[name], 60)} now"
+                f"{shown(name, 60)} is now {shown(now[name], 60)}"
                 for name, value in ((knob_key(each), each.value) for each in action.changes)
                 if name in now and value is not None and now[name] != value
             ]

@@ -41,7 +41,7 @@ from core.signal import Signal
 from core.watch.observer import Observer
 
 TICK_INTERVAL_S = 60.0
-"""Seconds between two `TimePassed` events: gone processes leave, poll lists are refreshed."""
+"""Seconds between two `TimePassed` events, which drop old processes and refresh poll lists."""
 _MAX_FOLD_SLICE_S = 0.01
 """Seconds of folding after which the loop lets other tasks run."""
 _LARGE_FRAME_BYTES = 256 * 1024
@@ -61,7 +61,7 @@ class Desk(MachineRequests):
         named: The machines as the config names them, in its order.
         watch: How often to poll.
         clock: Time at the desk.
-        store: Where events and progress are kept; None: nowhere.
+        store: Stores events and progress; None: they are not stored.
         record: Takes every event, in order; it must not block. When it raises StorageError,
             recording ends and a finding says so.
     """
@@ -82,7 +82,7 @@ class Desk(MachineRequests):
         self._clock = clock
         self._store = store
         self._record = record
-        """Takes every event for a recording; None: there is none, or it has failed."""
+        """Takes every event for a recording; None: nothing is recorded, or recording has failed."""
         self._observers = {name: Observer(name, watch) for name in self._connections}
         """Decode what a machine sends, and know what its probe polls."""
         self._log_readers = {
@@ -96,24 +96,19 @@ class Desk(MachineRequests):
         self._folded = Signal[Event]()
         """Every event, once it is folded in."""
         self._inbox: deque[tuple[MachineName, Heard, float] | Event] = deque()
-        """What the loop has still to take in: (machine, received, when), or an event."""
+        """Input that the loop has not processed yet: (machine, received, when), or an event."""
         self._woken = asyncio.Event()
         """Set: the loop has something to do."""
         self._cycle_ended = asyncio.Event()
         """Set at the end of the loop's present cycle, then replaced by a new one."""
-        self._steering = Steering(
-            self._connections.keys(),
-            make_frames=lambda name, *what: self._observers[name].frames(*what),
-            send=lambda name, frame: self._connections[name].send(frame),
-            wake=self._woken.set,
-        )
+        self._steering = Steering(self._connections, self._observers, wake=self._woken.set)
         """Sends the probes their poll lists."""
         self._listed: set[MachineName] = set()
-        """Machines whose processes were listed, for `first_look`."""
+        """Machines whose processes were listed, for `first_poll`."""
         self._read: set[ProcessKey] = set()
-        """Processes whose tasks were read, or could not be, for `first_look`."""
+        """Processes whose tasks were read, or could not be, for `first_poll`."""
         self._begun: asyncio.Task[None] | None = None
-        """The loop, where `begin` started it and `run` has not taken it over."""
+        """The loop that `begin` started; None: it did not, or `run` has taken the loop over."""
         for event in named:
             self._apply(event)
 
@@ -156,7 +151,7 @@ class Desk(MachineRequests):
         return self._publisher.subscribe(show)
 
     def listen(self, hear: Callable[[Event], None]) -> Callable[[], None]:
-        """Call `hear` with every event, once it is folded in; returns what ends that."""
+        """Call `hear` with every event, once it is folded in; return what ends that."""
         return self._folded.connect(hear)
 
     def focus(self, task: TaskKey | None) -> None:
@@ -180,7 +175,7 @@ class Desk(MachineRequests):
     # The loop
 
     def begin(self) -> None:
-        """Start to watch, while the rest of the program gets ready; `run` then takes over."""
+        """Start the loop while the rest of the program starts up; `run` then takes it over."""
         self._begun = asyncio.create_task(self._run(), name="desk")
 
     async def run(self) -> None:
@@ -218,7 +213,7 @@ class Desk(MachineRequests):
             ended, self._cycle_ended = self._cycle_ended, asyncio.Event()
             ended.set()
 
-    async def first_look(self, timeout: float) -> bool:
+    async def first_poll(self, timeout: float) -> bool:
         """Wait until every machine was polled once, or can't be.
 
         Args:
@@ -240,7 +235,7 @@ class Desk(MachineRequests):
         self._woken.set()
 
     async def _drain(self) -> None:
-        """Take in all that is in the inbox; other tasks may run in between."""
+        """Process the whole inbox; other asyncio tasks may run in between."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         while self._inbox:
@@ -271,7 +266,7 @@ class Desk(MachineRequests):
         return events
 
     def _apply(self, event: Event) -> None:
-        """Fold an event in, publish and store the result, and tell whoever listens."""
+        """Fold an event in, publish and store the result, and pass the event to all listeners."""
         fleet = advance(self.fleet, event)
         if isinstance(event, TasksSeen | ReadFailed) and event.process not in self._read:
             self._read.add(event.process)
@@ -291,7 +286,7 @@ class Desk(MachineRequests):
         self._folded.emit(event)
 
     def _forget(self, fleet: Fleet) -> None:
-        """Drop what is remembered of processes and tasks that left the fleet."""
+        """Drop the state of processes and tasks that left the fleet."""
         self._read &= fleet.processes.keys()
         if self._writer is not None:
             self._writer.forget(fleet)

@@ -21,12 +21,12 @@ def storage_failed(fleet: Fleet, reason: str, at: float) -> Finding:
         opened_at=at if last is None else last.opened_at,
         changed_at=at,
         machine=None,
-        text=f"the journal can't be written: {reason}",
+        text=f"The journal can't be written: {reason}",
     )
 
 
 def storage_works(fleet: Fleet, at: float) -> Finding | None:
-    """Return the open finding closed, since events are stored again; None: none was open."""
+    """Return the open finding closed, since events are stored again; None: it is not open."""
     last = open_finding(fleet, _STORAGE)
     return None if last is None else closed(last, at)
 
@@ -39,5 +39,5 @@ def recording_stopped(reason: str, at: float) -> Finding:
         tone="hand",
         opened_at=at,
         machine=None,
-        text=f"the recording has stopped: {reason}",
+        text=f"The recording has stopped: {reason}",
     )

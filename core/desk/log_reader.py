@@ -10,7 +10,7 @@ from core.events import Event, LogRead, LogUnreadable
 from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
 from core.ports import MachineConnection, Reply
-from core.watch.log_headers import header_event, header_frame, header_wants
+from core.watch.log_headers import header_event, header_frame, unread_tasks
 
 READ_TIMEOUT_S = 60.0
 """Seconds that one read may take."""
@@ -20,7 +20,7 @@ _RETRY_DELAYS_S = (2.0, 10.0, 30.0, 120.0, 300.0)
 """Seconds until a log is read again, by the number of failed reads; the last repeats."""
 
 _Attempt = tuple[TaskKey, str]
-"""A task, and its attempt with whether its process is gone."""
+"""A task, and a text of its attempt and whether its process is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class _Retries:
 class LogReader:
     """Reads the headers of one machine's finishing logs through its connection.
 
-    A header that was read too early proves nothing. It is read again where the log still says
-    `started` while its process lives, or where the process ended during the read.
+    A header that was read too early proves nothing, so it is read again: when its status is
+    `started` and the process is alive, or when the process ended during the read.
     """
 
     def __init__(self, machine: MachineName, connection: MachineConnection) -> None:
@@ -49,7 +49,7 @@ class LogReader:
     async def run(
         self, fleet: Callable[[], Fleet], now: Callable[[], float], post: Callable[[Event], None]
     ) -> None:
-        """Read one log after the other until cancelled, and post what each says."""
+        """Read one log after the other until cancelled, and post an event for each."""
         while True:
             self._nudged.clear()
             key, wait = self.next_log(fleet(), now())
@@ -67,13 +67,13 @@ class LogReader:
         """Return the task whose log to read now, or the seconds until one is due.
 
         Returns:
-            (task, None): read its log now. (None, seconds): wait so long. (None, None): no log
-            is to be read.
+            (task, None): read its log now. (None, seconds): wait that long. (None, None): there
+            is no log to read.
         """
         machine = fleet.machines.get(self._machine)
         if machine is None or not machine.link.is_alive:
             return None, None
-        wanted = [key for key in header_wants(fleet, self._machine) if key in fleet.tasks]
+        wanted = [key for key in unread_tasks(fleet, self._machine) if key in fleet.tasks]
         self._keep_only(_attempt(fleet, key) for key in wanted)
         if not wanted:
             return None, None
@@ -87,12 +87,12 @@ class LogReader:
         """Read one log's header.
 
         Args:
-            fleet: Returns all that is known at that moment.
+            fleet: Returns the fleet at that moment.
             key: The task; it is in the fleet.
             now: Returns Unix seconds at the desk.
 
         Returns:
-            What the log proves; None when it is to be read again later.
+            The event that the log proves; None when the log must be read again later.
         """
         was_gone = fleet().is_gone(key.process)
         frame = header_frame(fleet(), key)
@@ -123,7 +123,7 @@ class LogReader:
         return self._retries.get(_attempt(fleet, key), _Retries())
 
     def _count_failure(self, fleet: Fleet, key: TaskKey, at: float) -> int:
-        """Set when a log is read again; return how many reads of it have failed."""
+        """Schedule the next read of a log; return how many reads of it have failed."""
         if key not in fleet.tasks:
             return 0
         failed = self._retries_of(fleet, key).failed + 1
@@ -137,6 +137,6 @@ class LogReader:
 
 
 def _attempt(fleet: Fleet, key: TaskKey) -> _Attempt:
-    """Return a task's attempt; once its process is gone, earlier failures count no more."""
+    """Return a task's attempt; once its process is gone, earlier failures no longer count."""
     gone = "gone" if fleet.is_gone(key.process) else "alive"
     return key, f"{fleet.tasks[key].row.eval_id}:{gone}"

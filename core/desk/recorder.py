@@ -12,14 +12,14 @@ from core.event_codec import line_of
 from core.events import Event
 
 MAX_QUEUED = 50_000
-"""Events that may wait to be written; with more, the recording stops: it must have no hole."""
+"""Events that may wait to be written; beyond that the recording stops, as it must be complete."""
 
 
 class Recorder:
     """Writes every event it is called with, in order, as lines of JSON.
 
-    A file is overwritten, and only its owner can read it (mode 0600). It holds whole lines up to
-    a moment ago, whatever happens to the room. A device or a pipe keeps its mode.
+    An existing file is overwritten. Only its owner can read it (mode 0600); a device or a pipe
+    keeps its mode. Lines are flushed at once, so a killed evalroom loses only the newest events.
 
     Args:
         path: The file.
@@ -58,7 +58,7 @@ class Recorder:
             raise StorageError(f"{self._path} can't be written: {self._error}")
 
     def close(self) -> None:
-        """Write what is queued and close the file."""
+        """Write the queued events and close the file."""
         if self._writer.is_alive():
             self._events.put(None)
         self._writer.join()

@@ -54,7 +54,7 @@ class ReplayDesk:
     Args:
         events: In the order they happened.
         clock: Paces the playing; screens show the recording's own time (`now`).
-        speed: Times as fast as it happened; 0 plays all at once.
+        speed: 2 plays twice as fast as it happened; 0 plays everything at once.
     """
 
     def __init__(self, events: Iterator[Event], *, clock: Clock, speed: float = 1.0) -> None:
@@ -139,7 +139,7 @@ class ReplayDesk:
             Unsupported: Always.
         """
         del process, path, deadline
-        raise Unsupported("this is a recording", "only a live room can read more of a sample")
+        raise Unsupported("a replay can't read from an eval", "watch the eval live to read more")
 
     def retry(self, machine: MachineName) -> None:
         """Do nothing: a recording has no link."""

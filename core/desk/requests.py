@@ -68,7 +68,7 @@ class MachineRequests:
     def _connection_to(self, machine: MachineName) -> MachineConnection:
         connection = self._connections.get(machine)
         if connection is None:
-            raise NotThere(f"not sent: there is no machine {machine}")
+            raise NotThere(f"not sent: evalroom knows no machine {machine}")
         return connection
 
     def retry(self, machine: MachineName) -> None:

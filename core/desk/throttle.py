@@ -11,7 +11,7 @@ from core.views.changes import only_older
 PUBLISH_INTERVAL_S = 0.1
 """Minimum seconds between two updates."""
 QUIET_DELAY_S = 1.0
-"""Maximum seconds that a change of ages alone waits to be published."""
+"""Maximum seconds until a change is published that only affects ages."""
 
 
 class FleetPublisher:
@@ -29,7 +29,7 @@ class FleetPublisher:
         self._is_urgent = asyncio.Event()
 
     def subscribe(self, show: Show) -> Callable[[], None]:
-        """Call `show` with each update from now on; returns what ends the subscription."""
+        """Call `show` with each update from now on; return the function that ends that."""
         return self._updates.connect(show)
 
     def change(self, fleet: Fleet, *, urgent: bool = True) -> None:

@@ -26,15 +26,15 @@ def _copier(kind: Any) -> _Copier:
 
 
 if TYPE_CHECKING:
-    with_fields = dataclasses.replace  # type checkers check it as that one
+    with_fields = dataclasses.replace  # type checkers see this signature
 else:
 
     def with_fields(thing: Any, /, **changes: Any) -> Any:
         """Return a copy of a frozen dataclass with some fields changed, and run no `__post_init__`.
 
-        It costs half of `dataclasses.replace`, for what is done thousands of times a second: it
-        sets the slots of a new object directly. The class must have slots and at least two
-        fields.
+        It is twice as fast as `dataclasses.replace`, because it sets the slots of a new object
+        directly; the fold calls it thousands of times a second. The class must have slots and at
+        least two fields.
         """
         kind = type(thing)
         copier = _COPIERS.get(kind)
@@ -72,7 +72,7 @@ def with_items(mapping: Mapping[K, V], changed: Mapping[K, V]) -> Mapping[K, V]:
 
 
 def without(mapping: Mapping[K, V], keys: Collection[K]) -> Mapping[K, V]:
-    """Return `mapping` without these keys; it need not have them."""
+    """Return `mapping` without these keys; keys that it does not have are ignored."""
     items = thawed(mapping)
     for key in keys:
         items.pop(key, None)

@@ -9,7 +9,7 @@ MAX_RUNS = 1_000
 
 
 def change_run(fleet: Fleet, event: RunChanged) -> Fleet:
-    """Return the fleet with a run as it is now; the oldest finished runs leave first."""
+    """Return the fleet with a run as it is now; over the limit, drop the oldest finished runs."""
     runs = with_item(fleet.runs, event.run.id, event.run)
     if len(runs) > MAX_RUNS:
         over = sorted((run.at, key) for key, run in runs.items() if run.is_over)

@@ -55,7 +55,7 @@ def park_guide(
         kind=StepKind.COMMAND,
         title="command that resumes the run",
         state=StepState.DONE if known else StepState.SKIPPED,
-        sentence="known: y copies it" if known else f"not known: {built.why_not}. {_STOPS}",
+        sentence="known; press y to copy it" if known else f"unknown: {built.why_not}. {_STOPS}",
         since=now,
     )
     steps = (
@@ -104,8 +104,9 @@ def incident_guide(
     """
     found = with_model(fleet, model, among)
     if not found:
+        which = "live" if among is None else "selected"
         raise UsageWrong(
-            f"no process there uses {shown(model)}", "list the exact names: evalroom status"
+            f"no {which} process uses {shown(model)}", "list the exact names: evalroom status"
         )
     how = "pause the model now" if is_now else "pause the model"
     steps = (
@@ -125,7 +126,7 @@ def finish_guide(fleet: Fleet, key: TaskKey, now: float, instance: Instance) -> 
     task = fleet.tasks[key]
     name = target_label(key, fleet)
     if task.row.is_completed:
-        raise UsageWrong(f"{name} is finished already")
+        raise UsageWrong(f"{name} is already finished")
     steps = (
         _step(StepKind.DRAIN, "drain: start no new samples"),
         _step(StepKind.SCORE, "score the samples in flight"),
@@ -164,8 +165,9 @@ def cleanup_guide(
     left = len(parked) - len(offered)
     if not offered:
         if left:
-            why = f"{plural(left, 'process is', 'processes are')} parked, but not launched here"
-            raise UsageWrong(why, "include them: --others")
+            parked_there = plural(left, "process is", "processes are")
+            why = f"{parked_there} parked, but launched by someone else"
+            raise UsageWrong(why, "to include them, add --others")
         raise UsageWrong("none of these processes is parked")
     steps = tuple(
         replace(
@@ -175,6 +177,6 @@ def cleanup_guide(
     )
     name = plural(len(offered), "parked process", "parked processes")
     guide = _new(GuideKind.CLEANUP, name, offered, steps, (now, instance))
-    more = f"{plural(left, 'more parked process', 'more parked processes')}, not launched here"
-    notes = (more,) if left else ()
+    more = plural(left, "more parked process", "more parked processes")
+    notes = (f"{more}, launched by someone else",) if left else ()
     return replace(guide, notes=notes)

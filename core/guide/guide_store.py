@@ -42,7 +42,7 @@ class ReadOnlyGuideStore:
     """A `GuideStore` that writes nothing, for dry runs.
 
     Args:
-        book: The store to read from; None: there is none.
+        book: The store to read from; None: it has no guides.
     """
 
     def __init__(self, book: GuideStore | None) -> None:

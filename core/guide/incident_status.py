@@ -120,10 +120,10 @@ def resume(guide: Guide, step: GuideStep, world: GuideContext) -> GuideStep:
     if unreachable:
         parts.append(f"not reachable now: {_names(each.target for each in unreachable)}")
     if doubtful:
-        parts.append(f"maybe paused: {_names(order.target for order in doubtful)}")
+        parts.append(f"outcome unknown: {_names(order.target for order in doubtful)}")
     others = newcomers(guide, world)
     if others:
-        parts.append(f"also use the model, not paused by this guide: {_names(others)}")
+        parts.append(f"also using the model, but not paused by this guide: {_names(others)}")
     return waiting(step, "; ".join(parts))
 
 
@@ -143,8 +143,8 @@ def _resumed(guide: Guide, step: GuideStep, world: GuideContext) -> str:
     gone = len(rest) - left
     counts = [
         (back, "resumed"),
-        (left, "changed by someone else since, left as is"),
-        (gone, "gone with its process"),
+        (left, "left as they are, because someone else changed them"),
+        (gone, "gone (the process has ended)"),
     ]
     summary = ", ".join(f"{number} {words}" for number, words in counts if number)
     return summary or "this guide had nothing to resume"

@@ -1,7 +1,7 @@
 """Builds the command that resumes a run after it was parked, before anything is paused.
 
-An eval-set is started again with the same words on its log folder; it skips completed tasks. The
-log of a plain eval goes to `inspect eval-retry`, which does not run its finished samples again.
+An eval-set is started again with the same arguments and log folder; it skips completed tasks. A
+plain eval is resumed from its log by `inspect eval-retry`, which skips finished samples.
 """
 
 import re
@@ -65,7 +65,9 @@ def resume_command(
         return ResumeCommand(why_not=why, variables=names)
     at = _verb_at(words)
     if at is None:
-        return ResumeCommand(why_not="its command line is not an inspect eval", variables=names)
+        return ResumeCommand(
+            why_not="the command line of the process is not an inspect eval", variables=names
+        )
     match words[at]:
         case "eval-set":
             made = _again(words, at, tasks)
@@ -83,27 +85,27 @@ def _notes(names: Sequence[str]) -> tuple[str, ...]:
     if not names:
         return ()
     listed = ", ".join(shown(name, 60) for name in names)
-    return (f"before that command, set these variables as at its start: {listed}",)
+    return (f"Before you run the command, set these variables as they were at the start: {listed}",)
 
 
 def _unusable(process: Process, words: Sequence[str]) -> str | None:
     """Return why a command line can't be used again; None: it can."""
     if not words:
-        return "its command line can't be read"
+        return "the command line of the process can't be read"
     if words[-1] == "...":
-        return "its command line is too long, so a part of it is missing"
+        return "the command line of the process is too long, so its end is missing"
     hidden = [word for word in words if "***" in word]
     if hidden:
         before = [words[at - 1] for at, word in enumerate(words) if word == "***" and at]
         named = ", ".join(shown(word, 40) for word in (before or hidden)[:3])
-        return f"its command line contains withheld values ({named})"
+        return f"the command line of the process contains withheld values ({named})"
     told = (*words, process.cwd or "", process.python or "", process.data_dir or "")
     if any(shown(word, len(word) + 1) != word or "\ufffd" in word for word in told):
-        return "its command line contains characters that can't be shown"
+        return "the command line of the process contains characters that can't be shown"
     if process.cwd is None:
-        return "its working folder is not known"
+        return "the working folder of the process is unknown"
     is_odd = not process.cwd.startswith("/") or "=" in words[0]
-    return "a shell would misread its command line" if is_odd else None
+    return "a shell would misread the command line of the process" if is_odd else None
 
 
 def _verb_at(words: Sequence[str]) -> int | None:
@@ -143,7 +145,7 @@ def _again(words: Sequence[str], at: int, tasks: Sequence[Task]) -> Sequence[str
         return ("eval-set", "--detach", *given)
     folder = _log_folder(tasks)
     if folder is None:
-        return "its log folder is not known yet"
+        return "the log folder of the run is unknown"
     return ("eval-set", "--detach", "--log-dir", folder, *given)
 
 
@@ -152,18 +154,18 @@ def _retried(
 ) -> Sequence[str] | str:
     """Return the words that retry the logs of a plain eval, or why that is impossible."""
     if unstarted is None:
-        return "it is not known whether all its tasks have started"
+        return "evalroom can't tell whether all tasks of the process have started"
     if unstarted:
         number = plural(unstarted, "task has", "tasks have")
         return f"{number} not started, so there is no log to retry"
     given = words[at + 1 :]
     if words[at] == "eval-retry" and sum(word.endswith(_LOG) for word in given) > 1:
-        return "it retries several logs, and some of them have not started"
+        return "the process retries several logs, and some of them have not started"
     running = [task for task in tasks if not task.row.is_completed]
     logs = [_local(task.row.log_location) for task in running]
     folder = _log_folder(running)
     if not logs or not all(logs) or folder is None:
-        return "the logs of its running tasks are not known"
+        return "the logs of the running tasks are unknown"
     options = ("--detach", "--log-dir", folder, *_kept(given))
     guard = ("--",) if any(log.startswith("-") for log in logs) else ()
     return ("eval-retry", *options, *guard, *logs)

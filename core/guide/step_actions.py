@@ -45,7 +45,7 @@ def requests_of(guide: Guide, step: GuideStep, world: GuideContext) -> tuple[Act
     """
     wishes = _wishes(guide, step, world)
     if not wishes:
-        raise UsageWrong(f"there is nothing to send: {step.sentence or step.title}")
+        raise UsageWrong(f"nothing to send: {step.sentence or step.title}")
     return wishes
 
 

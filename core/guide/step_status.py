@@ -14,7 +14,7 @@ from core.text import shown
 
 SLOW_END_S = 120.0
 """A process that still runs this long after an interrupt should be checked."""
-NO_ANSWER = "no answer came; evalroom checks whether it was applied and does not resend it"
+NO_ANSWER = "no answer; evalroom checks whether the order was applied and does not resend it"
 _GONE = "the process ended by itself"
 
 
@@ -29,7 +29,7 @@ def waiting(step: GuideStep, sentence: str) -> GuideStep:
 
 
 def running(step: GuideStep, sentence: str) -> GuideStep:
-    """Return a step that goes on by itself."""
+    """Return a step that runs by itself."""
     return now_in(step, StepState.RUNNING, sentence)
 
 
@@ -76,12 +76,13 @@ def quiesce(guide: Guide, step: GuideStep, world: GuideContext) -> GuideStep:
     flying = sum(task.row.samples.in_flight or 0 for task in tasks)
     count = f"{plural(flying, 'sample')} in flight"
     if held:
-        return running(step, f"{count}, {held} held by a hard pause: resume it or make it soft")
+        return running(step, f"{count}, {held} held by a hard pause: resume, or pause soft")
     process = world.process(guide.process)
     order = [order for each in guide.steps for order in world.own(each)]
     settled = order[0].ended_at if order else step.since
     if process is not None and not process.paused and _is_newer(tasks, settled):
-        return running(step, f"{count}; someone resumed it: pause it again, or stop this guide")
+        what = "someone resumed the process: pause it again, or stop this guide"
+        return running(step, f"{count}; {what}")
     return running(step, count)
 
 
@@ -110,7 +111,7 @@ def flush(guide: Guide, step: GuideStep, world: GuideContext) -> GuideStep:
 
 
 def _flushed(number: int) -> str:
-    return f"{plural(number, 'log')} up to date" if number else "there is no open log"
+    return f"{plural(number, 'log')} up to date" if number else "no log is open"
 
 
 def interrupt(  # noqa: PLR0911 - one case after the other
@@ -132,7 +133,7 @@ def interrupt(  # noqa: PLR0911 - one case after the other
         return now_in(step, StepState.STOPPED, why)
     if order is not None:
         return waiting(step, f"not interrupted: {shown(order.message, 200)}")
-    return waiting(step, "writes the logs, then the process exits; you confirm it by typed words")
+    return waiting(step, "the process writes its logs, then exits; you type words to confirm")
 
 
 def _is_parked(process: Process | None) -> bool:
@@ -175,16 +176,16 @@ def _process_end(guide: Guide, step: GuideStep, world: GuideContext) -> GuideSte
         return running(step, _finalising(step, world.process(guide.process), world.now))
     if not tasks:
         logs = ", ".join(shown(log, 120) for log in guide.logs[:4])
-        return done(step, f"the process is gone; evalroom has not read its logs: {logs}")
+        return done(step, f"the process is gone; evalroom has not read the logs: {logs}")
     unread = [task for task in tasks if not task.is_over]
     if unread:
-        return running(step, f"the process is gone; {plural(len(unread), 'log')} still to be read")
+        return running(step, f"the process is gone; {plural(len(unread), 'log')} not read yet")
     return done(step, f"the process is gone; {_logs(tasks)}")
 
 
 def _finalising(step: GuideStep, process: Process | None, now: float) -> str:
     if process is not None and process.state is ProcessState.HEADLESS:
-        return "its control server is gone: it is writing its logs, or ignores the interrupt"
+        return "no control server: the process is writing its logs, or ignores the interrupt"
     if step.since is not None and now - step.since > SLOW_END_S:
         return "still running: check the process; evalroom does not send a second SIGINT"
     return "the process is writing its logs"
@@ -201,14 +202,15 @@ def _task_end(step: GuideStep, task: Task | None, guide: Guide, world: GuideCont
     if task is None:
         if world.presence(guide.process) == "gone":
             logs = ", ".join(shown(log, 200) for log in guide.logs)
-            return done(step, f"the process is gone; evalroom has not read its log: {logs}")
+            return done(step, f"the process is gone; evalroom has not read the log: {logs}")
         return running(step, "the machine can't be reached now")
     if task.is_over:
         counts = task.progress
-        return done(step, f"its log says {task.state}, {counts.completed} of {counts.total} done")
+        samples = f"{counts.completed} of {counts.total} samples completed"
+        return done(step, f"log status: {task.state}, {samples}")
     if is_running(task):
         return running(step, f"ending: {_left(task)}")
-    return running(step, "reading its log")
+    return running(step, "reading the log")
 
 
 # Finishing early
@@ -244,7 +246,7 @@ def ending(  # noqa: PLR0911 - one case after the other
         return running(step, NO_ANSWER)
     if guide.targets[0] in step.settled:
         return done(step, "already in effect")
-    left = _left(task) if task is not None else "not known"
+    left = _left(task) if task is not None else "samples in flight unknown"
     if order is not None:
         return waiting(step, f"{left}; not done: {shown(order.message, 200)}")
     return waiting(step, f"{left}: {_WORDS[step.kind]}")
@@ -282,7 +284,7 @@ def release(  # noqa: PLR0911 - one case after the other
     if order is not None:
         return waiting(step, f"not released: {shown(order.message, 200)}")
     if step.address in step.settled:
-        return not_needed(step, "there is nothing to release")
+        return not_needed(step, "nothing to release")
     return waiting(step, _parked(key, world))
 
 

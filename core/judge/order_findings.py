@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from core.errors import sentences
 from core.fleet import Fleet
 from core.ids import ProcessKey, TaskKey
 from core.judge.finding_list import closed, open_finding
@@ -14,7 +15,7 @@ from core.text import shown
 
 
 def judge_order(after: Fleet, order_id: str, at: float) -> Iterable[Finding]:
-    """Yield the findings about an order whose outcome came, or is unknown."""
+    """Yield the findings about an order that has an outcome, or whose outcome is unknown."""
     order = next((each for each in after.orders if each.id == order_id), None)
     if order is None:
         return
@@ -25,13 +26,12 @@ def judge_order(after: Fleet, order_id: str, at: float) -> Iterable[Finding]:
             order,
             _unknown_id(order),
             "order",
-            f"The outcome of an order is unknown: {what}. {order.message}",
+            sentences(f"The outcome of an order is unknown: {what}", order.message),
             at,
         )
     elif known is not None and order.state is not OrderState.UNKNOWN:
-        yield closed(
-            known, at, f"The outcome of an order is known: {what}, {order.state}. {order.message}"
-        )
+        now_known = f"The outcome of an order is now known: {what}, {order.state}"
+        yield closed(known, at, sentences(now_known, order.message))
     if order.action.verb is Verb.INTERRUPT and order.state is OrderState.DONE:
         process = order.address.process
         if open_finding(after, _interrupt_id(process)) is None:
@@ -84,8 +84,9 @@ def judge_interrupted(after: Fleet, key: ProcessKey, at: float) -> Iterable[Find
         case ProcessState.GONE:
             tasks = [after.tasks[task] for task in process.tasks if task in after.tasks]
             if all(task.is_over for task in tasks):
-                states = ", ".join(sorted({str(task.state) for task in tasks})) or "nothing"
-                text = f"Process {key.pid} was interrupted and has ended; its logs say {states}"
+                states = ", ".join(sorted({str(task.state) for task in tasks}))
+                logs = f"its logs have the status {states}" if states else "it had no tasks"
+                text = f"Process {key.pid} was interrupted and has ended; {logs}"
                 yield closed(found, at, text)
             else:
                 text = f"Process {key.pid} was interrupted and has ended; reading its logs"

@@ -76,7 +76,7 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
         closed_at=at,
         machine=process.key.machine,
         process=process.key,
-        text=f"Process {process.key.pid} is gone{ran}{had}",
+        text=f"Process {process.key.pid} has ended{ran}{had}",
     )
 
 
@@ -86,7 +86,7 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
     trouble = _TROUBLES.get(process.state)
     if last is not None and (trouble is None or last.kind != process.state):
         lasted = duration_in_words(at - last.opened_at)
-        how = "is gone" if process.is_gone else f"is {process.state} again"
+        how = "has ended" if process.is_gone else f"is {process.state} again"
         if trouble is not None:
             how = f"is now {process.state}"
         was = f"it was {last.kind} for {lasted}"

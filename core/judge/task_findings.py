@@ -86,10 +86,10 @@ def _how(task: Task) -> str:
         if task.header_error:
             log = f"its log can't be read: {task.header_error}"
         elif task.header is None:
-            log = "it did not name a log"
+            log = "the task never named a log"
         else:
-            log = "its log still says started"
-        return f": its process is gone and {log} ({done})"
+            log = "the status of its log is still started"
+        return f": the process has ended, and {log} ({done})"
     if header is not None and header.metrics:
         metric = header.metrics[0]
         error = "" if metric.stderr is None else f" ±{metric.stderr:.2f}"
@@ -127,7 +127,8 @@ def _retries(after: Fleet, known: Task | None, task: Task, at: float) -> Iterabl
     again, total = _run_again(task)
     if known is not None and not task.is_over and _run_again(known) == (again, total):
         return
-    text = f"{plural(again, 'sample')} run again ({plural(total, 'retry', 'retries')})"
+    samples = plural(again, "sample was", "samples were")
+    text = f"{samples} run again ({plural(total, 'retry', 'retries')})"
     yield from _tally(after, task, at, ("retries", total, "look", text))
 
 
@@ -139,7 +140,7 @@ def _run_again(task: Task) -> tuple[int, int]:
 def _tally(
     after: Fleet, task: Task, at: float, seen: tuple[str, int, Severity, str]
 ) -> Iterable[Finding]:
-    """Yield the finding that counts things: it opens with the first and follows the number."""
+    """Yield the finding that counts errors or retries; it is open while the number is not 0."""
     kind, number, tone, text = seen
     identity = f"{kind}:{_identity(task)}"
     last = open_finding(after, identity)

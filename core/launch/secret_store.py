@@ -64,7 +64,7 @@ def check_name(name: str) -> None:
     """
     if not _NAME.fullmatch(name):
         raise UsageWrong(
-            "invalid name of a secret: it has letters, digits and _, and starts with no digit",
+            "invalid secret name: use letters, digits and _, and do not start with a digit",
             "give only the name; evalroom asks for the value, or reads it from standard input",
         )
 

@@ -81,7 +81,7 @@ class Offer:
         letter: Its key in the action menu of that scope.
         word: Its label on a button; one to three words.
         help: What it does, one sentence.
-        needs: The feature of Inspect that it needs; None: none (signals).
+        needs: The feature of Inspect that it needs; None for signals, which need none.
         is_destructive: Whether its effect can't be undone; the operator types words to confirm it.
         dry_run: Whether the process has a dry run for it.
     """

@@ -18,10 +18,10 @@ class Finding:
         kind: One or two words: `link`, `process`, `finished`, `errors`, `retries`.
         tone: Its severity.
         opened_at: When it opened, Unix seconds at the desk.
-        machine: The machine that it is about; None: no single one.
+        machine: The machine that it is about; None: it is about evalroom itself.
         text: What happened, with numbers, then what to do. Untrusted: it is made harmless when
             it is drawn.
-        task, sample, process: The task, sample or process that it is about; None: none.
+        task, sample, process: The task, sample or process that it is about, if any.
         closed_at: When it closed; None while it is open. A milestone closes when it opens.
         changed_at: When its text last changed, Unix seconds at the desk; None: never.
         count: How often it happened (a link that flaps), or the number of things that it counts.

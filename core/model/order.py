@@ -25,7 +25,7 @@ class OrderState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """One running evalroom process. It tells whether an open order belongs to a dead instance.
+    """One running evalroom process. Orders name it, so that orders of a dead one can be settled.
 
     Attributes:
         host: The name of its computer.

@@ -19,9 +19,9 @@ class RunState(StrEnum):
     QUEUED = "queued"
     """It waits while another run of the same launch starts on its machine."""
     PREPARING = "preparing"
-    """Its folder is made, and what it needs is brought to the machine."""
+    """evalroom makes its folder and copies what it needs to the machine."""
     STARTING = "starting"
-    """Its script was sent; its process is not known yet."""
+    """evalroom sent its start script; its process is not known yet."""
     RUNNING = "running"
     """Its process runs."""
     FINISHING = "finishing"
@@ -31,7 +31,7 @@ class RunState(StrEnum):
     ERROR = "error"
     """It did not start, or one of its logs says error or cancelled."""
     LOST = "lost"
-    """Its process is gone, and a log has no end or there is no log."""
+    """Its process is gone, and a log is incomplete or missing."""
 
     @classmethod
     def _missing_(cls, value: object) -> "RunState | None":
@@ -48,7 +48,7 @@ class RunState(StrEnum):
 
 
 OVER = frozenset({RunState.SUCCESS, RunState.ERROR, RunState.LOST})
-"""States that do not change any more."""
+"""States that are final."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class Run:
         command_line: The exact command of Inspect.
         commit: The commit of its repository's checkout; empty: no checkout, or not yet.
         launch: The id shared by the runs of one matrix; for a single run, its own id.
-        said: Why it failed, is lost, or makes no progress, one sentence; empty: all is well.
+        said: Why it failed, is lost, or makes no progress, one sentence; empty: no problem.
         pid, start: Its process, as in `ProcessKey`; None: not known yet.
         started_at, ended_at: Unix seconds at the desk; None: not yet.
         logs: The headers of its logs; empty until they were read.

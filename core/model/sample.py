@@ -18,7 +18,7 @@ class SampleStatus(StrEnum):
 
 
 ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANCELLED})
-"""The status of a sample that ran its course. A requeue can still start it anew."""
+"""The statuses of a sample that has ended. A requeue can still run it again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class Sample:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it ran its course; a requeue can still start it anew."""
+        """Whether it has ended; a requeue can still run it again."""
         return self.status in ENDED
 
 

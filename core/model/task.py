@@ -219,6 +219,6 @@ class Task:
 
     @property
     def is_over(self) -> bool:
-        """Whether its log has said how it ended, or it is lost."""
-        # Asked of a thousand tasks for each drawing: a set would hash words in Python.
+        """Whether its end is known: its log was read, or the task is lost."""
+        # Called for a thousand tasks on each redraw: a set lookup would hash strings in Python.
         return self.state is not TaskState.RUNNING and self.state is not TaskState.FINISHING

@@ -1,1 +1,1 @@
-"""What to look at and how often, and what an answer means."""
+"""Polling: which paths to poll, how often, and how to decode the answers into events."""

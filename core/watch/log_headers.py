@@ -1,4 +1,4 @@
-"""Log headers: which to read, and how a task ended by what one says."""
+"""Log headers: which of them to read, and how to decode one."""
 
 from core.ctl.decode import count, inner, parse_object, text
 from core.ctl.envelopes import header_metrics
@@ -12,12 +12,12 @@ from core.ports import Reply
 from core.text import shown
 
 MAX_LOCATION_LENGTH = 4_096
-"""Characters of a log's location at most; a longer one is not read."""
+"""Maximum characters of a log's location; a log with a longer one is not read."""
 _FINAL = frozenset({"success", "error", "cancelled"})
 
 
-def header_wants(fleet: Fleet, machine: MachineName) -> tuple[TaskKey, ...]:
-    """Return the tasks of a machine that ended and whose log does not say yet how."""
+def unread_tasks(fleet: Fleet, machine: MachineName) -> tuple[TaskKey, ...]:
+    """Return the tasks of a machine that have ended but whose log was not read as final yet."""
     return tuple(
         key for key, task in fleet.tasks.items() if key.machine == machine and _wants(task)
     )
@@ -53,7 +53,7 @@ def header_event(fleet: Fleet, task: TaskKey, reply: Reply, at: float) -> LogRea
     known = fleet.tasks.get(task)
     location = known.row.log_location if known is not None else ""
     if reply.error is not None or reply.status != 0:
-        said = reply.error or f"inspect log dump ended with {reply.status}"
+        said = reply.error or f"inspect log dump exited with status {reply.status}"
         return LogUnreadable(at=at, task=task, reason=shown(said, 300))
     try:
         header = read_header(reply.body, location)

@@ -76,15 +76,15 @@ class Observer:
         self._sent: dict[ProcessKey, ProcessSeen | None] = {}
         """The last event that was made of each process; None: it is gone."""
         self._steady: dict[ProcessKey, ProcessReport] = {}
-        """Reports that made their event and that no passing of time changes."""
+        """Reports whose event was made and whose state does not change with time."""
         self._refused_since: dict[ProcessKey, float] = {}
-        """When a control server was first not there, Unix seconds on the host's clock."""
+        """When a control server was first missing, Unix seconds on the host's clock."""
         self._reloads: dict[TaskKey, int] = {}
-        """How often each task's samples were to be read in full again."""
+        """How many times each task's samples had to be read in full again."""
         self._full_read_at: dict[TaskKey, float] = {}
         """When each task's samples were last read in full, Unix seconds at the desk."""
         self._truncated: set[TaskKey] = set()
-        """Tasks whose last delta was truncated: the next one does not name what it cut."""
+        """Tasks whose last delta was truncated; the next delta does not list the missing rows."""
         self._link_heard_at = 0.0
         """Time of the last `LinkHeard` or `LinkChanged` to up, Unix seconds at the desk."""
 
@@ -206,10 +206,10 @@ class Observer:
         yield from self._states(clock, at)
 
     def _states(self, clock: float, at: float) -> Iterator[Event]:
-        """Yield what changed about processes; with time, a waiting one is busy and then starved."""
+        """Yield the changed processes; one that waits long for an answer is busy, then starved."""
         for key, one in self._reports.items():
             if self._steady.get(key) is one:
-                continue  # its event was made, and time alone changes nothing about it
+                continue  # its event was made, and time alone does not change its state
             if one.is_refused:
                 self._refused_since.setdefault(key, clock)
             else:
@@ -219,7 +219,7 @@ class Observer:
             if sent is None:
                 if key in self._sent:
                     continue  # it is gone, and that event was made
-                yield now  # also one that started and ended between two reports
+                yield now  # also a process that started and ended between two reports
             elif one.alive and replace(now, at=sent.at) != sent:
                 yield now
             self._sent[key] = now if one.alive else None
@@ -271,7 +271,7 @@ class Observer:
             self._full_read_at[task] = at
             self._truncated.discard(task)
         elif found.truncated and poll.kind == "samples":
-            self._truncated.add(task)  # the next delta does not name what this one cut
+            self._truncated.add(task)  # the next delta does not list the missing samples
         statuses = [SampleStatus(row.status) for row in found.rows if row.status in _STATUSES]
         return SamplesSeen(
             at=at,

@@ -14,9 +14,9 @@ from core.model.task import Task
 from core.watch.cadence import cadence_of
 
 MAX_ROWS = 500
-"""Sample rows of one answer at most; the rest are counted."""
+"""Maximum sample rows of one answer; the rest are only counted."""
 MAX_COMPARED = 150
-"""Up to this many running and queued samples, no answer leaves one of them out."""
+"""Up to this many running and queued samples, every answer lists all of them."""
 ERRORS_INTERVAL_S = 30.0
 """Seconds between two polls of errored samples that other answers left out."""
 SCORE_INTERVAL_S = 60.0
@@ -34,10 +34,10 @@ PARKED_INTERVAL_S = 30.0
 PAUSED_INTERVAL_S = 60.0
 """Seconds between two polls of the samples of a paused task with nothing in flight."""
 ONCE_S = 86_400.0
-"""Seconds between two polls of what does not change any more: a day."""
+"""Seconds between two polls of data that no longer changes: a day."""
 
 MAX_NAME_LENGTH = 500
-"""Characters of a task or eval id at most: it goes into the head of a frame."""
+"""Maximum characters of a task or eval id, because it is part of a frame's head."""
 
 PollKind = Literal["tasks", "samples", "running", "errors", "score"]
 DELTA_API_VERSION = 5
@@ -49,13 +49,13 @@ class Poll:
     """One path of a process's control channel that the probe polls.
 
     Attributes:
-        kind: What the answer holds.
-        process: Whose control channel.
-        name: Unique in the process; a poll with a new name starts afresh.
-        path: What is read.
+        kind: The kind of answer.
+        process: The process whose control channel is polled.
+        name: Unique in the process; with a new name the probe forgets the last answer.
+        path: The path to read.
         every: Seconds between two reads.
-        task: The task whose rows come; None for the task list.
-        eval_id: The attempt that is read; empty for the task list.
+        task: The task that the answer is about; None for the task list.
+        eval_id: The attempt that the answer is about; empty for the task list.
     """
 
     kind: PollKind
@@ -76,15 +76,15 @@ def polls_for(
     config: WatchConfig,
     reloads: Mapping[TaskKey, int],
 ) -> Iterator[Poll]:
-    """Yield what to poll.
+    """Yield the polls that the probe should make now.
 
     Args:
         fleet: All that is known.
-        processes: Those that the probe reports.
+        processes: The processes that the probe reports.
         focus: The task that the operator looks at; None: no task.
         now: Unix seconds at the desk.
         config: The cadences.
-        reloads: How often each task's samples were to be read in full again.
+        reloads: How many times each task's samples had to be read in full again.
     """
     for key in processes:
         process = fleet.processes.get(key)
@@ -122,7 +122,7 @@ def _of_task(
     task: Task, every: float, *, ended: bool, reload: int, focused: bool, deltas: bool
 ) -> Iterator[Poll]:
     eval_id, key = task.row.eval_id, task.key
-    # A task that ends gets new names: its samples are read in full once more, and then no more.
+    # A task that ends gets new poll names, so its samples are read in full one last time.
     generation = f"{reload}{'e' if ended else ''}"
     place = f"{key.task_id}/{eval_id}"
     yield Poll(

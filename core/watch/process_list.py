@@ -34,7 +34,7 @@ class ProcessReport:
     """One process of a `processes` frame.
 
     Attributes:
-        event: The process as an event; its state is that of the moment of the frame.
+        event: The process as an event, with its state when the frame was made.
         channel: The probe's word for the state of its control socket.
         alive: Whether the process is alive.
         at: When the frame was made, Unix seconds on the host's clock.
@@ -47,7 +47,7 @@ class ProcessReport:
 
     @property
     def is_refused(self) -> bool:
-        """Whether its control server is not there."""
+        """Whether its control server refuses connections."""
         return self.channel == "refused"
 
     @property
@@ -61,7 +61,7 @@ class ProcessReport:
         Args:
             clock: Unix seconds on the host.
             at: Unix seconds at the desk.
-            refused_since: When its control server was first not there, Unix seconds on the host.
+            refused_since: When its control server first refused, Unix seconds on the host.
         """
         return replace(self.event, at=at, state=self._state(clock, refused_since))
 
@@ -84,7 +84,7 @@ def process_reports(
     """Yield the processes in the body of a `processes` frame.
 
     Args:
-        machine: Where they run.
+        machine: The machine that they run on.
         body: The frame's body.
         clock: When the frame was made, Unix seconds on the host's clock.
         at: Now at the desk, Unix seconds.
@@ -94,7 +94,7 @@ def process_reports(
     """
     listed = parse(body)
     if not isinstance(listed, list):
-        raise AnswerMalformed("the list of processes is not a list")
+        raise AnswerMalformed("the probe's list of processes is not a JSON list")
     for row in objects({"listed": listed}, "listed"):
         found = _report(machine, row, clock=clock, at=at)
         if found is not None:

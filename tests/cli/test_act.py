@@ -81,7 +81,7 @@ def test_a_yes_does_it_a_repeat_is_a_noop_and_undo_takes_it_back(home: Home, one
     assert again.json["targets"][0]["outcome"]["state"] == "noop"
     undone = home.run("undo", "--yes")
     assert (undone.status, undone.err) == (0, "")
-    assert undone.out.startswith("Undo pause: turns on here: reaches")
+    assert undone.out.startswith("Undo pause: turns on here: affects")
     assert paused(one) is None
     orders = home.run("journal", "--json").json["orders"]
     assert [order["action"]["verb"] for order in orders] == ["resume", "pause"]
@@ -89,7 +89,7 @@ def test_a_yes_does_it_a_repeat_is_a_noop_and_undo_takes_it_back(home: Home, one
     assert orders[1]["reason"] == "a quiet night"
     nothing = home.run("undo", "--yes")
     assert nothing.status == 2
-    assert "nothing to undo" in nothing.err
+    assert "nothing is left to undo" in nothing.err
 
 
 def test_what_destroys_takes_its_words_and_no_yes_stands_for_them(home: Home, one: Eval) -> None:
@@ -115,7 +115,7 @@ def test_what_destroys_takes_its_words_and_no_yes_stands_for_them(home: Home, on
         (("act", "drain", "turns"), "\x03", 130),
         (("act", "pause", "turns"), "\r", 4),
         (("act", "pause", "turns"), "\x04", 4),
-        (("config-set", "turns", "--max-samples", "2"), "n\r", 4),
+        (("config-set", "turns", "--max-samples", "4"), "n\r", 4),
     ],
 )
 def test_another_answer_at_a_terminal_sends_nothing(
@@ -193,10 +193,10 @@ def test_knobs_are_set_under_inspects_names_and_wrong_values_say_what_is_allowed
     [
         (("act", "fly", "turns"), 2, "no action fly"),
         (("act", "pause"), 2, "no TARGET"),
-        (("act", "pause", "nowhere"), 2, "no task fits"),
+        (("act", "pause", "nowhere"), 2, "no task matches"),
         (("act", "drain", "turns", "--now"), 2, "--now goes with pause"),
         (("act", "keep", "turns"), 2, "keep"),
-        (("act", "pause", "--model", "no/such", "--yes"), 2, "no process there runs"),
+        (("act", "pause", "--model", "no/such", "--yes"), 2, "no selected process runs"),
         (("act", "pause", "--on", "mars"), 2, "no machine mars"),
         (("config-set", "turns"), 2, "nothing to set"),
         (("--read-only", "act", "pause", "turns", "--yes"), 4, "read-only"),
@@ -230,7 +230,7 @@ def test_one_gesture_on_all_tasks_a_process_a_machine_a_model(home: Home, one: E
 def test_what_is_left_out_is_named(home: Home, one: Eval) -> None:
     ran = home.run("act", "release", "here:", "--dry-run")
     assert ran.status == 0
-    assert f"skipped 1: it is not kept\n  here {one.pid}\n" in ran.out
+    assert f"skipped 1: the process is not set to stay alive\n  here {one.pid}\n" in ran.out
 
 
 def test_an_action_on_the_wrong_kind_of_thing_says_what_to_name(home: Home, one: Eval) -> None:

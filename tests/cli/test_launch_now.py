@@ -93,7 +93,7 @@ def test_who_interrupts_a_launch_is_told_where_to_look(here: Home) -> None:
     told = child.communicate()[0].decode()
     assert child.returncode == 130
     [listed] = here.run("runs", "--json").json["runs"]
-    assert f"runs that have started go on: {listed['run_id']}. See: evalroom runs" in told
+    assert f"runs that have started keep running: {listed['run_id']}. See: evalroom runs" in told
     end_all([listed["run_id"]])
 
 

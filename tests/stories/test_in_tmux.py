@@ -65,7 +65,7 @@ def _finds_a_sample(tmux: Tmux, one: Eval) -> None:
     tmux.keys("Enter")
     tmux.until("s003 epoch 1")
     tmux.keys("?")
-    tmux.until("One row down")
+    tmux.until("Move down one row")
     tmux.keys("Escape")
     tmux.until("s003 epoch 1")
     tmux.keys("Escape")

@@ -115,12 +115,12 @@ def test_a_wrong_passphrase_can_be_read_about_and_comes_back_with_a_sentence(des
     with in_tmux(desk.folder, desk.command, columns=160, lines=40, env=desk.env) as tmux:
         _at_the_prompt(tmux)
         tmux.keys("wrong", "Enter")
-        assert "Permission denied" in tmux.until("Enter goes back to the room")
+        assert "Permission denied" in tmux.until("Press Enter to return to evalroom")
         tmux.keys("q", "Enter")  # for ssh, or for nobody: never for the room
         screen = tmux.until(
             lambda screen: "ssh did not sign in to far" in screen and "needs you" in screen
         )
-        assert "Leave the room" not in screen
+        assert "Leave evalroom" not in screen
         assert not desk.master("check")
         tmux.keys("r")
         tmux.until(lambda screen: screen.count(ASKED) == 2)  # below what the first time left
@@ -133,10 +133,10 @@ def test_ctrl_c_gives_signing_in_up_and_not_the_room(desk: Desk) -> None:
     with in_tmux(desk.folder, desk.command, columns=80, lines=24, env=desk.env) as tmux:
         _at_the_prompt(tmux)
         tmux.keys("C-c")
-        tmux.until("given up")
+        tmux.until("cancelled")
         tmux.until("needs you")
         tmux.keys("q")
-        tmux.until("Leave the room")
+        tmux.until("Leave evalroom")
 
 
 @pytest.mark.timeout(90)

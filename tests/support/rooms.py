@@ -50,7 +50,7 @@ from tests.support.fleets import (
 )
 from tests.support.waiting import until
 from tui.app import RoomApp
-from tui.dialogs.guarded_dialog import REPEAT, GuardedDialog
+from tui.dialogs.guarded_dialog import REPEAT_S, GuardedDialog
 from tui.services import RoomServices, Service
 from tui.terminal.textual_internals import lines_of
 
@@ -229,7 +229,7 @@ async def answerable(pilot: Pilot[None], words: str = "") -> None:
     LOOKING.go_on()
     assert dialog.was_seen
     entered_at = dialog._entered_at  # pyright: ignore[reportPrivateUsage] - an Enter would answer
-    assert LOOKING.monotonic() - entered_at >= REPEAT
+    assert LOOKING.monotonic() - entered_at >= REPEAT_S
 
 
 def busy_fleet() -> Fleet:

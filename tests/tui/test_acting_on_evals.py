@@ -22,7 +22,7 @@ from tests.support.evals import Eval, Evals
 from tests.support.rooms import answerable, app_on, screen_text, services_on, shows
 from tests.support.waiting import wait_until
 from tui.app import RoomApp
-from tui.dialogs.guarded_dialog import LOOK
+from tui.dialogs.guarded_dialog import MIN_DISPLAY_S
 
 SIZE = (160, 46)
 
@@ -120,7 +120,7 @@ async def test_from_a_key_to_what_the_eval_does(  # noqa: PLR0915 - one story
         # The value now, and the one that it was launched with.
         assert re.search(r"max samples +task +2 +2 ", screen_text(app))
         await pilot.press("enter")
-        await shows(pilot, "take it")
+        await shows(pilot, "Enter set")
         await pilot.press("backspace", "0", "enter")
         await shows(pilot, "takes a whole number from 1")
         await pilot.press("backspace", "3", "enter")
@@ -183,9 +183,9 @@ async def test_no_key_sends_anything_unconfirmed(evals: Evals) -> None:
         for opening in DIALOGS:
             await _home(pilot, app)
             await _typed(app, *opening)
-            await pilot.pause(LOOK + 0.2)
+            await pilot.pause(MIN_DISPLAY_S + 0.2)
             await _typed(app, *KEYS)
-        await pilot.pause(LOOK)
+        await pilot.pause(MIN_DISPLAY_S)
         kinds = [frame.head["path"] for frame in acted.wire if frame.kind == "send"]
         assert kinds
         assert acted.sent == []

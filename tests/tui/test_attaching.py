@@ -71,8 +71,8 @@ async def test_what_can_not_be_opened_is_said() -> None:
             app, AttachSettings(machines=(HERE,), way="window"), environ={}
         )
         for machine, words, said in (
-            (FAR, WORDS, "names no machine of this run"),
-            (HERE, (), "nothing to attach to"),
+            (FAR, WORDS, "does not name this run's machine"),
+            (HERE, (), "no terminal to attach to"),
             (HERE, ("a\0b",), "NUL character"),
         ):
             attaching.open(machine.name, words, title=RUN, leave="")

@@ -59,7 +59,7 @@ async def confirmed(pilot: Pilot[None], step: str, words: str, *keys: str) -> No
     await shows(pilot, f"your turn  {step}", 60)
     await pilot.press("enter")
     await shows(pilot, words)
-    await answerable(pilot, "reaches")  # the guide itself shows some of the words
+    await answerable(pilot, "affects")  # the guide itself shows some of the words
     await pilot.press(*keys)
     await shows(pilot, "1 done", 30)
     await answerable(pilot)
@@ -102,17 +102,17 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         await pilot.press("W")
         await shows(pilot, "Enter takes it over", 30)
         await pilot.press("enter")
-        await here.acted.watched.until(lambda: here.guiding.held, "it is taken up")
+        await here.acted.watched.until(lambda: here.guiding.guides, "it is taken up")
         await shows(pilot, "your turn  write the log of each task", 60)
         assert not here.acted.sent
         await pilot.press("enter")
         await shows(pilot, "are written to the log")
-        await answerable(pilot, "reaches")
+        await answerable(pilot, "affects")
         await pilot.press("y", "enter")
         await shows(pilot, "no change", 30)
         await answerable(pilot)
         await pilot.press("enter")
-        await confirmed(pilot, "interrupt", "finalising", *str(one.pid), "enter")
+        await confirmed(pilot, "interrupt", "never run", *str(one.pid), "enter")
         await shows(pilot, "the process is gone; 1 log: 1 cancelled", 60)
         assert not guide_of(app).is_open
         assert await asyncio.to_thread(one.popen.wait, 10) == 0

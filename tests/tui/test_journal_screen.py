@@ -103,7 +103,7 @@ async def test_a_key_opens_it_and_the_ways_back_are_those_of_any_place() -> None
         await pilot.press("J")
         await shows(pilot, "Journal of orders")
         text = screen_text(app)
-        for words in ("interrupt", "unknown", "no answer", "h100-1 101", "2 open · 2 in all"):
+        for words in ("interrupt", "unknown", "no answer", "h100-1 101", "2 open · 2 total"):
             assert words in text
         await pilot.press("escape")
         await shows(pilot, "1 Machines")
@@ -135,14 +135,14 @@ async def test_the_page_tells_the_order_under_the_cursor() -> None:
 
 
 async def test_older_orders_come_from_the_book_and_what_is_settled_wins() -> None:
-    ended = replace(SECOND, state=OrderState.DONE, message="its process has ended")
+    ended = replace(SECOND, state=OrderState.DONE, message="the process has ended")
     hands = Hands(ended, OLD)
     app = opened_on(room_with(FIRST, SECOND), hands)
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("J")
         await shows(pilot, "gone_task")
         assert ids(app) == ["b2", "a1", "c3"]
-        assert "its process has ended" in screen_text(app)
+        assert "the process has ended" in screen_text(app)
         assert hands.asked[0].limit >= 1_000
 
 
@@ -178,7 +178,7 @@ async def test_nothing_was_given_yet() -> None:
         await pilot.press("J")
         await shows(pilot, "no orders yet")
         await pilot.press("enter", "y", "w")
-        await shows(pilot, "no order is shown that could be written")
+        await shows(pilot, "There is no order to write")
 
 
 async def test_enter_opens_what_the_order_went_to() -> None:
@@ -228,7 +228,7 @@ async def test_what_is_shown_is_written_for_the_operator_alone(tmp_path: Path) -
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("J", "/", *"rate", "enter")
         await write_to(pilot, file)
-        await shows(pilot, "1 order written")
+        await shows(pilot, "Wrote 1 order")
         [told] = [json.loads(line) for line in file.read_text().splitlines()]
         assert (told["id"], told["reason"], told["state"]) == ("a1", "rate limits", "intent")
         assert file.stat().st_mode & 0o777 == 0o600
@@ -244,10 +244,10 @@ async def test_a_file_that_is_there_is_replaced_after_a_yes_alone(tmp_path: Path
         for key in ("enter", "escape", "n", "y"):
             assert link.is_symlink()
             await write_to(pilot, link)
-            await shows(pilot, "is there already")
+            await shows(pilot, "already exists")
             await pilot.press(key)
             await pilot.pause()
-        await shows(pilot, "1 order written")
+        await shows(pilot, "Wrote 1 order")
         assert not link.is_symlink()
         assert json.loads(link.read_text())["id"] == "a1"
         assert link.stat().st_mode & 0o777 == 0o600
@@ -261,9 +261,9 @@ async def test_a_file_that_can_not_be_written_is_said(name: str) -> None:
         await pilot.press("J")
         await write_to(pilot, name)
         if name == "/tmp":
-            await shows(pilot, "is there already")
+            await shows(pilot, "already exists")
             await pilot.press("y")
-        await shows(pilot, "can't be written" if name[0] == "/" else "names no file")
+        await shows(pilot, "can't be written" if name[0] == "/" else "is not a file name")
 
 
 async def test_the_file_is_given_up() -> None:

@@ -51,7 +51,7 @@ async def typed(pilot: Pilot[None], text: str) -> None:
 async def smoke(pilot: Pilot[None], *, machine: str = "h100-1") -> None:
     """Fill the form of the smoke test but for what happens on an error."""
     await pilot.press("n")
-    await shows(pilot, "Begin a run with")
+    await shows(pilot, "New run from")
     await pilot.press("enter")
     await shows(pilot, "Launch · smoke")
     await typed(pilot, machine)
@@ -81,7 +81,7 @@ async def test_from_a_template_to_a_run_by_keys_alone() -> None:
             assert words in screen_text(app)
         assert told.launched == []
         await pilot.press("enter")
-        await answerable(pilot, "what became of it")
+        await answerable(pilot, "Launch · result")
         await shows(pilot, "running")
         await pilot.press("enter")
         await shows(pilot, "1 Runs")
@@ -103,7 +103,7 @@ async def test_what_happens_on_errors_is_asked_and_the_last_choice_offered_not_t
         await pilot.press("enter", "down", "enter", "ctrl+r")
         await answerable(pilot, "Plan")
         await pilot.press("enter")
-        await answerable(pilot, "what became of it")
+        await answerable(pilot, "Launch · result")
         await pilot.press("enter")
         await shows(pilot, "1 Runs")
         await smoke(pilot)
@@ -122,7 +122,7 @@ async def test_a_share_to_tolerate_is_typed_on() -> None:
     async with app.run_test(size=SIZE) as pilot:
         await smoke(pilot)
         await pilot.press("ctrl+r", "enter")
-        await shows(pilot, "tolerate 0.1  as stop")
+        await shows(pilot, "tolerate 0.1  like stop")
         await pilot.press("down", "down", "enter")
         await shows(pilot, "on_error = { tolerate = 0.1 }")
         await pilot.press("5", "ctrl+r")
@@ -180,14 +180,14 @@ async def test_a_draft_survives_esc_and_a_restart_without_what_may_be_a_secret(
         await pilot.press("up", *"API_KEY = sk-CANARY-0123456789")
         await shows(pilot, "no secrets: write")
         await pilot.press("escape")
-        await shows(pilot, "draft kept but for env, which may hold a secret")
+        await shows(pilot, "Draft kept without env (may contain a secret)")
         assert type(app.screen).__name__ == "RoomScreen"
     assert "CANARY" not in file.read_text()
     assert file.stat().st_mode & 0o777 == 0o600
     _, again = room_to_launch(drafts=ViewState(file))
     async with again.run_test(size=SIZE) as pilot:
         await pilot.press("n")
-        await shows(pilot, "go on with  smoke, left 0s ago")
+        await shows(pilot, "draft       smoke, left 0s ago")
         await pilot.press("enter")
         await shows(pilot, 'machine = "h100-2"')
         await pilot.press("x")  # and what is typed last is kept when the room just ends
@@ -199,7 +199,7 @@ async def test_a_draft_survives_esc_and_a_restart_without_what_may_be_a_secret(
 async def test_a_draft_goes_when_it_was_launched_and_stays_when_nothing_was_started() -> None:
     store = MemoryStore()
     told, app = room_to_launch(drafts=store)
-    told.launch_fails = NotConfirmed("nothing is launched: evalroom is read-only")
+    told.launch_fails = NotConfirmed("Nothing can be launched: evalroom is read-only")
     async with app.run_test(size=SIZE) as pilot:
         await planned(pilot)
         await pilot.press("enter")
@@ -211,7 +211,7 @@ async def test_a_draft_goes_when_it_was_launched_and_stays_when_nothing_was_star
         await pilot.press("ctrl+r")
         await answerable(pilot, "Plan")
         await pilot.press("enter")
-        await answerable(pilot, "what became of it")
+        await answerable(pilot, "Launch · result")
         await pilot.press("escape")
         await shows(pilot, "1 Runs")
     assert store.view["drafts"] == []
@@ -225,13 +225,13 @@ async def test_a_check_that_says_stop_keeps_enter_from_launching() -> None:
         await planned(pilot)
         assert "a check stops this run: nothing starts" in screen_text(app)
         await pilot.press("enter")
-        await shows(pilot, "nothing is started: docker says stop")
+        await shows(pilot, "Not started: the check docker failed")
         told.checks = {}
         await pilot.press("g")
         await answerable(pilot, "✓ disk")
         assert told.launched == []
         await pilot.press("enter")
-        await answerable(pilot, "what became of it")
+        await answerable(pilot, "Launch · result")
         assert len(told.launched) == 1
 
 
@@ -243,9 +243,9 @@ async def test_of_a_matrix_what_is_stopped_is_left_out_by_a_key_of_its_own() -> 
         text = screen_text(app)
         assert "h100-1 1, h100-2 1 · at worst 220 sample runs" in text
         await pilot.press("x")
-        await answerable(pilot, "1 run left out")
+        await answerable(pilot, "Skipped 1 run")
         await pilot.press("enter")
-        await answerable(pilot, "what became of it")
+        await answerable(pilot, "Launch · result")
         [[checked]] = told.launched
         assert checked.plan.machine == H1
 
@@ -257,10 +257,10 @@ async def test_a_production_machine_takes_its_name_typed() -> None:
     async with app.run_test(size=SIZE) as pilot:
         await planned(pilot)
         await pilot.press(*"h100", "enter")
-        await answerable(pilot, "h100 is something else")
+        await answerable(pilot, "h100 does not match")
         assert told.launched == []
         await pilot.press(*"h100-1", "enter")
-        await answerable(pilot, "what became of it")
+        await answerable(pilot, "Launch · result")
         assert len(told.launched) == 1
 
 
@@ -285,7 +285,7 @@ async def test_a_plan_that_can_not_be_made_says_why_and_leads_back_to_the_form()
     async with app.run_test(size=SIZE) as pilot:
         await ready(pilot)
         await pilot.press("ctrl+r")
-        await shows(pilot, "the matrix has 2000 runs. at most 1000")
+        await shows(pilot, "the matrix has 2000 runs. At most 1000")
         await pilot.press("enter", "escape")
         await shows(pilot, "Launch · smoke")
         assert told.launched == []
@@ -311,9 +311,9 @@ async def test_a_launch_goes_on_when_its_dialog_is_left() -> None:
     async with app.run_test(size=SIZE) as pilot:
         await planned(pilot)
         await pilot.press("enter")
-        await shows(pilot, "on its way")
+        await shows(pilot, "Launch · starting")
         await pilot.press("escape")
-        await shows(pilot, "nothing was launched yet")
+        await shows(pilot, "no runs yet: press n")
         told.starting.set()
         await shows(pilot, "running")
         assert [run.state for run in app.room.fleet.runs.values()] == [RunState.RUNNING]
@@ -326,7 +326,7 @@ async def test_the_spec_is_written_as_a_template_that_the_chooser_offers(tmp_pat
         await pilot.press("ctrl+s")
         await shows(pilot, "Write the spec")
         await pilot.press("enter")
-        await shows(pilot, "written to")
+        await shows(pilot, "Wrote")
         written = tmp_path / "templates" / "my-smoke.toml"
         assert read_spec(str(written)).on_error == "continue"
         assert written.stat().st_mode & 0o777 == 0o600
@@ -354,11 +354,11 @@ async def test_a_secret_that_is_not_kept_yet_is_asked_for_masked_and_named_alone
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await ready(pilot)
         await pilot.press("pageup", "pageup", "pageup")
-        await shows(pilot, "Inspect's model strings")
+        await shows(pilot, "the model, as provider/name")
         await typed(pilot, "openai/gpt-4o")
         await shows(pilot, "OPENAI_API_KEY")
         await pilot.press("enter", "enter")
-        await shows(pilot, "The value of OPENAI_API_KEY")
+        await shows(pilot, "Value of OPENAI_API_KEY")
         await pilot.press(*"CANARY42", "enter")
         await shows(pilot, "set by secrets, stored")
         assert secrets.kept == {"OPENAI_API_KEY": "CANARY42"}
@@ -374,9 +374,9 @@ async def test_where_nothing_can_be_launched_the_keys_say_so(why: str) -> None:
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         assert "n new run" not in screen_text(app)
         await pilot.press("n")
-        await shows(pilot, why or "nothing can be launched from here")
+        await shows(pilot, why or "Nothing can be launched from here")
         await pilot.press("N")
-        await shows(pilot, "7 in all")
+        await shows(pilot, "7 total")
         await pilot.press("d", "R")
         await pilot.pause()
         assert isinstance(app.screen, RunsScreen)
@@ -388,7 +388,7 @@ async def test_in_a_replay_the_key_says_so() -> None:
     app = app_on(room)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await pilot.press("n")
-        await shows(pilot, "a recording plays: nothing can be launched")
+        await shows(pilot, "This is a recording: nothing can be launched")
 
 
 async def test_the_palette_begins_with_a_template_by_its_name() -> None:

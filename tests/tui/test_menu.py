@@ -97,7 +97,7 @@ def test_what_is_not_for_it_now_says_why() -> None:
         named(), link(), process_seen(state=ProcessState.HEADLESS), tasks_seen(task_row())
     )
     found = by_name(entries(headless, [process_key()]))
-    assert "only signals reach it" in (found["pause"].why_not or "")
+    assert "accepts only signals" in (found["pause"].why_not or "")
     assert found["end"].why_not is None
     gone = fleet_after(named(), link(), process_seen(), tasks_seen(task_row()), process_gone())
     assert all(each.why_not for each in entries(gone, [task_key()]))
@@ -118,7 +118,7 @@ def test_of_several_it_is_said_for_how_many() -> None:
 def test_a_read_only_machine_has_no_mutation_and_one_line_says_so() -> None:
     guarded = fleet(read_only=True)
     assert entries(guarded, [task_key()]) == ()
-    assert read_only(guarded, [task_key()]) == "h100-1 is read-only: nothing is changed there"
+    assert read_only(guarded, [task_key()]) == "h100-1 is read-only: evalroom changes nothing there"
     assert buttons(guarded, [task_key()]) == ()
     assert read_only(guarded, [task_key(), task_key("t3", H2, 200)]) is None
     assert read_only(guarded, [MachineName("nowhere")]) is None

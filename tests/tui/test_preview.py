@@ -24,7 +24,7 @@ from tests.support.rooms import (
 )
 from tests.support.told_acting import ToldActing
 from tui.app import RoomApp
-from tui.dialogs.guarded_dialog import REPEAT
+from tui.dialogs.guarded_dialog import REPEAT_S
 from tui.dialogs.preview import PreviewDialog
 
 WIDE = (160, 46)
@@ -50,11 +50,11 @@ async def test_a_preview_says_what_it_takes_and_enter_confirms_it() -> None:
         text = screen_text(app)
         for words in (
             "Pause gdm_intercode_ctf on h100-1",
-            "reaches 1 machine, 1 process, 1 task",
+            "affects 1 machine, 1 process, 1 task",
             "38 samples in flight finish",
             "$ inspect ctl task pause t1",
             "launched by  you",
-            "u undoes exactly this",
+            "press u to undo this plan",
         ):
             assert words in text
         await pilot.press("enter")
@@ -68,7 +68,7 @@ async def test_a_last_drawing_while_the_app_ends_does_no_harm() -> None:
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "p")
     assert not app.screen_stack
-    app.controllers.renew_orders()
+    app.controllers.refresh_orders()
 
 
 async def test_escape_sends_nothing() -> None:
@@ -100,7 +100,7 @@ async def test_a_plan_that_takes_long_says_how_far_it_is_and_can_be_stopped() ->
     acting.asking.clear()
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("A", "p", "enter")
-        await shows(pilot, "asking 3 of 7")
+        await shows(pilot, "dry run 3 of 7")
         assert "hurry" in screen_text(app)
         await pilot.press("h", "enter", "escape")
         await pilot.pause()
@@ -169,8 +169,8 @@ async def test_many_marked_tasks_are_one_preview_with_what_is_left_out() -> None
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "A", "P")
         text = screen_text(app)
-        assert "reaches 3 machines, 5 processes, 5 tasks" in text
-        assert "nothing is sent to 2 targets" in text
+        assert "affects 3 machines, 5 processes, 5 tasks" in text
+        assert "not sent to 2 targets" in text
         assert "a100-us is not reachable now (down)" in text
         assert "and 4 more, d shows them" in text
         await pilot.press("d")
@@ -244,8 +244,8 @@ async def test_what_changed_since_is_previewed_again_and_confirmed_alone() -> No
         await pilot.press("enter")
         await shows(pilot, "1 changed")
         text = screen_text(app)
-        assert "changed since, asked again, and not sent" in text
-        assert "changed since: pause" in text
+        assert "not sent: changed since the preview" in text
+        assert "changed since the preview: pause" in text
         assert isinstance(app.screen, PreviewDialog)
         app.screen.look_first()
         await pilot.press("enter")  # not seen long enough
@@ -310,7 +310,7 @@ async def test_the_menu_acts_by_letter_on_the_selection_and_on_every_row_shown()
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("a")
         await shows(pilot, "Actions on gdm_intercode_ctf")
-        assert "on all 7 tasks shown" in screen_text(app)
+        assert "for all 7 tasks shown" in screen_text(app)
         await pilot.press("A")
         await shows(pilot, "Actions on 7 tasks")
         await seen(pilot, "d", words="type drain 5")
@@ -357,7 +357,7 @@ async def test_a_read_only_machine_says_so_and_offers_nothing() -> None:
         await shows(pilot, "⊘ h100-1")
         await shows(pilot, "up read-only")
         await pilot.press("a")
-        await shows(pilot, "h100-1 is read-only: nothing is changed there")
+        await shows(pilot, "h100-1 is read-only: evalroom changes nothing there")
         await pilot.press(*"pxds", "enter", "escape", "p")
         await shows(pilot, "h100-1 is read-only")
         assert acting.carried == []
@@ -374,9 +374,9 @@ async def test_a_preview_of_hundreds_scrolls_and_fits_a_small_terminal() -> None
         assert "1 of them" in screen_text(app)
         await pilot.press("pagedown", "pagedown")
         await shows(pilot, "inspect ctl task pause")
-        assert "Esc leave it" in screen_text(app)
+        assert "Esc close" in screen_text(app)
         await pilot.resize_terminal(60, 16)
-        await shows(pilot, "Esc leave it")
+        await shows(pilot, "Esc close")
         await asyncio.sleep(0)
         assert room.asked
 
@@ -391,7 +391,7 @@ async def test_an_enter_that_is_held_down_confirms_nothing_until_it_was_let_go()
             LOOKING.go_on(0.03)
         assert acting.carried == []
         assert isinstance(app.screen, PreviewDialog)
-        LOOKING.go_on(REPEAT)
+        LOOKING.go_on(REPEAT_S)
         await pilot.press("enter")
         await shows(pilot, "1 done")
         assert len(acting.carried) == 1

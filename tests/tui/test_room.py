@@ -193,7 +193,7 @@ async def test_a_filter_that_nothing_fits_says_so() -> None:
     app = app_on(FakeRoom(busy_fleet()))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("slash", *"nosuch", "enter")
-        await shows(pilot, "nothing fits the filter")
+        await shows(pilot, "nothing matches the filter")
 
 
 async def test_a_refresh_leaves_a_filter_being_typed_alone() -> None:
@@ -270,7 +270,7 @@ async def test_copying_a_task_sends_its_log_location(monkeypatch: pytest.MonkeyP
         await pilot.press("y")
         await pilot.pause()
         assert any(text.startswith("\x1b]52;c;L2xvZ3MvdDEuZXZhbA==") for text in written)
-        assert "sent to the terminal" in screen_text(app)
+        assert "Copied the" in screen_text(app)
         assert "copied" not in screen_text(app)
 
 
@@ -305,7 +305,7 @@ async def test_where_no_terminal_can_be_lent_what_signs_in_is_told_and_nothing_t
     app = app_on(room)
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("1", "r")
-        await shows(pilot, "this terminal can't be lent")
+        await shows(pilot, "can't lend its terminal")
         assert not [each for each in room.asked if each[0] == "retry"]
 
 
@@ -327,10 +327,10 @@ async def test_ctrl_c_and_q_ask_before_they_leave() -> None:
         await pilot.press("ctrl+c", "ctrl+c", "ctrl+c")
         await pilot.pause()
         assert app.is_running
-        assert "Leave the room?" in screen_text(app)
+        assert "Leave evalroom?" in screen_text(app)
         await pilot.press("escape")
         await pilot.pause()
-        assert "Leave the room?" not in screen_text(app)
+        assert "Leave evalroom?" not in screen_text(app)
         await pilot.press("q", "enter")
         await pilot.pause()
     assert app.return_code == 0
@@ -344,7 +344,7 @@ async def test_help_lists_the_live_keys_as_they_are_mapped() -> None:
         text = screen_text(app)
         assert "^f" in text
         assert "Filter the rows" in text
-        assert "Fetch and show what the agent" not in text
+        assert "Fetch and show the text that the agent" not in text
 
 
 async def test_a_remapped_key_works_and_its_old_one_does_not() -> None:
@@ -378,7 +378,9 @@ async def test_without_hands_a_key_that_would_act_says_why(key: str, is_replay: 
         await pilot.pause()
         asked = list(room.asked)
         await pilot.press(key)
-        await shows(pilot, "a recording plays" if is_replay else "nothing can be changed from here")
+        await shows(
+            pilot, "This is a recording" if is_replay else "Nothing can be changed from here"
+        )
         assert room.asked == asked
 
 
@@ -502,5 +504,5 @@ async def test_the_choice_of_columns_names_those_that_find_no_room() -> None:
     app = app_on(FakeRoom(busy_fleet()))
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("2", "C")
-        await shows(pilot, "queued  (no room now)")
+        await shows(pilot, "queued  (does not fit now)")
         assert "model  (no room" not in screen_text(app)

@@ -120,7 +120,7 @@ async def test_content_is_fetched_only_after_the_key_and_shown_harmless() -> Non
         assert "first try" in screen_text(app)
         await pilot.press("2")
         await shows(pilot, "/root")
-        assert "not to be trusted" in screen_text(app)
+        assert "written by the agent: untrusted" in screen_text(app)
 
 
 async def test_content_is_forgotten_when_the_sample_is_left() -> None:
@@ -181,7 +181,7 @@ async def test_events_are_filtered_with_what_stands_below_them() -> None:
         await pilot.press("2", "exclamation_mark")
         await shows(pilot, "result: ls")
         await pilot.press("slash", *"ROOT", "enter")
-        await shows(pilot, "1 of 2 fit")
+        await shows(pilot, "1 of 2 match")
         assert "bash" in screen_text(app)
         assert "in progress" not in screen_text(app)
         await pilot.press("slash", "home", "exclamation_mark", "enter")
@@ -189,7 +189,7 @@ async def test_events_are_filtered_with_what_stands_below_them() -> None:
         assert "bash" not in screen_text(app)
         await pilot.press("escape")
         await shows(pilot, "result: ls")
-        assert "of 2 fit" not in screen_text(app)
+        assert "of 2 match" not in screen_text(app)
 
 
 async def test_messages_are_filtered_and_a_filter_that_nothing_fits_says_so() -> None:
@@ -200,7 +200,7 @@ async def test_messages_are_filtered_and_a_filter_that_nothing_fits_says_so() ->
         await pilot.press("3")
         await shows(pilot, "1 message")
         await pilot.press("slash", *"zzz")
-        await shows(pilot, "nothing fits the filter")
+        await shows(pilot, "nothing matches the filter")
         await pilot.press("escape")
         await shows(pilot, "user")
 
@@ -211,7 +211,7 @@ async def test_only_keys_that_work_on_a_tab_are_in_its_help() -> None:
         await pilot.pause()
         app.go(KEY)
         await pilot.press("question_mark")
-        await shows(pilot, "To the next pane.")
+        await shows(pilot, "Go to the next pane.")
         assert "Filter the rows" not in screen_text(app)
         await pilot.press("escape", "2", "question_mark")
         await shows(pilot, "Filter the rows")

@@ -51,10 +51,10 @@ async def test_a_session_is_ended_by_its_name_alone() -> None:
         await pilot.press("enter")
         await shows(pilot, "its eval still runs and is killed")
         await pilot.press(*"cybench", "enter")
-        await shows(pilot, "that is another name")
+        await shows(pilot, "the name does not match")
         assert told.ended == []
         await pilot.press(*"cybench", "underscore", "a", "enter")
-        await shows(pilot, "cybench_a is ended")
+        await shows(pilot, "cybench_a has ended")
         assert told.ended == ["cybench_a"]
         await pilot.press("colon", *"sessions", "enter")
         await shows(pilot, "cybench_b  ended")
@@ -68,4 +68,4 @@ async def test_where_no_run_left_one_that_is_said() -> None:
     _, app = room()
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await pilot.press("colon", *"sessions", "enter")
-        await shows(pilot, "no run left a terminal")
+        await shows(pilot, "No run left a terminal")

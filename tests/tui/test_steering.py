@@ -96,4 +96,4 @@ async def test_another_sample_says_what_it_lacks() -> None:
         await shows(pilot, "Sample 1 epoch 1")
         assert "steer" not in screen_text(app)
         await pilot.press("t")
-        await shows(pilot, "this eval has no ACP server")
+        await shows(pilot, "This eval has no ACP server")

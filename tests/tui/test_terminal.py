@@ -129,7 +129,7 @@ def test_a_crash_leaves_a_clean_terminal_a_short_panel_and_a_report_without_valu
         fails.touch()
         terminal.wait_end()
         panel = bytes(terminal.output).rpartition(GIVEN_BACK)[2]
-        assert b"evalroom ended: ValueError: broken by the test" in panel
+        assert b"evalroom crashed: ValueError: broken by the test" in panel
         assert str(crash).encode() in panel
         assert len(panel) < 800
         assert b"CANARY" not in panel

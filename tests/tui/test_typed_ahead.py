@@ -56,7 +56,7 @@ async def test_a_paste_that_goes_astray_is_dropped_and_the_next_key_counts() -> 
     async with app.run_test(size=(160, 46), notifications=True) as pilot:
         await pilot.press("2")
         burst(app, "j" * 5_000)
-        await shows(pilot, "too many keys at once")
+        await shows(pilot, "Too many keys at once")
         await settled(pilot)
         burst(app, "/gpqa\r")
         await shows(pilot, "gpqa_diamond")

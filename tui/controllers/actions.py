@@ -1,7 +1,4 @@
-"""From a key over the menu to a preview; and the orders that are on their way.
-
-What is asked for and what is carried out runs beside the keys: the room never waits for it.
-"""
+"""Actions: keys open menus and previews; confirmed plans are sent in the background."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,7 +44,7 @@ from tui.services import Service
 from tui.ui import Ui
 
 _KEPT = 50
-"""Plans whose outcomes are kept until they are dismissed; the oldest go first."""
+"""Outcomes of at most this many plans are kept; the oldest are dropped first."""
 _MOST_ASKED, _ASK_TIMEOUT_S = 20, 0.3
 """Before the menu opens, query the API features of at most this many targets; wait at most this
 many seconds."""
@@ -70,7 +67,7 @@ class ActionController:
         self._ui = ui
         self._room = room
         self._service = acting
-        self._carryings: list[PlanProgress] = []
+        self._sent_plans: list[PlanProgress] = []
         self._preview: PreviewDialog | None = None
         self.updated: Signal[None] = Signal()
 
@@ -97,17 +94,17 @@ class ActionController:
         return None if acting is None else await acting.select(OrderQuery(limit=limit))
 
     async def run(self) -> None:
-        """Look after what is open, until cancelled."""
+        """Resolve open orders until cancelled."""
         if self._acting is not None:
             await self._acting.run()
 
     # What the keys can do
 
-    def able(self, places: Sequence[ActionPlace]) -> Iterator[str]:
+    def available_keys(self, places: Sequence[ActionPlace]) -> Iterator[str]:
         """Yield the names of the keys that can do something to a selection now."""
         if self._acting is None:
             return
-        if self._carryings:
+        if self._sent_plans:
             yield "outcomes"
         if undo_requests(self.orders, self._acting.instance.operator):
             yield "undo"
@@ -128,17 +125,17 @@ class ActionController:
                 yield name
 
     def word_of(self, name: str, places: Sequence[ActionPlace]) -> str | None:
-        """Return what a key does to a selection, where its own word would not say it."""
+        """Return the word for a key when it differs from the key's own: `resume` for `pause`."""
         if name == "pause" and places:
             return str(pause_or_resume(self._fleet, places).verb)
         return None
 
     def buttons(self, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
-        """Return what the action bar offers."""
+        """Return the entries of the action bar."""
         return buttons(self._fleet, places) if self._acting is not None else ()
 
     def _may(self, places: Sequence[ActionPlace]) -> bool:
-        """Whether something can be done to a selection at all; say why not."""
+        """Whether a selection can be acted on; if not, say why."""
         why = self._why_not(places)
         if why is not None:
             self._ui.say(why, "look")
@@ -148,7 +145,7 @@ class ActionController:
         if self._acting is None:
             return self._service.missing
         if not places:
-            return "nothing is selected"
+            return "Nothing is selected."
         return read_only(self._fleet, places)
 
     # The keys
@@ -156,12 +153,12 @@ class ActionController:
     async def menu(
         self, places: Sequence[ActionPlace], every: Sequence[ActionPlace], what: str
     ) -> None:
-        """Open the action menu of a selection; what an older Inspect lacks is said there.
+        """Open the action menu of a selection. It says which actions an old Inspect lacks.
 
         Args:
             places: What is selected.
-            every: Every row of that pane that is shown.
-            what: How these are called.
+            every: All rows that the pane shows.
+            what: What the rows are called: `tasks`.
         """
         if not places or self._acting is None:
             self._may(places)
@@ -189,7 +186,7 @@ class ActionController:
             self.take(entry)
 
     def take(self, entry: MenuEntry) -> None:
-        """Do what an entry of the menu says: nothing is sent before its preview is confirmed."""
+        """Open the preview of an entry, or the dialog that it needs first."""
         if entry.why_not is not None:
             self._ui.say(f"{entry.word}: {entry.why_not}", "look")
         elif not self._may(entry.places):
@@ -215,12 +212,12 @@ class ActionController:
         self._ui.open(ActionMenu(title, found), self._chosen)
 
     def pause(self, places: Sequence[ActionPlace]) -> None:
-        """Pause a selection or, where its own latch is set, resume it."""
+        """Pause a selection, or resume it if it is paused itself."""
         if self._may(places):
             self._take_action(pause_or_resume(self._fleet, places), places)
 
     def pause_now(self, places: Sequence[ActionPlace]) -> None:
-        """Hold a selection at once."""
+        """Pause a selection, and hold its samples in flight."""
         if self._may(places):
             self._take_action(Action(verb=Verb.PAUSE, now=True), places)
 
@@ -232,7 +229,7 @@ class ActionController:
         if found:
             self._choose(places, found, "End")
         else:
-            self._ui.say("a process is not cancelled: its tasks are, or interrupt it", "look")
+            self._ui.say("A process can't be cancelled. Cancel its tasks, or interrupt it.", "look")
 
     def requeue(self, places: Sequence[ActionPlace]) -> None:
         """Run errored samples again."""
@@ -248,7 +245,7 @@ class ActionController:
         self._ui.say(f'"{action.verb}" doesn\'t apply to a {kind}', "look")
 
     def config(self, places: Sequence[ActionPlace]) -> None:
-        """Open the knobs of a selection; of a sample those of its task."""
+        """Open the knobs of a selection; for a sample, those of its task."""
         if not self._may(places):
             return
         tasks = dict[ActionPlace, None].fromkeys(
@@ -256,12 +253,14 @@ class ActionController:
         )
         entry = entry_of(self._fleet, tuple(tasks), _CONFIG)
         if entry is None or entry.why_not is not None:
-            self._ui.say(f"config: {entry.why_not if entry else 'nothing to set'}", "look")
+            self._ui.say(
+                f"config: {entry.why_not if entry else 'this selection has no knobs'}", "look"
+            )
             return
         self._ui.open(ConfigDialog(self._room, entry.places, preview=self.preview))
 
     def undo(self) -> None:
-        """Take back the last plan that can be taken back."""
+        """Open the preview that undoes the last plan that can be undone."""
         acting = self._acting
         if acting is None:
             self._may(())
@@ -271,7 +270,7 @@ class ActionController:
             del tell, hurry
             return await acting.undo()
 
-        self.preview_plan("Take back the last plan", ask)
+        self.preview_plan("Undo the last plan", ask)
 
     # Previews
 
@@ -297,81 +296,87 @@ class ActionController:
         self._preview = preview
         self._ui.open(preview)
 
-    # Orders on their way
+    # Orders that were confirmed
 
     def carry_out(self, plan: Plan, *, words: str, yes: bool) -> PlanProgress:
-        """Carry out a plan that was confirmed, beside the keys."""
-        carrying = PlanProgress(plan)
-        carrying.updated.connect(self.updated.emit)
-        self._carryings = [carrying, *self._carryings][:_KEPT]
-        carrying.begin()
-        self._send(carrying, plan, words=words, yes=yes)
-        return carrying
+        """Send the orders of a confirmed plan, in the background."""
+        sent_plan = PlanProgress(plan)
+        sent_plan.updated.connect(self.updated.emit)
+        self._sent_plans = [sent_plan, *self._sent_plans][:_KEPT]
+        sent_plan.begin()
+        self._send(sent_plan, plan, words=words, yes=yes)
+        return sent_plan
 
-    def carry_on(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
-        """Carry out what had changed since its preview, and was confirmed again."""
-        carrying.go_on()
-        self._send(carrying, plan, words=words, yes=yes)
-
-    def _send(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
-        self._ui.background(self._carried_out(carrying, plan, words=words, yes=yes), "carrying out")
-
-    async def _carried_out(
-        self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool
+    def carry_out_changed(
+        self, sent_plan: PlanProgress, plan: Plan, *, words: str, yes: bool
     ) -> None:
-        failed: Shown | None = Shown("carrying it out broke off: look before doing it again")
+        """Send the targets that had changed since their preview and were confirmed again."""
+        sent_plan.begin_changed()
+        self._send(sent_plan, plan, words=words, yes=yes)
+
+    def _send(self, sent_plan: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
+        self._ui.background(
+            self._send_orders(sent_plan, plan, words=words, yes=yes), "sending orders"
+        )
+
+    async def _send_orders(
+        self, sent_plan: PlanProgress, plan: Plan, *, words: str, yes: bool
+    ) -> None:
+        failed: Shown | None = Shown("Sending was interrupted. Check the targets before you retry.")
         try:
             assert self._acting is not None  # noqa: S101 - else there is no plan
-            await self._acting.carry_out(plan, words=words, yes=yes, tell=carrying.tell)
+            await self._acting.carry_out(plan, words=words, yes=yes, tell=sent_plan.record)
             failed = None
         except EvalroomError as error:
-            failed = shown(error.message, 300)
+            failed = shown(error.sentence, 300)
         finally:
-            carrying.end(failed)
+            sent_plan.end(failed)
 
-    def next_after(self, carrying: PlanProgress | None) -> PlanProgress | None:
-        """Return the next one whose outcomes are not dismissed, round and round."""
-        if carrying not in self._carryings:
-            return self._carryings[0] if self._carryings else None
-        after = self._carryings[(self._carryings.index(carrying) + 1) % len(self._carryings)]
-        return None if after is carrying else after
+    def next_after(self, sent_plan: PlanProgress | None) -> PlanProgress | None:
+        """Return the next plan that is not dismissed, the first again after the last; or None."""
+        if sent_plan not in self._sent_plans:
+            return self._sent_plans[0] if self._sent_plans else None
+        after = self._sent_plans[(self._sent_plans.index(sent_plan) + 1) % len(self._sent_plans)]
+        return None if after is sent_plan else after
 
     def production(self, targets: Iterable[Target]) -> Shown:
-        """Return what a title says where targets are on production machines."""
+        """Return the mark for the title if a target is on a production machine; else empty."""
         return production(self._fleet, targets)
 
-    def put_away(self, carrying: PlanProgress) -> None:
+    def dismiss(self, sent_plan: PlanProgress) -> None:
         """Dismiss the outcomes of a plan."""
-        if carrying in self._carryings and not carrying.is_running:
-            self._carryings.remove(carrying)
+        if sent_plan in self._sent_plans and not sent_plan.is_running:
+            self._sent_plans.remove(sent_plan)
             self.updated.emit(None)
 
     def outcomes(self) -> None:
-        """Open what became of the newest plan that is not dismissed."""
-        if not self._carryings:
-            self._ui.say("nothing was ordered, or it is dismissed", "look")
+        """Open the outcomes of the newest plan that is not dismissed."""
+        if not self._sent_plans:
+            self._ui.say("There are no outcomes to show.", "look")
             return
-        newest = self._carryings[0]
-        self._open(PreviewDialog(self, newest.plan.title, carrying=newest))
+        newest = self._sent_plans[0]
+        self._open(PreviewDialog(self, newest.plan.title, sent_plan=newest))
 
     def totals(self) -> tuple[Span, ...]:
-        """Return what stands in the header of orders that are not dismissed; empty for none."""
-        if not self._carryings:
+        """Return the header's totals of orders that are not dismissed; empty if there are none."""
+        if not self._sent_plans:
             return ()
-        became = [each for carrying in self._carryings for each in carrying.became(self.orders)]
-        return (span_of("orders "), *summary(became))
+        outcomes = [
+            each for sent_plan in self._sent_plans for each in sent_plan.outcomes(self.orders)
+        ]
+        return (span_of("orders "), *summary(outcomes))
 
     def renew(self) -> None:
-        """Draw the outcomes that changed since, where a preview shows them on top."""
+        """Redraw the outcomes if they are on screen."""
         if self._preview is not None and self._preview.is_active:
             self._preview.renew()
 
     def commands(self, places: Sequence[ActionPlace]) -> Iterator[PaletteCommand]:
-        """Yield every action on a selection for the palette, also those that are unavailable."""
+        """Yield all actions on a selection for the palette, unavailable ones included."""
         if self._acting is None or not places:
             return
         for entry in (*entries(self._fleet, places), *calls(self._fleet, places)):
-            title = f"{entry.title}: not now, {entry.why_not}" if entry.why_not else entry.title
+            title = f"{entry.title}: unavailable, {entry.why_not}" if entry.why_not else entry.title
             yield PaletteCommand(
                 name=entry.name, title=shown(title, 300), key="", run=partial(self.take, entry)
             )

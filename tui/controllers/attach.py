@@ -1,7 +1,7 @@
-"""Attaching: a program's own terminal beside the room, or in its place, while the room goes on.
+"""Opens a program's own terminal while evalroom goes on.
 
-Inside tmux it gets a window of its own, or takes the place of the room's tmux until it is left;
-outside of tmux the room lends its terminal.
+Inside tmux the program gets a new window, or replaces evalroom's tmux client until it is left.
+Outside of tmux evalroom lends its terminal.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from core.text import Shown, shown
 from tui.services import AttachSettings
 from tui.ui import Ui
 
-TMUX_ANSWERS = 10.0
-"""Seconds within which a tmux that is asked for a window answers."""
-LEAVE_TMUX = "C-b d goes back to the room"
-_DOUBLED = "where the prefix of your own tmux is C-b too, press C-b twice: the inner one hears that"
-_NOT_HERE = "the config names no machine of this run: nothing says how to reach it"
-_NOTHING = "there is nothing to attach to: its engine gives a run no display"
+TMUX_TIMEOUT_S = 10.0
+"""Timeout for a tmux command."""
+LEAVE_TMUX = "C-b d returns to evalroom"
+_DOUBLED = "if your own tmux also uses C-b, press C-b twice to reach the inner one"
+_NOT_HERE = "The config does not name this run's machine, so evalroom can't reach it."
+_NOTHING = "This run has no terminal to attach to: only the tmux engine provides one."
 _NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _WAITS = "printf '\\nEnter closes this.\\n'; read -r _"
 
@@ -37,9 +37,9 @@ class TerminalOpening:
     """How a program gets a terminal.
 
     Attributes:
-        words: What is run here.
-        is_lent: Whether they need the room's own terminal until they end; else they end at once.
-        note: How the operator comes back.
+        words: The command that runs on this computer.
+        is_lent: Whether it needs evalroom's own terminal until it ends; else it ends at once.
+        note: How the operator returns to evalroom.
     """
 
     words: tuple[str, ...]
@@ -61,15 +61,15 @@ def opening(
 
     Args:
         machine: Where it runs.
-        program: It and its arguments.
+        program: The program and its arguments.
         title: The name of a new window.
-        leave: How an operator leaves it.
-        environ: The room's own variables: TMUX says whether it is inside one.
-        way: What the config wants inside tmux; only a program of this computer is switched to.
+        leave: How the operator leaves the program.
+        environ: evalroom's own variables; TMUX says whether it runs inside tmux.
+        way: The config's choice inside tmux; `switch` works only for programs on this computer.
         known_hosts: As `terminal_command`.
 
     Raises:
-        UsageWrong: A word holds what no argument can.
+        UsageWrong: A word contains a character that no argument can contain.
     """
     words = terminal_command(machine, program, known_hosts=known_hosts)
     tmux = environ.get("TMUX", "")
@@ -78,8 +78,8 @@ def opening(
     local = is_here(machine)
     same_server = switch_command(tuple(program), tmux) if local else None
     if same_server is not None:
-        return TerminalOpening(words=same_server, is_lent=False, note="C-b L goes back to the room")
-    # A tmux refuses to start within one that it knows of; its sockets are where the room's are.
+        return TerminalOpening(words=same_server, is_lent=False, note="C-b L returns to evalroom")
+    # tmux refuses to start inside tmux; TMUX_TMPDIR leads to the sockets of the outer one.
     folder = environ.get("TMUX_TMPDIR")
     kept = f"export TMUX_TMPDIR={quoted(folder)}; " if folder else ""
     script = f"unset TMUX TMUX_PANE; {kept}{command_line(words)} || {{ {_WAITS}; }}"
@@ -97,7 +97,7 @@ def opening(
 
 
 def _own_session(tmux: str) -> str:
-    """Return the command that comes back to the session that TMUX tells of."""
+    """Return the command that attaches to the session named by TMUX again."""
     socket, _, rest = tmux.partition(",")
     session = rest.partition(",")[2]
     target = ("-t", f"${session}") if session else ()
@@ -105,7 +105,7 @@ def _own_session(tmux: str) -> str:
 
 
 class AttachController:
-    """Opens terminals beside the app, or in its place.
+    """Opens terminals in tmux windows, or in evalroom's own terminal.
 
     Args:
         ui: The app.
@@ -124,17 +124,17 @@ class AttachController:
         self._is_opening = False
 
     def attach(self, run: Run) -> None:
-        """Show a run's own display, beside the keys."""
+        """Open a run's own terminal, in the background."""
         self.open(run.machine, run.attach, title=f"run-{run.id[-8:]}", leave=LEAVE_TMUX)
 
     def open(self, machine: MachineName, words: Sequence[str], *, title: str, leave: str) -> None:
-        """Run a program on a machine in a terminal, beside the keys; one at a time.
+        """Run a program on a machine in a terminal, in the background; one at a time.
 
         Args:
-            machine: Where; one that the config does not name is said to be none.
-            words: The program and its arguments; empty: there is none, and that is said.
-            title: What it is, for a window's name.
-            leave: How the operator leaves it, a sentence without its end.
+            machine: Where it runs; a message says if the config does not name this machine.
+            words: The program and its arguments; a message says if they are empty.
+            title: The name of a new window.
+            leave: How the operator leaves the program, as a clause.
         """
         known = self._machines.get(machine)
         if known is None or not words:
@@ -165,24 +165,25 @@ class AttachController:
             self._is_opening = False
 
     async def _lend(self, found: TerminalOpening) -> None:
-        line = shown(f"The room goes on behind this; {found.note}: {_said(found.words)}", 2_000)
-        ended = await self._ui.run_in_foreground(found.words, line)
+        command = _command_line(found.words)
+        line = f"evalroom keeps running in the background; {found.note}: {command}"
+        ended = await self._ui.run_in_foreground(found.words, shown(line, 2_000))
         if ended is None:
-            said = f"this terminal can't be lent; run in another one: {_said(found.words)}"
-            self._ui.say(said, "look")
+            sentence = f"evalroom can't lend its terminal. Run this in another one: {command}"
+            self._ui.say(sentence, "look")
         elif ended.never_ran is not None:
-            self._ui.say(f"{found.words[0]} can't be run here: {ended.never_ran}", "look")
+            self._ui.say(f"{found.words[0]} can't be started here: {ended.never_ran}", "look")
 
     async def _ask_tmux(self, found: TerminalOpening) -> None:
         why = await _run(found.words, self._environ)
         if why is None:
             self._ui.say(found.note)
         else:
-            self._ui.say(f"tmux opened nothing: {why}", "look")
+            self._ui.say(f"tmux did not open a window: {why}", "look")
 
 
 async def _run(words: Sequence[str], environ: Mapping[str, str]) -> Shown | None:
-    """Run a short command without a terminal; return why it failed, None: it did not."""
+    """Run a short command without a terminal; return why it failed, or None."""
     try:
         child = await asyncio.create_subprocess_exec(
             *words,
@@ -194,10 +195,10 @@ async def _run(words: Sequence[str], environ: Mapping[str, str]) -> Shown | None
     except OSError as error:
         return shown(error.strerror or type(error).__name__)
     try:
-        async with asyncio.timeout(TMUX_ANSWERS):
+        async with asyncio.timeout(TMUX_TIMEOUT_S):
             out, _ = await child.communicate()
     except TimeoutError:
-        return Shown("it does not answer")
+        return Shown("it does not respond")
     finally:
         if child.returncode is None:
             with suppress(ProcessLookupError):
@@ -208,5 +209,5 @@ async def _run(words: Sequence[str], environ: Mapping[str, str]) -> Shown | None
     return shown(out.decode(errors="replace").strip() or f"exit status {child.returncode}")
 
 
-def _said(words: Sequence[str]) -> Shown:
+def _command_line(words: Sequence[str]) -> Shown:
     return shown(" ".join(plain_word(word) for word in words), 1_500)

@@ -1,4 +1,4 @@
-"""What the launch form remembers: drafts that were left, and what was chosen on errors."""
+"""Drafts of the launch form, and the last on_error choice of each template."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,25 +8,29 @@ from core.ctl.decode import number
 from core.launch.form.form import Form, draft_of, form_of_draft
 from tui.services import ViewStore
 
-_DRAFTS = 5
-"""Drafts that are kept; the oldest go first."""
+_MOST_DRAFTS = 5
+"""At most this many drafts are kept; the oldest are dropped first."""
 _CHOICES = 200
 _LONGEST = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A form that was left, and when, Unix seconds."""
+    """A form that was left.
+
+    Attributes:
+        at: When it was left, Unix seconds.
+    """
 
     form: Form
     at: float
 
 
 class FormMemory:
-    """Kept in a small file of its own; whatever is wrong with it, the form opens.
+    """Keeps drafts in a small file; an unreadable file counts as empty.
 
     Args:
-        store: The file; None: nothing outlives this evalroom.
+        store: The file; None: drafts end with evalroom.
     """
 
     def __init__(self, store: ViewStore | None) -> None:
@@ -37,44 +41,44 @@ class FormMemory:
 
     @property
     def drafts(self) -> Sequence[Draft]:
-        """The newest first; of one source there is one."""
+        """The drafts, newest first; at most one for each source."""
         return tuple(self._drafts)
 
     def last_on_error(self, template: str) -> str:
-        """Return what was chosen last for this template; empty: nothing yet."""
+        """Return the last choice for this template; empty if there is none."""
         return self._on_error.get(template, "")
 
     def remember_on_error(self, template: str, choice: str) -> None:
-        """Keep what was chosen for a template."""
+        """Keep the choice for a template."""
         if template and choice and len(choice) <= _LONGEST:
             self._on_error.pop(template, None)
             self._on_error[template] = choice
             self._save()
 
     def keep_draft(self, form: Form, left_out: frozenset[str], at: float) -> bool:
-        """Keep a form, in place of a former one of the same source; return whether it is kept.
+        """Keep a form, replacing the draft of the same source; return whether that worked.
 
         Args:
-            form: What is typed.
-            left_out: Keys that are not kept: what they hold may be a secret.
+            form: The form.
+            left_out: Keys that are not kept, because their values may be secrets.
             at: Now, Unix seconds.
         """
         safe = form_of_draft(draft_of(form, left_out))
         if safe is None:
             return False
         self.forget_draft(form.source, save=False)
-        self._drafts = [Draft(safe, at), *self._drafts][:_DRAFTS]
+        self._drafts = [Draft(safe, at), *self._drafts][:_MOST_DRAFTS]
         return self._save()
 
     def forget_draft(self, source: str, *, save: bool = True) -> None:
-        """Keep the draft of this source no longer."""
+        """Delete the draft of this source."""
         self._drafts = [each for each in self._drafts if each.form.source != source]
         if save:
             self._save()
 
     def _save(self) -> bool:
         if self._store is None:
-            return True  # for as long as this evalroom runs
+            return True  # kept in memory
         drafts = [{**draft_of(each.form, frozenset()), "at": each.at} for each in self._drafts]
         choices = dict(list(self._on_error.items())[-_CHOICES:])
         return self._store.save({"drafts": drafts, "on_error": choices})
@@ -82,7 +86,7 @@ class FormMemory:
 
 def _drafts_of(kept: object) -> list[Draft]:
     out: list[Draft] = []
-    for each in cast("list[object]", kept)[:_DRAFTS] if isinstance(kept, list) else ():
+    for each in cast("list[object]", kept)[:_MOST_DRAFTS] if isinstance(kept, list) else ():
         form = form_of_draft(each)
         if form is not None:
             out.append(Draft(form, number(cast("dict[str, Any]", each), "at") or 0.0))

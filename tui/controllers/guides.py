@@ -1,4 +1,4 @@
-"""Guides on screen: begun from the palette, gone on with by a key, through the same previews."""
+"""Guides: begun from the palette, continued by a key, each step through its preview."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
@@ -48,7 +48,7 @@ class GuideController:
         self._preview = preview
         self.guiding = guiding
         self.newest: str | None = None
-        ui.background(guiding.run(), "guides")
+        ui.background(guiding.run(), "running guides")
 
     def commands(self, places: Sequence[ActionPlace]) -> Iterator[PaletteCommand]:
         """Yield the guides that can be begun, on the selection where they need one."""
@@ -62,13 +62,13 @@ class GuideController:
             what = f"{keys[0].machine}:{keys[0].pid}"
             yield self._offer(
                 "guide-park",
-                f"Park safely {what}: pause, wait, flush, interrupt; with what resumes it",
+                f"Park {what} safely: pause, wait, flush, interrupt; keeps the command to resume",
                 lambda: self._begin(lambda: self.guiding.park(keys[0])),
             )
         if tasks:
             yield self._offer(
                 "guide-finish",
-                "Finish this task early: drain, then score, then cancel, each on your key",
+                "Finish this task early: drain, then score, then cancel; you confirm each",
                 lambda: self._begin(lambda: self.guiding.finish(tasks[0])),
             )
         for name, how, now in (
@@ -77,17 +77,17 @@ class GuideController:
         ):
             yield self._offer(
                 name,
-                f"Provider incident: {how.lower()} a model everywhere, resume exactly that later",
+                f"Provider incident: {how.lower()} a model everywhere, later undo just that",
                 partial(self._incident, places, now=now),
             )
         yield self._offer(
             "guide-cleanup",
-            "Clean up: asks for each parked process that was launched here",
+            "Clean up: release the parked processes that you launched, one by one",
             lambda: self._begin(self.guiding.cleanup),
         )
         yield self._offer(
             "guide-cleanup-others",
-            "Clean up: asks for each parked process, also of somebody else's",
+            "Clean up: release the parked processes of all owners, one by one",
             lambda: self._begin(lambda: self.guiding.cleanup(others=True)),
         )
 
@@ -111,9 +111,9 @@ class GuideController:
         tasks = [fleet.tasks[key].row.model for key in tasks_of(places) if key in fleet.tasks]
         named = tuple(dict.fromkeys((*tasks, *models)))
         if not named:
-            self._ui.say("no model runs there", "look")
+            self._ui.say("No model runs on this selection.", "look")
             return
-        title = Shown("Pause which model, everywhere? Its preview comes first")
+        title = Shown("Pause which model everywhere? A preview comes first")
         choices = [Choice(model, shown(model)) for model in named]
 
         def picked(model: str | None) -> None:
@@ -125,15 +125,15 @@ class GuideController:
     # Going on
 
     def go_on(self, guide: str) -> None:
-        """Take a guide up that was left; preview the step that waits."""
+        """Preview the step that waits; take over a guide that no evalroom runs."""
         known = self.guiding.guide(guide)
         if known is None:
             self._work(lambda: self._take_up(guide))
             return
         step = known.step
         if step is None or not known.waits:
-            said = "it is over" if step is None else step.sentence or step.title
-            self._ui.say(f"nothing waits for you: {said}", "look")
+            why = "it has ended" if step is None else step.sentence or step.title
+            self._ui.say(f"This guide does not wait for you: {why}", "look")
             return
 
         async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
@@ -142,37 +142,36 @@ class GuideController:
         self._preview(title_of(known, step), ask)
 
     async def _take_up(self, guide: str) -> None:
-        await self.guiding.take_up(guide)
-        self._ui.say("taken up: nothing is sent before you go on")
+        await self.guiding.take_over(guide)
+        self._ui.say("Guide taken over. It sends nothing until you continue.")
 
     def skip(self, guide: str) -> None:
-        """Leave out the step that waits."""
+        """Skip the step that waits."""
         self._work(lambda: self.guiding.skip(guide))
 
     def stop(self, guide: str) -> None:
-        """Leave a guide for good."""
+        """Stop a guide for good."""
         self._work(lambda: self.guiding.stop(guide))
 
     def copy(self, guide: Guide) -> None:
-        """Send the command that resumes to the clipboard."""
+        """Copy the command that resumes."""
         if guide.command:
-            self._ui.copy(shown(guide.command, _MOST_COMMAND_CHARS), "command that resumes it")
+            self._ui.copy(shown(guide.command, _MOST_COMMAND_CHARS), "resume command")
         else:
-            self._ui.say("no command that resumes is known here", "look")
+            self._ui.say("This guide has no command to resume.", "look")
 
     def _work(self, work: Callable[[], Awaitable[object]]) -> None:
-        async def told() -> None:
+        async def report() -> None:
             try:
                 await work()
             except EvalroomError as error:
-                advice = f"; {error.advice}" if error.advice else ""
-                self._ui.say(f"{error.message}{advice}", "look")
+                self._ui.say(error.sentence, "look")
 
-        self._ui.background(told(), "guide")
+        self._ui.background(report(), "guide")
 
 
 def processes_of(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[ProcessKey, ...]:
-    """Return the live processes that a selection means."""
+    """Return the live processes of a selection."""
     live = live_processes(fleet)
     found: dict[ProcessKey, None] = {}
     for place in places:
@@ -189,6 +188,6 @@ def processes_of(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[ProcessKe
 
 
 def tasks_of(places: Sequence[ActionPlace]) -> tuple[TaskKey, ...]:
-    """Return the tasks that a selection means."""
+    """Return the tasks of a selection."""
     tasks = (each.task if isinstance(each, SampleKey) else each for each in places)
     return tuple(dict.fromkeys(each for each in tasks if isinstance(each, TaskKey)))

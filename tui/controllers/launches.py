@@ -1,4 +1,4 @@
-"""Launches on screen: from a template, a draft or a run over the form to the plan, and started."""
+"""Launches: from a template, a draft or a run, through the form and the plan, to the start."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -105,15 +105,15 @@ class LaunchController:
             raise NotConfirmed(self._service.missing)
         return launching
 
-    def around(self, template: str) -> FormContext:
-        """Return what the form knows beside what is typed."""
+    def form_context(self, template: str) -> FormContext:
+        """Return what the form needs beside its own text: secrets, the last choices."""
         return FormContext(secrets=self._secrets, last_on_error=self.memory.last_on_error(template))
 
     # Secrets, by name
 
-    def look_for_secrets(self, then: Callable[[], None]) -> None:
-        """Read which secrets are kept on this computer; `then` is called when that is known."""
-        self._ui.background(self._read_secrets(then), "the secrets")
+    def load_secrets(self, then: Callable[[], None]) -> None:
+        """Read the names of the secrets kept on this computer; call `then` afterwards."""
+        self._ui.background(self._read_secrets(then), "reading secrets")
 
     async def _read_secrets(self, then: Callable[[], None]) -> None:
         store = self._store
@@ -126,13 +126,13 @@ class LaunchController:
                 then()
 
     def ask_for_secret(self, name: str, then: Callable[[], None]) -> bool:
-        """Ask for the value of a secret that is not kept yet; return whether it is asked for."""
+        """Ask for the value of a secret unless it is kept already; return whether it asks."""
         if self._store is None or name in (self._secrets or ()):
             return False
 
         def typed(value: str | None) -> None:
             if value is not None:
-                self._ui.background(self._keep_secret(name, value, then), "a secret")
+                self._ui.background(self._keep_secret(name, value, then), "storing a secret")
 
         self._ui.open(SecretValueDialog(name), typed)
         return True
@@ -147,27 +147,27 @@ class LaunchController:
         except EvalroomError as error:
             self._say(error)
         else:
-            self._ui.say(f"{name} is kept in the {where}")
+            self._ui.say(f"{name} is stored in the {where}.")
             await self._read_secrets(then)
 
     # Beginning
 
     def begin(self) -> None:
-        """Choose what to begin with: a draft, or a template."""
+        """Let the operator choose a draft or a template."""
         if not self._may_launch():
             return
         now = self._room.now()
         choices = [
             Choice(
                 f"{_DRAFT}{draft.form.source}",
-                shown(f"go on with  {draft.form.source}, left {fmt.age(now - draft.at)} ago", 200),
+                shown(f"draft       {draft.form.source}, left {fmt.age(now - draft.at)} ago", 200),
             )
             for draft in self.memory.drafts
         ]
         choices += [
             Choice(f"{_TEMPLATE}{each.name}", _title(each)) for each in templates(self.templates)
         ]
-        chooser = ChoiceDialog(Shown("Begin a run with"), choices)
+        chooser = ChoiceDialog(Shown("New run from"), choices)
         chooser.add_class("wide")
         self._ui.open(chooser, self._chosen)
 
@@ -225,14 +225,16 @@ class LaunchController:
             self._ui.say(_NO_SPEC, "look")
         else:
             what = problems[0].what if problems else "it can't be read"
-            self._ui.say(f"its spec is none any more: {what}; d edits it", "look")
+            self._ui.say(
+                f"This run's spec is not valid any more: {what}. Press d to edit it.", "look"
+            )
 
     # The plan, and starting it
 
     def plan(
         self, spec: Spec, *, form: Form | None = None, launched: Callable[[], None] | None = None
     ) -> None:
-        """Open the plan of a spec; nothing is started before it is confirmed there.
+        """Open the plan of a spec; confirming it there starts the runs.
 
         Args:
             spec: What is launched.
@@ -260,20 +262,20 @@ class LaunchController:
         return await self._launching.check(spec, on_progress=on_progress)
 
     def start(self, checked: Sequence[CheckedPlan], form: Form | None) -> StartProgress:
-        """Start runs that were confirmed, beside the keys."""
+        """Start runs that were confirmed, in the background."""
         self.newest = checked[0].plan.run
         starting = StartProgress(checked)
         self._ui.background(self._started(starting, form), "launching")
         return starting
 
     async def _started(self, starting: StartProgress, form: Form | None) -> None:
-        failed: Shown | None = Shown("launching broke off: the list of runs says what is there")
+        failed: Shown | None = Shown("The launch was interrupted. Check the list of runs.")
         try:
             for run in await self._launching.launch(starting.checked, on_change=starting.update):
                 starting.update(run)
             failed = None
         except EvalroomError as error:
-            failed = shown(f"{error.message}{'; ' * bool(error.advice)}{error.advice}", 600)
+            failed = shown(error.sentence, 600)
         finally:
             if form is not None and (failed is None or starting.runs):
                 self._remember(form, starting.checked[0])
@@ -297,10 +299,10 @@ class LaunchController:
         return check_form(form, machines_of(self._room.fleet))
 
     def _say(self, error: EvalroomError) -> None:
-        self._ui.say(f"{error.message}; {error.advice}" if error.advice else error.message, "look")
+        self._ui.say(error.sentence, "look")
 
 
-_NO_SPEC = "its spec is not known here: it was launched by another hand"
+_NO_SPEC = "This run's spec is not known here: evalroom did not launch it."
 
 
 def _title(template: Template) -> Shown:

@@ -1,4 +1,4 @@
-"""What a key does to the thing that the cursor is on."""
+"""Keys that act on the place under the cursor: link, host key, copy, dismiss."""
 
 from collections.abc import Iterable, Iterator
 
@@ -34,7 +34,7 @@ class PlaceController:
     def _fleet(self) -> Fleet:
         return self._room.fleet
 
-    def able(self, place: Place) -> Iterator[str]:
+    def available_keys(self, place: Place) -> Iterator[str]:
         """Yield the names of the keys that can do something to a place now."""
         machine = self._fleet.machines.get(machine_of(place) or MachineName(""))
         if machine is not None and not self._room.is_replay:
@@ -52,12 +52,12 @@ class PlaceController:
         name = machine_of(place)
         machine = self._machine(name)
         if machine is None:
-            self._ui.say("no machine is selected", "look")
+            self._ui.say("No machine is selected.", "look")
         elif self._room.is_replay:
-            self._ui.say("a recording plays: there is no link to try", "look")
+            self._ui.say("This is a recording: it has no link to retry.", "look")
         else:
-            # Beside the keys: signing in may take minutes.
-            self._ui.background(self._retry(machine), "the retry")
+            # In the background: signing in may take minutes.
+            self._ui.background(self._retry(machine), "retrying the link")
 
     async def _retry(self, machine: Machine) -> None:
         if machine.name not in self._retrying:
@@ -68,11 +68,11 @@ class PlaceController:
                 self._retrying.discard(machine.name)
 
     def trust(self, place: Place) -> None:
-        """Show the unknown host key of a place's machine, and accept it if so typed."""
+        """Show the unknown host key of a place's machine; typing the name accepts it."""
         machine = self._machine(machine_of(place))
         fingerprint = machine.link.fingerprint if machine is not None else None
         if machine is None or machine.link.state is not LinkState.NEEDS_TRUST or not fingerprint:
-            self._ui.say("no machine that needs trust is selected", "look")
+            self._ui.say("No machine with an unknown host key is selected.", "look")
             return
 
         def accept(accepted: bool | None) -> None:
@@ -81,25 +81,25 @@ class PlaceController:
             try:
                 self._room.accept_key(machine.name, fingerprint)
             except StorageError as error:
-                self._ui.say(f"{error.message}; {error.advice}", "hand")
+                self._ui.say(error.sentence, "hand")
             else:
-                self._ui.say(f"the host key of {machine.name} is accepted")
+                self._ui.say(f"The host key of {machine.name} is accepted.")
 
         self._ui.open(HostKeyDialog(machine.name, machine.address, fingerprint), accept)
 
     def dismiss(self, places: Iterable[object]) -> None:
-        """Take gone processes off the screen."""
+        """Remove gone processes from the screen."""
         gone = {process for place in places if (process := self._gone(place)) is not None}
         if not gone:
-            self._ui.say("only a process that is gone can be dismissed", "look")
+            self._ui.say("Only a gone process can be dismissed.", "look")
         for process in gone:
             self._room.post(Dismissed(at=self._room.now(), process=process))
 
     def copy(self, place: Place) -> None:
-        """Send what belongs to a place to the clipboard."""
+        """Copy the log location, the command or the address of a place."""
         copied = copy_text(self._fleet, place)
         if copied is None:
-            self._ui.say("there is nothing to copy here", "look")
+            self._ui.say("There is nothing to copy here.", "look")
         else:
             self._ui.copy(copied.text, copied.what)
 

@@ -1,7 +1,4 @@
-"""The controllers of the app, each loaded and made when it is first used.
-
-The first frame does without them, but for the one of the places.
-"""
+"""Makes and loads each controller when it is first used, so that the first frame comes sooner."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
@@ -138,7 +135,7 @@ class Controllers:
         return self._palette
 
     def commands(self, places: "tuple[ActionPlace, ...]") -> Iterator["PaletteCommand"]:
-        """Yield what the palette offers beside keys: actions, guides, launches, sessions."""
+        """Yield the palette's commands beside keys: actions, guides, launches, sessions."""
         from tui.dialogs.palette import PaletteCommand  # noqa: PLC0415
 
         yield from self.actions.commands(places)
@@ -147,16 +144,16 @@ class Controllers:
         yield from self.launches.commands()
         sessions = self.sessions
         if sessions is not None:
-            title = Shown("Terminals that runs left: list them, end one")
+            title = Shown("Terminal sessions that runs left: list them, end one")
             yield PaletteCommand(name=Shown("sessions"), title=title, key="", run=sessions.begin)
 
     # Orders that were sent
 
     def order_totals(self) -> tuple[Span, ...]:
-        """Return what the header says of orders that are not dismissed; empty for none."""
+        """Return the header's totals of orders that are not dismissed; empty if there are none."""
         return self._actions.totals() if self._actions is not None else ()
 
-    def renew_orders(self) -> None:
-        """Draw the outcomes of orders that changed since, where they are on screen."""
+    def refresh_orders(self) -> None:
+        """Redraw the outcomes of orders if they are on screen."""
         if self._actions is not None:
             self._actions.renew()

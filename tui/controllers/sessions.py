@@ -1,4 +1,4 @@
-"""The terminals that runs left on machines: listed, and ended once their name was typed."""
+"""Terminal sessions that runs left on machines: lists them, and ends one by its typed name."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -19,7 +19,7 @@ _NAME = 100
 
 
 class EndSessionDialog(TypedNameDialog):
-    """Say what ending a session means; it is ended by typing its name."""
+    """Explain what ending a session does; typing its name ends it."""
 
     def __init__(self, found: MachineSession) -> None:
         name = shown(found.session.name, _NAME)
@@ -32,7 +32,7 @@ class EndSessionDialog(TypedNameDialog):
                 (),
                 (Span(shown(f"Type {name} to end it."), "plain"),),
             ],
-            [("Enter", "end"), ("Esc", "leave it")],
+            [("Enter", "end"), ("Esc", "cancel")],
             typed=found.session.name,
         )
 
@@ -52,8 +52,8 @@ class SessionController:
         self._sessions = sessions
 
     def begin(self) -> None:
-        """List the sessions beside the keys; Enter on one asks whether to end it."""
-        self._beside(self._listed, "the sessions")
+        """List the sessions; Enter on one asks whether to end it."""
+        self._beside(self._listed, "listing sessions")
 
     def _beside(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
         self._ui.background(work(), name)
@@ -61,11 +61,11 @@ class SessionController:
     async def _listed(self) -> None:
         found = await self._sessions.list()
         if not found:
-            self._ui.say("no run left a terminal on the machines that answer", "look")
+            self._ui.say("No run left a terminal session on the connected machines.", "look")
             return
         now = self._room.now()
         choices = [Choice(str(at), _title(each, now)) for at, each in enumerate(found)]
-        chooser = ChoiceDialog(Shown("Sessions · Enter asks whether to end it"), choices)
+        chooser = ChoiceDialog(Shown("Sessions · Enter to end one (asks first)"), choices)
         chooser.add_class("wide")
 
         def chosen(name: str | None) -> None:
@@ -85,9 +85,9 @@ class SessionController:
         try:
             await self._sessions.end(found)
         except EvalroomError as error:
-            self._ui.say(f"{error.message}; {error.advice}".rstrip("; "), "look")
+            self._ui.say(error.sentence, "look")
         else:
-            self._ui.say(f"{shown(found.session.name, _NAME)} is ended")
+            self._ui.say(f"{shown(found.session.name, _NAME)} has ended.")
 
 
 def _title(found: MachineSession, now: float) -> Shown:

@@ -1,4 +1,4 @@
-"""Signing in to a machine whose own ssh has to ask: the room lends it the terminal."""
+"""Signing in to a machine whose ssh asks questions: evalroom lends ssh its terminal."""
 
 from shlex import join
 
@@ -9,10 +9,10 @@ from tui.terminal.foreground import ProgramEnd
 from tui.ui import Ui
 
 SSH_FAILED = 255
-"""The exit status by which ssh says that it failed itself, not what it ran over there."""
+"""The exit status of ssh when ssh itself failed, not the remote command."""
 NOT_KEPT = (
-    "but keeps no connection for the link: give its command ControlMaster=auto, a ControlPath "
-    "and ControlPersist"
+    "but did not keep the connection open. Add ControlMaster=auto, a ControlPath and "
+    "ControlPersist to its command"
 )
 
 
@@ -22,27 +22,30 @@ def needs_operator(machine: Machine) -> bool:
 
 
 async def retry_or_sign_in(ui: Ui, room: Room, machine: Machine) -> None:
-    """Try a machine's link at once; where its ssh has to ask, run that in the foreground first."""
+    """Retry a machine's link now; if its ssh asks questions, run it in the foreground first."""
     found = await room.sign_in(machine.name) if needs_operator(machine) else None
     if found is None:
         room.retry(machine.name)
-        ui.say(f"trying {machine.name} now")
+        ui.say(f"Retrying {machine.name} now.")
         return
     ended = await ui.run_in_foreground(found.words, line_of(machine, found))
     if ended is None:
-        ui.say(f"this terminal can't be lent; run in another one: {join(found.words)}", "look")
+        ui.say(
+            f"evalroom can't lend its terminal. Run this in another one: {join(found.words)}",
+            "look",
+        )
     elif (failure := failure_of(machine, found, ended)) is not None:
         ui.say(failure, "look")
     else:
         room.retry(machine.name)
         if found.is_kept:
-            ui.say(f"signed in to {machine.name}; its link is tried now")
+            ui.say(f"Signed in to {machine.name}. Its link is retried now.")
         else:
-            ui.say(f"{found.words[0]} signed in to {machine.name}, {NOT_KEPT}", "look")
+            ui.say(f"{found.words[0]} signed in to {machine.name}, {NOT_KEPT}.", "look")
 
 
 def line_of(machine: Machine, found: SignIn) -> Shown:
-    """Return what the terminal says first: what runs, and why."""
+    """Return the line printed before the program runs: what runs, and why."""
     return shown(
         f"To sign in to {machine.name}, evalroom runs this here (Ctrl+C gives up): "
         f"{join(found.words)}",
@@ -51,14 +54,14 @@ def line_of(machine: Machine, found: SignIn) -> Shown:
 
 
 def failure_of(machine: Machine, found: SignIn, ended: ProgramEnd) -> str | None:
-    """Return why nobody is signed in; None: somebody is, whatever the program over there said."""
+    """Return why signing in failed; None if it succeeded, whatever the remote program returned."""
     program = found.words[0]
     if ended.never_ran is not None:
-        return f"{program} can't be run here: {ended.never_ran}"
+        return f"{program} can't be started here: {ended.never_ran}"
     if ended.was_given_up:
-        return f"signing in to {machine.name} was given up; r tries again"
+        return f"Signing in to {machine.name} was cancelled. Press r to retry."
     if ended.status is None:
-        return f"{program} was ended by a signal; {machine.name} still needs you"
+        return f"{program} was killed by a signal. {machine.name} still needs you."
     if ended.status == SSH_FAILED:
-        return f"{program} did not sign in to {machine.name}; r tries again"
+        return f"{program} did not sign in to {machine.name}. Press r to retry."
     return None

@@ -1,1 +1,1 @@
-"""Dialogs ask one thing."""
+"""Dialogs: boxes over a screen that ask, preview or explain."""

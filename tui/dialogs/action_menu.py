@@ -1,4 +1,4 @@
-"""The action menu: every action on the selection, its letter, and why one is not for it now."""
+"""The action menu: actions for the selection, each with its letter or why it is unavailable."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
@@ -24,18 +24,18 @@ _COLUMNS = (
 )
 _ALL = "A"
 _BELOW = 3
-"""Lines under the list that tell of the row under the cursor."""
+"""Lines under the list that describe the row under the cursor."""
 
 
 class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
-    """Choose what to do; None: nothing.
+    """Choose an action. The result is its entry, or None.
 
     Args:
-        title: What the actions are on.
-        choices: What there is.
-        note: One line that stands above or instead of them; empty for none.
-        every: Returns title and choices for every row that is shown; None: the selection is all.
-        every_word: How many these are, for people.
+        title: Names the selection.
+        choices: The entries.
+        note: One line above the entries, or in their place; None for no line.
+        every: Returns title and entries for all rows shown; None if all are selected.
+        every_word: Describes these rows: `all 12 tasks shown`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "give_up", show=False)]
@@ -59,7 +59,7 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
         self._pane, self._words = ChoicePane(), TextBlock(())
 
     def compose(self) -> ComposeResult:
-        """Lay out the list and what is told of its row."""
+        """Lay out the list and the description of its row."""
         with Vertical(id="menu"):
             yield self._pane
             yield self._words
@@ -71,7 +71,7 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
         self._draw()
 
     def on_resize(self) -> None:
-        """Fit the list into another size."""
+        """Fit the list to the new size."""
         self._size_list()
 
     def _size_list(self) -> None:
@@ -80,16 +80,16 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
         self._pane.styles.height = min(max(rows, 1) + 2, room)
 
     def _draw(self) -> None:
-        footer = "the letter or Enter takes"
+        footer = "press its letter or Enter"
         if self._every is not None and self._every_word is not None:
-            footer = f"{_ALL} on {self._every_word} · {footer}"
+            footer = f"{_ALL} for {self._every_word} · {footer}"
         self._pane.show(
             Table(
                 columns=_COLUMNS,
                 rows=tuple(self._rows()),
                 title=self._title,
                 footer=Shown(footer if self._choices else "Esc closes"),
-                empty=self._note or Shown("there is nothing to do here"),
+                empty=self._note or Shown("no action applies here"),
             ),
             context=self._title,
         )
@@ -110,12 +110,12 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
         entry = self._under_cursor()
         lines: list[Cell] = []
         if entry is not None and entry.why_not is not None:
-            lines = [(Span(Shown("not now: "), "look"), Span(entry.why_not, "look"))]
+            lines = [(Span(Shown("unavailable: "), "look"), Span(entry.why_not, "look"))]
         elif entry is not None:
-            some = f" ({entry.some}; the rest is left out)" if entry.some else ""
+            some = f" ({entry.some}; the rest is skipped)" if entry.some else ""
             lines = [(Span(entry.help), Span(Shown(some), "look"))]
             if entry.is_destructive:
-                lines.append((Span(Shown("can't be undone: it takes words typed"), "look"),))
+                lines.append((Span(Shown("can't be undone; needs a typed confirmation"), "look"),))
         if self._note is not None and self._choices:
             lines.insert(0, (Span(self._note, "look"),))
         self._words.show(tuple(each for each in line if isinstance(each, Span)) for line in lines)
@@ -125,7 +125,7 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
         return self._choices[key] if isinstance(key, int) and key >= 0 else None
 
     def on_key(self, event: events.Key) -> None:
-        """A letter acts at once; it comes before what moves the cursor."""
+        """Take an entry by its letter; letters come before the keys that move the cursor."""
         if event.key in {"escape", "enter", "q"} and event.key != "q":
             return
         if event.character == _ALL and self._every is not None:

@@ -34,7 +34,7 @@ class ChoicePane(TablePane):
 
 
 class ChoiceDialog(ModalScreen[str | None], inherit_bindings=False):
-    """Choose one of a list; None: nothing was chosen."""
+    """Choose one entry of a list. The result is its name, or None."""
 
     BINDINGS = _ESCAPE
     AUTO_FOCUS = "ChoicePane"
@@ -49,7 +49,7 @@ class ChoiceDialog(ModalScreen[str | None], inherit_bindings=False):
         yield ChoicePane()
 
     def on_mount(self) -> None:
-        """Draw the list with the cursor on what holds now."""
+        """Draw the list with the cursor on the current choice."""
         pane = self.query_one(ChoicePane)
         pane.make_current(True)
         pane.styles.height = min(len(self._choices) + 2, max(app_of(self).size.height - 4, 5))
@@ -73,7 +73,7 @@ class ChoiceDialog(ModalScreen[str | None], inherit_bindings=False):
 
 
 class MultiChoiceDialog(ModalScreen[frozenset[str] | None], inherit_bindings=False):
-    """Choose several of a list; None: all stays as it is."""
+    """Choose several entries of a list. The result is their names, or None for no change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *_ESCAPE,
@@ -103,21 +103,21 @@ class MultiChoiceDialog(ModalScreen[frozenset[str] | None], inherit_bindings=Fal
         choices = [
             Choice(each.name, each.title, each.name in self._chosen) for each in self._choices
         ]
-        footer = "Space turns · Enter takes"
+        footer = "Space toggles · Enter confirms"
         self.query_one(ChoicePane).show(_table(self._title, choices, footer=footer))
 
     def action_turn(self) -> None:
-        """Choose the entry under the cursor, or leave it out."""
+        """Choose the entry under the cursor, or no longer."""
         pane = self.query_one(ChoicePane)
         self._chosen ^= {str(pane.cursor_key)}
         self._draw()
 
     def action_done(self) -> None:
-        """Take what is chosen."""
+        """Confirm the choice."""
         self.dismiss(frozenset(self._chosen))
 
     def action_give_up(self) -> None:
-        """Leave all as it is."""
+        """Change nothing."""
         self.dismiss(None)
 
 

@@ -1,4 +1,4 @@
-"""The knobs of a task or a process: read, edited, and handed on to their preview."""
+"""The config dialog: reads the knobs of a task or a process, edits them, opens the preview."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -27,11 +27,11 @@ from tui.dialogs.text_dialog import TextDialog
 from tui.panes.painted_widget import cut
 
 _WIDE, _NARROW = (30, 22), (23, 17)
-"""Columns of a knob's name and of its value, where there is room and where there is little."""
+"""Columns of a knob's name and of its value: on a wide dialog, and on a narrow one."""
 _ROOMY = 90
 _SCOPE = 8
 _NOTE = 12
-"""Columns that a note on a knob's line takes at least; it stands under the knobs too."""
+"""A note is left out of a knob's line below this many columns; the foot shows it too."""
 
 
 class PreviewAction(Protocol):
@@ -45,11 +45,11 @@ class PreviewAction(Protocol):
 
 
 class ConfigDialog(TextDialog):
-    """Every knob that a process reports; nothing is sent before its preview is confirmed.
+    """Lists every knob that a process reports. A change is sent once its preview is confirmed.
 
     Args:
-        room: Answers the read.
-        places: What is configured; the values shown are of the first.
+        room: Reads the knobs.
+        places: The targets; the values shown are those of the first.
         preview: Opens the preview of the change.
     """
 
@@ -77,12 +77,12 @@ class ConfigDialog(TextDialog):
         self._wanted: dict[int, int | None] = {}
         self._at = 0
         self._state = Shown("reading ...")
-        self._said = Shown("")
+        self._message = Shown("")
         self._value_line = self.line("value", "")
-        self._reason = self.line("reason", "why; it stands in the eval's log too")
+        self._reason = self.line("reason", "reason, also written to the eval's log")
 
     def compose(self) -> ComposeResult:
-        """Lay out the sheet with its two lines to type in."""
+        """Lay out the dialog with its two inputs."""
         yield from self.composed(self._value_line, self._reason)
 
     def on_mount(self) -> None:
@@ -91,7 +91,7 @@ class ConfigDialog(TextDialog):
         self.action_read_again()
 
     def action_read_again(self) -> None:
-        """Read the knobs anew; what was edited stays."""
+        """Read the knobs again; edited values stay."""
         self.run_worker(self._read(), exit_on_error=False, exclusive=True)
 
     async def _read(self) -> None:
@@ -104,12 +104,12 @@ class ConfigDialog(TextDialog):
             reply = await self._room.read(process_of(target), path)
             known = self._room.fleet.processes.get(process_of(target))
             knobs = knobs_of(
-                config_view(good_body(reply, "its knobs", "task config")),
+                config_view(good_body(reply, "config", "task config")),
                 of_task=of_task,
                 argv=() if known is None else known.argv,
             )
         except EvalroomError as error:
-            self._state = shown(f"its knobs can't be read: {error.message}", 400)
+            self._state = shown(f"The knobs can't be read: {error.sentence}", 400)
         else:
             wanted = {self._knobs[index].change: value for index, value in self._wanted.items()}
             self._knobs = knobs
@@ -119,12 +119,12 @@ class ConfigDialog(TextDialog):
                 if knob.change in wanted
             }
             self._at = min(self._at, max(len(knobs) - 1, 0))
-            self._state = Shown("" if knobs else "it reports no knob")
+            self._state = Shown("" if knobs else "This process reports no knobs.")
         self.draw()
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What is edited, as the action takes it."""
+        """The edited values, as changes of the action."""
         return tuple(
             replace(self._knobs[index].change, value=value)
             for index, value in sorted(self._wanted.items())
@@ -133,14 +133,14 @@ class ConfigDialog(TextDialog):
     # Drawing
 
     def title_text(self) -> Shown:
-        """Return what stands in the frame."""
+        """Return the title."""
         return Shown(f"Config · nothing has been sent{production(self._room.fleet, self._places)}")
 
     def head(self) -> Iterator[TextLine]:
-        """Return what is configured."""
+        """Return the target and the column titles."""
         fleet = self._room.fleet
         name = subject(fleet, self._places)
-        of_first = "" if len(self._places) == 1 else "   values of the first"
+        of_first = "" if len(self._places) == 1 else "   (values of the first target)"
         yield (Span(shown(f"Knobs of {name}"), "strong"), span_of(of_first, "dim"))
         if self._knobs:
             yield ()
@@ -184,9 +184,9 @@ class ConfigDialog(TextDialog):
         return tuple(spans)
 
     def foot(self) -> Iterator[TextLine]:
-        """Return what is edited, and what the knob under the cursor takes."""
-        if self._said:
-            yield (Span(self._said, "look"),)
+        """Return the allowed values of the current knob, the reason, and unsent changes."""
+        if self._message:
+            yield (Span(self._message, "look"),)
         elif self._knobs:
             knob = self._knobs[self._at]
             note = f"{knob.note}; " if knob.note else ""
@@ -198,24 +198,24 @@ class ConfigDialog(TextDialog):
             yield (span_of(f"{plural(len(self._wanted), 'change')} not sent yet", "look"),)
 
     def keys(self) -> Iterator[tuple[str, str]]:
-        """Return the keys that do something now."""
+        """Return the keys that work now, each with its word."""
         if self.is_typing(self._value_line) or self.is_typing(self._reason):
-            yield from [("Enter", "take it"), ("Esc", "leave it")]
+            yield from [("Enter", "set"), ("Esc", "cancel")]
             return
         if self._knobs:
             yield "Enter", "edit"
         if self._wanted:
-            yield from [("s", "preview"), ("r", "reason"), ("Del", "as it was")]
-        yield from [("g", "again"), ("Esc", "leave it")]
+            yield from [("s", "preview"), ("r", "reason"), ("Del", "reset")]
+        yield from [("g", "read again"), ("Esc", "close")]
 
     # Keys
 
     def action_move(self, by: int) -> None:
-        """To another knob."""
+        """Move to another knob."""
         if self.is_typing(self._value_line) or self.is_typing(self._reason):
             return
         self._at = max(0, min(self._at + by, len(self._knobs) - 1))
-        self._said = Shown("")
+        self._message = Shown("")
         self.draw()
         self.keep_in_view(self._at)
 
@@ -225,10 +225,10 @@ class ConfigDialog(TextDialog):
             return
         knob = self._knobs[self._at]
         if knob.fixed is not None:
-            self._said = shown(f"{knob.label}: {knob.fixed}")
+            self._message = shown(f"{knob.label}: {knob.fixed}")
             self.draw()
             return
-        self._said = Shown("")
+        self._message = Shown("")
         wanted = self._wanted.get(self._at, knob.now)
         self._value_line.value = "" if wanted is None else str(wanted)
         self._value_line.cursor_position = len(self._value_line.value)
@@ -236,7 +236,7 @@ class ConfigDialog(TextDialog):
         self._open(self._value_line)
 
     def action_reason(self) -> None:
-        """Type why."""
+        """Type the reason."""
         self._open(self._reason)
 
     def _open(self, line: Input) -> None:
@@ -254,10 +254,10 @@ class ConfigDialog(TextDialog):
         knob = self._knobs[self._at]
         value = parsed_value(knob, message.value)
         if isinstance(value, str):
-            self._said = value
+            self._message = value
             self.draw()
             return
-        self._said = Shown("")
+        self._message = Shown("")
         if value == knob.now:
             self._wanted.pop(self._at, None)
         else:
@@ -269,16 +269,16 @@ class ConfigDialog(TextDialog):
         self._close(self._reason)
 
     def action_forget(self) -> None:
-        """Leave the knob under the cursor as it was."""
+        """Discard the edited value of the knob under the cursor."""
         self._wanted.pop(self._at, None)
         self.draw()
 
     def action_preview(self) -> None:
-        """Go on to the preview of what is edited."""
+        """Open the preview of the edited values."""
         if self.is_typing(self._value_line) or self.is_typing(self._reason):
             return
         if not self._wanted:
-            self._said = Shown("nothing is edited yet: Enter edits the knob under the cursor")
+            self._message = Shown("Nothing is edited yet. Enter edits the knob under the cursor.")
             self.draw()
             return
         action = Action(verb=Verb.CONFIG, changes=self.changes)
@@ -288,12 +288,12 @@ class ConfigDialog(TextDialog):
         self._preview(title, action, self._places, reason=reason)
 
     def action_leave(self) -> None:
-        """Leave the line that is typed in, else the dialog."""
+        """Leave the input; if none is open, close the dialog."""
         line = next(
             (each for each in (self._value_line, self._reason) if self.is_typing(each)), None
         )
         if line is None:
             self.dismiss(None)
         else:
-            self._said = Shown("")
+            self._message = Shown("")
             self._close(line)

@@ -1,4 +1,4 @@
-"""The box that every dialog stands in."""
+"""The base of all dialogs: a box over the screen."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -21,19 +21,19 @@ ResultT = TypeVar("ResultT")
 
 
 class TextBlock(PaintedWidget):
-    """Lines of text, folded to the width there is, as high as they are."""
+    """Lines of text, folded to the available width."""
 
     def __init__(self, lines: Iterable[TextLine]) -> None:
         super().__init__()
         self._text = tuple(lines)
 
     def show(self, lines: Iterable[TextLine]) -> None:
-        """Draw other lines."""
+        """Replace the lines."""
         self._text = tuple(lines)
         self.redraw()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the lines that the text takes at this width."""
+        """Return the height of the folded text at this width, in lines."""
         del container, viewport
         return sum(len(folded(line, max(width, 1))) for line in self._text)
 
@@ -44,7 +44,7 @@ class TextBlock(PaintedWidget):
 
 
 class Dialog(KeyHolder, ModalScreen[ResultT], inherit_bindings=False):
-    """A box over the room: a title, some words, perhaps a line to type in, and its keys."""
+    """A box over the screen: title, text, optionally an input, and its keys."""
 
     AUTO_FOCUS = "Input"
 
@@ -64,14 +64,14 @@ class Dialog(KeyHolder, ModalScreen[ResultT], inherit_bindings=False):
         self._early: list[events.Key] | None = []
 
     def holds(self, key: events.Key) -> bool:
-        """Keep a key that was typed before the dialog can take it; False once it can."""
+        """Keep keys that are typed before the dialog can take them; return False once it can."""
         if self._early is None:
             return False
         self._early.append(key)
         return True
 
     def on_screen_resume(self) -> None:
-        """Take the keys that were typed while it opened, once the focus is set."""
+        """Handle the keys that were typed while it opened, once the focus is set."""
         self.call_after_refresh(self._take_early)
 
     def _take_early(self) -> None:
@@ -93,13 +93,13 @@ class Dialog(KeyHolder, ModalScreen[ResultT], inherit_bindings=False):
 
 
 def key_line(keys: Iterable[tuple[str, str]]) -> TextLine:
-    """Return a line that names keys: key, word."""
+    """Return one line that lists keys, each with its word."""
     spans: list[Span] = []
     for key, word in keys:
         spans += [Span(Shown(key), "key"), Span(Shown(f" {word}   "), "dim")]
     return tuple(spans)
 
 
-def words(text: str, tone: str = "plain") -> TextLine:
-    """Return a line of our own words (literals only: what a host sent goes through `shown`)."""
+def text_line(text: str, tone: str = "plain") -> TextLine:
+    """Return a line of literal text; text from a host must go through `shown` instead."""
     return (Span(Shown(text), tone),)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Dialogs that ask where something is written, and whether over what is there."""
+"""Dialogs that ask for the name of a file, and whether to replace an existing one."""
 
 from typing import ClassVar
 
@@ -8,19 +8,19 @@ from textual.widgets import Input
 
 from core.text import shown
 from core.views.cells import Span
-from tui.dialogs.dialog import Dialog, words
+from tui.dialogs.dialog import Dialog, text_line
 
 
 class FileNameDialog(Dialog[str | None]):
-    """Ask for the name of a file; None: nothing is written."""
+    """Ask for the name of a file. The result is None when nothing is to be written."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", show=False)]
 
     def __init__(self, what: str, proposed: str) -> None:
         super().__init__(
             shown(f"Write {what}"),
-            [(), words("To this file, which only you can read:"), ()],
-            [("Enter", "write"), ("Esc", "leave it")],
+            [(), text_line("To this file; only you can read it:"), ()],
+            [("Enter", "write"), ("Esc", "cancel")],
             line=Input(proposed, select_on_focus=False),
         )
 
@@ -34,7 +34,7 @@ class FileNameDialog(Dialog[str | None]):
 
 
 class ReplaceFileDialog(Dialog[bool]):
-    """Ask whether a file that is there is replaced. Only a `y` is a yes."""
+    """Ask whether to replace an existing file. Only `y` does."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "replace", show=False),
@@ -43,9 +43,9 @@ class ReplaceFileDialog(Dialog[bool]):
 
     def __init__(self, place: str) -> None:
         super().__init__(
-            shown("Replace a file?"),
-            [(), (Span(shown(place, 400), "strong"),), words("is there already."), ()],
-            [("y", "replace it"), ("Esc", "leave it")],
+            shown("Replace the file?"),
+            [(), (Span(shown(place, 400), "strong"),), text_line("already exists."), ()],
+            [("y", "replace"), ("Esc", "cancel")],
         )
 
     def action_replace(self) -> None:
@@ -53,5 +53,5 @@ class ReplaceFileDialog(Dialog[bool]):
         self.dismiss(True)
 
     def action_give_up(self) -> None:
-        """Leave it as it is."""
+        """Keep the file."""
         self.dismiss(False)

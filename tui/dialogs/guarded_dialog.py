@@ -1,4 +1,4 @@
-"""A sheet that takes keys only once what it asks was on screen for a moment."""
+"""A dialog that ignores keys until its question has been on screen for a moment."""
 
 import time
 
@@ -6,14 +6,14 @@ from textual import events
 
 from tui.dialogs.text_dialog import TextDialog
 
-LOOK = 0.3
-"""Seconds that something is on screen until a key can answer it."""
-REPEAT = 0.15
-"""Seconds within which another Enter is one that is held down: it answers nothing."""
+MIN_DISPLAY_S = 0.3
+"""A question must be on screen for this long before a key can answer it."""
+REPEAT_S = 0.15
+"""An Enter this soon after another one comes from a key held down; it is ignored."""
 
 
 class GuardedDialog(TextDialog):
-    """A sheet whose keys, typed before what it asks was seen, are dropped; Esc always leaves."""
+    """A dialog that drops keys typed before its question could be read; Esc always works."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,22 +22,22 @@ class GuardedDialog(TextDialog):
 
     @property
     def was_seen(self) -> bool:
-        """Whether what is on screen was there for a moment."""
+        """Whether the question has been on screen long enough to be answered."""
         return time.monotonic() >= self._open_at
 
     def holds(self, key: events.Key) -> bool:
-        """Drop what is typed too early, and what a key that is held down repeats."""
+        """Drop keys that are typed too early, and repeats of a key held down."""
         if key.key != "enter":
             return key.key != "escape" and not self.was_seen
         now = time.monotonic()
         last, self._entered_at = self._entered_at, now
-        return not self.was_seen or now - last < REPEAT
+        return not self.was_seen or now - last < REPEAT_S
 
     def look_first(self) -> None:
-        """Take no key from now until what is drawn next was on screen for a moment."""
+        """Ignore keys until the next drawing has been on screen for `MIN_DISPLAY_S`."""
         self._open_at = float("inf")
 
         def drawn() -> None:
-            self._open_at = time.monotonic() + LOOK
+            self._open_at = time.monotonic() + MIN_DISPLAY_S
 
         self.call_after_refresh(drawn)

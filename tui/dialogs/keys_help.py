@@ -1,4 +1,4 @@
-"""The help: the keys that work where the operator is, from the live bindings."""
+"""The help page: the keys that work on the current screen."""
 
 from collections.abc import Sequence
 
@@ -15,10 +15,10 @@ _KEY_ROOM = 14
 
 
 class KeysDialog(ModalScreen[None], inherit_bindings=False):
-    """What each key does here.
+    """Lists keys.
 
     Args:
-        keys: Each with what it does.
+        keys: Each key with what it does.
     """
 
     BINDINGS = [Binding("escape,q,question_mark,f1,enter", "give_up", show=False)]
@@ -39,7 +39,7 @@ class KeysDialog(ModalScreen[None], inherit_bindings=False):
         pane.show(Shown("Keys"), self._lines, footer=(Span(Shown("Esc closes"), "dim"),))
 
     def on_resize(self) -> None:
-        """Be as high as the lines are, folded to the width there is now."""
+        """Fit the height to the lines, folded to the new width."""
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:

@@ -1,6 +1,6 @@
-"""The plan of a launch: its preflight, its confirmation, and its runs as they come up.
+"""One dialog for a launch: its preflight, its confirmation, and its runs as they start.
 
-Nothing confirms before the plan has been on screen for a moment, and nothing but Enter starts it.
+Only Enter starts the launch, and only once the plan has been on screen for a moment.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,7 +42,7 @@ _LaunchPhase = Literal["checking", "failed", "plan", "launching"]
 
 
 class PlanLauncher(Protocol):
-    """What the plan of a launch asks of the controller that opened it."""
+    """Checks and starts runs: the controller that opened the dialog."""
 
     async def preflight(
         self, spec: Spec, *, on_progress: OnProgress | None = None
@@ -60,13 +60,13 @@ class PlanLauncher(Protocol):
 
 
 class LaunchPlanDialog(GuardedDialog):
-    """A launch from its preflight to its runs.
+    """Shows a launch from its preflight to its runs.
 
     Args:
         launcher: Checks and starts.
         room: The fleet that is launched on.
         spec: What is launched.
-        form: What it was typed in; None: it was not typed.
+        form: The form that the spec was typed in; None if there was no form.
 
     Attributes:
         began: Whether anything was started.
@@ -93,28 +93,28 @@ class LaunchPlanDialog(GuardedDialog):
         self._checked: tuple[CheckedPlan, ...] = ()
         self._starting: StartProgress | None = None
         self._checking: Worker[None] | None = None
-        self._progress = self._failed = self._said = Shown("")
+        self._progress = self._failed = self._message = Shown("")
         self._details = False
         self._disconnect: Callable[[], None] = lambda: None
         self._words = self.line("words", "")
 
     def compose(self) -> ComposeResult:
-        """Lay out the sheet with its line to type in."""
+        """Lay out the dialog with its input."""
         yield from self.composed(self._words)
 
     def on_mount(self) -> None:
-        """Check."""
+        """Start the preflight."""
         self._check()
 
     def on_unmount(self) -> None:
-        """What is being started goes on without it."""
+        """Stop listening; runs go on starting."""
         self._disconnect()
 
     # The preflight
 
     def _check(self) -> None:
         self._phase, self._checked = "checking", ()
-        self._progress = self._said = Shown("")
+        self._progress = self._message = Shown("")
         self.set_focus(None)
         self.draw(from_top=True)
         self._checking = self.run_worker(self._look(), exit_on_error=False, exclusive=True)
@@ -123,12 +123,12 @@ class LaunchPlanDialog(GuardedDialog):
         try:
             checked = await self._launcher.preflight(self._spec, on_progress=self._heard_progress)
         except EvalroomError as error:
-            self._fail(shown(f"{error.message}{'. ' * bool(error.advice)}{error.advice}", 1_000))
+            self._fail(shown(error.sentence, 1_000))
             return
         if checked:
             self._offer(checked)
         else:
-            self._fail(Shown("it comes to no run"))
+            self._fail(Shown("This spec produces no runs."))
 
     def _fail(self, why: Shown) -> None:
         self._phase, self._failed = "failed", why
@@ -140,8 +140,8 @@ class LaunchPlanDialog(GuardedDialog):
         self.draw()
 
     def _offer(self, checked: Sequence[CheckedPlan]) -> None:
-        """Show a plan to be confirmed."""
-        self._phase, self._checked, self._said = "plan", tuple(checked), Shown("")
+        """Show a plan for confirmation."""
+        self._phase, self._checked, self._message = "plan", tuple(checked), Shown("")
         self._words.value = ""
         self.look_first()
         self.draw(from_top=True)
@@ -153,7 +153,7 @@ class LaunchPlanDialog(GuardedDialog):
     # Drawing
 
     def title_text(self) -> Shown:
-        """Return what stands in the frame."""
+        """Return the title."""
         match self._phase:
             case "checking" | "plan":
                 return Shown("Plan · nothing has been started")
@@ -161,15 +161,15 @@ class LaunchPlanDialog(GuardedDialog):
                 return Shown("Plan · nothing was started")
             case "launching":
                 is_running = self._starting is not None and self._starting.is_running
-                return Shown("Launch · on its way" if is_running else "Launch · what became of it")
+                return Shown("Launch · starting" if is_running else "Launch · result")
 
     def head(self) -> Iterable[TextLine]:
-        """Return what is launched, and how the checks went."""
+        """Return what is launched, with the result of the checks."""
         if self._phase == "plan":
             return (*head_lines(self._checked, self._room.fleet), ())
         if self._starting is not None:
-            told = launched_summary(self._runs, len(self._checked))
-            return ((Span(title_of(self._checked), "strong"),), told, ())
+            report = launched_summary(self._runs, len(self._checked))
+            return ((Span(title_of(self._checked), "strong"),), report, ())
         task, model = ", ".join(self._spec.task), ", ".join(self._spec.model)
         return (
             (Span(shown(f"Launch {task}", 200), "strong"), Span(shown(f"  {model}", 200), "dim")),
@@ -177,10 +177,10 @@ class LaunchPlanDialog(GuardedDialog):
         )
 
     def body(self) -> Iterator[TextLine]:
-        """Return what scrolls."""
+        """Return the checks of each run, or the runs as they start."""
         if self._phase == "checking":
             on = ", ".join(self._spec.machine)
-            yield (Span(self._progress or shown(f"looking at {on} ..."), "dim"),)
+            yield (Span(self._progress or shown(f"checking {on} ..."), "dim"),)
         elif self._phase == "failed":
             yield (Span(self._failed, "look"),)
         elif self._phase == "plan":
@@ -192,38 +192,38 @@ class LaunchPlanDialog(GuardedDialog):
                 yield (Span(self._starting.failed, "hand"),)
 
     def foot(self) -> Iterator[TextLine]:
-        """Return what it takes to start it."""
+        """Return how the launch is confirmed, and why it is not yet."""
         if self._phase == "plan":
             yield from foot_lines(self._checked, self._room.fleet)
         elif self._starting is not None and self._starting.is_running:
-            yield (span_of("each goes on by itself; Esc goes to the list of runs at once", "dim"),)
-        if self._said:
-            yield (Span(self._said, "look"),)
+            yield (span_of("runs start in the background; Esc opens the list of runs", "dim"),)
+        if self._message:
+            yield (Span(self._message, "look"),)
 
     def keys(self) -> Iterator[tuple[str, str]]:
-        """Return the keys that do something now."""
+        """Return the keys that work now, each with its word."""
         if self._starting is not None:
             yield "Enter Esc", "to the runs"
             return
-        back = "back to the form" if self._form is not None else "leave it"
+        back = "back to the form" if self._form is not None else "close"
         if self._phase == "plan" and not stopped(self._checked):
             count = len(self._checked)
-            yield "Enter", "launch it" if count == 1 else f"launch {count}"
+            yield "Enter", "launch" if count == 1 else f"launch {count}"
         if self.is_typing(self._words):
             yield from [("Tab", "other keys"), ("Esc", back)]
             return
         if self._phase == "plan":
             stops = stopped(self._checked)
             if stops and len(stops) < len(self._checked):
-                yield "x", f"leave out {len(stops)}"
+                yield "x", f"skip {len(stops)}"
             if has_details(self._checked):
-                yield "d", "in short" if self._details else "in full"
+                yield "d", "less" if self._details else "more"
         if self._phase in {"plan", "failed"}:
             yield "g", "check again"
         yield "Esc", back
 
     def draw(self, *, from_top: bool = False) -> None:
-        """Draw what stands now."""
+        """Draw the current state."""
         wanted = ""
         if self._phase == "plan" and not stopped(self._checked):
             wanted = words_of(self._checked, self._room.fleet)
@@ -234,7 +234,7 @@ class LaunchPlanDialog(GuardedDialog):
     # Keys
 
     def action_confirm(self) -> None:
-        """Start what is on screen; once it is on its way, go to the list of runs."""
+        """Start the launch; once it has started, go to the list of runs."""
         if self._starting is not None:
             if self.was_seen:
                 self.action_leave()
@@ -244,17 +244,17 @@ class LaunchPlanDialog(GuardedDialog):
         stops = stopped(self._checked)
         if stops:
             name = stops[0].stops[0].name
-            self._say(f"nothing is started: {name} says stop")
+            self._say(f"Not started: the check {name} failed.")
             return
         wanted, typed = words_of(self._checked, self._room.fleet), self._words.value.strip()
         if wanted and typed != wanted:
             self._words.value = ""
-            self._say(f"{shown(typed, 60)} is something else" if typed else "")
+            self._say(f"{shown(typed, 60)} does not match" if typed else "")
             return
         self._follow(self._launcher.start(self._checked, self._form))
 
     def _say(self, sentence: str) -> None:
-        self._said = shown(sentence, 300)
+        self._message = shown(sentence, 300)
         self.draw()
 
     @on(Input.Submitted, "#words")
@@ -262,11 +262,11 @@ class LaunchPlanDialog(GuardedDialog):
         self.action_confirm()
 
     def on_descendant_focus(self) -> None:
-        """Other keys work while a line is typed in."""
+        """Draw the keys that work while the input has the focus."""
         self.draw()
 
     def action_turn(self) -> None:
-        """From the words that confirm to the other keys, and back."""
+        """Move the focus between the confirming words and the other keys."""
         if self.is_typing(self._words):
             self.set_focus(None)
             self.draw()
@@ -274,11 +274,11 @@ class LaunchPlanDialog(GuardedDialog):
             self._rest_focus()
 
     def action_leave_out(self) -> None:
-        """Go on with the runs that no check stops."""
+        """Skip the runs that a check stops."""
         stops = stopped(self._checked)
         if self._phase == "plan" and stops and len(stops) < len(self._checked):
             self._offer([each for each in self._checked if not each.stops])
-            self._say(f"{plural(len(stops), 'run')} left out")
+            self._say(f"Skipped {plural(len(stops), 'run')}.")
 
     def action_details(self) -> None:
         """Each run in full, or in short again."""
@@ -286,27 +286,27 @@ class LaunchPlanDialog(GuardedDialog):
         self.draw()
 
     def action_check_again(self) -> None:
-        """Look at the machines anew."""
+        """Run the preflight again."""
         if self._phase in {"plan", "failed"} and self._starting is None:
             self._check()
 
     def action_leave(self) -> None:
-        """Leave it; what is on its way goes on."""
+        """Close it; runs go on starting."""
         if self._checking is not None:
             self._checking.cancel()
         self.dismiss(None)
 
-    # On its way
+    # After the start
 
     @property
     def _runs(self) -> tuple[Run, ...]:
-        """The runs as the room knows them now, else as they were told."""
+        """The runs as the fleet knows them, else as they were reported at the start."""
         known = self._room.fleet.runs
-        told = self._starting.runs if self._starting is not None else ()
-        return tuple(known.get(run.id, run) for run in told)
+        report = self._starting.runs if self._starting is not None else ()
+        return tuple(known.get(run.id, run) for run in report)
 
     def _follow(self, starting: "StartProgress") -> None:
-        self._starting, self._phase, self._said = starting, "launching", Shown("")
+        self._starting, self._phase, self._message = starting, "launching", Shown("")
         self.began = True
         self._disconnect = starting.updated.connect(lambda _: self._take_changes())
         self.set_interval(1.0, self.draw)
@@ -320,7 +320,7 @@ class LaunchPlanDialog(GuardedDialog):
         if starting is None or not self.is_mounted:
             return
         if starting.failed is not None and not starting.runs:
-            # Nothing was written down, so nothing runs: what is to be mended is in the form.
+            # No run was recorded, so none has started: the operator can correct the form.
             self.began, self._starting = False, None
             self._fail(starting.failed)
             return

@@ -1,4 +1,4 @@
-"""The command palette: a command, a machine or a task, found by what is typed."""
+"""The command palette: finds a command, a machine or a task by its name."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ from tui.dialogs.choices import ChoicePane, choice_row
 from tui.panes.table import TablePane
 
 _MOST = 200
-"""Entries that are drawn at most."""
+"""At most this many entries are drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaletteCommand:
-    """Something that the palette can do.
+    """One entry of the palette.
 
     Attributes:
         name: Typed after `:`.
-        title: What it does, or what it opens.
-        key: The key that does the same; empty for none.
+        title: What the command does or opens.
+        key: The key that does the same; empty if there is no such key.
         run: Does it.
     """
 
@@ -40,7 +40,7 @@ class PaletteCommand:
 
 
 class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
-    """Find a command, a machine or a task by what is typed."""
+    """Find a command, a machine or a task by typing. The result is the command, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "give_up", show=False),
@@ -53,7 +53,7 @@ class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
         self._commands = tuple(commands)
 
     def compose(self) -> ComposeResult:
-        """Lay out the line and the list."""
+        """Lay out the input and the list."""
         with Vertical(id="palette"):
             line = Input(placeholder="a command, a machine, a task", select_on_focus=False)
             line.cursor_blink = False
@@ -61,7 +61,7 @@ class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
             yield ChoicePane()
 
     def on_mount(self) -> None:
-        """Draw everything there is."""
+        """Draw all commands."""
         pane = self.query_one(ChoicePane)
         pane.make_current(True)
         pane.styles.height = max(min(20, app_of(self).size.height - 6), 5)
@@ -93,7 +93,7 @@ class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
         self.dismiss(next((each for each in self._commands if each.name == key), None))
 
     def on_key(self, event: events.Key) -> None:
-        """Move in the list while the line keeps the keys."""
+        """Move in the list while the input keeps the focus."""
         moves = {
             "down": "action_down",
             "up": "action_up",
@@ -130,8 +130,8 @@ class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
             columns=columns,
             rows=rows,
             title=Shown("Commands"),
-            footer=Shown(f"{len(found)} of {len(self._commands)}"),
-            empty=Shown("nothing is called that"),
+            footer=Shown(f"{len(found)} of {len(self._commands)} match" if typed.strip() else ""),
+            empty=Shown("no match"),
         )
         self.query_one(ChoicePane).show(table, context=typed)
 

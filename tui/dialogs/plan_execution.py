@@ -1,4 +1,4 @@
-"""What a preview asks of the controller that opened it: a plan, and that its orders are sent."""
+"""The interface between a preview and the controller that opened it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -12,11 +12,11 @@ from core.text import Shown
 from core.views.actions.plan_progress import PlanProgress
 
 MakePlan = Callable[[Callable[[PlanningProgress], None], asyncio.Event], Awaitable[Plan]]
-"""Makes the plan: reports its progress to the function, and stops pausing once the event is set."""
+"""Makes the plan. It reports progress to the function; the event ends its pauses."""
 
 
 class PlanExecution(Protocol):
-    """What a preview asks of the controller that opened it."""
+    """Sends the orders of a confirmed plan, and knows the plans that were sent before."""
 
     @property
     def orders(self) -> Sequence[Order]:
@@ -24,21 +24,23 @@ class PlanExecution(Protocol):
         ...
 
     def production(self, targets: Iterable[Target]) -> Shown:
-        """Return what a title says where targets are on production machines."""
+        """Return the mark for the title if a target is on a production machine; else empty."""
         ...
 
     def carry_out(self, plan: Plan, *, words: str, yes: bool) -> PlanProgress:
         """Send the orders of a confirmed plan, in the background."""
         ...
 
-    def carry_on(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
-        """Send what had changed since its preview, and was confirmed again."""
+    def carry_out_changed(
+        self, sent_plan: PlanProgress, plan: Plan, *, words: str, yes: bool
+    ) -> None:
+        """Send the targets that had changed since their preview and were confirmed again."""
         ...
 
-    def next_after(self, carrying: PlanProgress | None) -> PlanProgress | None:
+    def next_after(self, sent_plan: PlanProgress | None) -> PlanProgress | None:
         """Return the plan after this one whose outcomes are not dismissed; None: no other."""
         ...
 
-    def put_away(self, carrying: PlanProgress) -> None:
+    def dismiss(self, sent_plan: PlanProgress) -> None:
         """Dismiss the outcomes of a plan."""
         ...

@@ -1,7 +1,7 @@
-"""The preview of a plan, its confirmation, and what became of it: one dialog from end to end.
+"""One dialog for a plan: its preview, its confirmation and its outcomes.
 
-Nothing confirms before the preview has been on screen for a moment, and what was typed before is
-dropped: a key meant for something else never sends an order.
+Keys typed before the preview has been on screen for a moment are dropped, so that a key meant for
+another screen never sends an order.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from core.act.planner import PlanningProgress
 from core.errors import EvalroomError
 from core.text import Shown, shown
 from core.views.actions.outcome_lines import outcome_lines, summary
-from core.views.actions.plan_lines import body_lines, can_be_told_apart, foot_lines, head_lines
+from core.views.actions.plan_lines import body_lines, foot_lines, has_details, head_lines
 from core.views.actions.plan_progress import PlanProgress
 from core.views.cells import Span, TextLine
 from tui.dialogs.guarded_dialog import GuardedDialog
@@ -30,13 +30,13 @@ _PreviewPhase = Literal["asking", "failed", "plan", "orders"]
 
 
 class PreviewDialog(GuardedDialog):
-    """A plan from its first dry run to its last outcome.
+    """Shows a plan from its first dry run to its last outcome.
 
     Args:
         execution: Sends the orders of the plan.
-        title: What is asked for, until the plan says it.
-        make_plan: Makes the plan, again with `g`; None: there is only `carrying`.
-        carrying: What is on its way already.
+        title: Names the action until the plan is there.
+        make_plan: Makes the plan, again with `g`; None if `sent_plan` is given.
+        sent_plan: A plan whose orders were sent already; its outcomes are shown.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -58,40 +58,40 @@ class PreviewDialog(GuardedDialog):
         title: str,
         *,
         make_plan: MakePlan | None = None,
-        carrying: PlanProgress | None = None,
+        sent_plan: PlanProgress | None = None,
     ) -> None:
         super().__init__()
         self._execution = execution
         self._title_asked = shown(title, 300)
         self._make = make_plan
-        self._carrying = carrying
+        self._sent_plan = sent_plan
         self._plan: Plan | None = None
-        self._phase: _PreviewPhase = "orders" if carrying is not None else "asking"
+        self._phase: _PreviewPhase = "orders" if sent_plan is not None else "asking"
         self._progress = PlanningProgress(0, 0)
         self._hurry = asyncio.Event()
         self._asking: Worker[None] | None = None
         self._failed = Shown("")
         self._yes = self._details = self._reveal = False
-        self._said = Shown("")
+        self._message = Shown("")
         self._disconnect: Callable[[], None] = lambda: None
         self._words = self.line("words", "")
-        self._reason = self.line("reason", "why, for the journal")
+        self._reason = self.line("reason", "reason, for the journal")
 
     # Start and end
 
     def compose(self) -> ComposeResult:
-        """Lay out the sheet with its two lines to type in."""
+        """Lay out the dialog with its two inputs."""
         yield from self.composed(self._reason, self._words)
 
     def on_mount(self) -> None:
-        """Ask, or follow what is on its way."""
-        if self._carrying is not None:
-            self._follow(self._carrying)
+        """Make the plan, or follow the orders that were sent."""
+        if self._sent_plan is not None:
+            self._follow(self._sent_plan)
         else:
             self._begin_to_ask()
 
     def on_unmount(self) -> None:
-        """Orders go on without it."""
+        """Stop listening; orders go on."""
         self._disconnect()
 
     # Asking
@@ -99,7 +99,7 @@ class PreviewDialog(GuardedDialog):
     def _begin_to_ask(self) -> None:
         self._phase, self._plan, self._progress = "asking", None, PlanningProgress(0, 0)
         self._hurry.clear()
-        self._yes, self._said = False, Shown("")
+        self._yes, self._message = False, Shown("")
         self.set_focus(None)
         self.draw(from_top=True)
         self._asking = self.run_worker(self._make_plan(), exit_on_error=False, exclusive=True)
@@ -109,8 +109,7 @@ class PreviewDialog(GuardedDialog):
         try:
             plan = await self._make(self._heard_progress, self._hurry)
         except EvalroomError as error:
-            advice = f". {error.advice}" if error.advice else ""
-            self._phase, self._failed = "failed", shown(f"{error.message}{advice}", 600)
+            self._phase, self._failed = "failed", shown(error.sentence, 600)
             self.draw(from_top=True)
             return
         self._phase = "plan"
@@ -121,25 +120,25 @@ class PreviewDialog(GuardedDialog):
         self.draw()
 
     def _offer(self, plan: Plan) -> None:
-        """Show a plan to be confirmed."""
-        self._plan, self._yes, self._said = plan, False, Shown("")
+        """Show a plan for confirmation."""
+        self._plan, self._yes, self._message = plan, False, Shown("")
         self._words.value = ""
         self.look_first()
         self.draw(from_top=self._phase == "plan")
         self._rest_focus()
 
     def _rest_focus(self) -> None:
-        """Give the keys to the line whose words confirm, where there is one."""
+        """Focus the input for the confirming words, if the plan needs them."""
         self.set_focus(self._words if self._words.display else None)
 
     # Drawing
 
     def title_text(self) -> Shown:
-        """Return what stands in the frame."""
+        """Return the title."""
         match self._phase:
             case "orders":
-                running = self._carrying is not None and self._carrying.is_running
-                return Shown("Orders · on their way" if running else "Orders · what became of them")
+                running = self._sent_plan is not None and self._sent_plan.is_running
+                return Shown("Orders · sending" if running else "Orders · outcomes")
             case "failed":
                 return Shown("Preview · nothing can be sent")
             case _:
@@ -148,67 +147,69 @@ class PreviewDialog(GuardedDialog):
                 return Shown(f"Preview · nothing has been sent{marked}")
 
     def head(self) -> Iterable[TextLine]:
-        """Return what it is about."""
-        carrying, plan = self._carrying, self._plan
-        if self._phase == "orders" and carrying is not None:
-            told = summary(carrying.became(self._execution.orders))
-            return ((Span(shown(carrying.plan.title, 300), "strong"),), told, ())
+        """Return the plan's title, and the totals of its outcomes."""
+        sent_plan, plan = self._sent_plan, self._plan
+        if self._phase == "orders" and sent_plan is not None:
+            report = summary(sent_plan.outcomes(self._execution.orders))
+            return ((Span(shown(sent_plan.plan.title, 300), "strong"),), report, ())
         if plan is not None:
             return (*head_lines(plan), ())
         return ((Span(self._title_asked, "strong"),), ())
 
     def body(self) -> Iterator[TextLine]:
-        """Return what scrolls."""
-        carrying, plan = self._carrying, self._plan
+        """Return the targets, with previews or outcomes."""
+        sent_plan, plan = self._sent_plan, self._plan
         if self._phase == "asking":
             yield (Span(self._asked_words(), "dim"),)
             return
         if self._phase == "failed":
             yield (Span(self._failed, "look"),)
             return
-        if self._phase == "orders" and carrying is not None:
-            yield from outcome_lines(carrying.became(self._execution.orders))
-            if carrying.failed is not None:
-                yield (Span(carrying.failed, "hand"),)
+        if self._phase == "orders" and sent_plan is not None:
+            yield from outcome_lines(sent_plan.outcomes(self._execution.orders))
+            if sent_plan.failed is not None:
+                yield (Span(sent_plan.failed, "hand"),)
             if plan is not None:
                 yield ()
-                yield (Span(Shown("changed since, asked again, and not sent:"), "look"),)
+                yield (
+                    Span(Shown("not sent: changed since the preview (new preview below)"), "look"),
+                )
         if plan is not None:
             yield from body_lines(plan, details=self._details, reveal=self._reveal)
 
     def _asked_words(self) -> Shown:
         done, of = self._progress.done, self._progress.of
-        return Shown(f"asking {done} of {of} what it would do" if of > 1 else "asking ...")
+        return Shown(f"dry run {done} of {of} ..." if of > 1 else "dry run ...")
 
     def foot(self) -> Iterator[TextLine]:
-        """Return what it takes to confirm."""
+        """Return how the plan is confirmed, and why it is not yet."""
         plan = self._plan
         if plan is not None:
             yield from foot_lines(plan, yes=self._yes)
-        if self._said:
-            yield (Span(self._said, "look"),)
+        if self._message:
+            yield (Span(self._message, "look"),)
 
     def keys(self) -> Iterator[tuple[str, str]]:
-        """Return the keys that do something now."""
+        """Return the keys that work now, each with its word."""
         plan, sent = self._plan, bool(self._plan and self._plan.sent)
         if self._phase == "asking":
-            yield from [("h", "hurry"), ("Esc", "stop")]
+            yield from [("h", "hurry"), ("Esc", "cancel")]
             return
         if self.is_typing(self._reason):
-            yield from [("Enter", "keep the reason"), ("Tab", "other keys"), ("Esc", "leave it")]
+            yield from [("Enter", "keep the reason"), ("Tab", "other keys"), ("Esc", "close")]
             return
         if plan is not None and sent:
             yield from self._confirming(plan)
         if plan is not None and not self.is_typing(self._words):
             yield from self._looking(plan, sent=sent)
         if self._phase in {"plan", "failed"} and not self.is_typing(self._words):
-            yield "g", "ask again"
+            yield "g", "preview again"
         if self._phase == "orders" and not self.is_typing(self._words):
-            if self._carrying is not None and not self._carrying.is_running:
+            if self._sent_plan is not None and not self._sent_plan.is_running:
                 yield ("Enter" if plan is None else "D"), "dismiss"
-            if self._execution.next_after(self._carrying) is not None:
+            if self._execution.next_after(self._sent_plan) is not None:
                 yield "o", "other orders"
-        yield "Esc", "leave it"
+        yield "Esc", "close"
 
     def _confirming(self, plan: Plan) -> Iterator[tuple[str, str]]:
         if plan.confirmation == "yes" and not self._yes:
@@ -222,13 +223,13 @@ class PreviewDialog(GuardedDialog):
     def _looking(self, plan: Plan, *, sent: bool) -> Iterator[tuple[str, str]]:
         if sent:
             yield "r", "reason"
-        if can_be_told_apart(plan):
+        if has_details(plan):
             yield "d", "together" if self._details else "each"
         if any(step.preview is not None and step.preview.withheld for step in plan.steps):
             yield "!", "withhold" if self._reveal else "show text"
 
     def draw(self, *, from_top: bool = False) -> None:
-        """Draw what stands now."""
+        """Draw the current state."""
         plan = self._plan
         wants_words = plan is not None and plan.confirmation == "words" and bool(plan.sent)
         self._words.display = wants_words
@@ -241,7 +242,7 @@ class PreviewDialog(GuardedDialog):
     # Keys
 
     def action_confirm(self) -> None:
-        """Confirm what is on screen, or put away what is over."""
+        """Confirm the plan on screen; if its orders have ended, dismiss the outcomes."""
         plan = self._plan
         if not self.was_seen:
             return
@@ -252,23 +253,23 @@ class PreviewDialog(GuardedDialog):
         if why is not None:
             typed = self._words.value.strip()
             if plan.confirmation != "words":
-                self._said = shown(why, 300)
-            else:  # the line above says what it takes
-                self._said = shown(f"{shown(typed, 60)} is something else" if typed else "")
+                self._message = shown(why, 300)
+            else:  # the placeholder shows the words
+                self._message = shown(f"{shown(typed, 60)} does not match" if typed else "")
             self._words.value = ""
             self.draw()
             return
         words, yes = self._words.value, self._yes
-        self._plan, self._said = None, Shown("")
-        if self._carrying is not None:
-            self._execution.carry_on(self._carrying, plan, words=words, yes=yes)
+        self._plan, self._message = None, Shown("")
+        if self._sent_plan is not None:
+            self._execution.carry_out_changed(self._sent_plan, plan, words=words, yes=yes)
             self.draw()
         else:
             self._follow(self._execution.carry_out(plan, words=words, yes=yes))
 
     def _dismiss_if_over(self) -> None:
-        carrying = self._carrying
-        if self._phase == "orders" and carrying is not None and not carrying.is_running:
+        sent_plan = self._sent_plan
+        if self._phase == "orders" and sent_plan is not None and not sent_plan.is_running:
             self.action_dismiss_outcomes()
 
     @on(Input.Submitted, "#words")
@@ -286,11 +287,11 @@ class PreviewDialog(GuardedDialog):
             self._plan = replace(self._plan, reason=message.value.strip())
 
     def on_descendant_focus(self) -> None:
-        """Other keys work while a line is typed in."""
+        """Draw the keys that work while an input has the focus."""
         self.draw()
 
     def action_turn(self) -> None:
-        """From the words that confirm to the reason, to the keys, and round again."""
+        """Cycle the focus: confirming words, reason, other keys."""
         if not (self._plan is not None and self._plan.sent):
             return
         if self.is_typing(self._words):
@@ -302,76 +303,76 @@ class PreviewDialog(GuardedDialog):
             self._rest_focus()
 
     def action_reason(self) -> None:
-        """Open the line for the reason."""
+        """Open the input for the reason."""
         if self._plan is not None and self._plan.sent:
             self._reason.display = True
             self.set_focus(self._reason)
             self.draw()
 
     def action_give_yes(self) -> None:
-        """Give the yes that somebody else's run takes."""
+        """Give the consent that acting on someone else's run needs."""
         if self._plan is not None and self._plan.confirmation == "yes":
-            self._yes, self._said = True, Shown("")
+            self._yes, self._message = True, Shown("")
             self.draw()
 
     def action_details(self) -> None:
-        """Show each target by itself, or the same ones together."""
+        """Show each target by itself, or equal ones together."""
         self._details = not self._details
         self.draw()
 
     def action_reveal(self) -> None:
-        """Show the free text of the answers, or withhold it again."""
+        """Show or withhold the free text of the answers."""
         self._reveal = not self._reveal
         self.draw()
 
     def action_hurry(self) -> None:
-        """Ask on without pauses."""
+        """Go on with the dry runs without pauses."""
         self._hurry.set()
 
     def action_ask_again(self) -> None:
-        """Ask every target anew."""
+        """Make the plan again: every target gets a new dry run."""
         if self._make is not None and self._phase in {"plan", "failed"}:
             self._begin_to_ask()
 
     def action_leave(self) -> None:
-        """Leave it: nothing is sent; what was sent goes on."""
+        """Close it: nothing more is sent; orders that were sent go on."""
         if self._asking is not None:
             self._asking.cancel()
         self.dismiss(None)
 
     # Outcomes
 
-    def _follow(self, carrying: PlanProgress) -> None:
-        self._carrying, self._phase = carrying, "orders"
+    def _follow(self, sent_plan: PlanProgress) -> None:
+        self._sent_plan, self._phase = sent_plan, "orders"
         self._disconnect()
-        self._disconnect = carrying.updated.connect(lambda _: self._take_changes())
+        self._disconnect = sent_plan.updated.connect(lambda _: self._take_changes())
         self.set_focus(None)
         self.draw(from_top=True)
         self._take_changes()
 
     def _take_changes(self) -> None:
-        carrying = self._carrying
-        if carrying is None or not self.is_mounted:
+        sent_plan = self._sent_plan
+        if sent_plan is None or not self.is_mounted:
             return
-        changed = carrying.changed()
+        changed = sent_plan.changed()
         if changed is not None and self._plan is None:
             self._offer(changed)
-        elif not carrying.is_running and self._plan is None:
+        elif not sent_plan.is_running and self._plan is None:
             self.look_first()
         self.draw()
 
     def renew(self) -> None:
-        """Draw what a later look found out of orders without an answer."""
+        """Draw outcomes that became known later."""
         if self._phase == "orders":
             self.draw()
 
     def action_dismiss_outcomes(self) -> None:
-        """Put these outcomes away, and show the next ones if there are any."""
-        carrying = self._carrying
-        if self._phase != "orders" or carrying is None or carrying.is_running:
+        """Dismiss these outcomes, and show the next ones if there are any."""
+        sent_plan = self._sent_plan
+        if self._phase != "orders" or sent_plan is None or sent_plan.is_running:
             return
-        following = self._execution.next_after(carrying)
-        self._execution.put_away(carrying)
+        following = self._execution.next_after(sent_plan)
+        self._execution.dismiss(sent_plan)
         if following is None:
             self.dismiss(None)
         else:
@@ -380,7 +381,7 @@ class PreviewDialog(GuardedDialog):
 
     def action_next_outcomes(self) -> None:
         """Show the outcomes of another plan that are not dismissed."""
-        following = self._execution.next_after(self._carrying)
+        following = self._execution.next_after(self._sent_plan)
         if self._phase == "orders" and following is not None:
             self._plan = None
             self._follow(following)

@@ -1,4 +1,4 @@
-"""Dialogs that ask one thing: leave or stay, a passphrase, whether a host key is right."""
+"""Dialogs that ask one question: leave or stay, a passphrase, a host key, a typed name."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -10,13 +10,13 @@ from textual.widgets import Input
 from core.ids import MachineName
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine
-from tui.dialogs.dialog import Dialog, words
+from tui.dialogs.dialog import Dialog, text_line
 
 _STAY: list[BindingType] = [Binding("escape", "give_up", show=False)]
 
 
 class LeaveDialog(Dialog[bool]):
-    """Leave the room, or stay."""
+    """Ask whether to leave evalroom."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *_STAY,
@@ -26,7 +26,7 @@ class LeaveDialog(Dialog[bool]):
 
     def __init__(self, meaning: str) -> None:
         super().__init__(
-            Shown("Leave the room?"),
+            Shown("Leave evalroom?"),
             [(), (Span(shown(meaning, 400), "plain"),)],
             [("Enter", "leave"), ("Esc", "stay")],
         )
@@ -41,13 +41,16 @@ class LeaveDialog(Dialog[bool]):
 
 
 class QuestionDialog(Dialog[str | None]):
-    """Ask for a passphrase, a password, or another answer. It is kept nowhere."""
+    """Ask for a passphrase, a password or another answer; it is not stored.
+
+    The result is None when the operator gave up.
+    """
 
     BINDINGS = _STAY
 
     def __init__(self, prompt: str, *, is_seen: bool) -> None:
         super().__init__(
-            Shown("A machine asks"),
+            Shown("A machine asks a question"),
             [(), (Span(shown(prompt, 400), "strong"),), ()],
             [("Enter", "answer"), ("Esc", "give up")],
             line=Input(password=not is_seen, select_on_focus=False),
@@ -58,12 +61,19 @@ class QuestionDialog(Dialog[str | None]):
         self.dismiss(message.value)
 
     def action_give_up(self) -> None:
-        """Answer nothing."""
+        """Give no answer."""
         self.dismiss(None)
 
 
 class TypedNameDialog(Dialog[bool]):
-    """Say what something means; it is confirmed by typing a name, and by nothing else."""
+    """Explain an action that only typing a name confirms.
+
+    Args:
+        title: Stands in the frame.
+        lines: The explanation.
+        keys: Each key with what it does.
+        typed: The name to type.
+    """
 
     BINDINGS = _STAY
 
@@ -84,30 +94,34 @@ class TypedNameDialog(Dialog[bool]):
             self.dismiss(True)
         else:
             message.input.value = ""
-            message.input.placeholder = "that is another name"
+            message.input.placeholder = "the name does not match"
 
     def action_give_up(self) -> None:
-        """Leave it as it is."""
+        """Do nothing."""
         self.dismiss(False)
 
 
 class HostKeyDialog(TypedNameDialog):
-    """Show the host key of a very handshake; it is accepted by typing the machine's name."""
+    """Show an unknown host key; typing the machine's name accepts exactly this key."""
 
     def __init__(self, machine: MachineName, address: str, fingerprint: str) -> None:
         super().__init__(
-            Shown("An unknown host key"),
+            Shown("Unknown host key"),
             [
                 (),
                 (Span(shown(machine), "strong"), Span(shown(f"  {address}"), "dim")),
                 (Span(shown(fingerprint, 400), "look"),),
                 (),
-                words("Compare it with the machine's own, on its console or from who runs it:"),
-                words("ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub", "dim"),
-                words("Accepted, it is written to evalroom's own known_hosts, never to yours."),
+                text_line(
+                    "Compare it with the machine's own key, on its console or with its admin:"
+                ),
+                text_line("ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub", "dim"),
+                text_line(
+                    "If you accept it, evalroom adds it to its own known_hosts, not to yours."
+                ),
                 (),
                 (Span(shown(f"Type {machine} to accept it."), "plain"),),
             ],
-            [("Enter", "accept"), ("Esc", "leave it")],
+            [("Enter", "accept"), ("Esc", "cancel")],
             typed=machine,
         )

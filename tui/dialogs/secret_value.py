@@ -1,4 +1,4 @@
-"""A dialog that asks for the value of a secret: masked, kept by its name, shown never again."""
+"""A dialog that asks for the value of a secret; the input is masked."""
 
 from typing import ClassVar
 
@@ -8,26 +8,28 @@ from textual.widgets import Input
 
 from core.text import shown
 from core.views.cells import Span
-from tui.dialogs.dialog import Dialog, words
+from tui.dialogs.dialog import Dialog, text_line
 
 
 class SecretValueDialog(Dialog[str | None]):
-    """Ask for a secret's value; None: it stays as it is."""
+    """Ask for the value of a secret. The result is None when nothing was typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", show=False)]
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            shown(f"The value of {name}", 100),
+            shown(f"Value of {name}", 100),
             [
                 (),
                 (Span(shown(name, 130), "strong"),),
-                words("It is kept on this computer under that name: in its keyring or, where"),
-                words("there is none, in a file that only you can read. No spec, plan or log"),
-                words("holds it, and it is shown never again."),
+                text_line(
+                    "evalroom stores it on this computer under that name: in the keyring or,"
+                ),
+                text_line("without one, in a file that only you can read. Specs, plans and logs"),
+                text_line("do not contain it, and it is never shown."),
                 (),
             ],
-            [("Enter", "keep it"), ("Esc", "not now")],
+            [("Enter", "store"), ("Esc", "not now")],
             line=Input(password=True, select_on_focus=False),
         )
 
@@ -36,5 +38,5 @@ class SecretValueDialog(Dialog[str | None]):
         self.dismiss(message.value or None)
 
     def action_give_up(self) -> None:
-        """Keep nothing."""
+        """Store nothing."""
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""A dialog of lines that fits itself to what it says: a head, a part that scrolls, a foot."""
+"""A dialog of text that fits its own size: head, scrolling body, foot, keys."""
 
 from collections.abc import Iterable
 from typing import ClassVar
@@ -18,15 +18,15 @@ from tui.panes.lines import folded
 from tui.panes.scrolling_lines import ScrollingLines
 
 _FRAME = 4
-"""Lines of the box beside its text: its edges, and a blank one at either end."""
+"""Lines that the box adds to its text: the frame and one blank line at each end."""
 _SIDES = 6
-"""Columns of the same."""
+"""Columns that the box adds to its text."""
 _LEAST = 3
 WIDEST = 104
 
 
 class TextDialog(Dialog[None]):
-    """A box whose text is drawn anew whenever something comes in."""
+    """A box whose text is redrawn whenever its content changes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", show=False),
@@ -45,28 +45,28 @@ class TextDialog(Dialog[None]):
         self._key_line = TextBlock(())
         self._typed: tuple[Input, ...] = ()
         self.inner_width = WIDEST - _SIDES
-        """Columns for text when last drawn."""
+        """Width of the text when last drawn, in columns."""
 
     # For the dialogs that derive
 
     def title_text(self) -> Shown:
-        """Return what stands in the frame."""
+        """Return the title."""
         raise NotImplementedError
 
     def head(self) -> Iterable[TextLine]:
-        """Return the lines above what scrolls."""
+        """Return the lines above the scrolling body."""
         raise NotImplementedError
 
     def body(self) -> Iterable[TextLine]:
-        """Return the lines that scroll."""
+        """Return the lines of the scrolling body."""
         raise NotImplementedError
 
     def foot(self) -> Iterable[TextLine]:
-        """Return the lines below."""
+        """Return the lines below the body."""
         raise NotImplementedError
 
     def keys(self) -> Iterable[tuple[str, str]]:
-        """Return the keys that do something now: key, word."""
+        """Return the keys that work now, each with its word."""
         raise NotImplementedError
 
     def action_leave(self) -> None:
@@ -77,14 +77,14 @@ class TextDialog(Dialog[None]):
 
     @staticmethod
     def line(name: str, placeholder: str) -> Input:
-        """Return a line to type in, not yet shown."""
+        """Return an input that is hidden until its `display` is set."""
         made = Input(id=name, placeholder=placeholder, select_on_focus=False)
         made.cursor_blink = False
         made.display = False
         return made
 
     def is_typing(self, line: Input) -> bool:
-        """Whether the keys go to that line. Its own `has_focus` comes true only later."""
+        """Whether the input has the focus; its own `has_focus` becomes true only later."""
         return self.focused is line
 
     def composed(self, *lines: Input) -> ComposeResult:
@@ -98,7 +98,7 @@ class TextDialog(Dialog[None]):
             yield self._key_line
 
     def on_screen_resume(self) -> None:
-        """Keys that were typed while it opened are dropped: see `holds`."""
+        """Do not replay keys that were typed while it opened: `holds` drops them."""
 
     def on_resize(self, event: events.Resize) -> None:
         """Fit the new size."""
@@ -106,7 +106,7 @@ class TextDialog(Dialog[None]):
         self.call_after_refresh(self.draw)
 
     def draw(self, *, from_top: bool = False) -> None:
-        """Draw what stands now, and take the room that it needs."""
+        """Draw the current content, and resize the box to it."""
         if not self.is_mounted:
             return
         size = app_of(self).size
@@ -135,7 +135,7 @@ class TextDialog(Dialog[None]):
         self._body.styles.height = min(max(_folds(body, inner), 1), room)
         self._body.show(body, from_top=from_top)
         self._box.border_title = Content(self.title_text())
-        # What is in view is known once the new heights hold.
+        # Which lines are in view is known only after the new layout.
         self.call_after_refresh(self._say_where)
 
     @on(ScrollingLines.Resized)
@@ -147,17 +147,17 @@ class TextDialog(Dialog[None]):
         self._box.border_subtitle = Content(where)
 
     def keep_in_view(self, line: int) -> None:
-        """Scroll as little as brings a line of the middle into view; lines there are not folded."""
+        """Scroll just enough to show a line of the body; its lines must not be folded."""
         self._body.reach(line)
         self._say_where()
 
     def action_scroll(self, lines: int) -> None:
-        """Scroll the middle."""
+        """Scroll the body by lines."""
         self._body.scroll(lines)
         self._say_where()
 
     def action_page(self, pages: int) -> None:
-        """Scroll by pages."""
+        """Scroll the body by pages."""
         self._body.scroll(pages * self._body.page)
         self._say_where()
 

@@ -1,1 +1,1 @@
-"""Every key: one table, from which bindings, key bar, help and README are made."""
+"""The table of keys, and what is made from it: bindings, labels, the README's table."""

@@ -1,4 +1,4 @@
-"""What a key of the table is."""
+"""One row of the table of keys."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,12 +11,12 @@ class Key:
     """One key.
 
     Attributes:
-        name: What configs and commands call it.
-        keys: As Textual names them, with commas between.
-        action: The action that it runs, on the app, the screen or the pane.
-        word: In the key bar and the palette; one or two words.
-        help: One sentence on the help page.
-        where: On what it works.
+        name: Its name in the config and in the palette.
+        keys: The keys as Textual names them, separated by commas.
+        action: The action it runs, on the app, the screen or the pane.
+        word: One or two words for the key bar and the palette.
+        help: One sentence for the help page.
+        where: Where the key works.
         in_bar: Whether the key bar shows it.
     """
 

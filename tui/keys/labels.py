@@ -1,4 +1,4 @@
-"""How keys are written for people."""
+"""Keys as people write them: `^d`, `PgDn`."""
 
 _NAMED = {
     "slash": "/",
@@ -22,7 +22,7 @@ _NAMED = {
 
 
 def label(key: str) -> str:
-    """Return how a key is written for people."""
+    """Return a key as people write it: `^d` for `ctrl+d`."""
     if key in _NAMED:
         return _NAMED[key]
     if key.startswith("ctrl+"):
@@ -31,5 +31,5 @@ def label(key: str) -> str:
 
 
 def labels(keys: str) -> str:
-    """Return how the keys of one binding are written for people."""
+    """Return the keys of one binding as people write them, separated by blanks."""
     return " ".join(label(key) for key in keys.split(","))

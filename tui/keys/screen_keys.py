@@ -1,14 +1,14 @@
-"""The keys of screens that have some of their own; `tui.keys.table` puts them in their order."""
+"""Keys that work on one screen only; `tui.keys.table` puts them in order."""
 
 from tui.keys.key import Key
 
-OF_A_SAMPLE: tuple[Key, ...] = (
+SAMPLE_KEYS: tuple[Key, ...] = (
     Key(
         name="reveal",
         keys="exclamation_mark",
         action="reveal",
         word="reveal",
-        help="Fetch and show what the agent and its tools wrote in this sample.",
+        help="Fetch and show the text that the agent and its tools wrote in this sample.",
         where="sample",
         in_bar=True,
     ),
@@ -17,7 +17,7 @@ OF_A_SAMPLE: tuple[Key, ...] = (
         keys="t",
         action="steer",
         word="steer",
-        help="Open Inspect's client that steers this sample, where its eval was started with acp.",
+        help="Open Inspect's client to steer this sample; its eval must be started with acp.",
         where="sample",
         in_bar=True,
     ),
@@ -26,19 +26,19 @@ OF_A_SAMPLE: tuple[Key, ...] = (
         keys="Y",
         action="copy_steer",
         word="copy steer",
-        help="Send the command that steers this sample to the clipboard.",
+        help="Copy the command that steers this sample.",
         where="sample",
         in_bar=True,
     ),
 )
 
-OF_RUNS: tuple[Key, ...] = (
+RUN_KEYS: tuple[Key, ...] = (
     Key(
         name="duplicate",
         keys="d",
         action="duplicate",
-        word="edit anew",
-        help="Edit the spec of this run and launch that; what is left blank stays as it was.",
+        word="edit copy",
+        help="Edit a copy of this run's spec and launch it; a blank field keeps its value.",
         where="runs",
         in_bar=True,
     ),
@@ -47,7 +47,7 @@ OF_RUNS: tuple[Key, ...] = (
         keys="R",
         action="run_again",
         word="run again",
-        help="Run this run's spec again as it was: straight to its plan.",
+        help="Launch this run's spec again, unchanged; you see its plan first.",
         where="runs",
         in_bar=True,
     ),
@@ -56,7 +56,7 @@ OF_RUNS: tuple[Key, ...] = (
         keys="t",
         action="attach",
         word="attach",
-        help="Attach to this run's own display, where it has one.",
+        help="Attach to this run's own terminal, if it has one.",
         where="runs",
         in_bar=True,
     ),
@@ -65,19 +65,19 @@ OF_RUNS: tuple[Key, ...] = (
         keys="Y",
         action="copy_launch",
         word="copy launch",
-        help="Send `evalroom launch` with this run's spec to the clipboard.",
+        help="Copy `evalroom launch` with this run's spec.",
         where="runs",
         in_bar=True,
     ),
 )
 
-OF_GUIDES: tuple[Key, ...] = (
+GUIDE_KEYS: tuple[Key, ...] = (
     Key(
         name="guide_on",
         keys="enter",
         action="guide_on",
-        word="go on",
-        help="Go on with the guide: its next step is previewed; one that was left is taken up.",
+        word="continue",
+        help="Preview the guide's next step, or take over a guide that no instance runs.",
         where="guides",
         in_bar=True,
     ),
@@ -85,8 +85,8 @@ OF_GUIDES: tuple[Key, ...] = (
         name="guide_skip",
         keys="n",
         action="guide_skip",
-        word="not this one",
-        help="Leave out the step that waits.",
+        word="skip step",
+        help="Skip the step that waits.",
         where="guides",
         in_bar=True,
     ),
@@ -94,8 +94,8 @@ OF_GUIDES: tuple[Key, ...] = (
         name="guide_stop",
         keys="x",
         action="guide_stop",
-        word="leave it",
-        help="Leave the guide for good, where it stands; what was sent stays as it is.",
+        word="stop guide",
+        help="Stop the guide for good; orders that were sent stay as they are.",
         where="guides",
         in_bar=True,
     ),

@@ -1,13 +1,13 @@
-"""Every key, in one table. Bindings, the key bar, the help and the README are made from it.
+"""Every key, in one table: the source of bindings, key bar, help and the README's table.
 
-A key is remapped in the config by its name: `[keys] filter = "ctrl+f"`.
+The config remaps a key by its name: `[keys] filter = "ctrl+f"`.
 """
 
 from collections.abc import Iterable, Mapping
 
 from tui.keys.key import Key, Where
 from tui.keys.labels import labels
-from tui.keys.screen_keys import OF_A_SAMPLE, OF_GUIDES, OF_RUNS
+from tui.keys.screen_keys import GUIDE_KEYS, RUN_KEYS, SAMPLE_KEYS
 
 KEYS: tuple[Key, ...] = (
     Key(
@@ -15,16 +15,16 @@ KEYS: tuple[Key, ...] = (
         keys="down,j",
         action="down",
         word="down",
-        help="One row down.",
+        help="Move down one row.",
         where="list",
     ),
-    Key(name="up", keys="up,k", action="up", word="up", help="One row up.", where="list"),
+    Key(name="up", keys="up,k", action="up", word="up", help="Move up one row.", where="list"),
     Key(
         name="page_down",
         keys="pagedown,ctrl+d",
         action="page_down",
         word="page down",
-        help="One page down.",
+        help="Move down one page.",
         where="list",
     ),
     Key(
@@ -32,7 +32,7 @@ KEYS: tuple[Key, ...] = (
         keys="pageup,ctrl+u",
         action="page_up",
         word="page up",
-        help="One page up.",
+        help="Move up one page.",
         where="list",
     ),
     Key(
@@ -40,18 +40,23 @@ KEYS: tuple[Key, ...] = (
         keys="home,g",
         action="first",
         word="first",
-        help="To the first row.",
+        help="Go to the first row.",
         where="list",
     ),
     Key(
-        name="last", keys="end,G", action="last", word="last", help="To the last row.", where="list"
+        name="last",
+        keys="end,G",
+        action="last",
+        word="last",
+        help="Go to the last row.",
+        where="list",
     ),
     Key(
         name="open",
         keys="enter",
         action="open",
         word="open",
-        help="Open what the cursor is on.",
+        help="Open the row under the cursor.",
         where="table",
         in_bar=True,
     ),
@@ -60,7 +65,7 @@ KEYS: tuple[Key, ...] = (
         keys="space",
         action="mark",
         word="mark",
-        help="Mark the row, or take its mark away.",
+        help="Mark the row, or remove its mark.",
         where="table",
     ),
     Key(
@@ -68,7 +73,7 @@ KEYS: tuple[Key, ...] = (
         keys="a",
         action="actions",
         word="actions",
-        help="Every action on the selection, and why one is not for it now.",
+        help="List actions for the selection, with the reason when one is unavailable.",
         where="panes",
         in_bar=True,
     ),
@@ -77,7 +82,7 @@ KEYS: tuple[Key, ...] = (
         keys="p",
         action="pause",
         word="pause",
-        help="Pause the selection or, where it is paused, resume it: a preview comes first.",
+        help="Pause the selection, or resume it if it is paused. A preview comes first.",
         where="panes",
         in_bar=True,
     ),
@@ -86,7 +91,7 @@ KEYS: tuple[Key, ...] = (
         keys="P",
         action="pause_now",
         word="pause now",
-        help="Also hold the samples in flight at their next model call: a preview comes first.",
+        help="Pause, and hold samples in flight at their next model call. A preview comes first.",
         where="panes",
     ),
     Key(
@@ -94,7 +99,7 @@ KEYS: tuple[Key, ...] = (
         keys="x",
         action="cancel",
         word="cancel",
-        help="Choose how to end the selection, or a tool call of it: a preview comes first.",
+        help="Choose how to end the selection, or end a tool call. A preview comes first.",
         where="panes",
         in_bar=True,
     ),
@@ -103,7 +108,7 @@ KEYS: tuple[Key, ...] = (
         keys="e",
         action="requeue",
         word="requeue",
-        help="Run errored samples again; on a task all of its errored ones: a preview comes first.",
+        help="Run errored samples again; on a task, all of them. A preview comes first.",
         where="panes",
         in_bar=True,
     ),
@@ -112,7 +117,7 @@ KEYS: tuple[Key, ...] = (
         keys="c",
         action="config",
         word="config",
-        help="Read and change the knobs of the selection: a preview comes first.",
+        help="Read and change the knobs of the selection. A preview comes first.",
         where="panes",
         in_bar=True,
     ),
@@ -121,7 +126,7 @@ KEYS: tuple[Key, ...] = (
         keys="u",
         action="undo",
         word="undo",
-        help="Take back the last thing that can be taken back: a preview comes first.",
+        help="Undo the last plan that can be undone. A preview comes first.",
         where="panes",
         in_bar=True,
     ),
@@ -130,7 +135,7 @@ KEYS: tuple[Key, ...] = (
         keys="o",
         action="outcomes",
         word="outcomes",
-        help="What became of what was ordered.",
+        help="Show outcomes of recent actions.",
         where="panes",
         in_bar=True,
     ),
@@ -139,7 +144,7 @@ KEYS: tuple[Key, ...] = (
         keys="A",
         action="mark_all",
         word="mark all",
-        help="Mark every row that is shown, or take all marks away.",
+        help="Mark all rows shown, or remove all marks.",
         where="table",
     ),
     Key(
@@ -147,7 +152,7 @@ KEYS: tuple[Key, ...] = (
         keys="escape",
         action="back",
         word="back",
-        help="Take away the filter or the marks, else go back.",
+        help="Clear the filter or the marks; if there are none, go back.",
         where="panes",
         in_bar=True,
     ),
@@ -156,7 +161,7 @@ KEYS: tuple[Key, ...] = (
         keys="tab",
         action="next_pane",
         word="next pane",
-        help="To the next pane.",
+        help="Go to the next pane.",
         where="panes",
     ),
     Key(
@@ -164,7 +169,7 @@ KEYS: tuple[Key, ...] = (
         keys="shift+tab",
         action="previous_pane",
         word="previous pane",
-        help="To the pane before.",
+        help="Go to the previous pane.",
         where="panes",
     ),
     *(
@@ -173,7 +178,7 @@ KEYS: tuple[Key, ...] = (
             keys=str(digit),
             action=f"pane({digit})",
             word=f"pane {digit}",
-            help=f"To pane {digit}.",
+            help=f"Go to pane {digit}.",
             where="panes",
         )
         for digit in range(1, 6)
@@ -183,7 +188,7 @@ KEYS: tuple[Key, ...] = (
         keys="slash",
         action="filter",
         word="filter",
-        help="Filter the rows: words, /regular expression/, ! before either turns it round.",
+        help="Filter the rows by words or /regular expression/; a leading ! inverts the filter.",
         where="panes",
         in_bar=True,
     ),
@@ -192,7 +197,7 @@ KEYS: tuple[Key, ...] = (
         keys="s",
         action="sort",
         word="sort",
-        help="Choose the column that sorts.",
+        help="Choose the column to sort by.",
         where="panes",
         in_bar=True,
     ),
@@ -201,7 +206,7 @@ KEYS: tuple[Key, ...] = (
         keys="S",
         action="reverse",
         word="reverse",
-        help="Turn the order round.",
+        help="Reverse the sort order.",
         where="table",
     ),
     Key(
@@ -209,7 +214,7 @@ KEYS: tuple[Key, ...] = (
         keys="C",
         action="columns",
         word="columns",
-        help="Choose the columns that are shown.",
+        help="Choose which columns are shown.",
         where="panes",
     ),
     Key(
@@ -217,17 +222,17 @@ KEYS: tuple[Key, ...] = (
         keys="y",
         action="copy",
         word="copy",
-        help="Send the log's location, or the equivalent shell command, to the clipboard.",
+        help="Copy the log's location, or the equivalent shell command.",
         where="panes",
         in_bar=True,
     ),
-    *OF_A_SAMPLE,
+    *SAMPLE_KEYS,
     Key(
         name="write",
         keys="w",
         action="write",
         word="write",
-        help="Write the orders that are shown to a file, a line of JSON each.",
+        help="Write the orders shown to a file, one line of JSON each.",
         where="journal",
         in_bar=True,
     ),
@@ -236,7 +241,7 @@ KEYS: tuple[Key, ...] = (
         keys="r",
         action="retry",
         word="retry link",
-        help="Try this machine's link at once; where its own ssh has to ask, answer it here.",
+        help="Retry this machine's link now; if its own ssh asks a question, answer it here.",
         where="panes",
         in_bar=True,
     ),
@@ -245,7 +250,7 @@ KEYS: tuple[Key, ...] = (
         keys="T",
         action="trust",
         word="accept host key",
-        help="See the unknown host key of this machine, and accept it.",
+        help="Show the unknown host key of this machine, to accept it.",
         where="panes",
         in_bar=True,
     ),
@@ -254,7 +259,7 @@ KEYS: tuple[Key, ...] = (
         keys="D",
         action="dismiss_gone",
         word="dismiss",
-        help="Take a process that is gone, and what it held, off the screen.",
+        help="Remove a gone process and its tasks from the screen.",
         where="panes",
         in_bar=True,
     ),
@@ -263,7 +268,7 @@ KEYS: tuple[Key, ...] = (
         keys="left_square_bracket",
         action="app.older",
         word="older",
-        help="Walk back through the places you were at.",
+        help="Go back to the previous place.",
         where="everywhere",
     ),
     Key(
@@ -271,7 +276,7 @@ KEYS: tuple[Key, ...] = (
         keys="right_square_bracket",
         action="app.newer",
         word="newer",
-        help="Walk forward again.",
+        help="Go forward again.",
         where="everywhere",
     ),
     Key(
@@ -279,7 +284,7 @@ KEYS: tuple[Key, ...] = (
         keys="J",
         action="app.journal",
         word="journal",
-        help="The journal of orders: what was done, by whom, and what became of it.",
+        help="Open the journal of orders: what was done, by whom, and its outcome.",
         where="everywhere",
     ),
     Key(
@@ -287,7 +292,7 @@ KEYS: tuple[Key, ...] = (
         keys="W",
         action="app.guides",
         word="guides",
-        help="Guides, open and recent: park safely, provider incident, finish early, clean up.",
+        help="Open the guides: park safely, provider incident, finish early, clean up.",
         where="everywhere",
     ),
     Key(
@@ -295,7 +300,7 @@ KEYS: tuple[Key, ...] = (
         keys="n",
         action="app.launch",
         word="new run",
-        help="Begin a run from a template or a draft: its whole plan comes first.",
+        help="Launch a run from a template or a draft; you see its whole plan first.",
         where="everywhere",
         in_bar=True,
     ),
@@ -304,11 +309,11 @@ KEYS: tuple[Key, ...] = (
         keys="N",
         action="app.runs",
         word="runs",
-        help="Every run: where it stands, its score, its spec, its logs and what it printed.",
+        help="List all runs: state, score, spec, logs and output.",
         where="everywhere",
     ),
-    *OF_RUNS,
-    *OF_GUIDES,
+    *RUN_KEYS,
+    *GUIDE_KEYS,
     Key(
         name="command",
         keys="colon,ctrl+p",
@@ -323,7 +328,7 @@ KEYS: tuple[Key, ...] = (
         keys="question_mark,f1",
         action="app.help",
         word="help",
-        help="The keys of where you are.",
+        help="Show the keys that work here.",
         where="everywhere",
         in_bar=True,
     ),
@@ -332,7 +337,7 @@ KEYS: tuple[Key, ...] = (
         keys="M",
         action="app.mouse",
         word="mouse",
-        help="Turn the mouse on or off; off, the terminal's own selection works.",
+        help="Turn the mouse on or off; while it is off, the terminal selects text.",
         where="everywhere",
     ),
     Key(
@@ -340,7 +345,7 @@ KEYS: tuple[Key, ...] = (
         keys="ctrl+l",
         action="app.redraw",
         word="redraw",
-        help="Draw the whole screen anew.",
+        help="Redraw the whole screen.",
         where="everywhere",
     ),
     Key(
@@ -348,7 +353,7 @@ KEYS: tuple[Key, ...] = (
         keys="ctrl+z",
         action="app.suspend_process",
         word="suspend",
-        help="Leave for the shell; `fg` comes back.",
+        help="Suspend evalroom; `fg` in the shell resumes it.",
         where="everywhere",
     ),
     Key(
@@ -356,7 +361,7 @@ KEYS: tuple[Key, ...] = (
         keys="q,ctrl+c",
         action="app.leave",
         word="leave",
-        help="Leave the room; evals go on.",
+        help="Leave evalroom; evals keep running.",
         where="everywhere",
     ),
 )
@@ -367,7 +372,7 @@ KEYS_BY_NAME: Mapping[str, str] = {key.name: key.keys for key in KEYS}
 
 
 def remapped(keys: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the remapped keys that name one of `KEYS`, and the names that do not."""
+    """Split remapped keys into those whose name is one of `KEYS`, and the unknown names."""
     known = {name: key for name, key in keys.items() if name in BY_NAME}
     return known, tuple(name for name in keys if name not in BY_NAME)
 

@@ -1,1 +1,1 @@
-"""Panes draw rows."""
+"""Panes: widgets that draw tables, pages, plots and bars."""

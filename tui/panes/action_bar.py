@@ -1,4 +1,4 @@
-"""The action bar: one button for each action that is for the selection now."""
+"""The action bar: one button for each action that is available for the selection."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _GAP = " "
 
 
 class ActionBar(PaintedWidget, can_focus=True):
-    """Buttons in one line. It takes the keys only when Tab or the mouse give them to it."""
+    """A line of buttons. Only Tab or the mouse focus it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab,right,l", "step(1)", show=False),
@@ -37,7 +37,7 @@ class ActionBar(PaintedWidget, can_focus=True):
 
     @dataclass
     class Left(Message):
-        """The keys go back: to the next pane, the one before, or the one they came from."""
+        """The focus leaves the bar: to the next pane (1), the previous one (-1) or back (0)."""
 
         way: int
 
@@ -49,11 +49,11 @@ class ActionBar(PaintedWidget, can_focus=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no button."""
+        """Whether the bar has no buttons."""
         return not self._entries
 
     def show(self, entries: "Iterable[MenuEntry]") -> None:
-        """Draw these; what does not fit is left out from the right."""
+        """Draw these entries; those that do not fit are left out at the right."""
         before = self._entries[self.at].name if self.at < len(self._entries) else ""
         self._entries = tuple(entries)
         names = [each.name for each in self._entries]
@@ -77,12 +77,12 @@ class ActionBar(PaintedWidget, can_focus=True):
         return [Segment(text, self.style_of(tone, ground))]
 
     def enter(self, *, last: bool) -> None:
-        """Stand on the first button, or on the last."""
+        """Move to the first button, or to the last one."""
         self.at = len(self._entries) - 1 if last else 0
         self.redraw()
 
     def action_step(self, way: int) -> None:
-        """To the next button, or off the bar behind the last."""
+        """Move to the next or previous button; past the ends, leave the bar."""
         at = self.at + way
         if 0 <= at < len(self._entries):
             self.at = at
@@ -96,15 +96,15 @@ class ActionBar(PaintedWidget, can_focus=True):
             self.post_message(self.Pressed(self._entries[self.at]))
 
     def action_leave(self, way: int) -> None:
-        """Give the keys back."""
+        """Leave the bar."""
         self.post_message(self.Left(way))
 
     def on_focus(self) -> None:
-        """Draw which button it is."""
+        """Highlight the current button."""
         self.redraw()
 
     def on_blur(self) -> None:
-        """Draw none of them as chosen."""
+        """Highlight no button."""
         self.redraw()
 
     def on_click(self, event: events.Click) -> None:

@@ -1,4 +1,4 @@
-"""The one-line bars: the header with its totals and clock, the panes' names, the keys."""
+"""One-line bars: the header with totals and clock, the names of the panes, the keys."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +14,7 @@ _CLOCK_ROOM = 10
 
 
 class HeaderBar(PaintedWidget):
-    """The totals of the fleet, and on its right the time of day."""
+    """The totals of the fleet, and the clock at the right."""
 
     def __init__(self) -> None:
         super().__init__(id="header")
@@ -22,13 +22,13 @@ class HeaderBar(PaintedWidget):
         self._now = 0.0
 
     def show(self, groups: Sequence[Sequence[Span]], now: float) -> None:
-        """Draw these totals. What does not fit is left out from the right."""
+        """Draw these totals; those that do not fit are left out at the right."""
         self._groups = tuple(tuple(group) for group in groups)
         self._now = now
         self.redraw()
 
     def tick(self, now: float) -> None:
-        """Draw the time."""
+        """Redraw the clock."""
         self._now = now
         self.redraw()
 
@@ -50,14 +50,14 @@ class HeaderBar(PaintedWidget):
 
 
 class PaneBar(PaintedWidget):
-    """The names of the panes, where only one of them is on screen."""
+    """The names of the panes, for screens that show one pane at a time."""
 
     def __init__(self) -> None:
         super().__init__(id="pane-bar")
         self._tabs: tuple[tuple[str, Shown, bool], ...] = ()
 
     def show(self, tabs: Iterable[tuple[str, Shown, bool]]) -> None:
-        """Draw these: digit, title, whether it is the current one."""
+        """Draw these tabs: digit, title, whether it is the current one."""
         self._tabs = tuple(tabs)
         self.redraw()
 
@@ -73,14 +73,14 @@ class PaneBar(PaintedWidget):
 
 
 class KeyBar(PaintedWidget):
-    """The keys of where the operator is."""
+    """The keys that work now."""
 
     def __init__(self) -> None:
         super().__init__(id="key-bar")
         self._keys: tuple[tuple[str, str], ...] = ()
 
     def show(self, keys: Iterable[tuple[str, str]]) -> None:
-        """Draw these: key, word. What does not fit is left out from the right."""
+        """Draw these keys with their words; those that do not fit are left out at the right."""
         self._keys = tuple(keys)
         self.redraw()
 

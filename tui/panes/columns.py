@@ -1,7 +1,7 @@
 """Which columns of a table fit, and how wide they are.
 
-Widths only ever grow while a table stays the same one: a number that gains a digit moves its
-column once, and never back and forth.
+While a table stays the same, widths only grow: a number that gains a digit moves the columns once,
+not back and forth.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,17 +13,17 @@ from rich.cells import cell_len
 from core.views.cells import Bar, Cell, Column, Row
 
 GAPS = (2, 1)
-"""Blank cells between two columns: the second where more columns fit with it. After a column of
-a single sign there is always one."""
+"""Blank cells between two columns; the second value is used if more columns fit with it. After a
+column of one cell there is always one blank cell."""
 _BAR = 14
-"""Cells of a bar, where there is room."""
+"""Width of a bar if there is room, cells."""
 _WIDEST = 48
-"""No text takes more room than this before the others have theirs, cells."""
+"""A text gets at most this many cells before the other columns have theirs."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedColumn:
-    """A column with its place: `x` and `width` in cells."""
+    """A column with its position `x` and its width, in cells."""
 
     column: Column
     x: int
@@ -33,7 +33,7 @@ class PlacedColumn:
 def natural_widths(
     columns: Sequence[Column], rows: Iterable[Row[Any]], known: Mapping[str, int]
 ) -> dict[str, int]:
-    """Return how wide each column would like to be, at least as wide as `known` says."""
+    """Return the natural width of each column in cells, at least that in `known`."""
     widths = {
         column.name: max(known.get(column.name, 0), column.width, cell_len(column.title))
         for column in columns
@@ -51,10 +51,10 @@ def natural_widths(
 def place(
     columns: Sequence[Column], natural: Mapping[str, int], width: int
 ) -> tuple[PlacedColumn, ...]:
-    """Return the columns that fit into `width` cells, in their order, with their places.
+    """Return the columns that fit into `width` cells, in order, with their positions.
 
-    Columns that may grow give way first, down to their least width; then those of the highest
-    rank are left out; what room is left goes to those that may grow most.
+    Columns that may grow are shrunk first, to their least width. Then the columns of the highest
+    rank are left out. Remaining cells go to the columns that may grow most.
     """
     wide, dense = (_fitting(columns, natural, width, gap) for gap in GAPS)
     shown, gap = (wide, GAPS[0]) if len(wide) == len(dense) else (dense, GAPS[1])
@@ -86,7 +86,7 @@ def _fitting(
 
 
 def cell_width(cell: Cell) -> int:
-    """Return the cells that a cell's text takes; a bar counts as nothing."""
+    """Return the width of a cell's text in screen cells; a bar counts 0."""
     return sum(
         0
         if isinstance(part, Bar)
@@ -100,7 +100,7 @@ def cell_width(cell: Cell) -> int:
 def _share(
     shown: Sequence[Column], sizes: dict[str, int], natural: Mapping[str, int], left: int
 ) -> int:
-    """Give growing columns their natural width, the most willing first; return what is left."""
+    """Give growing columns their natural width, those that grow most first; return the rest."""
     for column in sorted(shown, key=lambda column: -column.grow):
         if column.grow:
             given = max(min(natural[column.name] - sizes[column.name], left), 0)

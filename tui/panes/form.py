@@ -1,4 +1,4 @@
-"""The pane of a form: rows of label, value and what is said beside it, one of them current."""
+"""The pane of a form: rows of label, value and note, with a cursor."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,23 +14,23 @@ from tui.panes.painted_widget import Line, fitted
 from tui.panes.pane import FRAME, Pane
 
 _SIGN = 2
-"""Cells before a label: where the cursor is, and the row's sign."""
+"""Cells before a label: the cursor and the row's sign."""
 _GAP = 2
 _VALUE_LEAST, _VALUE_MOST = 24, 60
 _VALUE_SHARE = 0.42
 
 
 class FormPane(Pane):
-    """Rows to fill in. The line that is typed in lies over the value of the current one."""
+    """Rows to fill in. The input of the form lies over the value of the current row."""
 
     @dataclass
     class FieldMoved(Message):
-        """The cursor came to another row."""
+        """The cursor moved to another row."""
 
         pane: "FormPane"
 
     class ValueMoved(Message):
-        """The pane has another size: the current value lies somewhere else."""
+        """The pane was resized, so the current value has another position."""
 
     def __init__(self) -> None:
         super().__init__("", id="form")
@@ -58,7 +58,7 @@ class FormPane(Pane):
         return self.rows[self.cursor]
 
     def move(self, by: int) -> None:
-        """Move the cursor to another row that is no heading."""
+        """Move the cursor to the next or previous row that is not a heading."""
         at = self.cursor
         while 0 <= at + by < len(self.rows):
             at += by
@@ -67,7 +67,7 @@ class FormPane(Pane):
                 return
 
     def move_section(self, by: int) -> None:
-        """Move to the first row of the section after this one, or before it."""
+        """Move to the first row of the next or previous section."""
         heads = [at for at, row in enumerate(self.rows) if row.is_heading]
         here = max((at for at in heads if at < self.cursor), default=0)
         first_here = self.cursor == here + 1
@@ -81,7 +81,7 @@ class FormPane(Pane):
             self._go(wanted + 1)
 
     def move_to(self, name: str) -> bool:
-        """Put the cursor on the row of this name; False where there is none."""
+        """Move the cursor to the row of this name; return False if there is none."""
         found = next((at for at, row in enumerate(self.rows) if row.name == name), None)
         if found is not None:
             self._go(found)
@@ -101,7 +101,7 @@ class FormPane(Pane):
         space = self.body_size.height
         if space <= 0:
             return
-        # The heading of a section's first row comes into view with it.
+        # Scrolling to a section's first row shows its heading too.
         first = self.cursor - 1 if self.cursor and self.rows[self.cursor - 1].is_heading else None
         if (self.cursor if first is None else first) < self.top:
             self.top = self.cursor if first is None else first
@@ -109,17 +109,17 @@ class FormPane(Pane):
             self.top = self.cursor - space + 1
         self.top = max(0, min(self.top, len(self.rows) - space))
 
-    # Where the line to type in lies
+    # Position of the input
 
     @property
     def value_at(self) -> tuple[int, int, int]:
-        """Where the value of the current row is within the pane: x, y, width."""
+        """Position of the current value within the pane: x, y, width, in cells."""
         width = (self.where[2] if self.where is not None else self.size.width) - FRAME - 1
         label, value = self._widths(self.row, width)
         return 1 + _SIGN + 1 + label + _GAP, 1 + self.cursor - self.top, value
 
     def _widths(self, row: FormRow, width: int) -> tuple[int, int]:
-        """Return the cells of label and value; a value with no note beside it takes them all."""
+        """Return the widths of label and value; a value without a note gets all cells."""
         label = min(columns_of(self.rows), max(width // 3, 8))
         left = max(width - _SIGN - 1 - label - _GAP, 1)
         if not row.note:
@@ -133,7 +133,7 @@ class FormPane(Pane):
         return self._title
 
     def footer_spans(self) -> tuple[Span, ...]:
-        """Return where in the form the view is, and how far it is."""
+        """Return the visible range of rows, and the status."""
         space = self.body_size.height
         if len(self.rows) <= space:
             return self._footer

@@ -1,4 +1,4 @@
-"""A pane of lines to read: facts, a summary, events, messages."""
+"""A pane of text lines that scroll: facts, events, messages, output."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -13,15 +13,22 @@ from tui.panes.painted_widget import Line, fitted
 from tui.panes.pane import FRAME, Pane
 
 _LONG_WORD = 12
-"""A word that has as many characters on a line is broken; a shorter one moves to the next."""
+"""A word is broken if more than this many of its characters fit on the line."""
 
 
 class LinesPane(Pane):
-    """Lines that scroll. While the end is in view, it stays in view as lines are added."""
+    """Lines that scroll.
+
+    Args:
+        digit: The digit of the pane.
+        id: Its id.
+        follows_end: While the end is in view, keep it in view as lines are added.
+        has_filter: Whether the lines can be filtered.
+    """
 
     BINDINGS = bindings("list")
     indent = 0
-    """Cells that the folded part of a line is moved in."""
+    """Indent of the folded part of a line, in cells."""
 
     def __init__(
         self,
@@ -49,11 +56,11 @@ class LinesPane(Pane):
 
     @property
     def filter_text(self) -> str | None:
-        """What it is filtered by; None: it can't be."""
+        """The filter; None if the pane can't be filtered."""
         return self._filter
 
     def filter_by(self, text: str) -> None:
-        """Show the entries that fit this filter alone: a line with what is moved in below it."""
+        """Show only the entries that match; an entry is a line with the indented lines below it."""
         if self._filter not in {None, text}:
             self._filter = text
             self._fold()
@@ -61,7 +68,7 @@ class LinesPane(Pane):
 
     @property
     def wanted_height(self) -> int:
-        """Lines that would show everything, with the frame."""
+        """Height that shows all lines, with the frame."""
         return max(len(self._folded), 1) + FRAME
 
     def title_text(self) -> Shown:
@@ -75,12 +82,12 @@ class LinesPane(Pane):
         return (Span(Shown("  /")), Span(shown(self._filter), "key"))
 
     def footer_spans(self) -> tuple[Span, ...]:
-        """Return how much fits the filter, where in the text the view is, and the footer."""
+        """Return the number of matches, the visible range of lines, and the footer."""
         space = self.body_size.height
         parts: list[Span] = []
         if self._filter:
             fit, of = self._fitting
-            parts.append(Span(Shown(f"{fit} of {of} fit"), "plain"))
+            parts.append(Span(Shown(f"{fit} of {of} match"), "plain"))
         if len(self._folded) > space:
             last = min(self.top + space, len(self._folded))
             parts.append(Span(Shown(f"{self.top + 1}-{last} of {len(self._folded)}"), "plain"))
@@ -147,7 +154,7 @@ class LinesPane(Pane):
         known = list(entries(self._text))
         fit = [entry for entry in known if fits(_words(entry))]
         self._fitting = (len(fit), len(known))
-        nothing = (Span(Shown("nothing fits the filter; Esc takes it away"), "dim"),)
+        nothing = (Span(Shown("nothing matches the filter; Esc clears it"), "dim"),)
         return tuple(line for entry in fit for line in entry) or (nothing,)
 
     def _fold(self) -> None:
@@ -162,7 +169,7 @@ class LinesPane(Pane):
 
 
 def entries(lines: Iterable[TextLine]) -> Iterator[tuple[TextLine, ...]]:
-    """Yield lines by what they belong to: each with those below it that are moved in."""
+    """Group lines into entries: each line with the indented lines below it."""
     entry: list[TextLine] = []
     for line in lines:
         is_below = len(line) > 1 and line[0].text.isspace()
@@ -179,7 +186,7 @@ def _words(entry: Iterable[TextLine]) -> str:
 
 
 def folded(line: TextLine, width: int, indent: int = 0) -> list[TextLine]:
-    """Return a line as the lines of at most `width` cells that it takes."""
+    """Fold a line into lines of at most `width` cells."""
     indent = indent if indent * 2 < width else 0
     out: list[TextLine] = []
     now: list[Span] = []
@@ -202,7 +209,7 @@ def folded(line: TextLine, width: int, indent: int = 0) -> list[TextLine]:
 
 
 def _piece(text: str, width: int, *, is_fresh: bool) -> str:
-    """Return what of `text` goes on this line: up to a word's end where that is near."""
+    """Return the part of `text` for this line, up to the end of a word if one is near."""
     part = _beginning(text, width)
     if len(part) < len(text) and text[len(part)] != " ":
         end = part.rfind(" ")
@@ -213,7 +220,7 @@ def _piece(text: str, width: int, *, is_fresh: bool) -> str:
 
 
 def _beginning(text: str, width: int) -> str:
-    """Return as much of `text` as `width` cells hold."""
+    """Return the part of `text` that fits into `width` cells."""
     if text.isascii():
         return text[:width]
     used = 0

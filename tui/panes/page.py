@@ -8,26 +8,26 @@ from core.views.pages.page import Fact, Page
 from tui.panes.lines import LinesPane
 
 _BAR = 20
-"""Cells of a bar on a page."""
+"""Width of a bar on a page, cells."""
 _LABEL_MOST = 24
 _DOT = Span(Shown("·"), "dim")
 
 
 class PagePane(LinesPane):
-    """Facts under headings."""
+    """Shows facts under headings."""
 
     def __init__(self, digit: str, *, id: str, name_in_bar: str = "") -> None:  # noqa: A002
         super().__init__(digit, id=id)
         self._name_in_bar = name_in_bar
 
     def name_in_bar(self) -> Shown:
-        """Return its name where the panes take turns."""
+        """Return its name in the pane bar."""
         return Shown(self._name_in_bar) if self._name_in_bar else super().name_in_bar()
 
     def show_page(
         self, page: Page, *, without: Sequence[str] = (), more: Sequence[TextLine] = ()
     ) -> None:
-        """Draw a page, without the sections of these titles, and `more` lines after it."""
+        """Draw a page without the sections of these titles, followed by `more` lines."""
         sections = [each for each in page.sections if each.title not in without]
         labels = [len(fact.label) for each in sections for fact in each.facts]
         width = min(max(labels, default=0), _LABEL_MOST)

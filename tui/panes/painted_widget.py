@@ -1,7 +1,7 @@
 """A widget that paints its own lines and repaints only the cells that changed.
 
-Textual repaints what it is told to. So that an idle room sends nothing and a ticking age sends
-one cell, a painted widget keeps the lines that it drew, compares, and names the difference.
+It keeps the lines that it drew last, compares, and refreshes the difference. So an idle screen
+sends nothing to the terminal, and an age that ticks sends one cell.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ from tui.theme import TONES
 Line = tuple[Segment, ...]
 """One painted line, exactly as wide as its widget."""
 _GAP = 4
-"""Cells that stayed the same between two changed ones, up to which they are sent along."""
+"""Two changed runs of cells this close together are sent as one."""
 
 
 class PaintedWidget(Widget):
@@ -44,7 +44,7 @@ class PaintedWidget(Widget):
         self._styles_by_tone: dict[str, Style] = {}
 
     def paint(self, size: Size) -> list[Line]:
-        """Return the lines for a content of this size; fewer are filled up with blanks."""
+        """Return the lines for a content of this size; missing lines are blank."""
         raise NotImplementedError
 
     def redraw(self) -> None:
@@ -76,13 +76,13 @@ class PaintedWidget(Widget):
         return Strip.blank(self.content_size.width, self.rich_style)
 
     def style_of(self, tone: Tone | str, ground: str | None = None) -> Style:
-        """Return the style of a tone, on the widget's own ground or a named one."""
+        """Return the style of a tone, on the widget's own background or a named one."""
         name = f"{tone}/{ground}" if ground else str(tone)
         style = self._styles_by_tone.get(name)
         if style is None:
             style = self.base_style
             if ground == "cursor" and app_of(self).native_ansi_color:
-                # No ground of 16 colours is quiet enough: the line is turned round instead.
+                # All backgrounds of the 16 colours are too loud, so the line is reversed.
                 return self._styles_by_tone.setdefault(name, style + Style(reverse=True))
             if ground:
                 style += self.get_component_rich_style(f"tone--{ground}", partial=True)
@@ -92,7 +92,7 @@ class PaintedWidget(Widget):
 
     @property
     def base_style(self) -> Style:
-        """The style of the widget's own ground."""
+        """The style of the widget's own background."""
         style = self._styles_by_tone.get("")
         if style is None:
             style = self._styles_by_tone[""] = self.rich_style
@@ -120,7 +120,7 @@ class PaintedWidget(Widget):
         self.redraw()
 
     def on_show(self) -> None:
-        """Paint what was left out while hidden."""
+        """Paint: nothing is painted while hidden."""
         self.redraw()
 
 
@@ -149,7 +149,7 @@ def fitted(segments: Sequence[Segment], width: int, blank: Style) -> list[Segmen
 
 
 def cut(text: str, width: int) -> str:
-    """Return `text` in at most `width` cells, with a sign where something is missing."""
+    """Return `text` in at most `width` cells, with an ellipsis if it was cut."""
     if _cells(text) <= width:
         return text
     if width <= 0:
@@ -169,7 +169,7 @@ def _cells(text: str) -> int:
 
 
 def difference(old: Line, new: Line, y: int, width: int) -> Region | None:
-    """Return the cells in which line `y` differs from what it was; None where it is the same."""
+    """Return the region in which line `y` changed; None if it did not."""
     if old == new:
         return None
     start = 0
@@ -186,7 +186,7 @@ def difference(old: Line, new: Line, y: int, width: int) -> Region | None:
 
 
 def differences(old: Line, new: Line, y: int, width: int) -> Sequence[Region]:
-    """Return the runs of cells in which line `y` differs from what it was, from the left."""
+    """Return the regions in which line `y` changed, from left to right."""
     if old == new:
         return ()
     if not all(_is_narrow(segment.text) for line in (old, new) for segment in line):
@@ -202,7 +202,7 @@ def differences(old: Line, new: Line, y: int, width: int) -> Sequence[Region]:
 
 
 def _changed(old: Line, new: Line, width: int) -> Iterator[tuple[int, int]]:
-    """Yield the changed runs of two lines of narrow characters: first cell, and past the last."""
+    """Yield the changed runs of two lines of narrow characters as start and end (exclusive)."""
     befores, afters = iter(old), iter(new)
     x, before, after = 0, Segment(""), Segment("")
     while x < width:

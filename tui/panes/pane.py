@@ -1,4 +1,4 @@
-"""A pane: a frame that carries its digit, its title and its counts, and a body within."""
+"""A pane: a frame with digit, title and footer around a body."""
 
 from dataclasses import dataclass
 
@@ -12,15 +12,15 @@ from tui.app_access import app_of
 from tui.panes.painted_widget import Line, PaintedWidget, fitted, width_of
 
 FRAME = 2
-"""Lines, and columns, that the frame takes."""
+"""Height and width that the frame adds, in cells."""
 
 
 class Pane(PaintedWidget, can_focus=True):
-    """A framed part of a screen that takes the keys while it is the current one."""
+    """A framed part of a screen; the current pane has the focus."""
 
     @dataclass
     class Entered(Message):
-        """The pane was given the keys."""
+        """The pane got the focus."""
 
         pane: "Pane"
 
@@ -29,49 +29,49 @@ class Pane(PaintedWidget, can_focus=True):
         self.digit = digit
         self.is_current = False
         self.where: tuple[int, int, int, int] | None = None
-        """Where its screen put it: x, y, width, height."""
+        """Position and size set by its screen: x, y, width, height."""
 
     def body(self, width: int, height: int) -> list[Line]:
         """Return the lines within the frame, each exactly `width` cells."""
         raise NotImplementedError
 
     def title_text(self) -> Shown:
-        """Return what stands in the upper edge after the digit."""
+        """Return the title, for the upper edge."""
         raise NotImplementedError
 
     def title_more(self) -> tuple[Span, ...]:
-        """Return what follows the title in the upper edge."""
+        """Return the text after the title."""
         return ()
 
     def footer_spans(self) -> tuple[Span, ...]:
-        """Return what stands in the lower edge."""
+        """Return the text of the lower edge."""
         return ()
 
     @property
     def filter_text(self) -> str | None:
-        """What it is filtered by; None: it can't be."""
+        """The filter; None if the pane can't be filtered."""
         return None
 
     def filter_by(self, text: str) -> None:
-        """Show what fits this filter alone; empty: all."""
+        """Show only what matches this filter; an empty filter shows all."""
 
     def name_in_bar(self) -> Shown:
-        """Return its name where the panes take turns."""
+        """Return its name in the pane bar."""
         return self.title_text()
 
     @property
     def wanted_height(self) -> int:
-        """Lines that would show everything, with the frame."""
+        """Height that shows everything, with the frame."""
         raise NotImplementedError
 
     @property
     def body_size(self) -> Size:
-        """Room within the frame."""
+        """Size within the frame."""
         width, height = self.content_size
         return Size(max(width - FRAME - 1, 0), max(height - FRAME, 0))
 
     def make_current(self, is_current: bool) -> None:
-        """Take the keys, or let them go."""
+        """Draw it as the current pane, or not."""
         if is_current != self.is_current:
             self.is_current = is_current
             self.redraw()

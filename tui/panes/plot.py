@@ -1,4 +1,4 @@
-"""A task's progress over time as a plot of braille dots (of plain signs in ASCII)."""
+"""A plot of a task's progress over time, in braille dots (plain signs in ASCII)."""
 
 from collections.abc import Sequence
 
@@ -13,13 +13,13 @@ from tui.panes.painted_widget import Line, fitted
 from tui.panes.pane import FRAME, Pane
 
 _AXIS = 7
-"""Cells of the vertical axis."""
+"""Width of the vertical axis, cells."""
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """Bits of a braille cell, by row and column."""
 
 
 class PlotPane(Pane):
-    """Samples done, and what of them failed, against the time of day."""
+    """Plots finished and failed samples over time."""
 
     BINDINGS = bindings("list")
 
@@ -36,7 +36,7 @@ class PlotPane(Pane):
 
     @property
     def wanted_height(self) -> int:
-        """Lines that show it well."""
+        """A height that suits the plot."""
         return 10 + FRAME
 
     def title_text(self) -> Shown:
@@ -44,7 +44,7 @@ class PlotPane(Pane):
         return Shown("Progress")
 
     def footer_spans(self) -> tuple[Span, ...]:
-        """Return what the lines are."""
+        """Return the legend."""
         if not self._points:
             return ()
         last = self._points[-1]
@@ -56,7 +56,7 @@ class PlotPane(Pane):
     def body(self, width: int, height: int) -> list[Line]:
         """Return the plot."""
         if len(self._points) < 2 or height < 3 or width < _AXIS + 10:  # noqa: PLR2004
-            text = Segment(" not enough points yet to draw a line", self.style_of("dim"))
+            text = Segment(" not enough points for a plot yet", self.style_of("dim"))
             return [tuple(fitted([text], width, self.base_style))]
         columns, rows = width - _AXIS - 1, height - 1
         first, last = self._points[0].at, self._points[-1].at
@@ -75,7 +75,7 @@ class PlotPane(Pane):
         return [*lines, self._times(first, last, columns, width)]
 
     def _curve(self, values: Sequence[int], columns: int, rows: int, most: int) -> list[list[int]]:
-        """Return the bits of each cell: one dot a half column, at the last value known there."""
+        """Return the dots of each cell: one per half column, at the last value known then."""
         cells = [[0] * columns for _ in range(rows)]
         first, last = self._points[0].at, self._points[-1].at
         span = max(last - first, 1e-9)

@@ -1,7 +1,7 @@
-"""The lines of a table's rows, painted again only where a row reads differently.
+"""A cache of painted table rows.
 
-Most of what a refresh brings is the same as before. A sheet keeps what it painted by the row's
-key, compares the cells, and measures and paints the changed rows alone.
+Most rows are the same after a refresh. The cache keeps painted lines by the key of their row, and
+measures and paints only rows whose cells changed.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -17,14 +17,14 @@ from tui.panes.painted_widget import Line
 from tui.panes.row_painter import paint_cell, paint_row
 
 _KEPT = 400
-"""Painted rows that are kept; more are forgotten when they are off screen."""
+"""Above this many painted rows the cache is emptied."""
 
 _KEPT_CELLS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class RowDecoration:
-    """How a row stands in its table now: its ground, and the sign in its margin."""
+    """The background of a row, and the sign in its margin."""
 
     ground: str | None
     margin: str
@@ -41,11 +41,11 @@ class _Painted:
 
 @dataclass(slots=True)
 class RowCache:
-    """Column widths, places and painted lines of one table.
+    """Column widths, positions and painted lines of one table.
 
     Attributes:
-        widths: What each column would like, cells; it only grows.
-        places: Where the columns are now.
+        widths: Natural width of each column in cells; it only grows.
+        places: The columns with their current positions.
     """
 
     style_of: Callable[[str, str | None], Style]
@@ -59,18 +59,18 @@ class RowCache:
     )
 
     def forget(self) -> None:
-        """Start anew: another table, or another look."""
+        """Forget widths and lines: the table is another one."""
         self.widths = {}
         self.forget_lines()
 
     def forget_lines(self) -> None:
-        """Paint every row again: the colours changed."""
+        """Forget the painted lines: the colours changed."""
         self._rows = {}
         self._painted_cells = {}
         self._columns = ()
 
     def measure(self, columns: tuple[Column, ...], rows: Iterable[Row[Any]]) -> None:
-        """Make room for what these rows say."""
+        """Widen the columns for these rows."""
         self.widths = natural_widths(columns, rows, self.widths)
 
     def lines(
@@ -79,7 +79,7 @@ class RowCache:
         rows: Sequence[tuple[Row[Any], RowDecoration]],
         width: int,
     ) -> list[Line]:
-        """Return the rows as lines of `width` cells, the margin's one cell included."""
+        """Return the rows as lines of `width` cells, including the margin of one cell."""
         if columns != self._columns or width != self._width:
             self._columns, self._width, self._rows = columns, width, {}
             self.measure(columns, (row for row, _ in rows))

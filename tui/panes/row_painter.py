@@ -1,4 +1,4 @@
-"""Painting one row of a table: cells by their columns, text by its tone."""
+"""Paints rows of a table: each cell in the width of its column, text in its tone."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,7 +11,7 @@ from tui.panes.columns import PlacedColumn, cell_width
 from tui.panes.painted_widget import cut, fitted, width_of
 
 StyleOf = Callable[[str], Style]
-"""A tone's style on the ground that the row stands on."""
+"""Returns the style of a tone on the background of the row."""
 _UNKNOWN: Cell = (Span(Shown("·"), "dim"),)
 _QUIETED = frozenset({"plain", "strong", "key"})
 
@@ -19,7 +19,7 @@ _QUIETED = frozenset({"plain", "strong", "key"})
 def paint_row(
     cells: Sequence[Sequence[Segment]], places: Sequence[PlacedColumn], width: int, blank: Style
 ) -> list[Segment]:
-    """Return painted cells, one for each place, in exactly `width` cells of the screen."""
+    """Join painted cells, one per column, into exactly `width` screen cells."""
     out: list[Segment] = []
     x = 0
     for cell, placed in zip(cells, places, strict=True):
@@ -35,7 +35,7 @@ def paint_row(
 def paint_titles(
     places: Sequence[PlacedColumn], width: int, style_of: StyleOf, sorted_by: str | None, sign: str
 ) -> list[Segment]:
-    """Return the line of column titles; the sorting column carries `sign`."""
+    """Return the line of column titles; the sort column gets `sign`."""
     out: list[Segment] = []
     x = 0
     for placed in places:
@@ -54,7 +54,7 @@ def paint_titles(
 def paint_cell(
     cell: Cell, placed: PlacedColumn, row_tone: Tone, style_of: StyleOf
 ) -> list[Segment]:
-    """Return a cell in exactly the width of its place; an empty one as the sign of unknown."""
+    """Return a cell in exactly the width of its column; an empty cell becomes `·`."""
     cell = cell or _UNKNOWN
     width = placed.width
     bar_room = width - cell_width(cell)
@@ -71,7 +71,7 @@ def paint_cell(
 
 
 def _toned(tone: Tone, row_tone: Tone) -> Tone:
-    """On a dim line only colours with a meaning stay."""
+    """On a dim row, plain and strong text becomes dim too."""
     return "dim" if row_tone == "dim" and tone in _QUIETED else tone
 
 

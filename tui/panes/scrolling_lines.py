@@ -1,4 +1,4 @@
-"""Lines in a dialog that scroll where there is no room for all of them."""
+"""The scrolling text of a dialog."""
 
 from collections.abc import Iterable
 
@@ -10,14 +10,14 @@ from tui.panes.lines import folded
 from tui.panes.painted_widget import Line, PaintedWidget, fitted
 
 _INDENT = 2
-"""Cells that the folded part of a line is moved in."""
+"""Indent of the folded part of a line, in cells."""
 
 
 class ScrollingLines(PaintedWidget):
-    """Folded lines of which a part is in view; the dialog's keys scroll them."""
+    """Folded lines; the keys of the dialog scroll them."""
 
     class Resized(Message):
-        """It has another size: what is in view is something else."""
+        """The widget was resized, so other lines are in view."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,24 +26,24 @@ class ScrollingLines(PaintedWidget):
         """Index of the first line in view."""
 
     def show(self, lines: Iterable[TextLine], *, from_top: bool = False) -> None:
-        """Draw other lines; the view stays where it is, or goes to the top."""
+        """Replace the lines; the view stays, or goes to the top."""
         self._text = tuple(lines)
         if from_top:
             self.top = 0
         self.scroll(0)
 
     def height_at(self, width: int) -> int:
-        """Return how many lines everything takes at this width."""
+        """Return the number of folded lines at this width."""
         return len(self._folded(width))
 
     def scroll(self, lines: int) -> None:
-        """Move the view."""
+        """Scroll."""
         most = self.height_at(self.content_size.width) - self.content_size.height
         self.top = max(0, min(self.top + lines, most))
         self.redraw()
 
     def reach(self, line: int) -> None:
-        """Move the view as little as brings a line into it."""
+        """Scroll just enough to show a line."""
         height = self.content_size.height
         if line < self.top:
             self.scroll(line - self.top)
@@ -64,7 +64,7 @@ class ScrollingLines(PaintedWidget):
         return self.top + 1, min(self.top + height, of), of
 
     def on_resize(self) -> None:
-        """Keep within the text at the new size."""
+        """Stay within the text at the new size."""
         super().on_resize()
         self.scroll(0)
         self.post_message(self.Resized())

@@ -1,7 +1,7 @@
 """A pane that draws any `core.views.cells.Table`.
 
-Only the lines on screen are painted. Rows are reconciled by key: whatever comes in, the cursor,
-the scroll, the sort and the marks stay with their rows.
+Only visible rows are painted. Rows are matched by their keys, so cursor, scroll, sort and marks
+stay with their rows when the table changes.
 """
 
 from collections.abc import Hashable
@@ -23,24 +23,30 @@ from tui.panes.row_cache import RowCache, RowDecoration
 from tui.panes.row_painter import paint_titles
 
 _MEASURED = 300
-"""Rows that are measured for the width of columns when a table comes in, beside the visible."""
+"""The widths of columns are measured on at most this many rows of a new table."""
 _NOTHING: Table[Any] = Table(columns=(), rows=(), title=Shown(""))
 
 
 class TablePane(Pane):
-    """Rows with a cursor."""
+    """A table with a cursor.
+
+    Args:
+        digit: The digit of the pane.
+        id: Its id.
+        has_titles: Whether the titles of the columns are shown.
+    """
 
     BINDINGS = bindings("list", "table")
 
     @dataclass
     class CursorMoved(Message):
-        """The cursor came to another row."""
+        """The cursor moved to another row."""
 
         pane: "TablePane"
 
     @dataclass
     class RowOpened(Message):
-        """An operator opened the row under the cursor."""
+        """The row under the cursor was opened."""
 
         pane: "TablePane"
         key: Hashable
@@ -67,15 +73,15 @@ class TablePane(Pane):
         self._about: object = None
         self._wanted: Hashable | None = None
 
-    # What is shown
+    # Content
 
     def show(self, table: Table[Any], *, context: object = None) -> None:
-        """Draw this table in place of the last one.
+        """Replace the table.
 
         Args:
-            table: What to draw.
-            context: What the table is about. While it stays equal, rows are reconciled; when
-                it changes, cursor, scroll, marks and widths start anew.
+            table: The new table.
+            context: The subject of the table. While it stays equal, cursor, scroll, marks and
+                widths are kept; when it changes, they are reset.
         """
         if context != self._about:
             self._about = context
@@ -86,7 +92,7 @@ class TablePane(Pane):
         self._reconcile()
 
     def rearrange(self, arrangement: Arrangement) -> None:
-        """Sort, filter and choose columns as the operator wants."""
+        """Set sort, filter and columns."""
         if arrangement != self.arrangement:
             self.arrangement = arrangement
             self._reconcile()
@@ -94,21 +100,21 @@ class TablePane(Pane):
 
     @property
     def filter_text(self) -> str:
-        """What it is filtered by."""
+        """The filter; empty for none."""
         return self.arrangement.filter
 
     def filter_by(self, text: str) -> None:
-        """Show the rows that fit this filter alone."""
+        """Show only the rows that match this filter."""
         self.rearrange(replace(self.arrangement, filter=text))
 
     @property
     def cursor_key(self) -> Hashable | None:
-        """The key of the row under the cursor; None where there is no row."""
+        """The key of the row under the cursor; None if there is no row."""
         return self.rows[self.cursor].key if self.rows else None
 
     @property
     def chosen_keys(self) -> tuple[Hashable, ...]:
-        """The marked rows in their order, else the one under the cursor."""
+        """The keys of the marked rows in order, or of the one under the cursor."""
         marked = tuple(row.key for row in self.rows if row.key in self.marks)
         if marked:
             return marked
@@ -116,12 +122,12 @@ class TablePane(Pane):
 
     @property
     def wanted_height(self) -> int:
-        """Lines that would show every row, with titles and frame."""
+        """Height that shows all rows, with titles and frame."""
         return max(len(self.rows), 1) + (self._titles if self.rows else 0) + FRAME
 
     @property
     def wanted_width(self) -> int:
-        """Cells that would show every column at its natural width, with the frame."""
+        """Width that shows all columns at their natural widths, with the frame."""
         columns = visible_columns(self.table, self.arrangement)
         self._sheet.measure(columns, self.rows[: self._row_space or _MEASURED])
         sizes = [self._sheet.widths[column.name] for column in columns]
@@ -129,17 +135,17 @@ class TablePane(Pane):
 
     @property
     def left_out(self) -> frozenset[str]:
-        """Names of the columns that the operator wants and that found no room when last drawn."""
+        """Names of the chosen columns that did not fit when last drawn."""
         placed = {place.column.name for place in self._sheet.places}
         wanted = visible_columns(self.table, self.arrangement)
         return frozenset(each.name for each in wanted if placed and each.name not in placed)
 
     def want(self, key: Hashable | None) -> None:
-        """Put the cursor on the row of this key once it comes, unless it was moved before."""
+        """Move the cursor to the row of this key once it appears, unless it is moved before."""
         self._wanted = key
 
     def move_to(self, key: Hashable) -> bool:
-        """Put the cursor on the row of this key; False where there is none."""
+        """Move the cursor to the row of this key; return False if there is none."""
         for index, row in enumerate(self.rows):
             if row.key == key:
                 self._move(index)
@@ -153,13 +159,13 @@ class TablePane(Pane):
         return self.table.title
 
     def title_more(self) -> tuple[Span, ...]:
-        """Return the filter when there is one."""
+        """Return the filter, if there is one."""
         if not self.arrangement.filter:
             return ()
         return (Span(Shown("  /")), Span(shown(self.arrangement.filter), "key"))
 
     def footer_spans(self) -> tuple[Span, ...]:
-        """Return where in the table the view is, what is marked, and the table's own counts."""
+        """Return the visible range of rows, the number of marks, and the table's own footer."""
         parts: list[Span] = []
         height = self._row_space
         if len(self.rows) > height > 0:
@@ -175,7 +181,7 @@ class TablePane(Pane):
         return tuple(span for part in parts for span in (dot, part))[1:]
 
     def body(self, width: int, height: int) -> list[Line]:
-        """Return the titles and the rows on screen."""
+        """Return the titles and the visible rows."""
         if not self.rows:
             return self._empty(width)
         columns = visible_columns(self.table, self.arrangement)
@@ -205,7 +211,7 @@ class TablePane(Pane):
     def _empty(self, width: int) -> list[Line]:
         why = self.table.empty
         if self.table.rows and self.arrangement.filter:
-            why = Shown("nothing fits the filter; Esc takes it away")
+            why = Shown("nothing matches the filter; Esc clears it")
         text = [Segment(" "), Segment(why, self.style_of("dim"))]
         return [tuple(fitted(text, width, self.base_style))]
 
@@ -228,7 +234,7 @@ class TablePane(Pane):
         self.redraw()
 
     def _find_cursor(self, offset: int) -> None:
-        """Follow the cursor's row; where it went, the one that took its place."""
+        """Keep the cursor on its row; if the row is gone, on its index."""
         found = next(
             (index for index, row in enumerate(self.rows) if row.key == self._cursor_key), None
         )
@@ -302,7 +308,7 @@ class TablePane(Pane):
             self.post_message(self.RowOpened(self, key))
 
     def action_mark(self) -> None:
-        """Mark the row under the cursor, or take its mark away, and go on to the next."""
+        """Mark or unmark the row under the cursor, and move to the next."""
         key = self.cursor_key
         if key is not None:
             self.marks ^= {key}
@@ -310,17 +316,17 @@ class TablePane(Pane):
             self.post_message(self.CursorMoved(self))
 
     def action_mark_all(self) -> None:
-        """Mark every row that is shown, or take all marks away where all are marked."""
+        """Mark all rows shown; if all are marked, remove all marks."""
         shown_now = {row.key for row in self.rows}
         self.marks = set() if shown_now <= self.marks else self.marks | shown_now
         self.redraw()
         self.post_message(self.CursorMoved(self))
 
     def action_reverse(self) -> None:
-        """Turn the order round."""
+        """Reverse the sort order."""
         self.rearrange(replace(self.arrangement, is_reversed=not self.arrangement.is_reversed))
 
-    # The mouse, when it is on
+    # Mouse
 
     def on_mouse_scroll_down(self) -> None:
         """Move down."""
@@ -331,7 +337,7 @@ class TablePane(Pane):
         self._move(self.cursor - 3)
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor on the row; a double click opens it."""
+        """Move the cursor to the row; a double click opens it."""
         self.focus()
         line = event.y - 1 - self._titles
         index = self.top + line

@@ -1,1 +1,1 @@
-"""Screens compose panes."""
+"""Screens: one for each kind of place, made of panes."""

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 class ActionScreen(TableScreen, inherit_bindings=False):
-    """A screen whose selection can be acted on."""
+    """A screen with keys that act on its selection, and an action bar."""
 
     def __init__(self, ui: RoomUi) -> None:
         super().__init__(ui)
         self.action_bar = ActionBar()
 
     def targets(self) -> "tuple[ActionPlace, ...]":
-        """Return what an action is on: the marked rows, else what the cursor is on."""
+        """Return the targets of an action: the marked rows, or the one under the cursor."""
         raise NotImplementedError
 
     def rows_shown(self) -> "tuple[ActionPlace, ...]":
-        """Return every row of the current pane that is shown, where rows can be acted on."""
+        """Return all rows of the current pane that actions apply to."""
         pane = self.panes[self.current]
         rows = (row.key for row in pane.rows) if isinstance(pane, TablePane) else ()
         return tuple(
@@ -39,7 +39,7 @@ class ActionScreen(TableScreen, inherit_bindings=False):
         return tuple(self.ui.room.fleet.machines)
 
     def say_actions(self) -> None:
-        """Draw the buttons of what can be done to the selection."""
+        """Redraw the action bar."""
         if self.action_bar.display:
             targets = self.targets()
             self.action_bar.show(self.controllers.actions.buttons(targets) if targets else ())
@@ -51,11 +51,11 @@ class ActionScreen(TableScreen, inherit_bindings=False):
         await self.controllers.actions.menu(self.targets(), self.rows_shown(), what)
 
     def action_pause(self) -> None:
-        """Pause the selection or, where it is paused, resume it."""
+        """Pause the selection, or resume it if it is paused."""
         self.controllers.actions.pause(self.targets())
 
     def action_pause_now(self) -> None:
-        """Hold the selection at once."""
+        """Pause the selection, and hold its samples in flight."""
         self.controllers.actions.pause_now(self.targets())
 
     def action_cancel(self) -> None:
@@ -71,9 +71,9 @@ class ActionScreen(TableScreen, inherit_bindings=False):
         self.controllers.actions.config(self.targets())
 
     def action_undo(self) -> None:
-        """Take back the last thing that can be taken back."""
+        """Undo the last plan that can be undone."""
         self.controllers.actions.undo()
 
     def action_outcomes(self) -> None:
-        """Open what became of what was ordered."""
+        """Open the outcomes of recent actions."""
         self.controllers.actions.outcomes()

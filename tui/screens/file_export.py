@@ -1,4 +1,4 @@
-"""What a screen holds, written to a file that the operator names; never over one unasked."""
+"""Writes the content of a screen to a file; asks before it replaces an existing one."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,14 +16,14 @@ Write = Callable[[Path, bytes], None]
 
 
 class FileExport:
-    """One file on its way.
+    """Asks for the name of one file, and writes it.
 
     Args:
         ui: The app.
-        screen: The screen that it is of; its end ends the writing.
-        what: What is written, for people: `3 orders`.
-        content: The file's bytes.
-        makes: A folder that is made where the file goes there; None: none is.
+        screen: The screen whose content is written; writing ends with it.
+        what: What is written, for messages: `3 orders`.
+        content: The bytes of the file.
+        makes: A folder to create if the file goes there and it is missing; None: no folder.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class FileExport:
         self._makes = makes
 
     def ask(self, proposed: str) -> None:
-        """Ask for its name, and write it."""
+        """Ask for the name, with a proposed one, and write the file."""
 
         def named(name: str | None) -> None:
             if name is not None:
@@ -67,9 +67,9 @@ class FileExport:
         except OSError as error:
             self._ui.say(f"{place} can't be written: {error.strerror or error}", "hand")
         except (RuntimeError, ValueError) as error:
-            self._ui.say(f"{place} names no file: {error}", "look")
+            self._ui.say(f"{place} is not a file name: {error}", "look")
         else:
-            self._ui.say(f"{self._what} written to {place}")
+            self._ui.say(f"Wrote {self._what} to {place}.")
 
     def _written(self, write: Write, name: str) -> None:
         path = Path(name).expanduser()

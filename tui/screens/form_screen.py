@@ -1,7 +1,7 @@
-"""The frame of a form: its fields, what is told of the current one, and what it all makes.
+"""The base of a form: its fields, help for the current field, and the resulting spec.
 
-One line to type in lies over the value of the current field, so that whatever is typed goes
-there, and only keys that no text holds do anything else.
+One input lies over the value of the current field. It takes all text; only keys that type nothing
+do anything else.
 """
 
 from typing import ClassVar
@@ -21,17 +21,22 @@ from tui.panes.bars import HeaderBar, KeyBar
 from tui.panes.form import FormPane
 from tui.panes.lines import LinesPane
 from tui.panes.too_small import TooSmall
-from tui.screens.panes_screen import LEAST_HEIGHT, LEAST_WIDTH, LOW, NARROW, put
+from tui.screens.panes_screen import LOW, MIN_HEIGHT, MIN_WIDTH, NARROW, put
 from tui.ui import Ui
 
 _BELOW, _BELOW_LOW = 7, 5
-"""Lines below the fields that tell of the current one, where there is room and where not."""
+"""Lines below the fields for the help of the current one: on high screens and on low ones."""
 _SIDE_LEAST, _SIDE_MOST = 40, 88
-_TOLD = 12
+_HELP_LINES = 12
 
 
 class FormScreen(ModalScreen[None], inherit_bindings=False):
-    """A screen of fields to fill in; the room's own keys do nothing here."""
+    """A screen of fields to fill in; the keys of the other screens do not work here.
+
+    Args:
+        ui: The app.
+        room: Whose totals and clock the header shows.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,tab", "move(1)", show=False),
@@ -54,37 +59,37 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
         self._header, self._too_small = HeaderBar(), TooSmall()
         self.key_bar = KeyBar()
         self.fields = FormPane()
-        self.told = LinesPane("", id="form-told")
+        self.field_help = LinesPane("", id="form-told")
         self.made = LinesPane("", id="form-made")
         self.line = Input(id="form-line", select_on_focus=False)
         self.line.cursor_blink = False
-        for pane in (self.told, self.made):
+        for pane in (self.field_help, self.made):
             pane.can_focus = False
-        self._body = Container(self.fields, self.told, self.made, self.line, id="form-body")
+        self._body = Container(self.fields, self.field_help, self.made, self.line, id="form-body")
 
-    # For the form that derives
+    # For subclasses
 
     def begin(self) -> None:
-        """Go to where the form begins; it is drawn."""
+        """Move to the first field to fill in; called after the first drawing."""
 
     def draw(self) -> None:
-        """Draw the fields as they stand, what is told of the current one, and the keys."""
+        """Draw the fields, the help of the current one, and the keys."""
         raise NotImplementedError
 
-    def tell(self) -> None:
-        """Draw what is told of the current field, and the keys."""
+    def draw_help(self) -> None:
+        """Draw the help of the current field, and the keys."""
         raise NotImplementedError
 
     def text_of(self, row: FormRow) -> str:
-        """Return what is typed in a field."""
+        """Return the text of a field."""
         raise NotImplementedError
 
     def take(self, row: FormRow, text: str) -> None:
-        """Hold another text in a field."""
+        """Set the text of a field."""
         raise NotImplementedError
 
     def action_enter(self) -> None:
-        """Do what Enter does on the current field."""
+        """Handle Enter on the current field."""
         raise NotImplementedError
 
     def action_leave(self) -> None:
@@ -92,11 +97,11 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
         raise NotImplementedError
 
     @property
-    def keys_told(self) -> tuple[tuple[str, str], ...]:
-        """Each key, and what it does."""
+    def key_help(self) -> tuple[tuple[str, str], ...]:
+        """Each key with what it does."""
         raise NotImplementedError
 
-    # What all have
+    # For all forms
 
     def compose(self) -> ComposeResult:
         """Lay out header, panes and keys."""
@@ -106,7 +111,7 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
         yield self._too_small
 
     def on_mount(self) -> None:
-        """Take the keys."""
+        """Draw, and begin."""
         self.fields.make_current(True)
         self._say_time()
         self.set_interval(1.0, self._say_time)
@@ -125,32 +130,32 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
         self._header.show([group for group in header_totals(room.fleet, now) if group], now)
 
     def lay_out(self) -> None:
-        """Place the panes for the size there is."""
+        """Lay out the panes for the current size."""
         if not self.is_mounted:
             return
         width, height = self.size
-        small = width < LEAST_WIDTH or height < LEAST_HEIGHT
+        small = width < MIN_WIDTH or height < MIN_HEIGHT
         self._too_small.display = small
         self._body.display = self.key_bar.display = not small
         height -= 2
         self.made.display = width >= NARROW
         if width >= NARROW:
             side = min(max(width // 3, _SIDE_LEAST), _SIDE_MOST)
-            told = min(_TOLD, height // 2)
+            help_lines = min(_HELP_LINES, height // 2)
             put(self.fields, 0, 0, width - side, height)
-            put(self.told, width - side, 0, side, told)
-            put(self.made, width - side, told, side, height - told)
+            put(self.field_help, width - side, 0, side, help_lines)
+            put(self.made, width - side, help_lines, side, height - help_lines)
         else:
             below = _BELOW if height + 2 >= LOW else _BELOW_LOW
             put(self.fields, 0, 0, width, height - below)
-            put(self.told, 0, height - below, width, below)
+            put(self.field_help, 0, height - below, width, below)
         self.draw()
         self.show_line()
 
-    # The line to type in
+    # The input
 
     def show_line(self) -> None:
-        """Let the line hold the current field, and take the keys."""
+        """Put the text of the current field into the input, and focus it."""
         if not self.is_mounted or not self.is_active:
             return
         row, line = self.fields.row, self.line
@@ -159,12 +164,12 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
             line.value = text
         line.cursor_position = len(text)
         line.placeholder = row.value.text if row.is_typed and not text.strip() else ""
-        # At once, not with the next message: a key typed right behind belongs to this field.
+        # At once, not with the next message: a key typed right after belongs to this field.
         self.set_focus(line if row.is_typed else None, scroll_visible=False)
         self.place_line()
 
     def place_line(self) -> None:
-        """Lay the line over the value of the current field."""
+        """Move the input over the value of the current field."""
         line = self.line
         line.display = self.fields.row.is_typed
         x, y, width = self.fields.value_at
@@ -183,37 +188,37 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
 
     @on(FormPane.FieldMoved)
     def _moved(self) -> None:
-        self.tell()
+        self.draw_help()
 
     @on(FormPane.ValueMoved)
     def _placed(self) -> None:
         self.show_line()
 
     def action_keys(self) -> None:
-        """Show what each key does here; `?` is typed into the field."""
-        self.ui.open(KeysDialog(self.keys_told))
+        """List the keys; `?` is text here."""
+        self.ui.open(KeysDialog(self.key_help))
 
     # Moving
 
     def go(self, name: str) -> bool:
-        """To the field of this name; False where there is none."""
+        """Move to the field of this name; return False if there is none."""
         found = self.fields.move_to(name)
         self.show_line()
         return found
 
     def action_move(self, by: int) -> None:
-        """To the next field, or the one before."""
+        """Move to the next field, or to the previous one."""
         self.fields.move(by)
         self.show_line()
 
     def action_section(self, by: int) -> None:
-        """To the next heading, or the one before."""
+        """Move to the next heading, or to the previous one."""
         self.fields.move_section(by)
         self.show_line()
 
     def action_scroll(self, lines: int) -> None:
-        """Scroll what it makes or, where there is no room for it, what is told of the field."""
-        pane = self.made if self.made.display else self.told
+        """Scroll the spec; if it is hidden, the help of the field."""
+        pane = self.made if self.made.display else self.field_help
         if lines > 0:
             pane.action_down()
         else:

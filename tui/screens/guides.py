@@ -1,4 +1,4 @@
-"""The guides: open and recent ones, and the one under the cursor as its checklist."""
+"""The screen of guides: active and recent ones, and the checklist of the selected one."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -22,14 +22,14 @@ from tui.panes.table import TablePane
 from tui.screens.panes_screen import PanesScreen, put
 from tui.screens.ports import RoomUi, ScreenGuides
 
-_EVERY = 10.0
-"""Seconds between two looks at the guides of other evalrooms."""
-_TWICE = 5.0
-"""Seconds within which the key that leaves a guide is pressed again."""
+_READ_EVERY_S = 10.0
+"""How often the guides of other evalroom instances are read."""
+_TWICE_WITHIN_S = 5.0
+"""The key that stops a guide must be pressed twice within this time."""
 
 
 class GuidesScreen(PanesScreen):
-    """All guides of every evalroom of this user."""
+    """All guides of this user, including those of other evalroom instances."""
 
     BINDINGS = bindings("guides")
 
@@ -40,22 +40,22 @@ class GuidesScreen(PanesScreen):
         self._unlisten: Callable[[], None] = lambda: None
 
     def make_panes(self) -> tuple[Pane, ...]:
-        """Return the list and the checklist."""
+        """Make the list and the checklist."""
         self.table = TablePane("1", id="guides")
         self.checklist = LinesPane("2", id="guide-steps")
         return (self.table, self.checklist)
 
     @property
     def guides(self) -> ScreenGuides | None:
-        """What the keys go to; None: there are no guides here."""
+        """Runs the guides; None: there are none here."""
         return self.controllers.guides
 
     def fill(self, fleet: Fleet, now: float) -> None:
-        """Draw the guides as they stand."""
+        """Draw the guides."""
         del fleet
         guides = self.guides
         if guides is not None:
-            self._kept |= {guide.id: guide for guide in guides.guiding.held}
+            self._kept |= {guide.id: guide for guide in guides.guiding.guides}
         self.table.show(guides_table(open_first(self._kept.values()), self._here(), now))
         if guides is not None and guides.newest is not None and self.table.move_to(guides.newest):
             guides.newest = None
@@ -64,7 +64,7 @@ class GuidesScreen(PanesScreen):
 
     def _here(self) -> frozenset[str]:
         guides = self.guides
-        return frozenset(each.id for each in guides.guiding.held) if guides else frozenset()
+        return frozenset(each.id for each in guides.guiding.guides) if guides else frozenset()
 
     def _fill_checklist(self) -> None:
         guide = self.guide
@@ -81,16 +81,16 @@ class GuidesScreen(PanesScreen):
         put(self.checklist, 0, upper, width, height - upper)
 
     def on_mount(self) -> None:
-        """Draw what is known, then read those of other evalrooms."""
+        """Draw, then read the guides of other instances."""
         super().on_mount()
         guides = self.guides
         if guides is not None:
             self._unlisten = guides.guiding.listen(lambda _: self.renew())
         self._read_soon()
-        self.set_interval(_EVERY, self._read_soon)
+        self.set_interval(_READ_EVERY_S, self._read_soon)
 
     def on_unmount(self) -> None:
-        """Hear no more."""
+        """Stop listening."""
         self._unlisten()
 
     def _read_soon(self) -> None:
@@ -103,7 +103,7 @@ class GuidesScreen(PanesScreen):
         try:
             found = {guide.id: guide for guide in await guides.guiding.recent()}
         except StorageError as error:
-            self.ui.say(f"guides can't be read: {error.message}", "look")
+            self.ui.say(f"Guides can't be read. {error.sentence}", "look")
             return
         if found != self._kept:
             self._kept = found
@@ -115,25 +115,25 @@ class GuidesScreen(PanesScreen):
         return self._kept.get(cast("str", self.table.cursor_key))
 
     def selected(self) -> Place:
-        """Return nothing of the fleet: what acts on a selection does not work here."""
+        """Return None: actions don't apply to guides."""
         return None
 
     def targets(self) -> tuple[ActionPlace, ...]:
-        """Return nothing, as `selected`."""
+        """Return no target; see `selected`."""
         return ()
 
     def rows_shown(self) -> tuple[ActionPlace, ...]:
-        """Return nothing, as `selected`."""
+        """Return no target; see `selected`."""
         return ()
 
     # Keys
 
-    def able(self) -> Iterable[str]:
-        """Rows are gone on with, not opened."""
-        return (name for name in super().able() if name != "open")
+    def available_keys(self) -> Iterable[str]:
+        """Leave out `open`: Enter continues a guide."""
+        return (name for name in super().available_keys() if name != "open")
 
     def commands(self) -> Iterator[str]:
-        """Return the names of the keys that do something to the guide under the cursor."""
+        """Yield the names of the keys that can do something to the selected guide."""
         guide = self.guide
         if guide is None:
             return
@@ -153,24 +153,24 @@ class GuidesScreen(PanesScreen):
         self._fill_checklist()
 
     def open(self, pane: TablePane, key: object) -> None:
-        """Go on with the guide."""
+        """Continue the guide."""
         del pane, key
         self.action_guide_on()
 
     def action_guide_on(self) -> None:
-        """Go on with the guide under the cursor."""
+        """Preview the next step of the selected guide, or take it over."""
         guide, guides = self.guide, self.guides
         if guide is not None and guides is not None:
             guides.go_on(guide.id)
 
     def action_guide_skip(self) -> None:
-        """Leave out the step that waits."""
+        """Skip the step that waits."""
         guide, guides = self.guide, self.guides
         if guide is not None and guides is not None:
             guides.skip(guide.id)
 
     def action_guide_stop(self) -> None:
-        """Leave the guide for good; the key is pressed twice."""
+        """Stop the guide for good; the key must be pressed twice."""
         guide, guides, now = self.guide, self.guides, time.monotonic()
         if guide is None or guides is None or not guide.is_open:
             return
@@ -178,11 +178,14 @@ class GuidesScreen(PanesScreen):
             self._asked = None
             guides.stop(guide.id)
             return
-        self._asked = (guide.id, now + _TWICE)
-        self.ui.say("once more leaves it for good; what was sent stays as it is", "look")
+        self._asked = (guide.id, now + _TWICE_WITHIN_S)
+        self.ui.say(
+            "Press it again to stop this guide for good. Sent orders stay as they are.",
+            "look",
+        )
 
     def action_copy(self) -> None:
-        """Send the command that resumes to the clipboard."""
+        """Copy the command that resumes."""
         guide, guides = self.guide, self.guides
         if guide is not None and guides is not None:
             guides.copy(guide)

@@ -1,4 +1,4 @@
-"""The journal of orders: every order, newest first, and the one under the cursor in full."""
+"""The screen of the journal: all orders, newest first, and the page of the selected one."""
 
 import json
 import time
@@ -26,17 +26,18 @@ from tui.screens.file_export import FileExport
 from tui.screens.panes_screen import PanesScreen, put
 from tui.screens.ports import RoomUi
 
-_MOST = 2_000
-"""Orders that are read from the disk; older ones are `evalroom journal`'s."""
+_MOST_READ = 2_000
+"""At most this many orders are read; `evalroom journal` shows older ones."""
 _NEWEST = 100
-_EVERY = 30.0
-"""Seconds between two looks at what other evalrooms ordered lately."""
+"""How many are read again later."""
+_READ_EVERY_S = 30.0
+"""How often new orders of other evalroom instances are read."""
 _PAGE_LEAST, _TABLE_LEAST = 44, 56
 _COMMAND = 4_000
 
 
 class JournalScreen(PanesScreen):
-    """All orders of every evalroom of this user."""
+    """All orders of this user, including those of other evalroom instances."""
 
     BINDINGS = bindings("journal")
 
@@ -48,19 +49,19 @@ class JournalScreen(PanesScreen):
         self._drawn: int | None = None
 
     def make_panes(self) -> tuple[Pane, ...]:
-        """Return the list and the page."""
+        """Make the list and the page."""
         self.orders = TablePane("1", id="orders")
         self.page = PagePane("2", id="order-page", name_in_bar="Order")
         return (self.orders, self.page)
 
     def fill(self, fleet: Fleet, now: float) -> None:
-        """Draw the orders that are known by now."""
+        """Draw the known orders."""
         known, before = (fleet.orders, self._kept), self._known
         if before is None or known[0] is not before[0] or known[1] is not before[1]:
             self._known = known
             self._by_id = {order.id: order for order in joined(*known)}
             self._drawn = None
-        if self._drawn != int(now) // 60:  # what is drawn of a time changes no sooner
+        if self._drawn != int(now) // 60:  # times are drawn by the minute
             self._drawn = int(now) // 60
             self.orders.show(orders_table(tuple(self._by_id.values()), now))
         self._fill_page(now)
@@ -70,7 +71,7 @@ class JournalScreen(PanesScreen):
         self.page.show_page(order_page(self.order, now))
 
     def place_panes(self, width: int, height: int) -> None:
-        """The list on the left, the order under the cursor on the right."""
+        """The list on the left, the selected order on the right."""
         right = min(max(width * 2 // 5, _PAGE_LEAST), width - _TABLE_LEAST)
         put(self.orders, 0, 0, width - right, height)
         put(self.page, width - right, 0, right, height)
@@ -82,10 +83,10 @@ class JournalScreen(PanesScreen):
     # Reading
 
     def on_mount(self) -> None:
-        """Draw what is known, then read what is older."""
+        """Draw, then read older orders."""
         super().on_mount()
-        self._read_soon(_MOST)
-        self.set_interval(_EVERY, lambda: self._read_soon(_NEWEST))
+        self._read_soon(_MOST_READ)
+        self.set_interval(_READ_EVERY_S, lambda: self._read_soon(_NEWEST))
 
     def _read_soon(self, limit: int) -> None:
         self.run_worker(self._read(limit), name="reading the journal", exit_on_error=False)
@@ -94,7 +95,7 @@ class JournalScreen(PanesScreen):
         try:
             read = await self.controllers.actions.orders_kept(limit)
         except StorageError as error:
-            self.ui.say(f"older orders can't be read: {error.message}", "look")
+            self.ui.say(f"Older orders can't be read. {error.sentence}", "look")
             return
         if read is None:
             return
@@ -103,7 +104,7 @@ class JournalScreen(PanesScreen):
             self._kept = kept
             self.renew()
 
-    # What is selected
+    # Selection
 
     @property
     def order(self) -> Order | None:
@@ -111,21 +112,21 @@ class JournalScreen(PanesScreen):
         return self._by_id.get(cast("str", self.orders.cursor_key))
 
     def shown_orders(self) -> tuple[Order, ...]:
-        """Return the orders that the filter leaves, in their order on screen."""
+        """Return the orders shown, in their order on screen."""
         return tuple(self._by_id[row.key] for row in self.orders.rows if row.key in self._by_id)
 
     def selected(self) -> Place:
-        """Return what the order under the cursor went to, or what of that is still known."""
+        """Return the target of the selected order, or the nearest place that is still known."""
         order = self.order
         return None if order is None else subject_of(order.target, self._fleet)
 
     def targets(self) -> tuple[ActionPlace, ...]:
-        """Return what the marked orders, else the one under the cursor, went to."""
+        """Return the targets of the marked orders, or of the selected one."""
         chosen = (self._by_id.get(cast("str", key)) for key in self.orders.chosen_keys)
         return self._targets(order for order in chosen if order is not None)
 
     def rows_shown(self) -> tuple[ActionPlace, ...]:
-        """Return what all orders that are shown went to."""
+        """Return the targets of all orders shown."""
         return self._targets(self.shown_orders())
 
     def _targets(self, orders: Iterable[Order]) -> tuple[ActionPlace, ...]:
@@ -137,34 +138,34 @@ class JournalScreen(PanesScreen):
         return self.ui.room.fleet
 
     def open(self, pane: TablePane, key: object) -> None:
-        """Open what the order went to."""
+        """Open the target of the order."""
         del pane, key
         place = self.selected()
         if place is None:
-            self.ui.say("what this order went to is no longer known", "look")
+            self.ui.say("The target of this order is no longer known.", "look")
         else:
             self.ui.go(place)
 
     # Keys
 
     def commands(self) -> Iterator[str]:
-        """Orders can be copied and written."""
+        """Yield the keys that copy and write orders."""
         if self.orders.rows:
             yield from ("copy", "write")
 
     def action_copy(self) -> None:
-        """Send the equivalent command of the order to the clipboard."""
+        """Copy the equivalent command of the order."""
         order = self.order
         if order is None or not order.command:
-            self.ui.say("there is nothing to copy here", "look")
+            self.ui.say("There is nothing to copy here.", "look")
         else:
             self.ui.copy(shown(order.command, _COMMAND), "command")
 
     def action_write(self) -> None:
-        """Write the orders that are shown to a file."""
+        """Write the orders shown to a file."""
         orders = self.shown_orders()
         if not orders:
-            self.ui.say("no order is shown that could be written", "look")
+            self.ui.say("There is no order to write.", "look")
             return
         lines = [json.dumps(order_object(order), separators=(",", ":")) for order in orders]
         content = "".join(f"{line}\n" for line in lines).encode()
@@ -176,7 +177,7 @@ class JournalScreen(PanesScreen):
 
 
 def is_known(target: Target, fleet: Fleet) -> bool:
-    """Return whether the fleet knows what an order went to, as far as it can be acted on."""
+    """Return whether the fleet still knows an order's target well enough to act on it."""
     if isinstance(target, SampleKey):
         return target.task in fleet.tasks
     return (
@@ -187,7 +188,7 @@ def is_known(target: Target, fleet: Fleet) -> bool:
 
 
 def subject_of(target: Target, fleet: Fleet) -> Subject | None:
-    """Return the narrowest thing that is still known of what an order went to."""
+    """Return the narrowest place of an order's target that is still known, or None."""
     process = process_of(target)
     places: list[Subject] = [process, process.machine]
     match target:

@@ -1,4 +1,4 @@
-"""The launch form: a spec filled in field by field, checked with every key."""
+"""The launch form: a spec filled in field by field, checked after every key."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,33 +30,33 @@ from tui.screens.file_export import FileExport
 from tui.screens.form_screen import FormScreen
 from tui.ui import Ui
 
-_KEEP_AFTER = 1.0
-"""Seconds after something was typed until the draft is kept."""
+_SAVE_AFTER_S = 1.0
+"""Time after a key until the draft is saved."""
 
 
 _KEYS = (
-    ("Enter", "Choose what the field can be; where something was typed, go on."),
-    ("Up Down", "To the field before, or the next; Tab and Shift+Tab too."),
-    ("PgUp PgDn", "To the heading before, or the next."),
-    ("^u ^k", "Take away what stands before, or behind, the cursor in the field."),
-    ("^r", "To the plan, which comes before any start; else to the next field to mend."),
-    ("^Up ^Down", "Scroll the spec or, where there is no room for it, what is told of the field."),
-    ("^s", "Write the spec to a file: a template that the chooser offers."),
-    ("^t", "Begin with another template; this draft is kept."),
-    ("Esc", "Leave; a form that was changed is kept as a draft."),
+    ("Enter", "Choose a value for the field; after typing, go to the next field."),
+    ("Up Down", "Go to the previous or next field; Tab and Shift+Tab too."),
+    ("PgUp PgDn", "Go to the previous or next heading."),
+    ("^u ^k", "Delete the text before, or after, the cursor."),
+    ("^r", "Open the plan; while a field is wrong, go to that field."),
+    ("^Up ^Down", "Scroll the spec; if it is hidden, the help of the field."),
+    ("^s", "Save the spec as a template, which the chooser then offers."),
+    ("^t", "Start with another template; this draft is kept."),
+    ("Esc", "Close the form; if it was changed, it is kept as a draft."),
 )
 
 
 class FormController(Protocol):
-    """What the form asks of the controller that opened it."""
+    """Checks and launches what the form holds: the controller that opened it."""
 
     @property
     def templates(self) -> Path | None:
         """The folder of the operator's own templates; None: there is none."""
         ...
 
-    def around(self, template: str) -> FormContext:
-        """Return what the form knows beside what is typed."""
+    def form_context(self, template: str) -> FormContext:
+        """Return what the form needs beside its own text: secrets, the last choices."""
         ...
 
     def check(self, form: Form) -> CheckedForm:
@@ -73,7 +73,7 @@ class FormController(Protocol):
         """Open the plan of a spec; `launched` is called once runs were started."""
         ...
 
-    def look_for_secrets(self, then: Callable[[], None]) -> None:
+    def load_secrets(self, then: Callable[[], None]) -> None:
         """Read the names of the secrets kept on this computer; call `then` afterwards."""
         ...
 
@@ -91,13 +91,13 @@ class FormController(Protocol):
 
 
 class LaunchFormScreen(FormScreen):
-    """A spec while it is filled in; nothing is started from here but through its plan.
+    """A spec that is being filled in; runs are started from its plan only.
 
     Args:
         ui: The app.
         room: The fleet that is launched on.
         controller: Checks the form, and opens its plan.
-        form: What it begins as.
+        form: The initial form.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -110,83 +110,83 @@ class LaunchFormScreen(FormScreen):
         super().__init__(ui, room)
         self._controller = controller
         self._form = self._begun = form
-        self._around = controller.around(form.template)
+        self._form_context = controller.form_context(form.template)
         self._checked = controller.check(form)
         self._is_saving = False
         self._arrived = ("", "")
-        """The current field, and what it held when the cursor came to it."""
+        """The current field, and its text when the cursor came to it."""
 
     @property
-    def keys_told(self) -> tuple[tuple[str, str], ...]:
-        """Each key of the form, and what it does."""
+    def key_help(self) -> tuple[tuple[str, str], ...]:
+        """Each key of the form with what it does."""
         return _KEYS
 
     def begin(self) -> None:
-        """Begin at the first field that is to be filled in."""
-        self._controller.look_for_secrets(self._know_more)
+        """Move to the first field to fill in."""
+        self._controller.load_secrets(self._know_more)
         first = keys_to_fix(self._form, self._checked)
-        # Who duplicates a run wants to edit it.
+        # A copy of a run begins at its first field: the operator wants to edit it.
         wanted = first[0] if first else self._form.keys[0] if self._form.former else PLAN
         if not self.go(wanted):
             self.go(PLAN)
 
     def on_unmount(self) -> None:
-        """Keep what was typed."""
+        """Keep the draft."""
         self._keep_draft()
 
     def on_screen_resume(self) -> None:
-        """Go on where a dialog was opened."""
+        """Return to the field after a dialog."""
         self._know_more()
         self.show_line()
 
     def _know_more(self) -> None:
         if self.is_mounted:
-            self._around = self._controller.around(self._form.template)
+            self._form_context = self._controller.form_context(self._form.template)
             self.draw()
             self.place_line()
 
     # Drawing
 
     def draw(self) -> None:
-        """Draw the form as it stands."""
+        """Draw the form."""
         form, checked = self._form, self._checked
-        rows = form_rows(form, checked, self._around)
+        rows = form_rows(form, checked, self._form_context)
         self.fields.show(shown(f"Launch · {form.source}", 100), rows, status(checked))
         self.made.show(Shown("Spec"), spec_lines(checked))
-        self.tell()
+        self.draw_help()
 
-    def tell(self) -> None:
-        """Draw what is told of the current field, and the keys."""
-        lines = explained(self._form, self._checked, self._around, self.fields.row.name)
-        self.told.show(Shown("This field"), lines)
+    def draw_help(self) -> None:
+        """Draw the help of the current field, and the keys."""
+        lines = explained(self._form, self._checked, self._form_context, self.fields.row.name)
+        self.field_help.show(Shown("This field"), lines)
         self.key_bar.show(self._keys())
 
     def _keys(self) -> Iterator[tuple[str, str]]:
         yield "Enter", self._enter_word(self.fields.row)
-        yield "^r", "plan" if self._checked.is_ready else "next to mend"
-        yield "Esc", "leave, draft kept" if self._form != self._begun else "leave"
+        yield "^r", "plan" if self._checked.is_ready else "next error"
+        yield "Esc", "close, keep draft" if self._form != self._begun else "close"
         yield "F1", "keys"
         yield "Tab", "next"
         yield "PgDn", "section"
-        yield "^s", "write a template"
-        yield "^t", "another"
+        yield "^s", "save template"
+        yield "^t", "another template"
 
     def _enter_word(self, row: FormRow) -> str:
         if row.name == PLAN:
-            return "plan" if self._checked.is_ready else "mend"
+            return "plan" if self._checked.is_ready else "next error"
         if row.name.startswith(READS):
             read = self._read(row.name.removeprefix(READS))
-            return "give it" if read is not None and read.given is None else "go to it"
+            return "set" if read is not None and read.given is None else "go to it"
         return "choose" if self._offers(row.name) else "next"
 
     def text_of(self, row: FormRow) -> str:
-        """Return what is typed in a field."""
+        """Return the text of a field."""
         if row.name != self._arrived[0]:
             self._arrived = (row.name, self._form.text(row.name))
         return self._form.texts.get(row.name, "")
 
     def take(self, row: FormRow, text: str) -> None:
-        """Hold another text in a field, and check everything anew."""
+        """Set the text of a field, and check the form again."""
         self._take(row.name, text)
 
     def _take(self, key: str, text: str) -> None:
@@ -198,12 +198,12 @@ class LaunchFormScreen(FormScreen):
         self.place_line()
         if not self._is_saving:
             self._is_saving = True
-            self.set_timer(_KEEP_AFTER, self._keep_draft)
+            self.set_timer(_SAVE_AFTER_S, self._keep_draft)
 
     # Enter
 
     def action_enter(self) -> None:
-        """Choose what the field can be, give a variable, or go on."""
+        """Choose a value, set a variable, or go to the next field."""
         name = self.fields.row.name
         if name == PLAN:
             self.action_plan()
@@ -217,7 +217,7 @@ class LaunchFormScreen(FormScreen):
             self.action_move(1)
 
     def _offers(self, key: str) -> tuple[FieldChoice, ...]:
-        """Return what a field can be; nothing where something was just typed: that is meant."""
+        """Return the choices of a field; none if it was just typed in."""
         text = self._form.text(key)
         if text != self._arrived[1] and key == self._arrived[0]:
             return ()
@@ -225,10 +225,12 @@ class LaunchFormScreen(FormScreen):
         offers = choices_for(key, room.fleet, room.now())
         if not offers or not text or any(each.typed == text for each in offers):
             return offers
-        return (FieldChoice(typed=text, title=shown(f"{text}  (as it is)", 200)), *offers)
+        return (FieldChoice(typed=text, title=shown(f"{text}  (keep)", 200)), *offers)
 
     def _choose(self, key: str, offers: tuple[FieldChoice, ...]) -> None:
-        now = self._form.text(key) or (self._around.last_on_error if key == "on_error" else "")
+        now = self._form.text(key) or (
+            self._form_context.last_on_error if key == "on_error" else ""
+        )
         choices = [
             Choice(str(at), each.title, is_chosen=each.typed == now)
             for at, each in enumerate(offers)
@@ -274,18 +276,18 @@ class LaunchFormScreen(FormScreen):
         return next(found, None)
 
     def _ask_for_next(self) -> bool:
-        """Ask for the first secret of the spec that is not kept yet, if there is one."""
+        """Ask for the first secret of the spec that is not stored; return whether there is one."""
         named = names_in(self._checked.table, "secrets").values()
         return any(self._controller.ask_for_secret(each, self._know_more) for each in named)
 
-    # The plan, a file, and leaving
+    # Plan, template, close
 
     def action_plan(self) -> None:
-        """Go on to the plan; while something is to be mended, to that."""
+        """Open the plan; while a field is wrong, go to that field."""
         spec = self._checked.spec
         if self._checked.is_ready and spec is not None:
             self._keep_draft()
-            self._controller.plan(spec, form=self._form, launched=self.put_away)
+            self._controller.plan(spec, form=self._form, launched=self.discard)
             return
         wrong = keys_to_fix(self._form, self._checked)
         here = self.fields.row.name
@@ -296,7 +298,7 @@ class LaunchFormScreen(FormScreen):
         self.show_line()
 
     def action_write(self) -> None:
-        """Write the spec as a template."""
+        """Save the spec as a template."""
         form = self._form
         text, left_out = template_text(self._checked, f"As {form.source}")
         folder = self._controller.templates
@@ -307,24 +309,24 @@ class LaunchFormScreen(FormScreen):
         file.ask(str(place / f"{name}.toml"))
 
     def action_other(self) -> None:
-        """Begin with something else."""
+        """Close this form, and choose another template."""
         self.action_leave()
         self._controller.begin()
 
     def action_leave(self) -> None:
-        """Leave the form; what was typed is kept as a draft."""
+        """Close the form; keep it as a draft if it was changed."""
         if self._form != self._begun:
             left_out = sorted(withheld_keys(self._form, self._checked))
-            but = f" but for {', '.join(left_out)}, which may hold a secret" if left_out else ""
+            but = f" without {', '.join(left_out)} (may contain a secret)" if left_out else ""
             if self._keep_draft():
-                self.ui.say(shown(f"draft kept{but}: n goes on with it", 300))
+                self.ui.say(shown(f"Draft kept{but}. Press n to continue it.", 300))
             else:
-                self.ui.say("the draft can't be kept: is the disk full?", "hand")
+                self.ui.say("The draft can't be saved. Is the disk full?", "hand")
             self._begun = self._form
         self.dismiss(None)
 
-    def put_away(self) -> None:
-        """Close the form and forget its draft: what it held was launched."""
+    def discard(self) -> None:
+        """Close the form and delete its draft: its spec was launched."""
         self._begun = self._form
         self._controller.forget_draft(self._form.source)
         self.dismiss(None)

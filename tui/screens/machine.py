@@ -1,4 +1,4 @@
-"""A machine: its facts, the processes on it, and their tasks."""
+"""The screen of a machine: its facts, its processes and their tasks."""
 
 from dataclasses import replace
 from typing import cast
@@ -19,14 +19,14 @@ class MachineScreen(PanesScreen):
     """One machine."""
 
     def make_panes(self) -> tuple[Pane, ...]:
-        """Return the three panes."""
+        """Make the three panes."""
         self.facts = PagePane("1", id="machine-page", name_in_bar="Machine")
         self.processes = TablePane("2", id="processes")
         self.tasks = TablePane("3", id="machine-tasks")
         return (self.facts, self.processes, self.tasks)
 
     def fill(self, fleet: Fleet, now: float) -> None:
-        """Draw the machine as it is known now."""
+        """Draw the machine."""
         name = cast("MachineName", self.place)
         self.facts.show_page(machine_page(fleet, name, now), without=("Processes",))
         self.processes.show(processes_table(fleet, now, name))
@@ -36,7 +36,7 @@ class MachineScreen(PanesScreen):
         self.ui.room.focus(None)
 
     def place_panes(self, width: int, height: int) -> None:
-        """Facts on the left, what runs on the right."""
+        """Facts on the left, processes and tasks on the right."""
         left = min(max(width * 2 // 5, 56), width - 50)
         upper = min(self.processes.wanted_height, height // 2)
         put(self.facts, 0, 0, left, height)

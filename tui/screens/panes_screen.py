@@ -1,4 +1,4 @@
-"""What every screen of the room has: header, panes, filter line, key bar."""
+"""The base of all screens: header, numbered panes, filter input, action bar, key bar."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
@@ -33,18 +33,23 @@ if TYPE_CHECKING:
     from core.act.target_expansion import ActionPlace
 
 NARROW = 100
-"""Below this many columns one pane is shown at a time."""
+"""On narrower screens (columns) one pane is shown at a time."""
 LOW = 20
-"""Below this many lines too."""
-LEAST_WIDTH, LEAST_HEIGHT = 40, 10
+"""On lower screens (lines) too."""
+MIN_WIDTH, MIN_HEIGHT = 40, 10
 _BAR_WIDTH, _BAR_HEIGHT = 100, 24
-"""What the action bar needs, columns and lines; below, the menu does."""
+"""The action bar is hidden on smaller screens: columns, lines."""
 _REPLAY = Shown("replay")
-"""What a header begins with while what it shows is not now."""
+"""Header prefix during a replay."""
 
 
 class PanesScreen(ActionScreen, inherit_bindings=False):
-    """A screen of numbered panes, of which one is current and takes the keys."""
+    """A screen of numbered panes; the current one has the focus.
+
+    Args:
+        ui: The app.
+        place: What the screen shows.
+    """
 
     BINDINGS = bindings("panes")
     AUTO_FOCUS = ""
@@ -60,27 +65,32 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         self._header, self._pane_bar, self._key_bar = HeaderBar(), PaneBar(), KeyBar()
         self._too_small, self._body = TooSmall(), Container(*self.panes, id="panes")
 
-    # For the screens that derive
+    # For subclasses
 
     def make_panes(self) -> tuple[Pane, ...]:
-        """Return the panes, in the order of their digits."""
+        """Make the panes, in the order of their digits."""
         raise NotImplementedError
 
     def fill(self, fleet: Fleet, now: float) -> None:
-        """Give the panes what they draw."""
+        """Give the panes their content.
+
+        Args:
+            fleet: What is known.
+            now: The time that ages are counted to, Unix seconds.
+        """
         raise NotImplementedError
 
     def place_panes(self, width: int, height: int) -> None:
-        """Size the panes where all of them are on screen; the room is `width` x `height`."""
+        """Lay out the panes when all of them are visible, in `width` x `height` cells."""
         raise NotImplementedError
 
     @property
     def shows_one_pane(self) -> bool:
-        """Whether the panes take turns."""
+        """Whether only the current pane is visible."""
         return self.size.width < NARROW or self.size.height < LOW
 
     def selected(self) -> Place:
-        """Return what the cursor is on: a machine, a process, a task or a sample."""
+        """Return the place under the cursor: a machine, a process, a task or a sample."""
         pane = self.panes[self.current]
         key = pane.cursor_key if isinstance(pane, TablePane) else None
         if isinstance(key, ProcessKey | TaskKey | SampleKey | str):
@@ -88,10 +98,10 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         return self.place
 
     def commands(self) -> Iterable[str]:
-        """Return the names of the keys that can do something here now, beside movement."""
+        """Yield the names of this screen's own keys that can do something now."""
         return ()
 
-    # The room that all have
+    # For all screens
 
     def compose(self) -> ComposeResult:
         """Lay out header, panes and bars."""
@@ -104,14 +114,14 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         yield self._too_small
 
     def on_mount(self) -> None:
-        """Take the keys and draw what is known."""
+        """Focus the current pane, and draw."""
         self.filter_line.display = False
         self._too_small.display = False
         self.enter(self.current)
         self.renew()
 
     def on_screen_resume(self) -> None:
-        """Draw what came in while another screen was on top."""
+        """Draw what changed while another screen was on top."""
         self.renew()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -120,7 +130,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         self.call_after_refresh(self.renew)
 
     def renew(self) -> None:
-        """Draw the fleet as it is now."""
+        """Redraw everything from the current fleet."""
         if not self.is_mounted:
             return
         app = self.ui
@@ -131,26 +141,26 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         self.say_keys()
 
     def tick(self) -> None:
-        """Draw the time of day and what grew older; nothing else happened."""
+        """Redraw the clock and the ages."""
         if self.is_mounted:
             app = self.ui
             now = app.room.now()
             self.fill(app.room.fleet, now)
             self._header.tick(now)
 
-    def tell_time(self) -> None:
-        """Draw the time of day alone."""
+    def redraw_clock(self) -> None:
+        """Redraw the clock only."""
         self._header.tick(self.ui.room.now())
 
     def _marks(self, fleet: Fleet) -> tuple[Span, ...]:
-        """Return what the machine of this place is marked as; it stands first in the header."""
+        """Return the tags of this place's machine, for the start of the header."""
         machine = fleet.machines.get(machine_of(self.place) or MachineName(""))
         if machine is None or not marks(machine):
             return ()
         return (*marks(machine), Span(shown(machine.name), "strong"), *marked_as(machine))
 
     def say_totals(self) -> None:
-        """Draw the header anew: something was told of orders."""
+        """Redraw the header: the totals of orders may have changed."""
         if self.is_mounted:
             app = self.ui
             now = app.room.now()
@@ -171,9 +181,9 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
     # Layout
 
     def lay_out(self) -> None:
-        """Size and place what is on screen."""
+        """Lay out the panes and bars for the current size."""
         width, height = self.size
-        small = width < LEAST_WIDTH or height < LEAST_HEIGHT
+        small = width < MIN_WIDTH or height < MIN_HEIGHT
         if self._too_small.display != small:
             self._too_small.display = small
             self._body.display = not small
@@ -202,18 +212,18 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
     # Panes
 
     def restore(self, pane_id: str, arrangement: Arrangement) -> None:
-        """Arrange a pane as it was, before anything is drawn."""
+        """Set the sort, filter and columns of a pane, before anything is drawn."""
         for pane in self.panes:
             if isinstance(pane, TablePane) and pane.id == pane_id:
                 pane.arrangement = arrangement
 
     def arrangements(self) -> dict[str, Arrangement]:
-        """Return how each pane is arranged, by its name."""
+        """Return sort, filter and columns of each pane, by its id."""
         tables = (pane for pane in self.panes if isinstance(pane, TablePane))
         return {str(pane.id): pane.arrangement for pane in tables}
 
     def enter(self, index: int) -> None:
-        """Give the keys to a pane."""
+        """Make a pane the current one, and focus it."""
         if not 0 <= index < len(self.panes):
             return
         self.current = index
@@ -221,7 +231,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
             pane.make_current(each == index)
         if self.is_mounted:
             self.lay_out()
-            # At once, not with the next message: a key typed right behind belongs to this pane.
+            # At once, not with the next message: a key typed right after belongs to this pane.
             self.set_focus(self.panes[index], scroll_visible=False)
         else:
             self.panes[index].focus(scroll_visible=False)
@@ -252,13 +262,13 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         self.ui.remember()
 
     def action_next_pane(self) -> None:
-        """To the next pane; behind the last one stands the action bar."""
+        """Go to the next pane; after the last one comes the action bar."""
         if self.current + 1 == len(self.panes) and self._enter_bar(last=False):
             return
         self.enter((self.current + 1) % len(self.panes))
 
     def action_previous_pane(self) -> None:
-        """To the pane before; before the first one stands the action bar."""
+        """Go to the previous pane; before the first one comes the action bar."""
         if self.current == 0 and self._enter_bar(last=True):
             return
         self.enter((self.current - 1) % len(self.panes))
@@ -282,11 +292,11 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         self.enter(back.get(message.way, self.current))
 
     def action_pane(self, digit: int) -> None:
-        """To a pane by its digit."""
+        """Go to a pane by its digit."""
         self.enter(digit - 1)
 
     def action_back(self) -> None:
-        """Take away the filter or the marks, else go back."""
+        """Clear the filter or the marks; if there are none, go back."""
         pane = self.panes[self.current]
         if pane.filter_text:
             pane.filter_by("")
@@ -296,10 +306,10 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         else:
             self.ui.back()
 
-    # Keys that act on what is selected
+    # Keys that act on the selection
 
     def say_keys(self) -> None:
-        """Draw the keys of where the operator is, and the buttons."""
+        """Redraw the key bar and the action bar."""
         if self.is_mounted:
             self._key_bar.show(self._bar_keys())
             self.say_actions()
@@ -309,25 +319,25 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         names = {active.binding.id for active in self.active_bindings.values()}
         for name, key in BY_NAME.items():
             if name == "pane_1":
-                yield f"1-{len(self.panes)}", "To a pane by its digit."
+                yield f"1-{len(self.panes)}", "Go to a pane by its digit."
             elif name in names and not name.startswith("pane_"):
                 yield labels(self.ui.keys_of(name)), key.help
 
     def _bar_keys(self) -> Iterable[tuple[str, str]]:
-        able = set(self.able())
+        available_keys = set(self.available_keys())
         for binding in self.active_bindings.values():
             key = BY_NAME.get(binding.binding.id or "")
-            if key is not None and key.in_bar and key.name in able:
-                able.discard(key.name)
+            if key is not None and key.in_bar and key.name in available_keys:
+                available_keys.discard(key.name)
                 word = self._word_of(key.name) or key.word
                 yield labels(self.ui.keys_of(key.name)).split(" ")[0], word
 
     def _word_of(self, name: str) -> str | None:
-        """Return what a key that acts does to the selection, where its own word is not it."""
+        """Return the word for a key when it differs from the key's own."""
         return self.controllers.actions.word_of(name, self.targets()) if name == "pause" else None
 
-    def able(self) -> Iterable[str]:
-        """Return the names of the keys that can do something here now."""
+    def available_keys(self) -> Iterable[str]:
+        """Yield the names of the keys that can do something now."""
         pane = self.panes[self.current]
         yield from ("command", "help")
         if isinstance(pane, TablePane):
@@ -336,16 +346,16 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
             yield "filter"
         if self.place is not None:
             yield "back"
-        yield from self.controllers.places.able(self.selected())
+        yield from self.controllers.places.available_keys(self.selected())
         targets = self.targets()
         if targets and self.controllers.can_act:
-            yield from self.controllers.actions.able(targets)
+            yield from self.controllers.actions.available_keys(targets)
         if self.controllers.can_launch:
             yield "launch"
         yield from self.commands()
 
     def action_retry(self) -> None:
-        """Try the link of the selected machine at once."""
+        """Retry the link of the selected machine now."""
         self.controllers.places.retry(self.selected())
 
     def action_trust(self) -> None:
@@ -353,15 +363,15 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         self.controllers.places.trust(self.selected())
 
     def action_dismiss_gone(self) -> None:
-        """Take the selected gone processes off the screen."""
+        """Remove the selected gone processes from the screen."""
         self.controllers.places.dismiss(self.targets())
 
     def action_copy(self) -> None:
-        """Send to the clipboard what belongs to the selection."""
+        """Copy the log location or the command of the selection."""
         self.controllers.places.copy(self.selected())
 
     def targets(self) -> "tuple[ActionPlace, ...]":
-        """Return what an action is on: the marked rows, else what the cursor is on."""
+        """Return the targets of an action: the marked rows, or the one under the cursor."""
         pane = self.panes[self.current]
         if isinstance(pane, TablePane) and pane.marks:
             return tuple(cast("ActionPlace", key) for key in pane.chosen_keys)
@@ -372,7 +382,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
 
 
 def put(pane: Pane, x: int, y: int, width: int, height: int) -> None:
-    """Place a pane within the room for panes, in cells, only where that changes something."""
+    """Set the position and size of a pane in cells, if they changed."""
     where = (x, y, max(width, 1), max(height, 1))
     if pane.where != where:
         pane.where = where

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 class ScreenActions(Protocol):
     """Actions on a selection: `tui.controllers.actions.ActionController`."""
 
-    def able(self, places: "Sequence[ActionPlace]") -> Iterator[str]:
+    def available_keys(self, places: "Sequence[ActionPlace]") -> Iterator[str]:
         """Yield the names of the keys that can do something to a selection now."""
         ...
 
     def word_of(self, name: str, places: "Sequence[ActionPlace]") -> str | None:
-        """Return what a key does to a selection, where the key's own word would not say it."""
+        """Return the word for a key when it differs from the key's own: `resume` for `pause`."""
         ...
 
     def buttons(self, places: "Sequence[ActionPlace]") -> "tuple[MenuEntry, ...]":
-        """Return what the action bar offers."""
+        """Return the entries of the action bar."""
         ...
 
     def take(self, entry: "MenuEntry") -> None:
@@ -94,7 +94,7 @@ class ScreenActions(Protocol):
 class ScreenPlaces(Protocol):
     """Keys on the place under the cursor: `tui.controllers.places.PlaceController`."""
 
-    def able(self, place: Place) -> Iterator[str]:
+    def available_keys(self, place: Place) -> Iterator[str]:
         """Yield the names of the keys that can do something to a place now."""
         ...
 
@@ -122,7 +122,7 @@ class ScreenGuides(Protocol):
     newest: str | None
 
     def go_on(self, guide: str) -> None:
-        """Preview the step that waits; take over a guide that no evalroom runs."""
+        """Preview the step that waits; take over a guide that no instance runs."""
         ...
 
     def skip(self, guide: str) -> None:
@@ -223,7 +223,7 @@ class ScreenControllers(Protocol):
         ...
 
     def order_totals(self) -> tuple[Span, ...]:
-        """Return what the header says of orders that are not dismissed; empty for none."""
+        """Return the header's totals of orders that are not dismissed; empty if there are none."""
         ...
 
 
@@ -237,7 +237,7 @@ class RoomUi(Ui, Protocol):
 
     @property
     def notice(self) -> Shown:
-        """Stands first in the header: what is wrong with this evalroom; empty for nothing."""
+        """Shown first in the header; empty for none."""
         ...
 
     @property

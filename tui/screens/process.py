@@ -1,4 +1,4 @@
-"""A process: what it is, how its channel answers, and its tasks."""
+"""The screen of a process: its facts and its tasks."""
 
 from dataclasses import replace
 from typing import cast
@@ -18,13 +18,13 @@ class ProcessScreen(PanesScreen):
     """One process."""
 
     def make_panes(self) -> tuple[Pane, ...]:
-        """Return the two panes."""
+        """Make the two panes."""
         self.facts = PagePane("1", id="process-page", name_in_bar="Process")
         self.tasks = TablePane("2", id="process-tasks")
         return (self.facts, self.tasks)
 
     def fill(self, fleet: Fleet, now: float) -> None:
-        """Draw the process as it is known now."""
+        """Draw the process."""
         key = cast("ProcessKey", self.place)
         self.facts.show_page(process_page(fleet, key, now), without=("Tasks",))
         table = tasks_table(fleet, now, estimate=self.time_left)

@@ -25,10 +25,10 @@ _MACHINES_LEAST, _MACHINES_SHARE = 30, 0.27
 
 
 class RoomScreen(PanesScreen):
-    """Everything at a glance."""
+    """The main screen: four panes."""
 
     def make_panes(self) -> tuple[Pane, ...]:
-        """Return the four panes."""
+        """Make the four panes."""
         self.machines = TablePane("1", id="machines")
         self.tasks = TablePane("2", id="tasks")
         self.samples = TablePane("3", id="samples")
@@ -53,7 +53,7 @@ class RoomScreen(PanesScreen):
         self.ui.room.focus(self.shown_task)
 
     def place_panes(self, width: int, height: int) -> None:
-        """Machines and tasks take what their rows need, samples the rest."""
+        """Machines and tasks get the lines that their rows need; samples get the rest."""
         below = min(self.findings.wanted_height, max(4, height // 5))
         most = max(5, min((height * 9) // 20, height - below - _SAMPLES_LEAST))
         side = min(self.machines.wanted_width, max(_MACHINES_LEAST, int(width * _MACHINES_SHARE)))
@@ -66,13 +66,13 @@ class RoomScreen(PanesScreen):
         put(self.findings, 0, height - below, width, below)
 
     def selected(self) -> Place:
-        """Return what the cursor is on; for a finding, what it is about."""
+        """Return the place under the cursor; for a finding, its subject."""
         if self.current == self.panes.index(self.findings):
             return self._about(self.findings.cursor_key)
         return super().selected()
 
     def targets(self) -> "tuple[ActionPlace, ...]":
-        """Return what an action is on; for findings what they are about."""
+        """Return the targets of an action; for findings, their subjects."""
         if self.current != self.panes.index(self.findings):
             return super().targets()
         keys = self.findings.chosen_keys
@@ -94,11 +94,11 @@ class RoomScreen(PanesScreen):
         self.ui.remember()
 
     def open(self, pane: TablePane, key: object) -> None:
-        """Open a row; a finding opens what it is about."""
+        """Open a row; a finding opens its subject."""
         self.ui.go(self._about(key) if pane is self.findings else cast("Place", key))
 
 
 def place_of(finding: Finding) -> Subject | None:
-    """Return the narrowest place that a finding is about."""
+    """Return the narrowest place that a finding names."""
     machine: MachineName | None = finding.machine
     return finding.sample or finding.task or finding.process or machine

@@ -1,4 +1,4 @@
-"""The runs: every launch, newest first, and the one under the cursor with what it printed."""
+"""The screen of runs: all runs, newest first, and the page and output of the selected one."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
@@ -31,10 +31,10 @@ from tui.panes.table import TablePane
 from tui.screens.panes_screen import PanesScreen, put
 from tui.screens.ports import RoomUi
 
-_REST = 0.4
-"""Seconds that the cursor rests on a run until what it printed is fetched."""
-_EVERY = 3.0
-"""Seconds between two looks at what a run prints that goes on."""
+_REST_S = 0.4
+"""The cursor rests on a run for this long before the run's output is read."""
+_READ_EVERY_S = 3.0
+"""How often the output of a running run is read."""
 _COMMAND = 16_000
 _SPEC = 100_000
 _PAGE_SHARE = 0.5
@@ -42,7 +42,7 @@ _NOTHING = Shown("")
 
 
 class RunsScreen(PanesScreen):
-    """All runs that are known: this operator's, and those of others."""
+    """All known runs, including those of other operators."""
 
     BINDINGS = bindings("runs")
 
@@ -57,14 +57,14 @@ class RunsScreen(PanesScreen):
         """The id of the run that the output pane is about."""
 
     def make_panes(self) -> tuple[Pane, ...]:
-        """Return the list, the page and the output."""
+        """Make the list, the page and the output."""
         self.table = TablePane("1", id="runs")
         self.page = PagePane("2", id="run-page", name_in_bar="Run")
         self.output = LinesPane("3", id="run-output", follows_end=True, has_filter=True)
         return (self.table, self.page, self.output)
 
     def fill(self, fleet: Fleet, now: float) -> None:
-        """Draw the runs as they stand."""
+        """Draw the runs."""
         self.table.show(runs_table(fleet, now))
         launches = self.controllers.launches
         if launches.newest is not None and self.table.move_to(launches.newest):
@@ -86,15 +86,15 @@ class RunsScreen(PanesScreen):
         put(self.page, 0, upper, left, height - upper)
         put(self.output, left, upper, width - left, height - upper)
 
-    # What it printed
+    # Output
 
     def on_mount(self) -> None:
-        """Draw what is known, then read what the run under the cursor printed."""
+        """Draw, then read the output of the selected run."""
         super().on_mount()
-        self.run_worker(self._reading(), name="reading what runs print", exit_on_error=False)
+        self.run_worker(self._reading(), name="reading output", exit_on_error=False)
 
     def enter(self, index: int) -> None:
-        """Read at once what the pane that was entered needs."""
+        """Read the output now if its pane was entered."""
         super().enter(index)
         self._wake.set()
 
@@ -114,12 +114,12 @@ class RunsScreen(PanesScreen):
                     self._take_output(run, None, shown(error.message, 400))
                 else:
                     self._take_output(run, output)
-                wait = None if run.is_over else _EVERY
+                wait = None if run.is_over else _READ_EVERY_S
             try:
                 await asyncio.wait_for(self._wake.wait(), wait)
             except TimeoutError:
                 continue
-            await asyncio.sleep(_REST)  # the cursor may be on its way to another
+            await asyncio.sleep(_REST_S)  # the cursor may move on
 
     def _take_output(self, run: Run, output: OutputChunk | None, unread: Shown = _NOTHING) -> None:
         here = self.run_here
@@ -134,17 +134,19 @@ class RunsScreen(PanesScreen):
         lines: tuple[TextLine, ...]
         self._shown = run.id if run is not None else None
         if run is None:
-            lines = (_said("no run is selected"),)
+            lines = (_line("no run is selected"),)
         elif not self.controllers.launches.can_read_output:
-            lines = (_said("what it printed can't be fetched from here"),)
+            lines = (_line("the output can't be read from here"),)
         elif self._of != run.id:
-            lines = (_said("reading ..."),)
+            lines = (_line("reading ..."),)
         elif self._output is None:
-            lines = (_said(self._unread, "look"),)
+            lines = (_line(self._unread, "look"),)
         else:
             output = self._output
             is_cut = len(output.data) < output.end
-            lines = output_lines(output.data, is_cut=is_cut) or (_said("it printed nothing"),)
+            lines = output_lines(output.data, is_cut=is_cut) or (
+                _line("this run has printed nothing"),
+            )
             footer = f"{'the end of ' * is_cut}{fmt.size(output.size)}"
         self.output.show(Shown("Output"), lines, footer=(span_of(footer, "dim"),) * bool(footer))
 
@@ -155,10 +157,10 @@ class RunsScreen(PanesScreen):
         self._wake.set()
 
     def on_screen_resume(self) -> None:
-        """Read on; what came in is drawn as on any screen."""
+        """Read the output again."""
         self._wake.set()
 
-    # What is selected
+    # Selection
 
     @property
     def run_here(self) -> Run | None:
@@ -166,17 +168,17 @@ class RunsScreen(PanesScreen):
         return self.ui.room.fleet.runs.get(cast("str", self.table.cursor_key))
 
     def selected(self) -> Place:
-        """Return the process that the run under the cursor became."""
+        """Return the process of the selected run."""
         run = self.run_here
         process = self.ui.room.fleet.process_of_run(run) if run is not None else None
         return process.key if process is not None else None
 
     def targets(self) -> tuple[ActionPlace, ...]:
-        """Return the processes of the marked runs, else of the one under the cursor."""
+        """Return the processes of the marked runs, or of the selected one."""
         return tuple(self._processes(self.table.chosen_keys))
 
     def rows_shown(self) -> tuple[ActionPlace, ...]:
-        """Return the processes of all runs that are shown."""
+        """Return the processes of all runs shown."""
         return tuple(self._processes(row.key for row in self.table.rows))
 
     def _processes(self, keys: Iterable[object]) -> Iterator[ActionPlace]:
@@ -190,7 +192,7 @@ class RunsScreen(PanesScreen):
     # Keys
 
     def commands(self) -> Iterator[str]:
-        """Return the names of the keys that do something to the run under the cursor."""
+        """Yield the names of the keys that can do something to the selected run."""
         run = self.run_here
         if run is None:
             return
@@ -204,7 +206,7 @@ class RunsScreen(PanesScreen):
             yield "copy_launch"
 
     def open(self, pane: TablePane, key: object) -> None:
-        """Go to the tasks of a run; where there are none, to its page."""
+        """Go to the tasks of a run; if it has none, to its page."""
         del pane
         fleet = self.ui.room.fleet
         run = fleet.runs.get(cast("str", key))
@@ -215,43 +217,45 @@ class RunsScreen(PanesScreen):
             self.enter(self.panes.index(self.page))
 
     def action_duplicate(self) -> None:
-        """Edit the spec of the run under the cursor."""
+        """Open the form on the spec of the selected run."""
         run = self.run_here
         if run is not None:
             self.controllers.launches.duplicate(run)
 
     def action_run_again(self) -> None:
-        """Go to the plan of the run under the cursor, as it was."""
+        """Open the plan of the selected run's spec, unchanged."""
         run = self.run_here
         if run is not None:
             self.controllers.launches.again(run)
 
     def action_copy(self) -> None:
-        """Send the exact command of Inspect to the clipboard."""
+        """Copy Inspect's exact command."""
         run = self.run_here
         if run is None or not run.command_line:
-            self.ui.say("there is nothing to copy here", "look")
+            self.ui.say("There is nothing to copy here.", "look")
         else:
             self._copy(shown(inspect_command(run), _COMMAND), "command", run)
 
     def action_copy_launch(self) -> None:
-        """Send the command that launches the same spec to the clipboard."""
+        """Copy the command that launches the same spec."""
         run = self.run_here
         if run is None or not run.spec:
-            self.ui.say("its spec is not known here", "look")
+            self.ui.say("This run's spec is not known here.", "look")
         else:
             self._copy(shown_lines(launch_command(run), _SPEC), "launch command", run)
 
     def _copy(self, text: Shown, what: str, run: Run) -> None:
         self.ui.copy(text, what)
         if not run.is_ours:
-            self.ui.say("somebody else wrote it: read it before you run it", "look")
+            self.ui.say("Someone else wrote this command. Read it before you run it.", "look")
 
     def action_attach(self) -> None:
-        """Attach to the display of the run under the cursor."""
+        """Attach to the terminal of the selected run."""
         run = self.run_here
         if run is None or not run.attach:
-            self.ui.say("it has no display of its own: its engine is none of tmux", "look")
+            self.ui.say(
+                "This run has no terminal to attach to: only the tmux engine provides one.", "look"
+            )
         elif self.controllers.terminals is not None:
             self.controllers.terminals.attach(run)
         else:
@@ -259,5 +263,5 @@ class RunsScreen(PanesScreen):
             self.ui.copy(shown(line), "command")
 
 
-def _said(words: str, tone: Tone = "dim") -> TextLine:
+def _line(words: str, tone: Tone = "dim") -> TextLine:
     return (Span(shown(words, 400), tone),)

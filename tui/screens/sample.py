@@ -1,6 +1,6 @@
-"""A sample: summary and errors, events, messages, store, in tabs.
+"""The screen of a sample: summary, events, messages and store as tabs.
 
-What the agent wrote is fetched only after `!`, for this sample alone, and forgotten when the
+Text written by the agent is read only after `!`, for this sample only, and is dropped when the
 screen is left.
 """
 
@@ -29,8 +29,8 @@ from tui.panes.pane import Pane
 from tui.screens.polling_screen import PollingScreen
 from tui.screens.ports import RoomUi
 
-_LEAVE = "Ctrl+X leaves it; the eval goes on"
-_NOT_STEERED = "this eval has no ACP server: acp = true in a spec starts it with one"
+_LEAVE = "Ctrl+X leaves the client; the eval keeps running"
+_NOT_STEERED = "This eval has no ACP server. Set acp = true in a spec to launch it with one."
 _COMMAND = 4_000
 _SUMMARY, _EVENTS, _MESSAGES, _STORE = range(4)
 
@@ -51,7 +51,7 @@ class SampleScreen(PollingScreen):
         self._read_once: set[int] = set()
 
     def make_panes(self) -> tuple[Pane, ...]:
-        """Return the tabs."""
+        """Make the tabs."""
         self.summary = PagePane("1", id="sample-page", name_in_bar="Summary")
         self.events = LinesPane("2", id="events", follows_end=True, has_filter=True)
         self.messages = LinesPane("3", id="messages", follows_end=True, has_filter=True)
@@ -63,7 +63,7 @@ class SampleScreen(PollingScreen):
 
     @property
     def key(self) -> SampleKey:
-        """Which sample."""
+        """The sample of this screen."""
         return cast("SampleKey", self.place)
 
     @property
@@ -73,18 +73,18 @@ class SampleScreen(PollingScreen):
 
     @property
     def shows_one_pane(self) -> bool:
-        """Tabs take turns at every size."""
+        """Whether only the current tab is visible: always."""
         return True
 
     def commands(self) -> Iterable[str]:
-        """Content can be revealed until it is; a sample is steered where its eval allows it."""
+        """Yield `reveal` until content is shown, and the steering keys if the eval allows them."""
         if not self._content:
             yield "reveal"
         if self._steered() is not None:
             yield from ("steer", "copy_steer")
 
     def fill(self, fleet: Fleet, now: float) -> None:
-        """Draw what the list says of the sample, and its errors as they were read."""
+        """Draw the summary: the sample's row, and the errors that were read."""
         detail = self._detail
         errors = error_lines(detail, content=self._content) if detail is not None else ()
         more = (*errors, *self._unread)
@@ -92,7 +92,7 @@ class SampleScreen(PollingScreen):
         self.ui.room.focus(self.key.task)
 
     def action_reveal(self) -> None:
-        """Fetch what the agent wrote in this sample, and show it."""
+        """Read and show the text that the agent wrote in this sample."""
         if not self._content:
             self._content = True
             self._tell_the_journal()
@@ -100,7 +100,7 @@ class SampleScreen(PollingScreen):
             self._read_once.clear()
             self.read_soon()
             self.say_keys()
-            self.ui.say("what the agent wrote is shown until you leave this sample", "look")
+            self.ui.say("Text written by the agent is shown until you leave this sample.", "look")
 
     def _steered(self) -> tuple[Process, str] | None:
         """Return the process of the sample and its task's name; None: it can't be steered."""
@@ -111,7 +111,7 @@ class SampleScreen(PollingScreen):
         return (process, task.row.task) if can_be_steered(process) else None
 
     def action_steer(self) -> None:
-        """Open Inspect's own client on this sample."""
+        """Open Inspect's client on this sample."""
         steered = self._steered()
         if steered is None:
             self.ui.say(_NOT_STEERED, "look")
@@ -123,7 +123,7 @@ class SampleScreen(PollingScreen):
             self.controllers.terminals.open(self.key.task.machine, words, title=title, leave=_LEAVE)
 
     def action_copy_steer(self) -> None:
-        """Send the command that steers this sample to the clipboard."""
+        """Copy the command that steers this sample."""
         steered = self._steered()
         if steered is None:
             self.ui.say(_NOT_STEERED, "look")
@@ -132,7 +132,7 @@ class SampleScreen(PollingScreen):
             self.ui.copy(line, "command")
 
     def _tell_the_journal(self) -> None:
-        """Leave behind who asked for the content of which sample, and when; never what it was."""
+        """Record that the content of this sample was shown, and when; not the content."""
         room = self.ui.room
         task = room.fleet.tasks.get(self.key.task)
         if task is not None and not room.is_replay:
@@ -140,7 +140,7 @@ class SampleScreen(PollingScreen):
             room.post(ContentRevealed(at=room.now(), sample=self.key, eval_id=eval_id))
 
     async def read_current(self) -> bool:
-        """Read what the tab on screen needs."""
+        """Read the content of the current tab."""
         task = self.ui.room.fleet.tasks.get(self.key.task)
         if task is None:
             raise NotThere("this task is no longer known")
@@ -172,8 +172,8 @@ class SampleScreen(PollingScreen):
             self._read_once.add(tab)
         return not has_ended
 
-    def could_not_read(self, sentence: Shown) -> None:
-        """Say in the tab on screen why there is nothing."""
+    def show_error(self, sentence: Shown) -> None:
+        """Show in the current tab why it can't be read."""
         line: list[TextLine] = [(Span(sentence, "look"),)]
         if self.current == _SUMMARY:
             self._unread = ((), *line)
@@ -194,7 +194,7 @@ class SampleScreen(PollingScreen):
             return
         lines = list(event_lines(self._following)) or [(Span(Shown("no event yet"), "dim"),)]
         count = fmt.plural(len(self._following.events), "event")
-        state = "all of them" if self._following.done else "followed live"
+        state = "complete" if self._following.done else "live"
         self.events.show(Shown("Events"), lines, footer=self._footer(f"{count} · {state}"))
 
     def _show_messages(self, messages: Messages) -> None:
@@ -210,6 +210,6 @@ class SampleScreen(PollingScreen):
 
     def _footer(self, words: str) -> tuple[Span, ...]:
         if self._content:
-            warning = Span(Shown("text of the agent, not to be trusted"), "look")
+            warning = Span(Shown("written by the agent: untrusted"), "look")
             return (warning, Span(Shown(f" · {words}"), "dim"))
-        return (Span(Shown("text withheld, ! shows it"), "dim"), Span(Shown(f" · {words}"), "dim"))
+        return (Span(Shown("text withheld; ! shows it"), "dim"), Span(Shown(f" · {words}"), "dim"))

@@ -1,4 +1,4 @@
-"""Which screen shows which place."""
+"""Makes the screen of a place."""
 
 from core.ids import ProcessKey, SampleKey, TaskKey
 from tui.navigation import GuidesPlace, JournalPlace, Place, RunsPlace
@@ -7,8 +7,11 @@ from tui.screens.ports import RoomUi
 
 
 def screen_for(ui: RoomUi, place: Place) -> PanesScreen:  # noqa: PLR0911 - one case per kind of place
-    """Return a new screen for a place within the room; its module is loaded with the first."""
-    # The room is drawn sooner without them.
+    """Return a new screen for a place; its module is loaded on first use.
+
+    Raises:
+        ValueError: The place is the main screen, which exists once.
+    """
     match place:
         case SampleKey():
             from tui.screens.sample import SampleScreen  # noqa: PLC0415
@@ -35,7 +38,7 @@ def screen_for(ui: RoomUi, place: Place) -> PanesScreen:  # noqa: PLR0911 - one 
 
             return RunsScreen(ui, place)
         case None:
-            raise ValueError("the room has its one screen")
+            raise ValueError("the main screen exists once")
         case _:
             from tui.screens.machine import MachineScreen  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Filter, sort and columns of a screen's current pane."""
+"""A screen with keys that filter and sort its current pane, and choose columns."""
 
 from dataclasses import replace
 
@@ -12,12 +12,16 @@ from tui.panes.pane import Pane
 from tui.panes.table import TablePane
 from tui.screens.ports import RoomUi
 
-_NO_ROOM = "  (no room now)"
+_NO_ROOM = "  (does not fit now)"
 _OF_TABLES = frozenset({"sort", "columns"})
 
 
 class TableScreen(Screen[None], inherit_bindings=False):
-    """A screen of panes, of which the current one can be arranged, and a line to filter it."""
+    """A screen of panes; the current one can be filtered, sorted and given other columns.
+
+    Args:
+        ui: The app.
+    """
 
     panes: tuple[Pane, ...]
     current: int
@@ -30,11 +34,11 @@ class TableScreen(Screen[None], inherit_bindings=False):
         self.filter_line.cursor_blink = False
 
     def lay_out(self) -> None:
-        """Size and place what is on screen."""
+        """Lay out the panes and bars for the current size."""
         raise NotImplementedError
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Whether a key works here: what a pane has not can't be arranged."""
+        """Whether a key works here: only tables are sorted, only some panes filtered."""
         pane = self.panes[self.current]
         if action == "filter":
             return pane.filter_text is not None
@@ -43,7 +47,7 @@ class TableScreen(Screen[None], inherit_bindings=False):
         return super().check_action(action, parameters)
 
     def action_filter(self) -> None:
-        """Open the filter line for the current pane."""
+        """Open the filter input for the current pane."""
         text = self.panes[self.current].filter_text
         if text is None:
             return
@@ -51,7 +55,7 @@ class TableScreen(Screen[None], inherit_bindings=False):
         line.display = True
         line.value = text
         line.cursor_position = len(line.value)
-        # At once, not with the next message: a key typed right behind belongs to the filter.
+        # At once, not with the next message: a key typed right after belongs to the filter.
         self.set_focus(line)
         self.lay_out()
 
@@ -65,7 +69,7 @@ class TableScreen(Screen[None], inherit_bindings=False):
         self._close_filter()
 
     def on_key(self, event: events.Key) -> None:
-        """Leave the filter line with Esc, which takes the filter away too."""
+        """Leave the filter input; Esc also clears the filter."""
         line = self.filter_line
         if line.has_focus and event.key in {"escape", "tab", "down", "up"}:
             if event.key == "escape":
@@ -85,7 +89,7 @@ class TableScreen(Screen[None], inherit_bindings=False):
         if not isinstance(pane, TablePane):
             return
         arrangement = pane.arrangement
-        own = Choice("", Shown("as given, trouble first"), is_chosen=arrangement.sort is None)
+        own = Choice("", Shown("default: trouble first"), is_chosen=arrangement.sort is None)
         choices = [
             Choice(column.name, column.title or Shown(column.name), column.name == arrangement.sort)
             for column in pane.table.columns

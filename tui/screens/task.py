@@ -1,4 +1,4 @@
-"""A task: where it stands, its progress over time, its samples, its knobs and throughput."""
+"""The screen of a task: its facts, progress plot, samples, knobs and throughput."""
 
 from typing import cast
 
@@ -34,7 +34,7 @@ class TaskScreen(PollingScreen):
         self._kept: tuple[ProgressPoint, ...] | None = None
 
     def make_panes(self) -> tuple[Pane, ...]:
-        """Return the panes."""
+        """Make the panes."""
         self.facts = PagePane("1", id="task-page", name_in_bar="Task")
         self.plot = PlotPane("2", id="task-plot")
         self.samples = TablePane("3", id="task-samples")
@@ -44,7 +44,7 @@ class TaskScreen(PollingScreen):
 
     @property
     def key(self) -> TaskKey:
-        """Which task."""
+        """The task of this screen."""
         return cast("TaskKey", self.place)
 
     @property
@@ -53,7 +53,7 @@ class TaskScreen(PollingScreen):
         return self.key.process
 
     def fill(self, fleet: Fleet, now: float) -> None:
-        """Draw the task as it is known now."""
+        """Draw the task."""
         self.facts.show_page(task_page(fleet, self.key, now, estimate=self.time_left))
         task = fleet.tasks.get(self.key)
         self.samples.show(samples_table(fleet, self.key, now), context=self.key)
@@ -72,27 +72,27 @@ class TaskScreen(PollingScreen):
         put(self.knobs, left, height - knobs, width - left, knobs)
 
     async def read_current(self) -> bool:
-        """Read the kept progress once, and the knobs and the throughput while it runs."""
+        """Read the stored progress once; while the task runs, also its knobs and throughput."""
         room = self.ui.room
         if self._kept is None:
             self._kept = tuple(await room.progress(self.key))
             self.renew()
         task = room.fleet.tasks.get(self.key)
         if task is None or task.state is not TaskState.RUNNING:
-            self._say_of_knobs("they can be read while the task runs")
+            self._say_of_knobs("knobs can be read only while the task runs")
             return task is not None
         sections = knob_sections(await read_task_config(self.read, self.key))
         try:
             rates = throughput_section(await read_throughput(self.read, self.key.process))
         except EvalroomError as error:
-            # An older Inspect has no such route; the knobs are shown all the same.
+            # An older Inspect lacks this route; the knobs are shown anyway.
             rates = Section(Shown("Throughput"), (_words(self.sentence(error)),))
         self.knobs.show_page(Page(Shown("Knobs"), (*sections, rates)))
         self.renew()
         return True
 
-    def could_not_read(self, sentence: Shown) -> None:
-        """Say why there are no knobs."""
+    def show_error(self, sentence: Shown) -> None:
+        """Show why the knobs can't be read."""
         self._say_of_knobs(sentence)
         self.renew()
 
@@ -108,7 +108,7 @@ def _words(sentence: str) -> Fact:
 def _joined(
     kept: tuple[ProgressPoint, ...], trail: tuple[ProgressPoint, ...]
 ) -> tuple[ProgressPoint, ...]:
-    """Return the kept points that are older than the trail, then the trail."""
+    """Return the stored points that are older than the trail, then the trail."""
     if not trail:
         return kept
     return (*(point for point in kept if point.at < trail[0].at), *trail)

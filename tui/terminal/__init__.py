@@ -1,1 +1,1 @@
-"""Life in a terminal: signals, hang-ups, output, keys."""
+"""The terminal side of the app: driver, signals, hang-ups, output filters, key queue."""

@@ -1,7 +1,7 @@
-"""Sends the cells that changed and no others.
+"""A compositor that sends only the cells that changed.
 
-Textual's own compositor, told of a change in the middle of a line, sends that line from the left
-edge of its widget on. A table whose last column ages would send itself whole every second.
+For a change in the middle of a line, Textual's own compositor sends the line from the left edge of
+its widget. A table whose last column shows ages would be sent as a whole every second.
 """
 
 from typing import cast
@@ -14,10 +14,10 @@ from tui.terminal.textual_internals import ChopsUpdate, Compositor
 
 
 class CellsUpdate(ChopsUpdate):
-    """Changed spans of lines, each cut at both of its ends."""
+    """Changed spans of lines, each cut at both ends."""
 
     def render_segments(self, console: Console) -> str:
-        """Return what is written to the terminal."""
+        """Return the text that is written to the terminal."""
         out: list[str] = []
         for y, first, last in self.spans:
             at = -1
@@ -35,10 +35,10 @@ class CellsUpdate(ChopsUpdate):
 
 
 class CellsCompositor(Compositor):
-    """A compositor whose partial updates hold changed cells alone."""
+    """A compositor whose partial updates contain changed cells only."""
 
     def render_partial_update(self) -> ChopsUpdate | None:
-        """Return what changed since the last update; None: nothing."""
+        """Return the changes since the last update; None if there are none."""
         update = super().render_partial_update()
         if update is None:
             return None

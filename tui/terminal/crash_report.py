@@ -1,4 +1,4 @@
-"""What is kept and said of an error that nobody expected; never with a value of a variable."""
+"""Reports of unexpected errors; they contain no values of variables."""
 
 import traceback
 
@@ -6,7 +6,7 @@ from core.text import Shown, shown
 
 
 def report_of(error: BaseException) -> str:
-    """Return an error and where it came from, without any value of a local variable."""
+    """Return an error with its traceback, without values of local variables."""
     lines = traceback.TracebackException.from_exception(error, capture_locals=False).format()
     return "".join(lines)
 

@@ -1,7 +1,7 @@
-"""Life in a terminal: it may go away, stall, or be one of many programs' that share it.
+"""A terminal driver that survives a terminal which goes away or stalls.
 
-Textual's driver spins when its terminal hung up, and blocks the whole program when it stalls;
-this one reports the first and drops frames for the second.
+Textual's driver busy-loops after a hang-up, and blocks the whole program when the terminal stalls.
+This one reports the hang-up, and drops frames while the terminal stalls.
 """
 
 import contextlib
@@ -14,22 +14,22 @@ from typing import IO, Any, cast
 from tui.terminal.textual_internals import OpenDriver
 
 _GIVING_BACK_S = 0.2
-"""Time that the thread which writes has to end."""
+"""The writing thread has this long to end."""
 _NO_SIZE = (80, 25)
 
 
 class RoomDriver(OpenDriver):
-    """Textual's driver, which says when the terminal is gone and never blocks on a slow one."""
+    """Textual's driver, but it reports a gone terminal and never blocks on a slow one."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
         self.write_to(cast("IO[str]", _CarefulStream(sys.__stderr__, self._gone)))
         self.is_gone = False
         self.has_dropped = False
-        """Frames were dropped: the screen is to be drawn anew."""
+        """Whether frames were dropped, so that the screen must be redrawn."""
 
     def write(self, data: str) -> None:
-        """Hand one whole frame or sequence to the terminal; drop it where that would block."""
+        """Write one whole frame or sequence; drop it if writing would block."""
         if self.is_gone or not self.is_writing:
             return
         if self.is_full:
@@ -38,11 +38,11 @@ class RoomDriver(OpenDriver):
         self.hand_over(data)
 
     def close(self) -> None:
-        """End the writing thread; leave it behind where the terminal takes nothing more."""
+        """End the writing thread; abandon it if the terminal accepts no more data."""
         self.stop_writing(_GIVING_BACK_S)
 
     def look(self) -> bool:
-        """Look whether the terminal is still there; False once it is gone."""
+        """Check the terminal; return False once it is gone."""
         if self.input_tty and not self.is_gone:
             try:
                 termios.tcgetattr(self.fileno)
@@ -51,18 +51,18 @@ class RoomDriver(OpenDriver):
         return not self.is_gone
 
     def terminal_size(self) -> tuple[int, int]:
-        """Return the terminal's size; one that knows none has the size that Rich gives it.
+        """Return the terminal's size; if it reports none, the default size of Rich.
 
-        Textual's own guess is a line less, and each of the two resized the screen for the other.
+        Textual's own default is one line less than Rich's, and the two kept resizing the screen.
         """
         width, height = super().terminal_size()
         with contextlib.suppress(OSError):
-            told = os.get_terminal_size(self.fileno)
-            width, height = told.columns or _NO_SIZE[0], told.lines or _NO_SIZE[1]
+            reported = os.get_terminal_size(self.fileno)
+            width, height = reported.columns or _NO_SIZE[0], reported.lines or _NO_SIZE[1]
         return width, height
 
     def read_input(self) -> None:
-        """Read what is typed; where the terminal goes away, say so and end."""
+        """Read keys until the terminal goes away."""
         try:
             super().read_input()
         except (OSError, ValueError):
@@ -73,7 +73,7 @@ class RoomDriver(OpenDriver):
 
 
 class _CarefulStream:
-    """The terminal as a file that tells of its end instead of raising."""
+    """The terminal as a file; a failed write marks it as gone instead of raising."""
 
     def __init__(self, file: IO[str] | None, gone: Callable[[], None]) -> None:
         self._stream = file

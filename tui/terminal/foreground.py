@@ -1,7 +1,8 @@
-"""Runs a program in the foreground, on the terminal that the room gives it for that long.
+"""Runs a program in the foreground, on the terminal that evalroom lends it.
 
-The room goes on behind it: links beat, events are folded, only nothing is drawn. Ctrl+C is for
-the program. Ctrl+Z is switched off: it would stop the room too, and every link with it.
+evalroom keeps running in the background: it keeps its links and handles events, but draws nothing.
+Ctrl+C goes to the program. Ctrl+Z is disabled, because it would also stop evalroom and all its
+links.
 """
 
 import asyncio
@@ -15,9 +16,9 @@ from dataclasses import dataclass
 
 from core.text import Shown
 
-ENDING = 1.0
-"""Seconds that a program may take to end when the room is left."""
-BACK = Shown("Enter goes back to the room.")
+ENDING_S = 1.0
+"""When evalroom is left, a program has this long to end before the next signal."""
+BACK = Shown("Press Enter to return to evalroom.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +26,9 @@ class ProgramEnd:
     """How a program in the foreground ended.
 
     Attributes:
-        status: Its exit status; None: a signal ended it, or it never ran.
+        status: Its exit status; None if a signal ended it or it was not started.
         was_given_up: Whether Ctrl+C was pressed.
-        never_ran: Why it could not be started; None: it was.
+        never_ran: Why it could not be started; None if it was.
     """
 
     status: int | None = None
@@ -36,18 +37,17 @@ class ProgramEnd:
 
 
 async def run_program(words: Sequence[str], line: Shown, given_up: asyncio.Event) -> ProgramEnd:
-    """Run `words` on the terminal, which is free, and wait for the end.
+    """Run a program on the terminal, and wait for its end.
 
-    After a failure that nobody asked for it waits for Enter, so that what the program wrote
-    can be read.
+    If the program fails without Ctrl+C, wait for Enter, so that its output can be read.
 
     Args:
-        words: The program and its arguments; it is of our session and process group.
-        line: Said first: what runs and why.
+        words: The program and its arguments; it shares our session and process group.
+        line: Printed first: what runs and why.
         given_up: Set by Ctrl+C.
     """
     out = sys.__stdout__
-    assert out is not None  # noqa: S101 - the room has a terminal
+    assert out is not None  # noqa: S101 - the app has a terminal
     terminal = out.fileno()
     with _kept_modes(terminal):
         _say(f"\n{line}\n")
@@ -78,7 +78,7 @@ async def _end(child: asyncio.subprocess.Process) -> None:
         with contextlib.suppress(ProcessLookupError):
             end()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(ENDING):
+            async with asyncio.timeout(ENDING_S):
                 await child.wait()
                 return
 
@@ -87,7 +87,7 @@ async def _enter(given_up: asyncio.Event) -> None:
     """Wait for a line, or Ctrl+C."""
     loop = asyncio.get_running_loop()
     stdin = sys.__stdin__
-    assert stdin is not None  # noqa: S101 - the room has a terminal
+    assert stdin is not None  # noqa: S101 - the app has a terminal
     loop.add_reader(stdin.fileno(), given_up.set)
     try:
         await given_up.wait()
@@ -97,16 +97,16 @@ async def _enter(given_up: asyncio.Event) -> None:
 
 @contextmanager
 def _kept_modes(terminal: int) -> Generator[None]:
-    """Switch Ctrl+Z off; afterwards restore the modes, whatever the program left.
+    """Disable Ctrl+Z; afterwards restore the terminal's modes, whatever the program did to them.
 
-    What was typed and not read goes with them: it was for the program, and may be a secret.
+    Unread input is discarded: it was meant for the program and may be a secret.
     """
     try:
         before = termios.tcgetattr(terminal)
         modes = termios.tcgetattr(terminal)
         modes[6][termios.VSUSP] = os.fpathconf(terminal, "PC_VDISABLE").to_bytes()
         termios.tcsetattr(terminal, termios.TCSAFLUSH, modes)
-    except (termios.error, OSError):  # the terminal went away: the room notices by itself
+    except (termios.error, OSError):  # the terminal is gone; the driver notices by itself
         yield
         return
     try:

@@ -1,8 +1,8 @@
-"""Keys one after the other: the next is looked at when the one before did what it does.
+"""Handles keys one after the other: a key waits until the one before has taken effect.
 
-Textual hands keys on at once, while a key's action runs only when the key has bubbled up to the
-app. Of a fast `/queue`, the `q` would then quit the room. Here a key waits until the one before
-has gone that whole way, and what it caused too.
+Textual dispatches keys at once, but runs the action of a key only after it has bubbled up to the
+app. With a fast `/queue`, the `q` would then quit evalroom. Here a key waits until the one before
+and everything it caused has been handled.
 """
 
 import asyncio
@@ -15,23 +15,23 @@ from textual.message_pump import MessagePump
 
 from tui.terminal.textual_internals import OpenApp
 
-PATIENCE = 0.5
-"""Seconds that a key may take until the next one is looked at all the same."""
+KEY_TIMEOUT_S = 0.5
+"""After this long the next key is handled even if the one before is not done."""
 
-MOST = 400
-"""Keys that may wait. Nobody types that far ahead: it is a paste that went astray."""
+MOST_WAITING = 400
+"""If more keys wait, all are dropped: nobody types that far ahead, so it is a stray paste."""
 
 
 class KeyHolder:
-    """A screen that may hold back keys which were typed before it can take them."""
+    """A screen that can hold back keys typed before it is ready."""
 
     def holds(self, key: events.Key) -> bool:
-        """Return whether this key is held back, or dropped; False: it is handed on."""
+        """Return True to keep or drop this key; False to let it be handled."""
         raise NotImplementedError
 
 
 class KeyQueueApp(OpenApp, inherit_bindings=False):
-    """An app that takes typed keys in their order, each to its end."""
+    """An app that handles typed keys in order, each to its end."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -40,19 +40,19 @@ class KeyQueueApp(OpenApp, inherit_bindings=False):
         self._is_handing = False
 
     async def on_event(self, event: events.Event) -> None:
-        """Take a typed key into the row; hand everything else on."""
+        """Queue a typed key; handle everything else at once."""
         if not isinstance(event, events.Key) or event.is_forwarded or not self.screen_stack:
             await super().on_event(event)
             return
-        if len(self._typed) >= MOST:
+        if len(self._typed) >= MOST_WAITING:
             self._typed.clear()
-            self.flooded()
+            self.keys_dropped()
         self._typed.append(event)
         if not self._is_handing:
             await self._hand_next()
 
-    def flooded(self) -> None:
-        """Say that keys were dropped: far more came than anybody types."""
+    def keys_dropped(self) -> None:
+        """Report that keys were dropped."""
 
     async def _hand_next(self) -> None:
         while self._typed and self.screen_stack:
@@ -63,14 +63,14 @@ class KeyQueueApp(OpenApp, inherit_bindings=False):
             self._is_handing = True
             target = self.focused or top
             await super().on_event(key)
-            # The key's own way, and once more for what it made the widgets say.
+            # The path of the key, and again that of the messages it caused.
             way: list[MessagePump] = [*target.ancestors_with_self, self]
-            asyncio.get_running_loop().call_later(PATIENCE, self._give_up, self._turn)
+            asyncio.get_running_loop().call_later(KEY_TIMEOUT_S, self._give_up, self._turn)
             await self._follow(self._turn, [*way, *way])
             return
 
     async def _follow(self, turn: int, way: Sequence[MessagePump]) -> None:
-        """Walk behind a key through the queues that it bubbles through."""
+        """Follow a key through the message queues that it bubbles through."""
         if turn != self._turn or not self._is_handing:
             return
         for index, pump in enumerate(way):

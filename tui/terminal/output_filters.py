@@ -1,8 +1,8 @@
-"""The last look at every line before it is written to the terminal.
+"""The last filters for every line before it is written to the terminal.
 
-Text of hosts is made harmless where it is decoded (`core.text`). Should a raw one slip through
-to a widget all the same, its control characters die here; and with ASCII every other character
-becomes its nearest sign of the same width.
+Text from hosts is made harmless when it is decoded (`core.text`). If raw text reaches a widget
+anyway, its control characters are replaced here. In ASCII mode all other characters are replaced by
+similar ones of the same width.
 """
 
 from unicodedata import category
@@ -12,14 +12,14 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from core.views.glyphs import SIGNS
+from core.views.glyphs import GLYPHS
 
 
 class HarmlessFilter(LineFilter):
-    """Replaces what a terminal would act on inside the text of segments."""
+    """Replaces control characters in the text of segments."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
-        """Return the segments with every character harmless."""
+        """Return the segments without control characters."""
         if all(_is_harmless(text) for text, _, _ in segments):
             return segments
         return [
@@ -30,7 +30,7 @@ class HarmlessFilter(LineFilter):
 
 
 class AsciiFilter(LineFilter):
-    """Replaces every character outside ASCII by a sign as wide as itself."""
+    """Replaces every character outside ASCII by one of the same width."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
         """Return the segments in ASCII."""
@@ -42,7 +42,7 @@ class AsciiFilter(LineFilter):
 
 
 def to_ascii(text: str) -> str:
-    """Return `text` in ASCII, as wide in cells as before."""
+    """Return `text` in ASCII, with the same width in cells."""
     return "".join(
         char if char.isascii() else _SIGNS.get(char) or "?" * cell_len(char) for char in text
     )
@@ -61,7 +61,7 @@ def _may_pass(char: str) -> bool:
 
 
 _SIGNS = {
-    **{sign: plain for sign, plain in SIGNS.values() if len(plain) == 1},
+    **{sign: plain for sign, plain in GLYPHS.values() if len(plain) == 1},
     **dict.fromkeys("─╌╴╶╸╺┄", "-"),
     **dict.fromkeys("━═", "="),
     **dict.fromkeys("│┃║", "|"),

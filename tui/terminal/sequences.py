@@ -1,4 +1,4 @@
-"""What is written to a terminal beside text: its title, and its clipboard."""
+"""Escape sequences for the terminal's title and clipboard."""
 
 import base64
 from collections.abc import Mapping
@@ -7,28 +7,28 @@ from core.text import Shown
 
 _ESC = "\x1b"
 _SCREEN_PART = 700
-"""GNU screen passes on no longer string than this, bytes."""
+"""GNU screen forwards at most this many bytes of a string."""
 
 
 def title_sequence(title: Shown) -> str:
-    """Return what sets the terminal's title."""
+    """Return the sequence that sets the terminal's title."""
     return f"{_ESC}]2;{title}\a"
 
 
 KEEP_TITLE, RESTORE_TITLE = f"{_ESC}[22;2t", f"{_ESC}[23;2t"
-"""The terminal keeps its title, and takes it back, where it knows how."""
+"""Sequences that push and pop the title, on terminals that support it."""
 
 
 def clipboard_sequences(
     text: str, environ: Mapping[str, str], limit: int
 ) -> tuple[str, ...] | None:
-    """Return what asks the terminal to take `text` into its clipboard (OSC 52).
+    """Return the sequences that copy `text` to the terminal's clipboard (OSC 52).
 
-    Inside tmux it goes out bare, for `set-clipboard on`, and wrapped, for `allow-passthrough
-    on`; inside GNU screen wrapped in pieces.
+    Inside tmux it is sent twice: bare, for `set-clipboard on`, and wrapped, for
+    `allow-passthrough on`. Inside GNU screen it is wrapped in pieces.
 
     Returns:
-        None: it is longer than `limit` bytes once encoded, and nothing is to be sent.
+        None: the encoded text is longer than `limit` bytes.
     """
     encoded = base64.b64encode(text.encode("utf-8", "replace")).decode()
     if len(encoded) > limit:

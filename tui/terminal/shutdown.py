@@ -1,4 +1,4 @@
-"""The end of the app: the signals that ask for it, and the last resort when something hangs."""
+"""Ends the process: the signals that ask for it, and a timer in case something hangs."""
 
 import os
 import signal
@@ -8,14 +8,14 @@ import threading
 import time
 
 GRACE_S = 2.0
-"""Time from the wish to exit to the end of the process, whatever hangs."""
+"""The process ends at most this long after it was asked to."""
 _GIVING_BACK_S = 0.2
-"""Time in which the terminal is given back before the process ends."""
+"""Restoring the terminal may take this long before the process ends."""
 LEAVING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT)
 
 
 def end_after(seconds: float, status: int) -> None:
-    """End the process after `seconds`, whatever hangs; the terminal is given back first."""
+    """End the process after `seconds`, whatever hangs; the terminal is restored first."""
     stdin = sys.__stdin__
     fd = stdin.fileno() if stdin is not None and not stdin.closed else -1
     timer = threading.Timer(seconds, _end, (fd, status))
@@ -24,7 +24,7 @@ def end_after(seconds: float, status: int) -> None:
 
 
 def _end(fd: int, status: int) -> None:
-    # Writing to a terminal that stalls never returns, so a thread does it and is left behind.
+    # A write to a stalled terminal never returns, so a thread does it and is abandoned.
     threading.Thread(target=_give_back, args=(fd,), daemon=True).start()
     time.sleep(_GIVING_BACK_S)
     os._exit(status)

@@ -1,7 +1,7 @@
-"""An app that survives its terminal: signals, hang-ups, crashes, stalls, odd colours.
+"""The terminal side of the app: signals, hang-ups, crashes, stalled terminals, few colours.
 
-The terminal is always given back as it was. A crash is told in a short panel, with its report in
-a private file, and never with the values of local variables.
+The terminal is always restored. A crash prints a short panel; its report goes to a private file.
+Neither contains values of local variables.
 """
 
 import asyncio
@@ -30,15 +30,21 @@ from tui.terminal.textual_internals import plain_console
 from tui.theme import terminal_features
 
 _OF_KEYS = (signal.SIGINT, signal.SIGQUIT)
-"""What the terminal's own keys send to all who run in its foreground."""
+"""Signals that the terminal's own keys send to every foreground process."""
 
 
 _FLOOD_TOLD_S = 5.0
-"""A flood of keys is told once in this time."""
+"""Dropped keys are reported at most once in this time."""
 
 
 class TerminalApp(KeyQueueApp, inherit_bindings=False):
-    """The part of the room that deals with the terminal."""
+    """An app that takes, lends and restores its terminal.
+
+    Args:
+        config: The config's `[screen]` table.
+        keep_crash: Writes a crash report and returns its path; None: reports are not kept.
+        environ: Describes the terminal; None: the process's own environment.
+    """
 
     def __init__(
         self,
@@ -53,17 +59,17 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         super().__init__(driver_class=RoomDriver)
         self.animation_level = "none"
         if self.terminal.depth in {"16", "none"}:
-            # A console that takes its terminal for a dumb one has a size of its own, and
-            # Textual never comes to rest between the two.
+            # A console on a dumb terminal reports a size of its own, and Textual would resize
+            # the screen for ever between the two.
             self.console = plain_console(self.console)
         self._keep_crash = keep_crash
         self._title_told = Shown("")
         self._is_leaving = False
-        self._was_flooded = False
+        self._has_dropped_keys = False
         self._lending = asyncio.Lock()
 
     def save_view(self) -> None:
-        """Keep what is to be found again; called before every end."""
+        """Save the view; called before every exit."""
 
     # Start and end
 
@@ -84,16 +90,16 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         return self.return_code or 0
 
     def take_terminal(self) -> None:
-        """Keep the terminal's title, and hear of what nobody awaited."""
+        """Push the terminal's title, and handle errors of tasks that nobody awaits."""
         asyncio.get_running_loop().set_exception_handler(self._unheard)
         self.write(KEEP_TITLE)
 
     def give_terminal(self) -> None:
-        """Give the title back."""
+        """Restore the title."""
         self.write(RESTORE_TITLE)
 
     def leave(self, status: int = 0) -> None:
-        """Save and exit, within two seconds whatever hangs."""
+        """Save and exit, within two seconds, whatever hangs."""
         if self._is_leaving:
             return
         self._is_leaving = True
@@ -103,11 +109,11 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         self.exit(return_code=status)
 
     async def run_in_foreground(self, words: Sequence[str], line: Shown) -> ProgramEnd | None:
-        """Lend the terminal to a program, and draw the whole screen anew once it ended.
+        """Lend the terminal to a program; redraw the whole screen once it has ended.
 
         Args:
             words: The program and its arguments.
-            line: Said first: what runs and why.
+            line: Printed first: what runs and why.
 
         Returns:
             None: there is no terminal to lend.
@@ -133,7 +139,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         return ended
 
     def look_at_terminal(self) -> bool:
-        """Look whether the terminal is there; leave when it is gone, redraw what it missed."""
+        """Leave if the terminal is gone, and return False; redraw if frames were dropped."""
         driver = self.terminal_driver
         if not isinstance(driver, RoomDriver):
             return True
@@ -147,20 +153,22 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
 
     # Crashes and failures
 
-    def last_words(self, error: Exception | None) -> str:
+    def crash_text(self, error: Exception | None) -> str:
         """Keep a report and the view; return a short panel: no traceback, no values."""
         lines: list[str] = []
         if error is not None:
             path = self.keep_report(error)
-            lines.append(f"evalroom ended: {sentence_of(error)}")
+            lines.append(f"evalroom crashed: {sentence_of(error)}")
             if path:
-                lines.append(f"what happened is in {shown(path, 400)}")
-            lines.append("evals go on; start evalroom again. If the terminal looks odd: reset")
+                lines.append(f"The report is in {shown(path, 400)}.")
+            lines.append(
+                "Evals keep running. Start evalroom again. If the terminal looks odd, run: reset"
+            )
         self.save_view()
         return "".join(f"{line}\n" for line in lines)
 
     def keep_report(self, error: BaseException) -> str | None:
-        """Keep a report of an error, without values; return its path, None if it is not kept."""
+        """Write a report of an error, without values; return its path, or None if that failed."""
         if self._keep_crash is None:
             return None
         try:
@@ -173,13 +181,13 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         error = context.get("exception")
         if isinstance(error, BaseException):
             self.keep_report(error)
-            self.say(f"something failed: {sentence_of(error)}", "look")
+            self.say(f"An internal task failed: {sentence_of(error)}", "look")
 
-    # What is written
+    # Output
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return what every line goes through before it is written."""
-        # What NO_COLOR means is decided here: to Textual it means shades of grey.
+        """Return the filters for every line that is written."""
+        # NO_COLOR is handled here; Textual would use shades of grey.
         filters = [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
         if self.terminal.depth == "none":
             filters.append(_NO_COLOUR)
@@ -189,42 +197,42 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         return filters
 
     def write(self, sequence: str) -> None:
-        """Write a sequence of our own to the terminal."""
+        """Write an escape sequence to the terminal."""
         driver = self.terminal_driver
         if driver is not None and not self.is_headless:
             driver.write(sequence)
 
     def say_title(self, words: Shown) -> None:
-        """Set the terminal's title, where it changed."""
+        """Set the terminal's title if it changed."""
         if words != self._title_told:
             self._title_told = words
             self.write(title_sequence(Shown(to_ascii(words)) if self.terminal.is_ascii else words))
 
     def say(self, sentence: str, tone: str = "plain") -> None:
-        """Show a sentence for a while, at the edge of the screen."""
+        """Show a sentence for a few seconds at the edge of the screen."""
         severity = {"look": "warning", "hand": "error"}.get(tone, "information")
         self.notify(shown(sentence, 400), markup=False, severity=cast("Any", severity))
 
-    def flooded(self) -> None:
-        """Say that keys were dropped."""
-        if not self._was_flooded:
-            self._was_flooded = True
+    def keys_dropped(self) -> None:
+        """Report that keys were dropped."""
+        if not self._has_dropped_keys:
+            self._has_dropped_keys = True
             self.set_timer(_FLOOD_TOLD_S, self._flood_over)
-            self.say("too many keys at once: those that waited were dropped", "look")
+            self.say("Too many keys at once: waiting keys were dropped.", "look")
 
     def _flood_over(self) -> None:
-        self._was_flooded = False
+        self._has_dropped_keys = False
 
     def action_mouse(self) -> None:
         """Turn the mouse on or off."""
         driver = self.terminal_driver
         if isinstance(driver, RoomDriver):
             driver.use_mouse(not driver.has_mouse)
-            on = "the mouse is on; Shift or Option selects text"
-            self.say(on if driver.has_mouse else "the mouse is off; the terminal selects text")
+            on = "The mouse is on. Hold Shift or Option to select text."
+            self.say(on if driver.has_mouse else "The mouse is off. The terminal selects text.")
 
     def action_redraw(self) -> None:
-        """Draw the whole screen anew."""
+        """Redraw the whole screen."""
         self.write("\x1b[2J")
         self.refresh(repaint=True, layout=True)
         self.screen.refresh(repaint=True, layout=True)
@@ -232,15 +240,15 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
             cast("Any", widget).refresh()
 
     def copy(self, text: Shown, what: str) -> None:
-        """Ask the terminal to take a text into its clipboard. It never says whether it did."""
+        """Ask the terminal to copy a text; terminals do not confirm it."""
         limit = self.config.clipboard_limit
         sequences = clipboard_sequences(text, self._environ, limit)
         if sequences is None:
-            self.say(f"the {what} is too long for the clipboard ({len(text)} characters)", "look")
+            self.say(f"The {what} is too long for the clipboard ({len(text)} characters).", "look")
             return
         for sequence in sequences:
             self.write(sequence)
-        self.say(f"{what} sent to the terminal: {text}")
+        self.say(f"Copied the {what}: {text}")
 
 
 _HARMLESS, _ASCII, _NO_COLOUR = HarmlessFilter(), AsciiFilter(), NoColor()

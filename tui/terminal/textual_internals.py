@@ -1,6 +1,7 @@
-"""Everything of Textual's private side that the app needs, under public names.
+"""All uses of Textual's private names, behind public ones.
 
-Textual is pinned. When it is upgraded, `tests/tui/test_textual_internals.py` names what changed.
+Textual is pinned. After an upgrade, `tests/tui/test_textual_internals.py` fails for each name that
+changed.
 """
 
 from contextlib import suppress
@@ -21,18 +22,18 @@ __all__ = ["ChopsUpdate", "Compositor", "OpenApp", "OpenDriver", "lines_of", "us
 
 
 class OpenApp(App[None], inherit_bindings=False):
-    """Textual's app; what happens in a crash can be overridden."""
+    """Textual's app with an overridable crash message."""
 
     @property
     def terminal_driver(self) -> Driver | None:
-        """What reads from and writes to the terminal; None before the start and after the end."""
+        """The driver of the terminal; None before the start and after the end."""
         return self._driver
 
-    def last_words(self, error: Exception | None) -> str:
-        """Return what is printed after a crash, once the terminal is given back.
+    def crash_text(self, error: Exception | None) -> str:
+        """Return the text printed after a crash, once the terminal is restored.
 
         Args:
-            error: What went wrong; None where Textual does not say.
+            error: The error; None if Textual does not know it.
         """
         raise NotImplementedError
 
@@ -44,14 +45,14 @@ class OpenApp(App[None], inherit_bindings=False):
         self._fatal_error()
 
     def _fatal_error(self) -> None:
-        words = self.last_words(self._exception)
+        words = self.crash_text(self._exception)
         if words:
             self._exit_renderables.append(Segments([Segment(words)]))
         self._close_messages_no_wait()
 
 
 class OpenDriver(LinuxDriver):
-    """Textual's driver; what it writes to, and how it reads, can be overridden."""
+    """Textual's driver with overridable output, size and input."""
 
     def write_to(self, file: IO[str]) -> None:
         """Write to this file in place of standard error."""
@@ -59,28 +60,28 @@ class OpenDriver(LinuxDriver):
 
     @property
     def is_writing(self) -> bool:
-        """Whether the thread that writes is there."""
+        """Whether the writing thread runs."""
         return self._writer_thread is not None
 
     @property
     def is_full(self) -> bool:
-        """Whether a write would block the whole program."""
+        """Whether the next write would block the whole program."""
         queue = self._queue
         return queue is not None and queue.full()
 
     @property
     def is_drained(self) -> bool:
-        """Whether the terminal has taken everything that was written."""
+        """Whether everything was written to the terminal."""
         queue = self._queue
         return queue is not None and queue.empty()
 
     def hand_over(self, data: str) -> None:
-        """Give data to the thread that writes."""
+        """Hand data to the writing thread."""
         if self._writer_thread is not None:
             self._writer_thread.write(data)
 
     def stop_writing(self, timeout: float) -> None:
-        """Let the thread that writes end; after `timeout` seconds leave it behind."""
+        """End the writing thread; abandon it after `timeout` seconds."""
         queue, thread = self._queue, self._writer_thread
         if queue is not None and thread is not None:
             with suppress(Full):
@@ -88,7 +89,7 @@ class OpenDriver(LinuxDriver):
             thread.join(timeout)
 
     def use_mouse(self, is_on: bool) -> None:
-        """Ask the terminal for the mouse, or give it back."""
+        """Turn mouse reporting on or off."""
         if is_on:
             self._mouse = True
             self._enable_mouse_support()
@@ -98,7 +99,7 @@ class OpenDriver(LinuxDriver):
 
     @property
     def has_mouse(self) -> bool:
-        """Whether the mouse is ours."""
+        """Whether mouse reporting is on."""
         return self._mouse
 
     def terminal_size(self) -> tuple[int, int]:
@@ -106,7 +107,7 @@ class OpenDriver(LinuxDriver):
         return super()._get_terminal_size()
 
     def read_input(self) -> None:
-        """Read what is typed until the end; runs in a thread of its own."""
+        """Read keys until the driver stops; runs in its own thread."""
         self.run_input_thread()
 
     @property
@@ -124,17 +125,17 @@ class OpenDriver(LinuxDriver):
 
 
 def use_compositor(screen: Screen[Any], compositor: Compositor) -> None:
-    """Let a screen be put together by another compositor."""
+    """Replace the compositor of a screen."""
     screen._compositor = compositor  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 def lines_of(screen: Screen[Any]) -> list[Strip]:
-    """Return the lines of a screen, as they were drawn last."""
+    """Return the lines of a screen as they were drawn last."""
     return screen._compositor.render_strips()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 def plain_console(console: Console) -> Console:
-    """Return a console on the same file that never takes its terminal for a dumb one."""
+    """Return a console on the same file that does not treat its terminal as dumb."""
     return Console(
         file=console.file,
         color_system="standard",

@@ -17,7 +17,7 @@ eval has ended. The rules for every program that reads or writes reservations:
 - `turn.lock` is locked by a program while it picks GPUs. A program that only reads locks it too,
   and tests the files with a shared, non-blocking `flock`: a picker would otherwise take the
   reader's lock for a reservation.
-- GPUs with processes of others, lost GPUs and GPUs that are cut into MIG slices are not free.
+- GPUs with processes of others, lost GPUs and GPUs that are split into MIG slices are not free.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -85,7 +85,7 @@ def unavailable_reason(gpu: Gpu, reservations: Iterable[Reservation]) -> Shown |
     if gpu.lost:
         return shown("is lost")
     if gpu.mig is not None:
-        return shown("is cut into MIG slices, which evalroom does not assign")
+        return shown("is split into MIG slices, which evalroom does not reserve")
     if gpu.pids:
         return shown(f"is used by pid {', '.join(str(each.pid) for each in gpu.pids)}")
     return None

@@ -1,4 +1,4 @@
-"""Child processes: none outlives this program."""
+"""Child processes, which are killed when this program ends."""
 
 import os
 import signal

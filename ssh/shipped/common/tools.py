@@ -63,7 +63,7 @@ def run_tool(argv, timeout_s, max_bytes=MAX_OUTPUT_BYTES, env=None):
 
 
 def read_output(child, output, timeout_s, max_bytes):
-    """Fill `output` (fd -> bytes); return why the child must be killed, None: it ended."""
+    """Fill `output` (fd -> bytes) until the child ends; return None, or why to kill it."""
     end = time.monotonic() + timeout_s
     open_fds = set(output)
     while open_fds:
@@ -81,7 +81,7 @@ def read_output(child, output, timeout_s, max_bytes):
     try:
         child.wait(max(0.1, end - time.monotonic()))
     except subprocess.TimeoutExpired:
-        return Stuck("it does not end")
+        return Stuck("it closed its output but did not exit in %d s" % timeout_s)
     return None
 
 

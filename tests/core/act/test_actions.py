@@ -242,7 +242,7 @@ async def test_three_latches_hold_a_task_each_by_itself(long_eval: Eval) -> None
 
         [step] = (await acted.plan(_RESUME, task.process)).steps
         assert step.preview is not None
-        assert "the pause of its task and model still holds 1 task" in step.preview.sentence
+        assert "1 task stays paused by: task, model" in step.preview.sentence
         for target, left in (
             (task.process, ["model", "task"]), (task, ["model"]), (model, []),
         ):  # fmt: skip

@@ -76,7 +76,7 @@ async def test_a_model_is_paused_everywhere_and_resumed_exactly_where_it_was_pau
         everywhere = with_model(acted.watched.fleet, MODEL)
         assert {each.process.pid for each in everywhere} == {one.pid for one, _ in three}
         plan = await acted.plan(_PAUSE, *everywhere)
-        assert blast_radius(plan) == "reaches 2 machines, 2 processes"
+        assert blast_radius(plan) == "affects 2 machines, 2 processes"
         assert skipped(plan.steps) == (("model already paused", 1),)
         third.kill()  # one goes down in between
 
@@ -91,7 +91,7 @@ async def test_a_model_is_paused_everywhere_and_resumed_exactly_where_it_was_pau
         assert outcomes[second.pid] == Outcome(
             state=OrderState.NOOP, message="model already paused"
         )
-        assert outcomes[third.pid] == Outcome(state=OrderState.NOOP, message="its process is gone")
+        assert outcomes[third.pid] == Outcome(state=OrderState.NOOP, message="the process is gone")
         assert first.task()["paused_models"] == [MODEL]
 
         undo = await acted.acting.undo()
@@ -112,7 +112,7 @@ async def test_marked_tasks_give_one_preview_with_what_is_left_out_and_words_for
     production = replace(machine(BLUE, evals.folder), production=True)
     async with acting_over(evals, two, read_only, production) as acted:
         plan = await acted.plan(_PAUSE, *acted.watched.fleet.tasks)
-        assert skipped(plan.steps) == (("red is read-only: nothing is changed there", 1),)
+        assert skipped(plan.steps) == (("red is read-only: evalroom changes nothing there", 1),)
         assert plan.confirmation == "words"
         assert plan.words == "turns"
         await acted.acting.carry_out(plan, words="turns")
@@ -125,7 +125,7 @@ async def test_marked_tasks_give_one_preview_with_what_is_left_out_and_words_for
         assert heard == [PlanningProgress(1, 2), PlanningProgress(2, 2)]
         assert not acted.sent
         assert plan.words == "drain 2"
-        assert blast_radius(plan) == "reaches 2 machines, 2 processes, 2 tasks"
+        assert blast_radius(plan) == "affects 2 machines, 2 processes, 2 tasks"
         told = await acted.acting.carry_out(plan, words="drain 2")
         assert [each.outcome.state for each in told if each.outcome] == [OrderState.DONE] * 2
         assert all(one.task()["resolving"] == "drain" for one, _ in two)
@@ -175,7 +175,7 @@ async def test_every_errored_sample_is_run_again_and_what_it_said_stays_withheld
             places = places_of(aim, requeue, acted.watched.fleet)
             wider = await acted.plan(requeue, *places)
             assert {step.target for step in wider.sent} == {step.target for step in plan.sent}
-        assert blast_radius(plan) == "reaches 1 machine, 1 process, 1 task, 2 samples"
+        assert blast_radius(plan) == "affects 1 machine, 1 process, 1 task, 2 samples"
         for step in plan.sent:
             assert step.preview is not None
             [withheld] = step.preview.withheld

@@ -32,11 +32,12 @@ def running(name: str, in_flight: int, queued: int) -> TaskRow:
     ("rows", "said"),
     [
         ((running("T", 0, 20),),
-         "nothing is in flight, 20 queued never run, 1 log ends as cancelled"),
+         "No sample is in flight, 20 queued samples never run, 1 log ends as cancelled; then"),
         ((running("T", 1, 0),),
-         "1 sample in flight is cut off and written as cancelled, 0 queued never run, 1 log ends"),
+         ("1 sample in flight is cut off and written as cancelled, 0 queued samples never run,"
+         " 1 log ends")),
         ((running("T", 2, 1), running("U", 3, 0)),
-         ("5 samples in flight are cut off and written as cancelled, 1 queued never run,"
+         ("5 samples in flight are cut off and written as cancelled, 1 queued sample never runs,"
          " 2 logs end as cancelled")),
     ],
 )  # fmt: skip

@@ -12,7 +12,7 @@ from core.act.equivalent_command import equivalent
 from core.act.plan import Plan, Step, unmet
 from core.act.preconditions import IN_FLIGHT, basis_of, changed
 from core.act.preview import preview_of, without_free_text
-from core.act.refusals import against_end, against_signal
+from core.act.refusals import kill_refusal, signal_refusal
 from core.act.requests import Request, request_of, split_changes
 from core.act.snapshot import TargetSnapshot
 from core.act.target_grammar import TargetSpec, action_named, places_of
@@ -202,11 +202,16 @@ def test_words_aim_at(aim: TargetSpec, action: str, found: list[object]) -> None
     [
         (TargetSpec(), "pause", UsageWrong, "no TARGET"),
         (TargetSpec(targets=["ctf#1"]), "cancel", TargetUnclear, "2 epochs"),
-        (TargetSpec(model="acme/none"), "pause", UsageWrong, "no process there runs"),
-        (TargetSpec(model="acme/agent"), "drain", UsageWrong, "--model goes with"),
+        (TargetSpec(model="acme/none"), "pause", UsageWrong, "no selected process runs"),
+        (TargetSpec(model="acme/agent"), "drain", UsageWrong, "--model works only with"),
         (TargetSpec(on="mars"), "pause", TargetUnclear, "no machine mars"),
-        (TargetSpec(targets=["ctf"], errored=True), "pause", UsageWrong, "--errored goes with"),
-        (TargetSpec(targets=["zzz"]), "pause", TargetUnclear, "no task fits"),
+        (
+            TargetSpec(targets=["ctf"], errored=True),
+            "pause",
+            UsageWrong,
+            "--errored works only with",
+        ),
+        (TargetSpec(targets=["zzz"]), "pause", TargetUnclear, "no task matches"),
     ],
 )
 def test_words_that_aim_at_nothing_say_why(
@@ -293,16 +298,16 @@ def test_a_second_interrupt_is_refused_also_under_another_name_of_the_machine() 
     again = Action(verb=Verb.INTERRUPT)
     alias = replace(PROCESS, machine=MachineName("the same one"))
     for sent in (interrupt(100.0), interrupt(100.0, alias)):
-        refusal = against_signal(again, PROCESS, TargetSnapshot(), [sent], 150.0)
+        refusal = signal_refusal(again, PROCESS, TargetSnapshot(), [sent], 150.0)
         assert refusal is not None
         assert "50 s ago" in refusal.sentence
-    assert against_signal(again, PROCESS, TargetSnapshot(), [interrupt(100.0)], 230.0) is None
-    set_back = against_signal(again, PROCESS, TargetSnapshot(), [interrupt(9_000.0)], 150.0)
+    assert signal_refusal(again, PROCESS, TargetSnapshot(), [interrupt(100.0)], 230.0) is None
+    set_back = signal_refusal(again, PROCESS, TargetSnapshot(), [interrupt(9_000.0)], 150.0)
     assert set_back is not None
     assert "-" not in set_back.sentence
     other = replace(PROCESS, start="another")
     assert (
-        against_signal(again, PROCESS, TargetSnapshot(), [interrupt(100.0, other)], 150.0) is None
+        signal_refusal(again, PROCESS, TargetSnapshot(), [interrupt(100.0, other)], 150.0) is None
     )
 
 
@@ -313,16 +318,16 @@ def test_a_set_that_may_have_started_a_task_unseen_is_not_ended() -> None:
     [process] = key.values()
     in_a_set = replace(process, argv=("inspect", "eval-set", "a.py", "b.py"))
     unseen = TargetSnapshot(answers=False)
-    assert against_end(unseen, process, None) is None
-    assert against_end(unseen, in_a_set, None) is not None
+    assert kill_refusal(unseen, process, None) is None
+    assert kill_refusal(unseen, in_a_set, None) is not None
     some_left = replace(interrupt(1.0), basis={"unstarted": 2})
-    assert against_end(unseen, in_a_set, some_left) is not None
+    assert kill_refusal(unseen, in_a_set, some_left) is not None
     none_left = replace(interrupt(1.0), basis={"unstarted": 0})
-    assert against_end(unseen, in_a_set, none_left) is None
+    assert kill_refusal(unseen, in_a_set, none_left) is None
     running = TargetSnapshot(rows=(task_row("T9"),))
-    refusal = against_end(running, process, None)
+    refusal = kill_refusal(running, process, None)
     assert refusal is not None
-    assert "1 task of it is still running" in refusal.sentence
+    assert "1 task is still running" in refusal.sentence
 
 
 def test_an_interrupt_asks_again_when_more_would_be_cut_off() -> None:
@@ -355,15 +360,15 @@ def test_a_destructive_plan_is_never_confirmed_by_nothing_and_always_by_its_word
     for words in ("", " ", "\u3000", "\x00"):
         assert unmet(plan, words=words, yes=True) is not None
     assert unmet(plan, words=f" {plan.words} ", yes=False) is None
-    assert (unmet(plan, words="drein 3", yes=True) or "").startswith("drein 3 is something else")
+    assert (unmet(plan, words="drein 3", yes=True) or "").startswith("drein 3 does not match")
 
 
 @pytest.mark.parametrize(
     ("target", "held", "others"),
     [
-        (PROCESS, 5, "task and model still holds 2 tasks"),
-        (TASK, 2, "process and model still holds it"),
-        (ModelKey(PROCESS, "other"), 3, "task and process still holds 1 task"),
+        (PROCESS, 5, "2 tasks stay paused by: task, model"),
+        (TASK, 2, "the task stays paused by: process, model"),
+        (ModelKey(PROCESS, "other"), 3, "1 task stays paused by: task, process"),
     ],
 )
 def test_a_resume_says_what_else_holds_any_of_its_tasks(
@@ -376,4 +381,4 @@ def test_a_resume_says_what_else_holds_any_of_its_tasks(
     seen = TargetSnapshot(rows=(over, free, first, other))
     preview = preview_of(Action(verb=Verb.RESUME), target, {"changed": True}, seen)
     goes_on = f"{held} held samples continue, queued samples start again"
-    assert preview.sentence == f"{goes_on}; the pause of its {others}"
+    assert preview.sentence == f"{goes_on}; {others}"

@@ -59,7 +59,7 @@ async def test_an_interrupt_finalises_the_log_and_a_second_one_is_refused(evals:
         )
         findings = [each for each in acted.watched.fleet.findings if each.kind == "interrupt"]
         assert [each.closed_at is not None for each in findings] == [True]
-        assert findings[0].text.endswith("its logs say cancelled")
+        assert findings[0].text.endswith("its logs have the status cancelled")
         assert (await acted.one(_END, process))[0] is OrderState.NOOP
 
 
@@ -105,7 +105,7 @@ async def test_a_parked_process_is_ended_since_its_log_is_final(evals: Evals) ->
 
 
 @pytest.mark.slow
-async def test_where_sigint_is_ignored_the_husk_may_be_ended_once_nothing_can_be_lost(
+async def test_where_sigint_is_ignored_the_leftover_may_be_ended_once_nothing_can_be_lost(
     evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Quiesced and flushed before the interrupt: its finished samples are all in the log."""
@@ -183,4 +183,4 @@ async def test_a_set_between_two_tasks_is_not_taken_for_finished(evals: Evals) -
         [step] = plan.steps
         assert step.is_sent, step.refusal
         assert step.preview is not None
-        assert "1 task never start" in step.preview.sentence
+        assert "1 task never starts" in step.preview.sentence

@@ -67,7 +67,7 @@ async def test_what_was_paused_here_is_resumed_after_a_restart_and_nothing_else(
     async with guided(tmp_path / "h.sqlite3", *three, book=book, instance=LATER) as here:
         for one in (before, ours):
             await here.acted.process(one)
-        guide = await here.guiding.take_up(guide.id)
+        guide = await here.guiding.take_over(guide.id)
         assert guide.step is not None
         assert guide.step.kind is StepKind.RESUME
         assert not here.acted.sent
@@ -76,7 +76,7 @@ async def test_what_was_paused_here_is_resumed_after_a_restart_and_nothing_else(
         mine = ModelKey(await here.acted.process(ours), MODEL)
         assert states_by_target[mine] is OrderState.DONE
         ended = await here.over(guide)
-        assert ended.steps[1].sentence == "1 resumed, 1 gone with its process", lines(ended)
+        assert ended.steps[1].sentence == "1 resumed, 1 gone (the process has ended)", lines(ended)
         assert len(here.acted.sent) == 1
     assert paused(before), "what was paused before the incident stays so"
     assert not paused(ours)
@@ -95,7 +95,7 @@ async def test_what_somebody_changed_meanwhile_is_left_to_them(
         await asyncio.to_thread(one.post, f"/models/pause?model={MODEL}&now=true")
         assert await here.go_on(guide) == ()
         ended = await here.over(guide)
-        assert "changed by someone else" in ended.steps[1].sentence
+        assert "someone else changed" in ended.steps[1].sentence
         assert paused(one)
         assert len(here.acted.sent) == 1
 
@@ -111,7 +111,7 @@ async def test_finishing_early_goes_one_step_with_each_key(evals: Evals, tmp_pat
         await here.guiding.carry_out(guide.id, plan, words=plan.words, yes=True)
         guide = await here.waits(guide, StepKind.SCORE)
         await here.acted.watched.until(
-            lambda: "abandoned" in here.guiding.held[0].steps[1].sentence, "what is left is shown"
+            lambda: "abandoned" in here.guiding.guides[0].steps[1].sentence, "what is left is shown"
         )
         await asyncio.sleep(1)
         assert len(here.acted.sent) == 1, "it goes no further by itself"
@@ -119,7 +119,7 @@ async def test_finishing_early_goes_one_step_with_each_key(evals: Evals, tmp_pat
         ended = await here.over(guide)
         assert ended.steps[1].state is StepState.DONE
         assert ended.steps[2].state is StepState.SKIPPED, lines(ended)
-        assert "its log says success" in ended.steps[3].sentence
+        assert "log status: success" in ended.steps[3].sentence
         assert len(here.acted.sent) == 2
 
 
@@ -138,7 +138,7 @@ async def test_cleaning_up_asks_for_each_and_for_others_only_when_told(
         for one in parked:
             key = await here.acted.process(one)
             await until_parked(here, key)
-        with pytest.raises(UsageWrong, match="but not launched here"):
+        with pytest.raises(UsageWrong, match="but launched by someone else"):
             await here.guiding.cleanup()
         guide = await here.guiding.cleanup(others=True)
         assert [step.kind for step in guide.steps] == [StepKind.RELEASE] * 2

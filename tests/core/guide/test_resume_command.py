@@ -48,7 +48,7 @@ def test_an_eval_set_is_started_again_as_it_was_and_detached(extra: tuple[str, .
 def test_an_eval_set_without_a_log_folder_gets_the_one_it_writes_to() -> None:
     argv = ("inspect", "eval-set", "ctf.py")
     assert built(*argv).command.endswith("inspect_ai eval-set --detach --log-dir /logs ctf.py")
-    assert "log folder is not known" in built(*argv, tasks=()).why_not
+    assert "log folder of the run is unknown" in built(*argv, tasks=()).why_not
 
 
 def test_the_logs_of_a_plain_evals_running_tasks_are_retried() -> None:
@@ -62,7 +62,9 @@ def test_the_logs_of_a_plain_evals_running_tasks_are_retried() -> None:
 def test_variables_are_named_and_what_stands_in_the_command_is_not_among_them() -> None:
     found = built(*SET, variables=("HF_TOKEN", "XDG_DATA_HOME"))
     assert found.variables == ("HF_TOKEN",)
-    assert found.notes == ("before that command, set these variables as at its start: HF_TOKEN",)
+    assert found.notes == (
+        "Before you run the command, set these variables as they were at the start: HF_TOKEN",
+    )
     assert "HF_TOKEN" not in found.command
 
 
@@ -90,7 +92,7 @@ def test_what_is_not_known_is_not_guessed(
 
 
 def test_tasks_that_have_not_begun_are_in_no_log_of_a_plain_eval() -> None:
-    for unstarted, why in ((2, "2 tasks have not started"), (None, "is not known")):
+    for unstarted, why in ((2, "2 tasks have not started"), (None, "can't tell whether all tasks")):
         found = resume_command(process(*EVAL), (task(),), unstarted=unstarted)
         assert not found.command
         assert why in found.why_not

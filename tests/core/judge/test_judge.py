@@ -103,7 +103,7 @@ def test_a_process_that_was_there_before_us_is_no_news_but_a_new_one_is() -> Non
 def test_a_process_that_went_with_running_tasks_says_with_how_many() -> None:
     fleet = judged(process_gone(at=NOW + 60), fleet=RUNNING)
     [went] = fleet.findings
-    assert went.text == "Process 100 is gone after 2h 31m, with 1 task still running"
+    assert went.text == "Process 100 has ended after 2h 31m, with 1 task still running"
 
 
 def test_a_headless_process_is_open_until_it_answers() -> None:
@@ -146,7 +146,7 @@ def test_a_lost_task_says_why() -> None:
     fleet = judged(process_gone(), log_read("started"), fleet=RUNNING)
     [lost] = [each for each in fleet.findings if each.kind == "lost"]
     assert lost.tone == "hand"
-    assert "its process is gone and its log still says started (10 of 100 samples" in lost.text
+    assert "the status of its log is still started (10 of 100 samples" in lost.text
 
 
 def test_errors_of_a_task_are_one_finding_that_worsens_and_closes_with_the_task() -> None:
@@ -169,7 +169,7 @@ def test_samples_run_again_are_one_finding_per_task() -> None:
         fleet=RUNNING,
     )
     [retries] = fleet.findings
-    assert retries.text == "2 samples run again (3 retries)"
+    assert retries.text == "2 samples were run again (3 retries)"
 
 
 def test_a_new_attempt_closes_what_was_open_of_the_last() -> None:

@@ -64,7 +64,7 @@ def test_runs_stand_newest_first_with_sign_and_word() -> None:
     table = runs_table(FLEET, NOW)
     ids = [row.key for row in table.rows]
     assert ids == [run(number).id for number in (5, 6, 4, 3, 2, 7, 1)]
-    assert table.footer == "3 open · 7 in all"
+    assert table.footer == "3 open · 7 total"
     assert (cell(2, "sign"), cell(2, "state")) == ("✗", "error")
     assert (cell(4, "time"), cell(4, "engine")) == ("4:57", "tmux")
 
@@ -101,7 +101,7 @@ def test_a_run_that_changed_is_news_to_draw() -> None:
 def test_the_page_of_a_failed_run_says_where_to_look_first() -> None:
     runs = FLEET.runs
     never = page_words(run_page(FLEET, runs[run(2).id], NOW))
-    assert "the end of its output says why" in never
+    assert "see the end of its output" in never
     errored = page_words(run_page(FLEET, runs[run(7).id], NOW))
     assert f"python -m inspect_ai log dump --header-only {LOG.location}" in errored
     assert "3 of 10 samples" in errored
@@ -281,7 +281,7 @@ def test_a_stop_says_what_to_do_and_that_nothing_is_started() -> None:
     assert words([head_lines(checked, Fleet())[-1]]) == "1 stop · 1 warning · 1 ok"
     text = words(body_lines(checked, Fleet(), details=False))
     assert "✗ docker  stop: it does not answer\n    → start it" in text
-    assert "a check stops it" in words(foot_lines(checked, Fleet()))
+    assert "a check stops this run" in words(foot_lines(checked, Fleet()))
 
 
 def test_of_many_runs_each_is_told_in_short_those_that_are_stopped_first() -> None:
