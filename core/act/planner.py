@@ -104,10 +104,10 @@ class Planner:
 
         Args:
             title: What the plan is called, in a few words.
-            requests: Each an action that is offered on its target's scope.
+            requests: Pairs of an action and a target; the action is offered on the target's scope.
             reason: Why, in the operator's words.
             tell: Called with the progress after each target.
-            hurry: Once it is set, reads go on without pauses.
+            hurry: Once it is set, reads no longer pause.
 
         Raises:
             UsageWrong: There is no request, or an action does not apply to its target.
@@ -155,7 +155,7 @@ class Planner:
         reason: str,
         notes: bool = True,
     ) -> Step:
-        """Return one target's step, from a read of this moment.
+        """Return one target's step, from a fresh read.
 
         Args:
             action: The requested action.
@@ -202,13 +202,13 @@ class Planner:
     async def again(
         self, step: Step, reader: FreshReader, throttle: Throttle, *, reason: str
     ) -> Step:
-        """Return a step as it is at this moment, to compare it with what was confirmed."""
+        """Preview a step again, to compare it with the confirmed one; return the new step."""
         return await self.step(
             step.action, step.target, reader, throttle, reason=reason, notes=False
         )
 
     def _blank(self, action: Action, target: Target, reason: str) -> Step:
-        """Return a step as the fleet alone shows it, without basis, preview and request."""
+        """Return a step made from the fleet alone, without basis, preview and request."""
         fleet = self._desk.fleet
         scope = scope_of(target)
         offer = offer_of(action, scope)
@@ -313,7 +313,7 @@ class Planner:
     def _why_leftover(
         self, process: Process, snapshot: TargetSnapshot, interrupts: Sequence[Order]
     ) -> str | None:
-        """Return why killing a process without final logs loses nothing; None: it might."""
+        """Return why killing a process without final logs loses nothing; None: it may."""
         sent = last_interrupt(process.key, interrupts)
         if sent is None or snapshot.answers or process.state is not ProcessState.HEADLESS:
             return None

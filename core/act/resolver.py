@@ -64,7 +64,7 @@ class Resolver:
     async def resolved(  # noqa: PLR0911 - one case after the other
         self, order: Order
     ) -> Outcome | None:
-        """Return the outcome of an open order, as the state shows it now; None: not yet."""
+        """Return the outcome of an open order, as the state shows it now; None: not known yet."""
         offer = offer_of(order.action, scope_of(order.target))
         process = self._desk.fleet.processes.get(process_of(order.target))
         if offer is None:

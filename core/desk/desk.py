@@ -41,7 +41,7 @@ from core.signal import Signal
 from core.watch.observer import Observer
 
 TICK_INTERVAL_S = 60.0
-"""Seconds between two `TimePassed` events: gone processes leave, poll lists are refreshed."""
+"""Seconds between two `TimePassed` events, which drop old processes and refresh poll lists."""
 _MAX_FOLD_SLICE_S = 0.01
 """Seconds of folding after which the loop lets other tasks run."""
 _LARGE_FRAME_BYTES = 256 * 1024

@@ -20,7 +20,7 @@ _RETRY_DELAYS_S = (2.0, 10.0, 30.0, 120.0, 300.0)
 """Seconds until a log is read again, by the number of failed reads; the last repeats."""
 
 _Attempt = tuple[TaskKey, str]
-"""A task, and its attempt with whether its process is gone."""
+"""A task, and a text of its attempt and whether its process is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class LogReader:
         return self._retries.get(_attempt(fleet, key), _Retries())
 
     def _count_failure(self, fleet: Fleet, key: TaskKey, at: float) -> int:
-        """Set when a log is read again; return how many reads of it have failed."""
+        """Schedule the next read of a log; return how many reads of it have failed."""
         if key not in fleet.tasks:
             return 0
         failed = self._retries_of(fleet, key).failed + 1

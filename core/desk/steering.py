@@ -17,8 +17,8 @@ CALM_STEER_INTERVAL_S = 4.0
 class Steering:
     """Sends probes their poll lists: at once where it matters, else at most every few seconds.
 
-    A machine is due once something was received from it, and waits for the interval that fits
-    what was received. One alarm wakes the loop when the next machine is due.
+    A machine is due after data came from it and its interval has passed: a short one after a state
+    change, else a longer one. One alarm wakes the loop when the next machine is due.
 
     Args:
         connections: Send the frames that update a probe's poll list.

@@ -45,7 +45,7 @@ class GuideRunner:
         asker: The desk: the fleet, the clock, and reads of processes.
         acting: Makes and executes plans.
         book: The store of guides; None: no guide can be started.
-        spec_command: Returns the command that resumes a process from its spec; None: it has none.
+        spec_command: Returns the command that resumes a process from its spec; None: no spec.
     """
 
     def __init__(
@@ -209,7 +209,7 @@ class GuideRunner:
 
         Raises:
             UsageWrong: No step waits, or there is nothing to send.
-            StorageError: The guide can't be kept.
+            StorageError: The guide can't be stored.
         """
         known = await self.refresh(guide)
         step, at = known.step, known.current
@@ -333,7 +333,7 @@ CAN_BE_SKIPPED = frozenset({StepKind.FLUSH, StepKind.DRAIN, StepKind.SCORE, Step
 
 
 def _unable(step: GuideStep, plan: Plan) -> GuideStep:
-    """Return the flush step skipped if this Inspect has none: it wrote the logs when quiesced."""
+    """Return a flush step as skipped if this Inspect can't flush: it wrote the logs itself."""
     kinds = {each.refusal.kind for each in plan.steps if each.refusal is not None}
     if step.kind is StepKind.FLUSH and not plan.sent and kinds == {"unsupported"}:
         why = "this Inspect has no log flush; it wrote the logs when the last sample ended"

@@ -112,7 +112,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         await shows(pilot, "no change", 30)
         await answerable(pilot)
         await pilot.press("enter")
-        await confirmed(pilot, "interrupt", "finalising", *str(one.pid), "enter")
+        await confirmed(pilot, "interrupt", "never run", *str(one.pid), "enter")
         await shows(pilot, "the process is gone; 1 log: 1 cancelled", 60)
         assert not guide_of(app).is_open
         assert await asyncio.to_thread(one.popen.wait, 10) == 0
