@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,8 @@ def hanging_tool(tmp_path: Path) -> Iterator[Path]:
     tool.chmod(0o755)
     yield folder
     for pid in with_words(str(folder)):
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_the_end_of_its_input_ends_it(tmp_path: Path) -> None:

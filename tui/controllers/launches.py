@@ -38,7 +38,7 @@ _NAME = 12
 
 
 class LaunchController:
-    """Launches runs: from a template, a draft or a run over the form and the plan to the start.
+    """Launches runs from a template, a draft or a run, through the form and the plan.
 
     Args:
         ui: The app.
@@ -106,7 +106,7 @@ class LaunchController:
         return launching
 
     def form_context(self, template: str) -> FormContext:
-        """Return what the form needs beside its own text: secrets, the last choices."""
+        """Return what the form needs besides its own text: secrets, the last choices."""
         return FormContext(secrets=self._secrets, last_on_error=self.memory.last_on_error(template))
 
     # Secrets, by name

@@ -56,7 +56,7 @@ class FormController(Protocol):
         ...
 
     def form_context(self, template: str) -> FormContext:
-        """Return what the form needs beside its own text: secrets, the last choices."""
+        """Return what the form needs besides its own text: secrets, the last choices."""
         ...
 
     def check(self, form: Form) -> CheckedForm:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -119,7 +120,8 @@ def test_of_two_in_the_same_instant_one_gets_the_last_gpu(gpus: Gpus, ended: lis
     (refused,) = (each for each in rans if each.status)
     winner = OTHER if refused is rans[0] else RUN
     assert "GPU 0 is used by pid 4242" in refused.err
-    assert f"GPU 1 is reserved by run {winner}" in refused.err
+    # Who has it may not be written down yet in that instant; it is nobody else.
+    assert re.search(rf"GPU 1 is reserved( by run {winner}.*)?$", refused.err)
 
 
 def test_of_several_that_want_all_gpus_one_gets_them(gpus: Gpus, ended: list[Ran]) -> None:
