@@ -25,6 +25,7 @@ check: $(VENV)/.tests  ## lint, format, types, import contracts, start-up import
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/deptry . 2>/dev/null
+	$(BIN)/vulture
 	$(MAKE) --no-print-directory -j 2 mypy pyright
 	$(BIN)/pytest -q tests/architecture
 

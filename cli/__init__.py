@@ -1,1 +1,1 @@
-"""The command line: parse, dispatch, headless commands, and the wiring of everything."""
+"""The command line: parsing, dispatch, headless commands, and the wiring of all packages."""

@@ -1,6 +1,6 @@
 """The consent of an operator: given in advance on the command line, or asked for at the terminal.
 
-Every command that changes something asks here, and in the same way.
+Every command that changes something uses this module.
 """
 
 import asyncio
@@ -22,19 +22,19 @@ async def confirm(
 ) -> None:
     """Return once the operator has agreed.
 
-    `--yes` agrees where no words are asked for; `--confirm` agrees where its text is those words.
-    Otherwise the question is asked at the terminal. The end of the input is a no, and Ctrl+C
+    `--yes` is enough if `words` is empty; otherwise `--confirm` must give exactly these words.
+    Without either, this asks at the terminal. The end of the input counts as a no, and Ctrl+C
     cancels the command.
 
     Args:
         consent: What the command line gave.
-        question: What will happen, such as `launch 3 runs`.
-        words: What must be typed; empty: a yes is enough.
-        otherwise: What does not happen without consent, such as `nothing was launched`.
+        question: The action to confirm, such as `launch 3 runs`.
+        words: The text to type; empty: a yes is enough.
+        otherwise: The result without consent, such as `nothing was launched`.
         may_ask: Whether the command may ask: not while it prints JSON.
 
     Raises:
-        NotConfirmed: There is no consent, and the advice names the option that gives it.
+        NotConfirmed: The operator did not agree; the advice names the option that agrees.
     """
     if words in map(str.strip, consent.confirm) if words else consent.yes:
         return
@@ -50,15 +50,17 @@ async def confirm(
 def _why(given: Sequence[str], words: str, otherwise: str) -> str:
     if words and given:
         listed = ", ".join(repr(each) for each in given)
-        return f"--confirm {shown(listed, _LONGEST)} is not what is asked for: {otherwise}"
+        return (
+            f"--confirm {shown(listed, _LONGEST)} does not match the text to confirm: {otherwise}"
+        )
     return f"not confirmed: {otherwise}"
 
 
 async def _answer(prompt: str) -> str | None:
     """Ask for a line and return it; None: the input ended.
 
-    What was typed before the prompt is dropped: it can't be an answer to it. The event loop
-    runs on meanwhile, so that links stay up.
+    Drops input that was typed before the prompt: it can't be an answer. The event loop keeps
+    running, so that links stay up.
     """
     with contextlib.suppress(termios.error, OSError, ValueError):
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

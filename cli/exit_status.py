@@ -22,7 +22,7 @@ class Crash(EvalroomError):
 
 
 def ended_by(error: BaseException, argv: Sequence[str]) -> int:
-    """Print what ended the program, as text or JSON; return the exit status."""
+    """Print the error that ended the program, as text or JSON; return the exit status."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     if isinstance(error, KeyboardInterrupt):
@@ -57,7 +57,7 @@ def status_of(error: EvalroomError) -> int:
 
 
 def _crashed(error: Exception) -> EvalroomError:
-    from storage.crash import crash_report  # noqa: PLC0415 - needed now alone
+    from storage.crash import crash_report  # noqa: PLC0415 - only needed here
 
     file = keep_crash(crash_report(error))
     where = (
@@ -73,7 +73,7 @@ def _silence() -> None:
 
 
 def keep_crash(report: str) -> str | None:
-    """Write a crash report; return its path, None if that failed."""
+    """Write a crash report and return its path; None: it could not be written."""
     from storage.crash import write_crash  # noqa: PLC0415
     from storage.paths import paths  # noqa: PLC0415
 

@@ -1,6 +1,6 @@
-"""Log records and warnings of libraries are discarded: none may reach the terminal.
+"""Discards log records and warnings of libraries, so that none reaches the terminal.
 
-They would break the screen, and may hold raw text from a host. evalroom itself says what an
+They would break the screen, and may hold raw text from a host. evalroom itself reports what an
 operator needs to know.
 """
 
@@ -20,7 +20,7 @@ def begin() -> None:
 def silence_libraries() -> None:
     """Discard log records and warnings of libraries.
 
-    Python prints records that no handler takes; the root logger now takes and drops them all.
+    Python prints records that no handler takes; a handler of the root logger drops them all.
     With `-W` or PYTHONWARNINGS a developer still sees the warnings.
     """
     root = logging.getLogger()

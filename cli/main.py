@@ -1,6 +1,6 @@
-"""The entry point: parse the words, run the command, turn every end into an exit status.
+"""The entry point: parse the arguments, run the command, return an exit status.
 
-What a command needs is imported when it runs, so that short commands stay quick.
+A command's modules are imported when it runs, so that short commands stay fast.
 """
 
 import importlib
@@ -18,17 +18,17 @@ Runner = Callable[[ParsedCommand, GlobalOptions], int]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run evalroom with these words and return the exit status. Never raises an `Exception`.
+    """Run evalroom with these arguments and return the exit status. Never raises an `Exception`.
 
     Args:
-        argv: The words after the program's name; None: those of this process.
+        argv: The arguments after the program's name; None: those of this process.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    if argv is None:  # a program of its own
+    if argv is None:  # run as a program, not by a test
         begin()
     try:
         return _run(words)
-    except BaseException as error:  # noqa: BLE001 - the one place
+    except BaseException as error:  # noqa: BLE001 - the only place that catches all
         return ended_by(first_error(error), words)
 
 
@@ -38,7 +38,7 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def runner_of(command: ParsedCommand) -> Runner:
-    """Return the function that runs a command; its module is imported now."""
+    """Import and return the function that runs a command."""
     module, _, function = command.run_by.partition(":")
     run: Runner = getattr(importlib.import_module(module), function)
     return run

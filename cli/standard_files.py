@@ -7,8 +7,8 @@ import sys
 def open_what_is_closed() -> None:
     """Open the null device for each standard descriptor that is closed.
 
-    Otherwise the next file that is opened, such as the history, gets its number, and a child
-    process reads it as input or writes errors into it.
+    Otherwise the next opened file, such as the history, gets this descriptor's number, and a child
+    process reads its input from that file or writes errors into it.
     """
     for number in range(3):
         try:

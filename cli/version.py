@@ -1,4 +1,4 @@
-"""evalroom's version, as the installed package tells it."""
+"""evalroom's version, from the metadata of the installed package."""
 
 from cli.parser.command import GlobalOptions, ParsedCommand
 

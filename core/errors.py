@@ -6,7 +6,7 @@ EvalroomError                 every error has a message (what happened, where) a
 │   └── OnErrorMissing        the spec does not say what happens when a sample fails
 ├── SecretMissing             a secret that a launch needs is not stored
 ├── UsageWrong                wrong arguments of a command (exit 2)
-│   ├── NothingToDo           an action has nothing to act on (exit 0: it is so already)
+│   ├── NothingToDo           an action has nothing to act on (exit 0: already so)
 │   └── TargetUnclear         a TARGET that fits nothing, or several things
 ├── NotConfirmed              an action needs a yes or typed words (exit 4)
 ├── NobodyReached             no machine answered, so nothing is known (exit 3)
@@ -23,7 +23,7 @@ EvalroomError                 every error has a message (what happened, where) a
 │   ├── TooBusy               too many requests are open
 │   ├── Unsupported           this Inspect does not have the route
 │   └── JobFailed             a machine can't do a job of a launch; the message is its own
-├── AnswerMalformed           an answer, or one row of it, that has not the expected form
+├── AnswerMalformed           an answer, or one row of it, that does not have the expected form
 └── StorageError              the disk or the database failed
 """
 
@@ -35,7 +35,7 @@ from core.text import shown
 _COMMANDS = frozenset(
     {"chmod", "docker", "evalroom", "inspect", "pip", "python", "python3", "ssh", "tmux", "uv"}
 )
-"""Programs that an advice may begin with; their names keep their small letters."""
+"""Programs that an advice may begin with; their names are not capitalised."""
 
 
 def sentences(message: str, advice: str | None) -> str:
@@ -59,7 +59,7 @@ def sentences(message: str, advice: str | None) -> str:
 
 
 def first_error(error: BaseException) -> BaseException:
-    """Return the first error inside groups of errors, at any depth; another error itself."""
+    """Return the first error inside groups, at any depth; a plain error is returned as it is."""
     while isinstance(error, BaseExceptionGroup):
         group = cast("BaseExceptionGroup[BaseException]", error)
         error = group.exceptions[0]

@@ -146,12 +146,12 @@ class EventStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FleetUpdate:
-    """One state of the fleet, as a room publishes it.
+    """One state of the fleet, as a `Room` publishes it.
 
     Attributes:
-        fleet: All that is known.
-        revision: Grows with each update that changes more than ages. Between two updates with
-            the same revision only times of reads differ: rows need not be drawn again.
+        fleet: The fleet.
+        revision: Grows with each update that changes more than ages. If it is unchanged, only the
+            times of polls differ: rows need not be drawn again.
     """
 
     fleet: Fleet
@@ -163,49 +163,49 @@ Show = Callable[[FleetUpdate], object]
 
 
 class Clock(Protocol):
-    """Time at the desk."""
+    """The clock of the operator's computer."""
 
     def now(self) -> float:
         """Return Unix seconds."""
         ...
 
     def monotonic(self) -> float:
-        """Return seconds of a clock that is never set: for durations."""
+        """Return seconds of a monotonic clock, for durations."""
         ...
 
 
 class Room(Protocol):
-    """The room as the screens use it: a live desk, or a recording that plays."""
+    """The source of all that the screens show: a live desk, or the replay of a recording."""
 
     @property
     def fleet(self) -> Fleet:
-        """All that is known now."""
+        """The present state of the fleet."""
         ...
 
     @property
     def is_replay(self) -> bool:
-        """Whether a recording plays: nothing can be read or changed."""
+        """Whether this replays a recording: nothing can be read or changed."""
         ...
 
     def now(self) -> float:
-        """Return the time now, Unix seconds at the desk; ages are counted to it."""
+        """Return the present time at the desk, Unix seconds; ages are counted from it."""
         ...
 
     async def run(self) -> None:
-        """Take events in until cancelled; a recording returns at its end."""
+        """Process events until cancelled; a replay returns at the end of its recording."""
         ...
 
     def post(self, event: Event) -> None:
-        """Take an event in, as if a machine had sent it (`Dismissed`)."""
+        """Process an event as if a machine had sent it (such as `Dismissed`)."""
         ...
 
     def subscribe(self, show: Show) -> Callable[[], None]:
         """Call `show` with each update of the fleet, at most ten times a second.
 
-        While nothing changes it is not called.
+        It is not called while nothing changes.
 
         Returns:
-            Ends the subscription.
+            A function that ends the subscription.
         """
         ...
 
@@ -217,8 +217,7 @@ class Room(Protocol):
         """GET `path` of a process's control channel.
 
         Raises:
-            RequestFailed: There is no answer (see `MachineConnection.request`), or a recording
-                plays.
+            RequestFailed: No answer came (see `MachineConnection.request`), or this is a replay.
         """
         ...
 
@@ -230,21 +229,21 @@ class Room(Protocol):
         """Accept the unknown host key of this machine that has this fingerprint.
 
         Raises:
-            StorageError: The key can't be written down; it stays unknown.
+            StorageError: The key can't be saved; it stays unknown.
         """
         ...
 
     async def sign_in(self, machine: MachineName) -> SignIn | None:
-        """Return what the operator runs in the foreground to sign in to this machine.
+        """Return the command that the operator runs in the terminal to sign in to this machine.
 
         Returns:
-            None: the machine does not need the operator, or a retry asks for all it needs.
+            None: the machine needs no sign-in, or a retry itself asks for everything that it needs.
         """
         ...
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
-        """Return a task's points, oldest first: those kept before this start, then the trail.
+        """Return a task's progress, oldest first: the stored points, then those of this session.
 
-        What can't be read from the disk is left out; the trail is always there.
+        If the stored points can't be read, only those of this session are returned.
         """
         ...

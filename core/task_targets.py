@@ -35,16 +35,16 @@ def find_task(fleet: Fleet, target: str) -> TaskKey:
         return found[0].key
     if found:
         raise TargetUnclear(
-            f"{shown(target)} fits {len(found)} tasks: {_list(found)}",
-            "name one of them in full: machine:task-id",
+            f"{shown(target)} matches {len(found)} tasks: {_list(found)}",
+            "give the full name of one: machine:task-id",
         )
     if not fleet.tasks:
         raise TargetUnclear(
-            f"no task fits {shown(target)}: no task is known", "list them with: evalroom status"
+            f"no task matches {shown(target)}: no task is known", "list them with: evalroom status"
         )
     raise TargetUnclear(
-        f"no task fits {shown(target)}; the tasks are {_list(list(fleet.tasks.values()))}",
-        "name one of them: machine:task-id",
+        f"no task matches {shown(target)}; the tasks are {_list(list(fleet.tasks.values()))}",
+        "name one of these: machine:task-id",
     )
 
 

@@ -243,7 +243,7 @@ class ProbeSession:
                 pending.set_result(_reply(frame))
             elif frame.kind == "refused":
                 text = shown(frame.head.get("error"))
-                why = f"the probe on {self._machine} refused it: {text}"
+                why = f"the probe on {self._machine} refused a request: {text}"
                 if "too many" in text:
                     pending.set_exception(TooBusy(why))
                 else:

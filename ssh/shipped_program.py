@@ -2,7 +2,7 @@
 
 The text is the package's docstring, the imports of the standard library, and the files in the
 order in which they need each other, each under a comment with its name and its docstring. Imports
-of our own files are left out, so no name may stand in two files of one program.
+of our own files are left out, so no name may be defined in two files of one program.
 """
 
 import ast
@@ -16,7 +16,7 @@ _HEAD = re.compile(
     r"(?P<imports>(?:\n|import [^\n]+\n|from \S+ import (?:[^(\n]+|\([^)]*\))\n)*)",
     re.DOTALL,
 )
-"""The head of a file. Parsing it alone takes 2 ms for the probe, parsing it all 50 ms."""
+"""The head of a file. For the probe, parsing the heads takes 2 ms, parsing whole files 50 ms."""
 
 
 @cache

@@ -137,16 +137,16 @@ class RoomApp(TerminalApp, inherit_bindings=False):
 
     def _run_services(self) -> None:
         self.say_title(title(self.room.fleet))
-        self.background(self.room.run(), "the room")
+        self.background(self.room.run(), "the desk")
         if self.controllers.can_act:
-            self.background(self.controllers.actions.run(), "acting")
+            self.background(self.controllers.actions.run(), "resolving orders")
         if self.services.runs.exists:
             self.set_timer(_RUNS_AFTER_S, self._run_runs)
 
     def _run_runs(self) -> None:
         runs = self.services.runs.get()
         if runs is not None:
-            self.background(runs.run(), "the runs")
+            self.background(runs.run(), "following runs")
 
     def on_unmount(self) -> None:
         """Save the view and restore the title."""
@@ -155,11 +155,11 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self.give_terminal()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Report that a background task failed; everything else goes on."""
+        """Report that a background task failed; everything else continues."""
         worker = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType]
         if event.state is WorkerState.ERROR and worker.error is not None:
             self.keep_report(worker.error)
-            if worker.name == "the room":
+            if worker.name == "the desk":
                 self.notice = Shown("the desk stopped")
             self.say(f"{worker.name} failed: {sentence_of(worker.error)}", "hand")
 
@@ -209,7 +209,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         front = self.front
         if front is not None:
             front.renew()
-        self.controllers.renew_orders()
+        self.controllers.refresh_orders()
         self.say_title(title(fleet))
         self._pace.drew(began)
 
@@ -232,11 +232,11 @@ class RoomApp(TerminalApp, inherit_bindings=False):
             self._draw()
             return
         if self._has_news:
-            front.tell_time()
+            front.redraw_clock()
             self.on_room_app_room_changed()
             return
         if not self._pace.may_age:
-            front.tell_time()
+            front.redraw_clock()
             return
         began = time.monotonic()
         front.tick()
@@ -358,7 +358,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         palette = self.controllers.palette(
             keys_of=self.keys_of, run_action=self.run_here, use_theme=self.use_theme
         )
-        palette.open(front.able(), self.controllers.commands(front.targets()))
+        palette.open(front.available_keys(), self.controllers.commands(front.targets()))
 
     async def run_here(self, action: str) -> None:
         """Run an action on the current pane, the screen or the app, whichever has it."""

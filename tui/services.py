@@ -35,7 +35,7 @@ class Service(Generic[T]):
 
     @property
     def exists(self) -> bool:
-        """Whether there is such a service here."""
+        """Whether the service exists here."""
         return self._make is not None
 
     def get(self) -> T | None:
@@ -49,11 +49,11 @@ class ViewStore(Protocol):
     """Keeps one small JSON object between two starts."""
 
     def load(self) -> Mapping[str, Any]:
-        """Return what was kept; empty where nothing was."""
+        """Return the stored object; empty where nothing was."""
         ...
 
     def save(self, view: Mapping[str, Any]) -> bool:
-        """Replace what is kept; return whether that worked."""
+        """Replace the stored object; return whether that worked."""
         ...
 
 
@@ -68,7 +68,7 @@ class SessionService(Protocol):
         """End one session.
 
         Raises:
-            EvalroomError: The session may go on.
+            EvalroomError: The session may still run.
         """
         ...
 
@@ -90,7 +90,7 @@ class AttachSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomServices:
-    """Everything that the app uses and does not make by itself.
+    """The services that the app is given.
 
     Attributes:
         room: The live desk, or the recording that plays. The app runs it.

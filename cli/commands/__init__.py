@@ -1,1 +1,1 @@
-"""What each command does, one file for a command or a few related ones."""
+"""The commands: one file for each command, or for a few related ones."""

@@ -1,4 +1,4 @@
-"""`evalroom act ACTION TARGET...`, `config-set` and `undo`: as on screen, without the room."""
+"""`evalroom act ACTION TARGET...`, `config-set` and `undo`: actions without the room."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -32,7 +32,7 @@ from storage.paths import paths
 
 FAILED, REFUSED = 1, 4
 _UNKNOWN_FOR_S = 20.0
-"""How long the command waits for the outcome of an order that got no answer."""
+"""How long the command waits for the outcome of an order that got no answer, seconds."""
 
 
 def act(command: ActCommand, options: GlobalOptions) -> int:
@@ -50,7 +50,7 @@ def undo(command: UndoCommand, options: GlobalOptions) -> int:
 
     async def work() -> int:
         async with _acting(options) as (desk, acting):
-            await desk.first_look(command.timeout)
+            await desk.first_poll(command.timeout)
             await acting.take_up()
             await asyncio.sleep(0)
             return await finish(desk, acting, await acting.undo(), command)
@@ -60,10 +60,10 @@ def undo(command: UndoCommand, options: GlobalOptions) -> int:
 
 @asynccontextmanager
 async def _acting(options: GlobalOptions) -> AsyncGenerator[tuple[Desk, ActionService], None]:
-    """Run a desk and its action service within the block."""
+    """Run a desk and its action service during the block."""
     config = config_of(options)
     async with history_of(config, paths()) as history:
-        with desk_of(config, options.record, keeping=history.keeping) as desk:
+        with desk_of(config, options.record, event_store=history.event_store) as desk:
             acting = acting_of(desk, history)
             async with running(desk, acting):
                 yield desk, acting
@@ -79,12 +79,12 @@ async def act_on(desk: DeskReader, acting: ActionService, command: ActCommand) -
         NotConfirmed: Nobody agreed.
     """
     action = command.action
-    await desk.first_look(command.timeout)
+    await desk.first_poll(command.timeout)
     if not any(each.is_reached for each in desk.fleet.machines.values()):
         return _nobody(desk, command)
     places = places_of(command.targets, action, desk.fleet)
     hurry = asyncio.Event()
-    hurry.set()  # nobody is there to press the key that hurries
+    hurry.set()  # without the room, no one can press the key that hurries this
     try:
         plan = await acting.plan(
             title_of(action, places), action, places, reason=command.reason, hurry=hurry
@@ -113,7 +113,7 @@ async def finish(
     Raises:
         NotConfirmed: Nobody agreed.
     """
-    _say_left(desk, acting)
+    _print_open_orders(desk, acting)
     if not command.as_json:
         print_lines(plan_lines(plan, content=command.content))
     if command.dry_run:
@@ -138,19 +138,19 @@ async def finish(
     return status_of(told)
 
 
-def _say_left(desk: DeskReader, acting: ActionService) -> None:
-    """Say which orders of an instance that ended still have no known outcome."""
+def _print_open_orders(desk: DeskReader, acting: ActionService) -> None:
+    """Print the orders of earlier instances whose outcome is still unknown."""
     for order in desk.fleet.orders:
         if order.is_open and acting.answers_for(order) and order.instance != acting.instance:
             print_note(
                 f"the outcome of an earlier order is unknown: {shown(order.action.verb)} of"
-                f" {shown(order.name)}. evalroom is finding out, and does not send it again."
+                f" {shown(order.name)}. evalroom is checking, and does not resend it."
                 " See: evalroom journal"
             )
 
 
 async def _settled(desk: DeskReader, told: tuple[OrderReport, ...]) -> tuple[OrderReport, ...]:
-    """Wait a while for orders without an answer; return their outcomes as known then."""
+    """Wait up to `_UNKNOWN_FOR_S` for open orders; return the reports with their outcomes."""
     mine = {each.order for each in told if each.order is not None}
     heard = asyncio.Event()
     end = desk.listen(lambda event: heard.set() if isinstance(event, OrderEnded) else None)
@@ -182,7 +182,11 @@ def _status_of_preview(plan: Plan) -> int:
 
 
 def status_of(told: Sequence[OrderReport]) -> int:
-    """All done or no-op: 0. None reachable: 3. Nothing sent, refused or changed: 4. Else 1."""
+    """Return the exit status of a plan that was carried out.
+
+    0: all done or no-op; 3: no target reachable; 4: some were refused or had changed; 1: some
+    failed, or their outcome is unknown.
+    """
     good = {OrderState.DONE, OrderState.NOOP}
     if told and all(_is_out_of_reach(each) for each in told):
         return NOBODY_REACHED

@@ -27,7 +27,7 @@ class Display:
     """A run's own display.
 
     Attributes:
-        words: The command that shows it in a terminal here.
+        words: The command that opens it in a terminal on this computer.
     """
 
     run: str
@@ -72,8 +72,8 @@ async def display_of(
     """Return the display of a run.
 
     Raises:
-        UsageWrong: The name fits no run, or several; the run has no display; the config does not
-            have its machine.
+        UsageWrong: The name matches no run, or several; the run has no display; or its machine is
+            not in the config.
     """
     run = await known_run(desk, launches, name, timeout)
     if not run.attach:
@@ -88,7 +88,7 @@ async def display_of(
 
 
 def show(display: Display, *, as_json: bool) -> int:
-    """Open a display in this terminal; without a terminal, and as JSON, print its command.
+    """Open a display in this terminal; without a terminal, or for JSON, print its command.
 
     Raises:
         UsageWrong: The program can't be started here.
@@ -104,9 +104,9 @@ def show(display: Display, *, as_json: bool) -> int:
 
 
 def become(words: tuple[str, ...]) -> Never:
-    """Replace this process with a program, in this terminal.
+    """Replace this process with a program.
 
-    Without the variables of a tmux around it: tmux refuses to nest.
+    The program does not get tmux's variables: tmux refuses to run inside another tmux.
 
     Raises:
         UsageWrong: The program can't be started here.

@@ -32,11 +32,11 @@ def config(command: ConfigCommand, options: GlobalOptions) -> int:
 
 
 def check(path: Path | None, *, actions: Mapping[str, str], as_json: bool) -> int:
-    """Print all that is wrong with a config; return the exit status.
+    """Print all errors of a config; return the exit status.
 
     Args:
-        path: The file; None: there is no config, which is fine.
-        actions: The actions that `[keys]` may name, each with its usual keys.
+        path: The file; None: no config file exists, which is not an error.
+        actions: The actions that `[keys]` may name, each with its default keys.
         as_json: Whether to print JSON.
 
     Raises:
@@ -63,8 +63,8 @@ def show(config: Config, text: str, *, as_json: bool) -> int:
     """Print the config with all its defaults; return the exit status.
 
     Args:
-        config: As it was read.
-        text: The same as TOML.
+        config: The config to print.
+        text: The same config as TOML.
         as_json: Whether to print JSON.
     """
     if as_json:
@@ -75,7 +75,7 @@ def show(config: Config, text: str, *, as_json: bool) -> int:
 
 
 def where(path: Path, *, is_there: bool, as_json: bool) -> int:
-    """Print the path of the config, also where no file is; return the exit status."""
+    """Print the path of the config, even if the file does not exist; return the exit status."""
     if as_json:
         print_json({"path": str(path), "exists": is_there})
     else:

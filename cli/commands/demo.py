@@ -57,7 +57,7 @@ def _config(started: Demo, options: GlobalOptions) -> Config:
 
 
 async def watch_to_the_end(desk: DeskReader, demo: Demo) -> int:
-    """Print events and then a report of the demo, as the desk sees it; return 0.
+    """Print events and then a report of the demo, as the desk sees them; return 0.
 
     Raises:
         DemoFailed: A task did not succeed.
@@ -79,16 +79,16 @@ async def watch_to_the_end(desk: DeskReader, demo: Demo) -> int:
         states = ", ".join(f"{shown(each.row.task)} {each.state}" for each in bad)
         raise DemoFailed(
             f"the eval-set did not succeed ({states or 'its tasks never appeared'})",
-            demo.said(),
+            demo.last_errors(),
         )
     return 0
 
 
 async def _ended(desk: DeskReader, demo: Demo) -> bool:
-    """Wait until it has ended and every log was read; return False if that takes far too long."""
+    """Wait until the demo has ended and every log was read; return False after a timeout."""
     try:
         async with asyncio.timeout(3 * demo.seconds + _SETTLE_S):
-            while demo.exit_status is None:  # noqa: ASYNC110 - a child's end has no event of ours
+            while demo.exit_status is None:  # noqa: ASYNC110 - asyncio has no event for this child's end
                 await asyncio.sleep(0.2)
         async with asyncio.timeout(_SETTLE_S):
             while not _is_settled(desk.fleet, demo.pid):  # noqa: ASYNC110 - as above
@@ -109,12 +109,12 @@ def tasks_of(fleet: Fleet, pid: int) -> list[Task]:
 
 
 def report(fleet: Fleet, demo: Demo, took: float) -> list[str]:
-    """Return a report as lines: each task with its status and scores, as its log has them.
+    """Return a report as lines: each task with its status and scores from its log.
 
     Args:
         fleet: All that is known.
         demo: The demo whose tasks are reported.
-        took: How long they were watched, seconds.
+        took: How long the demo was watched, seconds.
     """
     rows = [["task", "ended as", "scored", "errored", "retried", "tokens", "score"]]
     for task in tasks_of(fleet, demo.pid):

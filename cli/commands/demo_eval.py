@@ -1,6 +1,6 @@
-"""The eval-set of the demo: it is started, ended and removed here.
+"""Starts, stops and removes the eval-set of the demo.
 
-All its files (logs, discovery files, traces) are in a temporary folder of its own, apart from
+All its files (logs, discovery files, traces) are in one temporary folder, apart from
 the operator's evals. The folder is deleted when the demo ends.
 """
 
@@ -61,8 +61,8 @@ class Demo:
         """This computer as a machine, with the demo's own data folder."""
         return demo_machine(self.folder)
 
-    def said(self) -> str:
-        """Return the last lines that it wrote to standard error."""
+    def last_errors(self) -> str:
+        """Return the last lines that the eval-set wrote to standard error."""
         try:
             raw = (self.folder / "err.txt").read_bytes()[-4_000:]
         except OSError:
@@ -95,7 +95,7 @@ def _signal_all(group: int, number: signal.Signals) -> None:
 
 
 def demo_machine(folder: Path) -> MachineConfig:
-    """Return this computer as a machine whose evals keep their data in a demo's folder."""
+    """Return this computer as a machine whose evals store their data in a demo's folder."""
     return MachineConfig(
         name=MACHINE, link="command", python=sys.executable, data_dir=str(folder / "data")
     )
@@ -103,7 +103,7 @@ def demo_machine(folder: Path) -> MachineConfig:
 
 @asynccontextmanager
 async def demo_running(seconds: float) -> AsyncGenerator[Demo, None]:
-    """Run the demo's eval-set within the block; end and remove it afterwards.
+    """Run the demo's eval-set during the block; end and remove it afterwards.
 
     Raises:
         StorageError: It can't be started.
@@ -195,7 +195,7 @@ def _launch(folder: Path, seconds: float) -> subprocess.Popen[bytes]:
 
 
 def size_for(seconds: float) -> tuple[int, float]:
-    """Return the number of samples and the pace that take about this many seconds."""
+    """Return a number of samples and a pace for a demo of about this many seconds."""
     if seconds >= _FULL_SIZE_FROM_S:
         return 16, (seconds - 5) / 105
     return 6, max(0.01, (seconds - 12) / 45)

@@ -1,7 +1,6 @@
 """The demo in a terminal: the ordinary room, as a child process with the demo's own config.
 
-This process only waits, so that it ends the eval-set and deletes its folder however the room
-ends.
+This process only waits: it ends the eval-set and deletes its folder even if the room crashes.
 """
 
 import os
@@ -21,7 +20,7 @@ from storage.paths import private_folder, write_private
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 LEAVING = "Leaving ends the demo's eval-set and deletes its folder."
-"""What the room of a demo says before it closes."""
+"""The room's question before it closes, in a demo."""
 
 
 def demo_in_the_room(
@@ -35,9 +34,9 @@ def demo_in_the_room(
 
     Args:
         seconds: About how long the eval-set takes.
-        config_text: Makes the room's config, as TOML.
+        config_text: Returns the room's config as TOML.
         options: Global options for the room.
-        crashes: The folder that crash reports of the room are moved to.
+        crashes: The folder to which crash reports of the room are moved.
     """
     demo = start(seconds)
     try:

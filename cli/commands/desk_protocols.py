@@ -1,4 +1,4 @@
-"""What the headless commands need of a desk."""
+"""Protocols: what the headless commands need from a desk."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -11,7 +11,7 @@ from core.ports import Reply
 
 
 class DeskReader(Protocol):
-    """A desk that runs, for reading."""
+    """A running desk, to read from."""
 
     @property
     def fleet(self) -> Fleet:
@@ -22,7 +22,7 @@ class DeskReader(Protocol):
         """Return the time at the desk, Unix seconds."""
         ...
 
-    async def first_look(self, timeout: float) -> bool:
+    async def first_poll(self, timeout: float) -> bool:
         """Wait until every machine has answered or failed, at most `timeout` seconds."""
         ...
 
@@ -31,9 +31,9 @@ class DeskReader(Protocol):
         ...
 
     def listen(self, hear: Callable[[Event], None]) -> Callable[[], None]:
-        """Call `hear` with every event from now on; return what ends it."""
+        """Call `hear` with every event from now on; return a function that ends this."""
         ...
 
 
 class DeskWorker(DeskReader, Worker, Protocol):
-    """A desk that runs, for reading and for jobs on machines."""
+    """A running desk, to read from and to run jobs on machines."""

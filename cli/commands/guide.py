@@ -33,7 +33,7 @@ from storage.paths import paths
 
 FAILED, REFUSED = 1, 4
 _ONE_A_TIME = frozenset({GuideKind.INCIDENT, GuideKind.FINISH})
-"""Kinds of guides of which one command takes one step only."""
+"""Kinds of guides that advance one step per command."""
 _RECENT = 200
 _LISTED = 50
 """The most guides that `guide list` prints."""
@@ -45,7 +45,7 @@ def guide(command: GuideCommand, options: GlobalOptions) -> int:
     async def work() -> int:
         config = config_of(options)
         async with history_of(config, paths()) as history:
-            with desk_of(config, options.record, keeping=history.keeping) as desk:
+            with desk_of(config, options.record, event_store=history.event_store) as desk:
                 acting = acting_of(desk, history)
                 guiding = guiding_of(desk, acting, history, dry_run=command.dry_run)
                 async with running(desk, acting, guiding):
@@ -69,15 +69,15 @@ def guide_list(command: GuideListCommand, options: GlobalOptions) -> int:
 
 
 async def follow(desk: DeskReader, guiding: GuideRunner, command: GuideCommand) -> int:
-    """Start guides, or continue one, as far as it is confirmed; return the exit status.
+    """Start guides, or continue one, until a step is not confirmed; return the exit status.
 
-    0: done, or it waits for what it was started for; 1: something failed; 3: nothing reachable;
+    0: done, or the guide waits as intended; 1: something failed; 3: no machine could be reached;
     4: refused, or not confirmed: the guide stays open, and `guide resume` continues it.
 
     Raises:
         UsageWrong: The targets are wrong.
     """
-    await desk.first_look(command.timeout)
+    await desk.first_poll(command.timeout)
     if not any(each.is_reached for each in desk.fleet.machines.values()):
         reasons = [f"{shown(m.name)}: {m.link.state}" for m in desk.fleet.machines.values()]
         if command.as_json:
@@ -96,6 +96,8 @@ async def follow(desk: DeskReader, guiding: GuideRunner, command: GuideCommand) 
 
 async def _guides(fleet: Fleet, guiding: GuideRunner, command: GuideCommand) -> Sequence[Guide]:
     match command.what:
+        case "park" | "finish" if not command.targets:
+            raise UsageWrong(f"`guide {command.what}` needs a TARGET", "see: evalroom guide --help")
         case "park":
             keys = _processes(fleet, command.targets)
             return [await guiding.park(key) for key in keys]
@@ -118,7 +120,7 @@ async def _guides(fleet: Fleet, guiding: GuideRunner, command: GuideCommand) -> 
 
 
 def _processes(fleet: Fleet, targets: Sequence[str]) -> Sequence[ProcessKey]:
-    """Return the processes that targets name: themselves, by a task, or by a machine."""
+    """Return the processes of targets: processes, or all those of tasks and machines."""
     places = places_of(TargetSpec(targets=targets), Action(verb=Verb.PAUSE), fleet)
     return list(dict.fromkeys(key for place in places for key in processes_at(fleet, place)))
 
@@ -146,14 +148,14 @@ async def _taken_up(guiding: GuideRunner, command: GuideCommand) -> Guide:
         raise TargetUnclear(f"{what} with {shown(typed, 40)}", "see: evalroom guide list")
     if command.dry_run:
         return found[0]
-    taken = await guiding.take_up(found[0].id)
+    taken = await guiding.take_over(found[0].id)
     if command.stop:
         return await guiding.stop(taken.id)
     return await guiding.skip(taken.id) if command.skip else taken
 
 
 class _Walk:
-    """One guide, followed as far as it is confirmed."""
+    """Follows one guide until a step is not confirmed."""
 
     def __init__(self, guiding: GuideRunner, guide: Guide, command: GuideCommand) -> None:
         self._guiding = guiding
@@ -168,7 +170,7 @@ class _Walk:
             return await self._dry_run()
         changed = asyncio.Event()
         end = self._guiding.listen(lambda _: changed.set())
-        self._say_all()
+        self._print_all()
         try:
             return await self._through(changed)
         finally:
@@ -199,7 +201,7 @@ class _Walk:
         return REFUSED if was_stopped(self._guide) and not self._command.stop else 0
 
     async def _step(self) -> int | None:
-        """Preview and carry out the step that waits.
+        """Preview and carry out the waiting step.
 
         Returns:
             The exit status if the command ends here, else None.
@@ -245,13 +247,13 @@ class _Walk:
 
     def _renew(self) -> None:
         self._guide = self._guiding.guide(self._guide.id) or self._guide
-        self._say_steps()
+        self._print_changed_steps()
 
-    def _say_all(self) -> None:
+    def _print_all(self) -> None:
         self._print(plain_lines(self._guide))
         self._said = {at: str(step.state) for at, step in enumerate(self._guide.steps)}
 
-    def _say_steps(self) -> None:
+    def _print_changed_steps(self) -> None:
         """Print the steps whose state changed."""
         lines = plain_lines(self._guide)[1:]
         for at, step in enumerate(self._guide.steps):
@@ -264,7 +266,7 @@ class _Walk:
             print_lines(lines)
 
     def answer(self) -> Json:
-        """Return the guide for JSON, with the plans that were made."""
+        """Return the guide for JSON, with the plans of its steps."""
         extra: Json = {"plans": self._plans}
         if self._why:
             extra["why"] = self._why

@@ -28,7 +28,7 @@ def journal(command: JournalCommand, options: GlobalOptions) -> int:
     """Run `evalroom journal`: print orders, newest first; return the exit status.
 
     Raises:
-        UsageWrong: There is no such action or state.
+        UsageWrong: The action or the state does not exist.
         StorageError: The database can't be read.
     """
     del options
@@ -53,12 +53,12 @@ def journal(command: JournalCommand, options: GlobalOptions) -> int:
 
 
 def order_lines(order: Order) -> Iterator[str]:
-    """Yield an order as lines: when, what and on what, then who, why and the outcome."""
+    """Yield an order as lines: its time, action and target, then operator, reason and outcome."""
     process, desk = order.address.process, order.instance
     name = shown(order.name) or f"{process.machine}:{process.pid}"
     yield f"{moment(order.at)}  {order.state}: {shown(action_words(order.action), _LONG)} of {name}"
     of = f"pid {process.pid} on {shown(process.machine)}"
-    whose = "launched here" if order.is_ours else "launched by someone else"
+    whose = "launched by you" if order.is_ours else "launched by someone else"
     yield _fact("who", f"{shown(desk.operator)}, from {shown(desk.host)} pid {desk.pid}")
     yield _fact("target", f"{of}{_within(order)}, {whose}")
     for label, text in (

@@ -1,4 +1,4 @@
-"""`evalroom launch FILE`: checked, shown, confirmed, started, and waited for with `--wait`."""
+"""`evalroom launch FILE`: check, show, confirm and start runs; `--wait` waits for them."""
 
 import asyncio
 import sys
@@ -32,7 +32,7 @@ from storage.paths import paths
 
 FAILED, NOT_CONFIRMED = 1, 4
 _NAMED = 5
-"""How many runs a sentence names."""
+"""The most runs that one message names."""
 
 
 def launch(command: LaunchCommand, options: GlobalOptions) -> int:
@@ -71,12 +71,10 @@ async def _run(config: Config, command: LaunchCommand, options: GlobalOptions) -
     spec = read_spec(command.file, stdin=sys.stdin, sets=command.sets)
     wanted = {name for each in expand(spec, config.machines) for name in each.candidates}
     if config.read_only:
-        raise NotConfirmed(
-            "evalroom is read-only: nothing was launched", "preview it with --dry-run"
-        )
+        raise NotConfirmed("read-only mode: nothing was launched", "preview it with --dry-run")
     near = config.of_machines(wanted)
     async with history_of(config, paths()) as history:
-        with desk_of(near, options.record, keeping=history.keeping) as desk:
+        with desk_of(near, options.record, event_store=history.event_store) as desk:
             launches = launches_of(desk, near, history)
             async with running(desk, launches=launches):
                 return await launch_now(desk, launches, spec, command, near.machines)
@@ -97,12 +95,14 @@ async def launch_now(
         SpecWrong: The spec can't be launched with this config.
         NotConfirmed: A check failed, or the operator did not confirm.
     """
-    await desk.first_look(command.timeout)
+    await desk.first_poll(command.timeout)
     checked = await launches.check(spec)
     if not command.as_json:
         print_lines([line for each in checked for line in (*checked_plan_lines(each), "")][:-1])
     if any(each.stops for each in checked):
-        refused = NotConfirmed("a check failed: nothing was launched", "fix the checks marked STOP")
+        refused = NotConfirmed(
+            "a check failed: nothing was launched", "fix the problems marked STOP"
+        )
         if not command.as_json:
             raise refused
         print_json(
@@ -135,7 +135,7 @@ async def launch_now(
 
 
 class _StateNotes:
-    """Prints the state of runs, each change once."""
+    """Prints each change of the state of runs once."""
 
     def __init__(self) -> None:
         self._said: dict[str, str] = {}

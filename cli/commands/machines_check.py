@@ -32,7 +32,7 @@ def check(command: CheckCommand, options: GlobalOptions) -> int:
     """Run `evalroom machines check`; return the exit status.
 
     Raises:
-        UsageWrong: The config does not have this machine.
+        UsageWrong: The config does not name this machine.
         SpecWrong: The spec is wrong, or can't be launched on the machine.
     """
 
@@ -42,7 +42,7 @@ def check(command: CheckCommand, options: GlobalOptions) -> int:
         plans = plans_on(machine, command.spec, config) if command.spec is not None else ()
         names = await Secrets(paths().secrets).names() if plans else ()
         async with desk_running(config.of_machines([machine.name]), options) as desk:
-            await desk.first_look(command.timeout)
+            await desk.first_poll(command.timeout)
             if not plans:
                 python = machine_python(machine, sys.executable)
                 return await check_any(desk, machine, python=python, as_json=command.as_json)
@@ -59,10 +59,10 @@ def plans_on(
     """Return the plans of a spec's runs, all on one machine.
 
     Args:
-        machine: Where they would run, in place of the spec's machine.
+        machine: The machine to plan for, even if the spec names another.
         file: The spec; `-` is standard input.
-        config: Has the machines.
-        sets: `KEY=VALUE` texts that override values of the file.
+        config: The config, for its machines.
+        sets: `KEY=VALUE` each; these override the file.
 
     Raises:
         SpecWrong: The spec is wrong, or can't be launched on the machine.
@@ -88,7 +88,7 @@ def machine_named(name: str, config: Config) -> MachineConfig:
 async def check_any(
     desk: DeskWorker, machine: MachineConfig, *, python: str | None, as_json: bool
 ) -> int:
-    """Print the checks that matter to any run on a machine; return the exit status.
+    """Print the checks that apply to every run on a machine; return the exit status.
 
     Args:
         desk: A desk with that machine.
@@ -117,8 +117,8 @@ async def check_launches(
     Args:
         desk: A desk with that machine.
         machine: The machine to check.
-        plans: One for each run, on this machine.
-        secrets: The names of the stored secrets.
+        plans: The plan of each run, on this machine.
+        secrets: The names of all stored secrets.
         as_json: Whether to print JSON.
     """
     checked = await choose_machines(

@@ -37,9 +37,9 @@ def prepare(command: PrepareCommand, options: GlobalOptions) -> int:
     """Run `evalroom machines prepare`; return the exit status.
 
     Raises:
-        UsageWrong: The config does not have this machine.
+        UsageWrong: The config does not name this machine.
         SpecWrong: The spec is wrong, or can't be launched on the machine.
-        NotConfirmed: The operator did not confirm, or evalroom is read-only.
+        NotConfirmed: Nobody agreed, or evalroom is read-only.
     """
 
     async def work() -> int:
@@ -48,7 +48,7 @@ def prepare(command: PrepareCommand, options: GlobalOptions) -> int:
         plans = plans_on(machine, command.spec, config, sets=command.sets)
         if config.read_only and not command.dry_run:
             raise NotConfirmed(
-                "evalroom is read-only: nothing was downloaded", "preview it with --dry-run"
+                "read-only mode: nothing was downloaded", "preview it with --dry-run"
             )
         names = tuple(dict.fromkeys(_secrets(plans[0])))
         secrets = await Secrets(paths().secrets).open(() if command.dry_run else names)
@@ -59,7 +59,7 @@ def prepare(command: PrepareCommand, options: GlobalOptions) -> int:
 
 
 def _secrets(plan: RunPlan) -> Iterator[str]:
-    """Yield the names of the secrets needed to create a task's data and to check out its code."""
+    """Yield the names of the secrets that downloads need: for a task's data, and for its code."""
     if any(item.what is ItemKind.DATA for item in prepare_items([plan])):
         yield from plan.secrets.values()
     if plan.spec.code is not None and plan.spec.code.token is not None:
@@ -77,15 +77,16 @@ async def fetch(
 ) -> int:
     """Preview, confirm and download; return the exit status.
 
-    0: success, or nothing to do; 1: an item failed; 3: the machine can't be reached.
+    0: everything is downloaded, or nothing is needed; 1: something failed; 3: the machine can't be
+    reached.
 
     Args:
         desk: A desk with that machine.
         machine: The machine to prepare.
         plans: The runs that would be launched on it.
         command: The options.
-        secrets: The needed values, by name.
-        uv: Finds evalroom's own uv.
+        secrets: The values of the needed secrets, by name.
+        uv: Returns evalroom's own uv.
 
     Raises:
         NotConfirmed: The operator did not confirm.
@@ -97,7 +98,7 @@ async def fetch(
         if command.as_json:
             print_json({**_answer(machine, wanted), "dry_run": command.dry_run})
         return 0
-    await desk.first_look(command.timeout)
+    await desk.first_poll(command.timeout)
     there = desk.fleet.machines[machine]
     if not there.is_reached:
         why = f"{there.link.state}: {there.link.reason or 'no answer'}"
@@ -127,7 +128,7 @@ async def fetch(
 
 
 def preview_lines(machine: MachineName, wanted: Sequence[PrepareItem]) -> list[str]:
-    """Return what will be downloaded, as lines."""
+    """Return the list of downloads as lines."""
     if not wanted:
         return [f"nothing to download to {shown(machine)}: the spec needs nothing from the network"]
     rows = [(each.what, each.name, f"to {each.where}", each.how) for each in wanted]
@@ -135,18 +136,18 @@ def preview_lines(machine: MachineName, wanted: Sequence[PrepareItem]) -> list[s
     return [head, *(f"  {line}" for line in aligned(rows))]
 
 
-def _print_one(told: PreparedItem) -> None:
-    state = "nothing to do" if told.state == "there" else told.state
-    lines = [f"{told.item.what} {told.item.name}: {state}, {told.said}"]
-    print_lines([*lines, *([f"  {told.advice}"] if told.advice else [])])
+def _print_one(done: PreparedItem) -> None:
+    state = "nothing to do" if done.state == "there" else done.state
+    lines = [f"{done.item.what} {done.item.name}: {state}, {done.said}"]
+    print_lines([*lines, *([f"  {done.advice}"] if done.advice else [])])
 
 
 def _answer(machine: MachineName, wanted: Sequence[PrepareItem]) -> dict[str, Any]:
     return {"machine": machine, "items": [_row(each, None) for each in wanted]}
 
 
-def _row(item: PrepareItem, told: PreparedItem | None) -> dict[str, Any]:
+def _row(item: PrepareItem, done: PreparedItem | None) -> dict[str, Any]:
     row = {"what": str(item.what), "name": item.name, "where": item.where, "how": item.how}
-    if told is None:
+    if done is None:
         return row
-    return {**row, "state": told.state, "said": told.said, "advice": told.advice}
+    return {**row, "state": done.state, "said": done.said, "advice": done.advice}

@@ -1,4 +1,4 @@
-"""Samples as a process's control channel answers, for the headless commands."""
+"""Reads samples from a process's control channel, for the headless commands."""
 
 from typing import Any, cast
 
@@ -37,20 +37,20 @@ _MAYBE_CONTENT = frozenset(("error", "error_retries"))
 
 
 async def find(desk: DeskReader, target: str, timeout: float) -> Task:
-    """Read everything once, then return the task that `target` names.
+    """Poll everything once, then return the task that `target` names.
 
     Raises:
         NobodyReached: No machine answered.
-        TargetUnclear: It fits no task, or several.
+        TargetUnclear: The target matches no task, or several.
     """
-    await desk.first_look(timeout)
+    await desk.first_poll(timeout)
     if not desk.fleet.tasks and not any(each.is_reached for each in desk.fleet.machines.values()):
         raise NobodyReached("no machine could be reached", "find out why: evalroom machines")
     return desk.fleet.tasks[find_task(desk.fleet, target)]
 
 
 async def samples_of(desk: DeskReader, task: Task, *, status: str | None, all_rows: bool) -> Json:
-    """Return the answer about a task's samples, with machine and age in each row.
+    """Return the process's answer about a task's samples; adds machine and age to each row.
 
     Raises:
         RequestFailed: The process did not answer well.
@@ -71,9 +71,9 @@ async def samples_of(desk: DeskReader, task: Task, *, status: str | None, all_ro
 async def sample_of(
     desk: DeskReader, task: Task, sample_id: str, epoch: int | None, *, part: str, content: bool
 ) -> Json:
-    """Return one sample's detail, events, messages or store, as Inspect's own CLI shapes it.
+    """Return one sample's detail, events, messages or store, in the form of Inspect's own CLI.
 
-    Text that the model wrote is left out unless `content`.
+    Text that the model wrote is left out unless `content` is true.
 
     Raises:
         TargetUnclear: The task has several epochs, and none was given.
@@ -160,7 +160,7 @@ def withheld(answer: Json) -> Json:
 def _shown_of(name: str, value: Any) -> Any:
     if name in _MAYBE_CONTENT:
         return _presence(value)
-    if name == "scores":  # names and numbers of the eval's own
+    if name == "scores":  # only names and numbers of the eval
         return value
     if name == "store" and isinstance(value, dict):
         entries = cast("Json", value)

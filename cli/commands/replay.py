@@ -1,4 +1,4 @@
-"""`evalroom replay FILE`: a recording, played in the room."""
+"""`evalroom replay FILE`: play a recording in the room."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""`evalroom` without a command: the room, over the machines of the config."""
+"""`evalroom` without a command: open the room with the machines of the config."""
 
 import asyncio
 import gc
@@ -42,7 +42,7 @@ async def _room(config: Config, options: GlobalOptions) -> int:
 
     places = paths()
     async with history_of(config, places) as history:
-        with desk_of(config, options.record, keeping=history.keeping, ask=ask) as desk:
+        with desk_of(config, options.record, event_store=history.event_store, ask=ask) as desk:
             if all(machine.link == "command" for machine in config.machines):
                 desk.begin()
                 await _load_screens()
@@ -55,8 +55,8 @@ async def _room(config: Config, options: GlobalOptions) -> int:
                 keys=config.keys,
                 keep_crash=keep_crash,
                 leaving=options.leaving or screens.LEAVING,
-                notice="nothing is stored" if history.keeping is None else "",
-                greeting=history.said,
+                notice="nothing is stored" if history.event_store is None else "",
+                greeting=history.warning,
             )
             apps.append(app)
             app.call_later(_collect_again, app)
@@ -71,9 +71,9 @@ _TURNS = 5
 
 
 async def _load_screens() -> None:
-    """Import the screens in steps, so that starting probes can run in between.
+    """Import the screens in steps, so that probes can start in between.
 
-    Not in a thread: both would wait for the interpreter lock.
+    A thread would not help: both would wait for the interpreter lock.
     """
     for name in _STEPS:
         for _ in range(_TURNS):

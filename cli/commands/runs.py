@@ -65,7 +65,7 @@ def output(command: OutputCommand, options: GlobalOptions) -> int:
 async def launches_running(
     config: Config, options: GlobalOptions
 ) -> AsyncGenerator[tuple[Desk, DeskLaunchService], None]:
-    """Run a desk within the block; yield it with its launch service."""
+    """Run a desk during the block; yield it with its launch service."""
     async with history_of(config, paths()) as history, desk_running(config, options) as desk:
         yield desk, launches_of(desk, config, history)
 
@@ -100,11 +100,12 @@ async def print_run(desk: DeskReader, launches: DeskLaunchService, command: RunC
 async def print_output(
     desk: DeskReader, launches: DeskLaunchService, name: str, *, follow: bool, timeout: float
 ) -> int:
-    """Print the end of a run's output, or with `follow` all of it until the run has ended.
+    """Print the end of a run's output; with `follow`, print new output until the run has ended.
 
     Raises:
-        UsageWrong: The name fits no run, or several; or `follow` of a run with a screen.
-        RequestFailed: It can't be read.
+        UsageWrong: The name matches no run, or several; or `follow` is set and the run has a
+            full-screen display.
+        RequestFailed: The output can't be read.
     """
     found = await known_run(desk, launches, name, timeout)
     if follow:
@@ -128,7 +129,7 @@ async def print_output(
 def _refuse_a_screen(run: Run) -> None:
     if run.has_screen:
         raise UsageWrong(
-            f"run {run.id} has a terminal screen, which --follow can't follow",
+            f"run {run.id} has a full-screen display, which can't be followed",
             f"use evalroom attach {run.id}, or leave out --follow to print the screen as it is now",
         )
 
@@ -136,7 +137,7 @@ def _refuse_a_screen(run: Run) -> None:
 async def known_run(
     desk: DeskReader, launches: DeskLaunchService, name: str, timeout: float
 ) -> Run:
-    """Read the machines once and return the run of this name.
+    """Poll the machines once and return the run of this name.
 
     Raises:
         UsageWrong: The name fits no run, or several.
@@ -153,7 +154,7 @@ def _print(piece: OutputChunk) -> None:
 
 
 async def _looked(desk: DeskReader, launches: DeskLaunchService, timeout: float) -> None:
-    await desk.first_look(timeout)
+    await desk.first_poll(timeout)
     await launches.poll_once()
 
 

@@ -78,7 +78,7 @@ def _as_of(answer: Json) -> float | None:
 
 
 def sample_table(rows: list[Json], as_of: float | None) -> list[str]:
-    """Return sample rows as lines of a table; ages are on the eval's own clock."""
+    """Return sample rows as lines of a table; ages are by the eval's own clock."""
     if not rows:
         return ["no samples"]
     head = ["id", "epoch", "status", "doing", "turns", "msgs", "tokens", "time", "idle"]
@@ -147,9 +147,9 @@ async def print_sample(desk: DeskReader, command: SampleCommand, *, keep: Keep) 
     """Print one sample: its detail, events, messages or store; return the exit status.
 
     Args:
-        desk: Reads it.
-        command: Which sample, and which part of it.
-        keep: Records in the history that content is shown, before it is read.
+        desk: The desk to read from.
+        command: Names the sample and the part to print.
+        keep: Called before content is read; records in the history that it was shown.
 
     Raises:
         TargetUnclear, RequestFailed, AnswerMalformed: There is no good answer.
@@ -179,13 +179,13 @@ def _detail(answer: Json) -> list[str]:
 
 
 def _clock(answer: Json) -> float | None:
-    """Return the eval's own time when it described a running sample; None if it did not."""
+    """Return the time of the answer by the eval's own clock; None if it does not say."""
     started, took = as_number(answer.get("started_at")), as_number(answer.get("total_time"))
     return None if started is None or took is None else started + took
 
 
 def _told(name: str, value: object, as_of: float | None) -> str:
-    """Return a field of a sample for people: times, durations and activity in words."""
+    """Return a field of a sample as text: times, durations and activity in words."""
     if name == "activity":
         return _doing(value, as_of)
     if name == "scores":
@@ -252,7 +252,7 @@ def _store(answer: Json) -> list[str]:
 
 
 def _with_content(table: list[str], rows: list[Json], names: tuple[str, ...]) -> list[str]:
-    """Put the text that the model wrote under its row, indented."""
+    """Return text that the model wrote, indented, for the lines under its row."""
     lines = table[:1]
     for line, row in zip(table[1:], rows, strict=True):
         lines.append(line)

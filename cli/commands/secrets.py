@@ -1,4 +1,4 @@
-"""`evalroom secrets set | list | delete`: values are read, and never printed."""
+"""`evalroom secrets set | list | delete`: values are never printed."""
 
 import getpass
 import sys
@@ -22,10 +22,10 @@ from storage.secrets import Secrets
 def secrets(command: SecretsCommand, options: GlobalOptions) -> int:
     """Run `evalroom secrets`; return the exit status.
 
-    A value is read before the event loop starts: Ctrl+C then still interrupts.
+    The value is read before the event loop starts, so that Ctrl+C interrupts.
 
     Raises:
-        UsageWrong: The name or the value can't be one.
+        UsageWrong: The name or the value is not valid.
         NotConfirmed: No value was given, or nobody agreed to the deletion.
         SecretMissing: No secret has that name.
         StorageError: The secrets can't be read or written.
@@ -54,7 +54,7 @@ async def _secrets(store: SecretStore, file: Path, command: SecretsCommand, valu
 
 
 def _value(name: str) -> str:
-    """Return the value: typed without an echo, or all of standard input."""
+    """Return the value: typed without echo, or all of standard input."""
     if not sys.stdin.isatty():
         return read_value(name, sys.stdin.buffer)
     with warnings.catch_warnings():
@@ -70,10 +70,10 @@ def _value(name: str) -> str:
 
 
 def read_value(name: str, source: BinaryIO) -> str:
-    """Return the value in a file or pipe, without the line end that programs add.
+    """Return the value from a file or pipe, without its last line end.
 
     Raises:
-        UsageWrong: It is not text. The message does not repeat it.
+        UsageWrong: The value is not text. The message does not repeat it.
     """
     raw = source.read(MAX_VALUE_BYTES + 3)
     raw = raw.removesuffix(b"\n").removesuffix(b"\r") if raw.endswith(b"\n") else raw

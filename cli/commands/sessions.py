@@ -47,7 +47,7 @@ async def print_sessions(desk: DeskWorker, *, timeout: float, as_json: bool) -> 
 
 
 async def end_one(desk: DeskWorker, command: EndSessionCommand) -> int:
-    """End a session once that is confirmed: by its name while its eval runs, else by a yes.
+    """End a session once confirmed: while its eval runs, by the session's name, else by a yes.
 
     Raises:
         UsageWrong: No session has that name, or several have.
@@ -59,7 +59,7 @@ async def end_one(desk: DeskWorker, command: EndSessionCommand) -> int:
         several = f"{len(found)} sessions are" if found else "no session is"
         raise UsageWrong(f"{several} called {shown(name, 60)}", "see: evalroom sessions")
     [one] = found
-    print_lines([_line(one), f"  to end it means: {end_effect(one.session)}"])
+    print_lines([_line(one), f"  ending it means: {end_effect(one.session)}"])
     await confirm(
         command.consent,
         question=f"end {shown(name, 80)}",
@@ -72,7 +72,7 @@ async def end_one(desk: DeskWorker, command: EndSessionCommand) -> int:
 
 
 async def _found(desk: DeskWorker, timeout: float) -> tuple[MachineSession, ...]:
-    await desk.first_look(timeout)
+    await desk.first_poll(timeout)
     up = [m.name for m in desk.fleet.machines.values() if m.link.is_up]
     return await list_sessions(desk, up)
 
@@ -93,7 +93,9 @@ def _json(found: MachineSession) -> dict[str, object]:
 def _line(found: MachineSession) -> str:
     session = found.session
     state = "ended" if session.has_ended else "running"
-    seen = f", attached {session.attached}" if session.attached else ""
+    attached = f", attached {session.attached}" if session.attached else ""
     run = f"  run {shown(session.run, 60)}" if session.run else ""
     name = shown(session.name, 80)
-    return f"{shown(found.machine)}  {name}  {state}{seen}  since {moment(session.created)}{run}"
+    return (
+        f"{shown(found.machine)}  {name}  {state}{attached}  since {moment(session.created)}{run}"
+    )

@@ -1,4 +1,4 @@
-"""`evalroom status` and `evalroom machines`: everything, read once and printed."""
+"""`evalroom status` and `evalroom machines`: poll everything once and print it."""
 
 import asyncio
 from collections.abc import Callable
@@ -51,11 +51,11 @@ def machines(command: MachinesCommand, options: GlobalOptions) -> int:
 
 
 async def print_status(desk: DeskReader, *, timeout: float, as_json: bool) -> int:
-    """Print the fleet after one read of everything; return the exit status.
+    """Print the fleet after one poll of everything; return the exit status.
 
     3 when no machine could be reached.
     """
-    await desk.first_look(timeout)
+    await desk.first_poll(timeout)
     await _until(desk, _has_facts, min(timeout, _FACTS_BRIEF_S))
     fleet, now = desk.fleet, desk.now()
     if as_json:
@@ -66,8 +66,8 @@ async def print_status(desk: DeskReader, *, timeout: float, as_json: bool) -> in
 
 
 async def print_machines(desk: DeskReader, *, timeout: float, as_json: bool) -> int:
-    """Print each machine's facts and faults after one read; return the exit status."""
-    await desk.first_look(timeout)
+    """Print each machine's facts and problems after one poll; return the exit status."""
+    await desk.first_poll(timeout)
     await _until(desk, _has_tools, min(timeout, _FACTS_LONG_S))
     fleet, now = desk.fleet, desk.now()
     if as_json:
@@ -86,15 +86,15 @@ def _has_facts(machine: Machine) -> bool:
 
 
 def _has_tools(machine: Machine) -> bool:
-    """Whether a machine's facts came, with its Inspect: finding that takes longest."""
+    """Whether a machine's facts have arrived, with its Inspect version, which takes longest."""
     return machine.facts is not None and machine.facts.inspect.state is not ToolState.UNKNOWN
 
 
-async def _until(desk: DeskReader, told: Callable[[Machine], bool], seconds: float) -> None:
-    """Wait until `told` holds for all reached machines, at most `seconds`."""
+async def _until(desk: DeskReader, is_ready: Callable[[Machine], bool], seconds: float) -> None:
+    """Wait until all reached machines are ready, at most `seconds`."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            while any(each.is_reached and not told(each) for each in _all(desk)):  # noqa: ASYNC110
+            while any(each.is_reached and not is_ready(each) for each in _all(desk)):  # noqa: ASYNC110
                 await asyncio.sleep(_POLL_EVERY_S)
 
 
@@ -107,7 +107,7 @@ def _exit_status(fleet: Fleet) -> int:
 
 
 def status_lines(fleet: Fleet, now: float, room: int | None) -> list[str]:
-    """Return the fleet as lines `room` cells wide; None: as wide as they get, for a pipe."""
+    """Return the fleet as lines of at most `room` cells; None: no limit, for a pipe."""
     totals = " · ".join("".join(span.text for span in group) for group in header_totals(fleet, now))
     lines = [totals, "", *table_lines(machines_table(fleet, now), room)]
     troubled = [

@@ -14,7 +14,7 @@ _LIMIT = 1 << 20
 
 
 def show_templates(command: TemplatesCommand, options: GlobalOptions) -> int:
-    """Run `evalroom templates`: list the specs to start from, or print one as TOML.
+    """Run `evalroom templates`: list the spec templates, or print one as TOML.
 
     Returns:
         The exit status.

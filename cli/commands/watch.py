@@ -1,4 +1,4 @@
-"""`evalroom watch`: events, one a line, until interrupted."""
+"""`evalroom watch`: print events, one per line, until interrupted."""
 
 import asyncio
 from contextlib import suppress
@@ -28,10 +28,10 @@ async def print_events(desk: DeskReader, *, seconds: float | None, as_json: bool
     """Print events as they come.
 
     Args:
-        desk: A desk that runs.
-        seconds: End after these; None: only when interrupted.
-        as_json: Whether each line is a JSON object, for every event but regular signs of life;
-            otherwise a sentence for each change.
+        desk: A running desk.
+        seconds: When to end; None: only when interrupted.
+        as_json: Whether to print each event but heartbeats as a JSON object, instead of a sentence
+            for each change.
     """
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()

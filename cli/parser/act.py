@@ -1,4 +1,4 @@
-"""The words of the commands that change something: `act`, `config-set`, `undo`."""
+"""The arguments of the commands that change something: `act`, `config-set`, `undo`."""
 
 import argparse
 from collections.abc import Iterator
@@ -19,15 +19,15 @@ KNOBS = {
     "message_limit": 0, "timeout": 0, "attempt_timeout": 0, "stream_idle_timeout": 0,
     "max_retries": 0,
 }  # fmt: skip
-"""Every setting by the name that `inspect ctl config` has for it, and its least value."""
+"""The settings, named as in `inspect ctl config`, each with its smallest value."""
 
 _MOST_DIGITS = 12
 _KNOB = "knob_"
-"""Before a setting's name in the namespace: one is called timeout, as is an option of ours."""
+"""Prefix of settings in the argparse namespace: one setting is named `timeout` like an option."""
 _NAMES = ", ".join(dict.fromkeys(offer.name for offer in OFFERS if offer.name != "config"))
 _TARGETS = """\
 TARGET is one of:
-  machine:task-id                a task, also by any part that matches only one
+  machine:task-id                a task; any unique part of this is enough
   TASK#ID or TASK#ID/EPOCH       a sample
   machine:PID                    a process
   machine:                       all processes of a machine
@@ -36,11 +36,11 @@ TARGET is one of:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActingCommand(ParsedCommand):
-    """What all commands of this family take.
+    """The arguments that all commands of this family have.
 
     Attributes:
-        consent: Given in advance.
-        reason: Kept in the journal; empty where none was given.
+        consent: The consent that the command line gives in advance.
+        reason: The reason for the journal; may be empty.
         content: Whether free text from dry runs is printed.
         timeout: Seconds to wait for machines.
     """
@@ -74,13 +74,13 @@ def option_of(knob: str) -> str:
 
 
 def add_act(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `act`."""
+    """Add the arguments of `act`."""
     parser.epilog = _TARGETS
     add_json(parser)
     parser.add_argument("action", metavar="ACTION", help=f"one of: {_NAMES}")
     _add_targets(parser)
     parser.add_argument(
-        "--model", metavar="M", help="pause, resume: only this model of the processes"
+        "--model", metavar="M", help="pause, resume: only this model, in the processes"
     )
     parser.add_argument(
         "--errored", action="store_true", help="requeue: all errored samples of the tasks"
@@ -102,8 +102,8 @@ def add_act(parser: argparse.ArgumentParser) -> None:
 
 
 def add_config_set(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `config-set`."""
-    parser.epilog = f"The settings have the names of `inspect ctl config`.\n\n{_TARGETS}"
+    """Add the arguments of `config-set`."""
+    parser.epilog = f"The settings are named as in `inspect ctl config`.\n\n{_TARGETS}"
     add_json(parser)
     _add_targets(parser)
     for knob, least in KNOBS.items():
@@ -128,24 +128,26 @@ def add_config_set(parser: argparse.ArgumentParser) -> None:
         metavar=("NAME", "LIMIT"),
         help="set the concurrency limit NAME; repeatable",
     )
-    _add_common(parser, timeout="--wait")  # Inspect has a setting that is called timeout
+    _add_common(parser, timeout="--wait")  # Inspect has a setting named timeout
     parser.set_defaults(make=_config_set)
 
 
 def add_undo(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `undo`."""
+    """Add the arguments of `undo`."""
     add_json(parser)
     _add_common(parser)
     parser.set_defaults(make=partial(command_of, UndoCommand))
 
 
 def _add_targets(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("targets", metavar="TARGET", nargs="*", help="what to act on (see below)")
+    parser.add_argument(
+        "targets", metavar="TARGET", nargs="*", default=[], help="what to act on (see below)"
+    )
     parser.add_argument(
         "--all",
         dest="everything",
         action="store_true",
-        help="act on everything that this applies to",
+        help="act on every target that the action applies to",
     )
     parser.add_argument("--on", metavar="MACHINE", help="act only on this machine")
 
@@ -182,10 +184,10 @@ def _act(given: argparse.Namespace) -> ActCommand:
 
 
 def _action(given: argparse.Namespace) -> Action:
-    """Return the action of a name and its options.
+    """Return the action that its name and options describe.
 
     Raises:
-        UsageWrong: There is no such action, or an option belongs to another one.
+        UsageWrong: The action does not exist, or an option belongs to another action.
     """
     action = action_named(given.action)
     for is_given, option, verb in (
@@ -218,7 +220,7 @@ def _config_set(given: argparse.Namespace) -> ActCommand:
 
 
 def _changes(given: argparse.Namespace) -> Iterator[Change]:
-    """Yield what the options of `config-set` change.
+    """Yield the changes that the options of `config-set` describe.
 
     Raises:
         UsageWrong: A setting does not take such a value.

@@ -1,4 +1,4 @@
-"""A command as the command line gives it: its words, typed, and the function that runs it."""
+"""The base of all parsed commands: typed arguments, and the function that runs the command."""
 
 from argparse import Namespace
 from collections.abc import Callable
@@ -14,10 +14,10 @@ class GlobalOptions:
     """The options that come before the command.
 
     Attributes:
-        config: The config file; None: the one in the usual place, if there is one.
-        read_only: Whether evalroom may change anything on a machine.
-        record: Where events are written for `replay`; None: nowhere.
-        leaving: What the room says before it closes; None: its usual sentence.
+        config: The config file; None: the one at the default path, if it exists.
+        read_only: Whether evalroom refuses to change anything on any machine.
+        record: The file to record events in, for `replay`; None: no recording.
+        leaving: The room's question before it closes; None: the default one.
     """
 
     config: Path | None = None
@@ -28,12 +28,12 @@ class GlobalOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedCommand:
-    """The words of one command.
+    """The arguments of one command.
 
     Attributes:
         run_by: The function that runs it, as `module:function`. It takes the command and the
-            `GlobalOptions` and returns the exit status. A name, so that the module is imported
-            only when the command runs.
+            `GlobalOptions` and returns the exit status. It
+            is a name, so that the module is imported only when the command runs.
         as_json: Whether it prints JSON.
     """
 
@@ -46,8 +46,8 @@ class Consent:
     """The consent that the command line gives in advance.
 
     Attributes:
-        yes: `--yes`: enough where a yes is asked for.
-        confirm: The texts of `--confirm`: enough where the right words must be typed.
+        yes: `--yes`: enough where a yes is required.
+        confirm: The texts of `--confirm`: enough where one of them is the text to type.
     """
 
     yes: bool = False
@@ -55,12 +55,12 @@ class Consent:
 
 
 def command_of(kind: type[CommandT], given: Namespace, **more: object) -> CommandT:
-    """Return the command whose fields are the parsed words of the same names.
+    """Return the command whose fields are the parsed arguments of the same names.
 
     Args:
-        kind: Its dataclass. A field `consent` is made of `--yes` and `--confirm`.
-        given: What argparse understood; lists become tuples.
-        more: Fields that are not words, or were made of several.
+        kind: The command's dataclass. A field `consent` is made from `--yes` and `--confirm`.
+        given: The namespace from argparse; lists become tuples.
+        more: Fields that are not arguments, or are made from several.
     """
     words = cast("dict[str, object]", vars(given))
     made = dict(more)
@@ -75,7 +75,7 @@ def command_of(kind: type[CommandT], given: Namespace, **more: object) -> Comman
 
 
 def consent_of(given: Namespace) -> Consent:
-    """Return what `--yes` and `--confirm` give, where a command has them."""
+    """Return the consent of `--yes` and `--confirm`, for commands that have them."""
     words = cast("dict[str, object]", vars(given))
     texts = cast("list[str]", words.get("confirm") or [])
     return Consent(yes=bool(words.get("yes", False)), confirm=tuple(texts))

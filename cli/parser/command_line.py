@@ -1,6 +1,6 @@
 """The command line as a whole: the global options, and the table of commands.
 
-A command's words are added when it is named: until then its file is not imported.
+A command's arguments are added, and its module is imported, only when the command is used.
 """
 
 import argparse
@@ -30,7 +30,7 @@ COMMANDS = (
     ("status", "observation", "print every machine, process and task once"),
     ("samples", "observation", "list the samples of a task"),
     ("sample", "observation", "show one sample of a task"),
-    ("watch", "observation", "print events as they happen, one a line, until interrupted"),
+    ("watch", "observation", "print events as they happen, one per line, until interrupted"),
     ("machines", "machines", "show all machines, or check or prepare one"),
     ("journal", "journal", "show past orders (reads the local journal only)"),
     ("act", "act", "preview an action on targets, confirm it, send it"),
@@ -50,10 +50,10 @@ COMMANDS = (
     ("config", "config", "check the config, print all its values, or print its path"),
     ("demo", "room", "run a small real eval-set here and open the room on it"),
 )
-"""Each command: its name, the module of `cli.parser` that adds its words, what it does."""
+"""Each command: its name, the module of `cli.parser` that adds its arguments, its help."""
 
 _GLOBAL = {"--config": "--config FILE", "--record": "--record FILE", "--read-only": "--read-only"}
-"""Options that come before the command, and how they are written."""
+"""Options that come before the command, each with its usage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,18 +65,18 @@ class VersionCommand(ParsedCommand):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLine:
-    """What a command line says."""
+    """A parsed command line."""
 
     command: ParsedCommand
     options: GlobalOptions
 
 
 class CommandParser(argparse.ArgumentParser):
-    """An argument parser that raises `UsageWrong`, and adds its words when it is first used.
+    """An argument parser that raises `UsageWrong`, and adds its arguments at its first use.
 
     Args:
-        add: The function that adds them, as `module:function`; empty: they are there.
-        settings: As `argparse.ArgumentParser` takes them.
+        add: The function that adds the arguments, as `module:function`; empty: none to add.
+        settings: Passed on to `argparse.ArgumentParser`.
     """
 
     def __init__(self, *, add: str = "", **settings: Any) -> None:
@@ -88,9 +88,9 @@ class CommandParser(argparse.ArgumentParser):
         add, self._add = self._add, ""
         if add:
             module, _, function = add.partition(":")
-            add_words: Callable[[argparse.ArgumentParser], None]
-            add_words = getattr(importlib.import_module(module), function)
-            add_words(self)
+            add_arguments: Callable[[argparse.ArgumentParser], None]
+            add_arguments = getattr(importlib.import_module(module), function)
+            add_arguments(self)
         return super().parse_known_args(*args, **settings)
 
     def error(self, message: str) -> NoReturn:
@@ -100,21 +100,21 @@ class CommandParser(argparse.ArgumentParser):
             example = f"evalroom {_GLOBAL[late[0]]} COMMAND ..."
             raise UsageWrong(f"{late[0]} must come before the command", f"use: {example}")
         command = self.prog.removeprefix("evalroom").strip()
-        said = f"{command}: {message}" if command else message
-        raise UsageWrong(said, f"see: {self.prog} --help")
+        text = f"{command}: {message}" if command else message
+        raise UsageWrong(text, f"see: {self.prog} --help")
 
 
 def wants_json(argv: Sequence[str]) -> bool:
-    """Whether an error about these words is printed as JSON."""
+    """Whether an error in these arguments is printed as JSON."""
     return "--json" in argv
 
 
 def parse(argv: Sequence[str]) -> CommandLine:
-    """Return what the words of a command line say; `argv` is without the program's name.
+    """Parse a command line; `argv` does not include the program's name.
 
     Raises:
-        UsageWrong: They are wrong.
-        SystemExit: They ask for `--help`, which was printed.
+        UsageWrong: The arguments are wrong.
+        SystemExit: `--help` was given and printed.
     """
     given = _parser().parse_args(list(argv))
     options = GlobalOptions(
@@ -152,6 +152,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _room(given: argparse.Namespace) -> ParsedCommand:
     del given
-    from cli.parser.room import RoomCommand  # noqa: PLC0415 - a command's file is read when named
+    from cli.parser.room import RoomCommand  # noqa: PLC0415 - imported only when used
 
     return RoomCommand()

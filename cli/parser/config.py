@@ -1,4 +1,4 @@
-"""The words of `config`, `probe` and `--version`: they print, and no machine is reached."""
+"""The arguments of `config` and `probe`, which only print."""
 
 import argparse
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class ConfigCommand(ParsedCommand):
     """`evalroom config check | show | path`.
 
     Attributes:
-        what: Which of them.
+        what: `check`, `show` or `path`.
     """
 
     run_by: ClassVar[str] = "cli.commands.config:config"
@@ -29,7 +29,7 @@ class ProbeCommand(ParsedCommand):
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `config`."""
+    """Add the arguments of `config`."""
     add_json(parser)
     parser.add_argument(
         "what",
@@ -41,5 +41,5 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 
 
 def add_probe(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `probe`."""
+    """Add the arguments of `probe`."""
     parser.set_defaults(make=partial(command_of, ProbeCommand))

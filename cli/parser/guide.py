@@ -1,4 +1,4 @@
-"""The words of `guide`."""
+"""The arguments of `guide`."""
 
 import argparse
 from dataclasses import dataclass
@@ -34,13 +34,13 @@ class GuideCommand(ParsedCommand):
     """`evalroom guide park | incident | finish | cleanup | resume`.
 
     Attributes:
-        what: Which of them.
-        targets: As typed; for `resume` the id of a guide.
+        what: The kind of guide, or `resume`.
+        targets: The targets as typed; for `resume` the id of a guide.
         model: The exact name of a model, for `incident`.
-        now: Whether samples in flight stop too, for `incident`.
+        now: Whether samples in flight are held too, for `incident`.
         others: Whether processes that someone else launched are included, for `cleanup`.
-        skip: Whether the step that waits is left out, for `resume`.
-        stop: Whether the guide is ended for good, for `resume`.
+        skip: Whether to skip the waiting step, for `resume`.
+        stop: Whether to end the guide for good, for `resume`.
         timeout: Seconds to wait for machines.
     """
 
@@ -65,7 +65,7 @@ class GuideListCommand(ParsedCommand):
 
 
 def add_guide(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `guide`."""
+    """Add the arguments of `guide`."""
     parser.epilog = _EPILOG
     add_json(parser)
     parser.add_argument("what", metavar="WHAT", choices=WHATS, help="the checklist (see below)")
@@ -73,6 +73,7 @@ def add_guide(parser: argparse.ArgumentParser) -> None:
         "targets",
         metavar="TARGET",
         nargs="*",
+        default=[],
         help="a task, a process (machine:PID) or all processes of a machine (machine:)",
     )
     parser.add_argument("--model", metavar="M", help="incident: the model, by its exact name")

@@ -1,4 +1,4 @@
-"""The words of `journal`."""
+"""The arguments of `journal`."""
 
 import argparse
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ _LIMIT = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalCommand(ParsedCommand):
-    """`evalroom journal`: which orders; None or empty selects all of them.
+    """`evalroom journal` and its filters; None or empty: no filter.
 
     Attributes:
         since: Unix seconds.
-        action: A verb, as typed.
-        state: As typed.
-        limit: The most orders that are shown.
-        text: A filter as on screen.
+        action: The verb, as typed.
+        state: The state, as typed.
+        limit: The most orders to show.
+        text: A text filter as in the room.
     """
 
     run_by: ClassVar[str] = "cli.commands.journal:journal"
@@ -34,13 +34,13 @@ class JournalCommand(ParsedCommand):
 
 
 def add_journal(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `journal`."""
+    """Add the arguments of `journal`."""
     add_json(parser)
     parser.add_argument(
         "--since",
         type=_moment,
         metavar="WHEN",
-        help="only orders since then: 90s, 5m, 2h, 3d or 1w ago, 2026-11-29, 2026-11-29T08:30",
+        help="only orders since WHEN: 90s, 5m, 2h, 3d or 1w ago, 2026-11-29, 2026-11-29T08:30",
     )
     parser.add_argument("--machine", metavar="M", help="only orders for this machine")
     parser.add_argument(
@@ -62,7 +62,7 @@ def add_journal(parser: argparse.ArgumentParser) -> None:
         "text",
         metavar="TEXT",
         nargs="?",
-        help="only orders with this text or /regex/; !TEXT excludes",
+        help="only orders that match this text or /regex/; !TEXT excludes",
     )
     parser.set_defaults(make=partial(command_of, JournalCommand))
 
@@ -71,5 +71,5 @@ def _moment(text: str) -> float:
     try:
         return moment(text)
     except ValueError as error:
-        said = f"{error}; use 90s, 5m, 2h, 3d or 1w for a time ago, or a date such as 2026-11-29"
-        raise argparse.ArgumentTypeError(said) from error
+        text = f"{error}; use 90s, 5m, 2h, 3d or 1w for a time ago, or a date such as 2026-11-29"
+        raise argparse.ArgumentTypeError(text) from error

@@ -1,4 +1,4 @@
-"""The words of `launch` and `templates`."""
+"""The arguments of `launch` and `templates`."""
 
 import argparse
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class LaunchCommand(ParsedCommand):
 
     Attributes:
         file: The spec; `-` is standard input.
-        sets: `KEY=VALUE` texts that override values of the file.
-        wait: Whether it ends only when the runs have ended.
+        sets: `KEY=VALUE` each; these override the file.
+        wait: Whether to wait until the runs have ended.
         timeout: Seconds to wait for machines.
     """
 
@@ -31,14 +31,14 @@ class LaunchCommand(ParsedCommand):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplatesCommand(ParsedCommand):
-    """`evalroom templates [NAME]`; without a name they are listed."""
+    """`evalroom templates [NAME]`; without a name, lists all templates."""
 
     run_by: ClassVar[str] = "cli.commands.templates:show_templates"
     name: str | None
 
 
 def add_launch(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `launch`."""
+    """Add the arguments of `launch`."""
     parser.epilog = "`evalroom templates` lists specs to start from."
     add_json(parser)
     parser.add_argument(
@@ -64,7 +64,7 @@ def add_launch(parser: argparse.ArgumentParser) -> None:
 
 
 def add_templates(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `templates`."""
+    """Add the arguments of `templates`."""
     add_json(parser)
     parser.add_argument("name", metavar="NAME", nargs="?", help="print this template as TOML")
     parser.set_defaults(make=partial(command_of, TemplatesCommand))

@@ -1,4 +1,4 @@
-"""The words of `machines`, `machines check` and `machines prepare`."""
+"""The arguments of `machines`, `machines check` and `machines prepare`."""
 
 import argparse
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from core.errors import UsageWrong
 _EPILOG = """\
 evalroom machines                     list all machines
 evalroom machines check NAME          check whether runs can be launched on this machine
-evalroom machines check NAME SPEC     check whether the runs of this spec can
+evalroom machines check NAME SPEC     check whether this spec's runs can be launched on it
 evalroom machines prepare NAME SPEC   download to the machine what the spec needs: uv and
                                       packages, the task's data, container images, the
                                       tokenizer; then it can run without a network
@@ -33,7 +33,7 @@ class CheckCommand(ParsedCommand):
     """`evalroom machines check NAME [SPEC]`.
 
     Attributes:
-        spec: The file of a launch spec; None: what matters to any run is checked.
+        spec: The file of a launch spec; None: run only the checks that apply to every run.
     """
 
     run_by: ClassVar[str] = "cli.commands.machines_check:check"
@@ -48,7 +48,7 @@ class PrepareCommand(ParsedCommand):
 
     Attributes:
         spec: The file of a launch spec.
-        sets: `KEY=VALUE` texts that override values of the file.
+        sets: `KEY=VALUE` each; these override the file.
     """
 
     run_by: ClassVar[str] = "cli.commands.prepare:prepare"
@@ -61,7 +61,7 @@ class PrepareCommand(ParsedCommand):
 
 
 def add_machines(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `machines`."""
+    """Add the arguments of `machines`."""
     parser.epilog = _EPILOG
     add_json(parser)
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Times as an operator writes them: `2h` for two hours ago, or a date."""
+"""Parses times as an operator writes them: `2h` for two hours ago, or a date."""
 
 import re
 import time
@@ -12,12 +12,12 @@ def moment(text: str, now: float | None = None) -> float:
     """Return the time that `text` names, Unix seconds.
 
     Args:
-        text: How long ago (`90s`, `5m`, `2h`, `3d`, `1w`), or a day or a time of this
-            computer's clock (`2026-11-29`, `2026-11-29T08:30`).
+        text: How long ago (`90s`, `5m`, `2h`, `3d`, `1w`), or a date or time in this
+            computer's time zone (`2026-11-29`, `2026-11-29T08:30`).
         now: Unix seconds; None: this computer's clock.
 
     Raises:
-        ValueError: It does not name one.
+        ValueError: The text is not a time.
     """
     ago = re.fullmatch(r"([0-9]+)([smhdw])", text.strip())
     if ago is not None and len(ago[1]) <= _LONGEST:

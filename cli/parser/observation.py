@@ -1,4 +1,4 @@
-"""The words of `status`, `watch`, `samples` and `sample`: they read, and change nothing."""
+"""The arguments of `status`, `watch`, `samples` and `sample`, which only read."""
 
 import argparse
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from cli.parser.command import ParsedCommand, command_of
 from cli.parser.options import add_json, add_timeout, from_one, seconds
 
 STATUSES = ("running", "completed", "error", "cancelled", "pending", "queued")
-"""The states of samples that `samples --status` takes."""
+"""The sample states that `samples --status` accepts."""
 
 _PARTS = {
     "events": "print its events",
@@ -35,7 +35,7 @@ class WatchCommand(ParsedCommand):
     """`evalroom watch`.
 
     Attributes:
-        seconds: After how many it ends; None: only when it is interrupted.
+        seconds: When to end; None: only when interrupted.
     """
 
     run_by: ClassVar[str] = "cli.commands.watch:watch"
@@ -47,8 +47,8 @@ class SamplesCommand(ParsedCommand):
     """`evalroom samples TASK`.
 
     Attributes:
-        status: Only samples in these states, joined with commas; None: in any.
-        all_rows: Whether all are listed, however many there are.
+        status: The sample states to list, joined with commas; None: all.
+        all_rows: Whether to list all samples; if not, a long list is truncated.
     """
 
     run_by: ClassVar[str] = "cli.commands.samples:samples"
@@ -63,9 +63,9 @@ class SampleCommand(ParsedCommand):
     """`evalroom sample TASK ID [EPOCH]`.
 
     Attributes:
-        epoch: From 1; None where the task has one only.
+        epoch: Counted from 1; None: the task has only one.
         part: `show`, `events`, `messages` or `store`.
-        content: Whether text that the evaluated model wrote is included.
+        content: Whether to include text that the evaluated model wrote.
     """
 
     run_by: ClassVar[str] = "cli.commands.samples:sample"
@@ -78,14 +78,14 @@ class SampleCommand(ParsedCommand):
 
 
 def add_status(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `status`."""
+    """Add the arguments of `status`."""
     add_json(parser)
     add_timeout(parser)
     parser.set_defaults(make=partial(command_of, StatusCommand))
 
 
 def add_watch(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `watch`."""
+    """Add the arguments of `watch`."""
     add_json(parser)
     parser.add_argument(
         "--for", dest="seconds", type=seconds, metavar="SECONDS", help="end after this long"
@@ -94,11 +94,9 @@ def add_watch(parser: argparse.ArgumentParser) -> None:
 
 
 def add_samples(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `samples`."""
+    """Add the arguments of `samples`."""
     add_json(parser)
-    parser.add_argument(
-        "task", metavar="TASK", help="machine:task-id, or any part that matches only one"
-    )
+    parser.add_argument("task", metavar="TASK", help="machine:task-id, or any unique part of it")
     parser.add_argument(
         "--status",
         type=_statuses,
@@ -109,25 +107,23 @@ def add_samples(parser: argparse.ArgumentParser) -> None:
         "--all",
         dest="all_rows",
         action="store_true",
-        help="list all samples; without it, a long list is cut",
+        help="list all samples; without it, a long list is truncated",
     )
     add_timeout(parser)
     parser.set_defaults(make=partial(command_of, SamplesCommand))
 
 
 def add_sample(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `sample`."""
+    """Add the arguments of `sample`."""
     add_json(parser)
-    parser.add_argument(
-        "task", metavar="TASK", help="machine:task-id, or any part that matches only one"
-    )
+    parser.add_argument("task", metavar="TASK", help="machine:task-id, or any unique part of it")
     parser.add_argument("sample_id", metavar="ID", help="the sample's ID")
     parser.add_argument(
         "epoch",
         metavar="EPOCH",
         type=from_one,
         nargs="?",
-        help="from 1; needed if the task has several",
+        help="from 1; required if the task has several epochs",
     )
     part = parser.add_mutually_exclusive_group()
     for name, says in _PARTS.items():

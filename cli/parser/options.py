@@ -1,9 +1,9 @@
-"""The options and the kinds of values that several commands have, each defined once."""
+"""Options and value types that several commands share."""
 
 import argparse
 
 TIMEOUT_S = 15.0
-"""How long a command waits for machines, unless it is told otherwise."""
+"""How long a command waits for machines by default, seconds."""
 
 _LONGEST_S = 1e9
 _MOST_DIGITS = 9
@@ -15,7 +15,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def add_timeout(parser: argparse.ArgumentParser, option: str = "--timeout") -> None:
-    """Add `--timeout`, or the same under another name."""
+    """Add `--timeout`, or the same option under another name."""
     parser.add_argument(
         option,
         dest="timeout",
@@ -29,13 +29,13 @@ def add_timeout(parser: argparse.ArgumentParser, option: str = "--timeout") -> N
 def add_consent(
     parser: argparse.ArgumentParser, *, yes: str, confirm: str | None, metavar: str = "TEXT"
 ) -> None:
-    """Add `--yes`, and `--confirm` where words may have to be typed.
+    """Add `--yes`, and `--confirm` if an action may require a text to be typed.
 
     Args:
-        parser: Of the command.
-        yes: What `--yes` confirms, for the help.
-        confirm: What `--confirm` confirms; None: the command never asks for words.
-        metavar: What stands for those words.
+        parser: The command's parser.
+        yes: The help of `--yes`.
+        confirm: The help of `--confirm`; None: the command does not have it.
+        metavar: The placeholder of `--confirm` in the help.
     """
     parser.add_argument("--yes", action="store_true", help=yes)
     if confirm is not None:
@@ -48,26 +48,26 @@ def add_dry_run(parser: argparse.ArgumentParser, says: str) -> None:
 
 
 def add_sets(parser: argparse.ArgumentParser, says: str) -> None:
-    """Add `--set KEY=VALUE`, any number of times."""
+    """Add `--set KEY=VALUE`, which may be repeated."""
     parser.add_argument(
         "--set", dest="sets", action="append", default=[], metavar="KEY=VALUE", help=says
     )
 
 
 def seconds(text: str) -> float:
-    """Return a number of seconds above 0.
+    """Parse a number of seconds above 0.
 
     Raises:
-        ArgumentTypeError: The text is something else.
+        ArgumentTypeError: The text is not such a number.
     """
     return _above_zero(text, "a number of seconds above 0")
 
 
 def factor(text: str) -> float:
-    """Return a number above 0.
+    """Parse a number above 0.
 
     Raises:
-        ArgumentTypeError: The text is something else.
+        ArgumentTypeError: The text is not such a number.
     """
     return _above_zero(text, "a number above 0")
 
@@ -83,10 +83,10 @@ def _above_zero(text: str, allowed: str) -> float:
 
 
 def from_one(text: str) -> int:
-    """Return a whole number from 1.
+    """Parse a whole number from 1.
 
     Raises:
-        ArgumentTypeError: The text is something else.
+        ArgumentTypeError: The text is not such a number.
     """
     is_short = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
     if is_short and int(text) > 0:

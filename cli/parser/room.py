@@ -1,4 +1,4 @@
-"""The words of what opens the room: no command, `replay` and `demo`."""
+"""The arguments of the commands that open the room: no command, `replay` and `demo`."""
 
 import argparse
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class ReplayCommand(ParsedCommand):
     """`evalroom replay FILE`.
 
     Attributes:
-        speed: How many times as fast as it was recorded.
+        speed: The speed, as a multiple of the recorded one.
     """
 
     run_by: ClassVar[str] = "cli.commands.replay:replay"
@@ -37,8 +37,8 @@ class DemoCommand(ParsedCommand):
     """`evalroom demo`.
 
     Attributes:
-        seconds: About how long its eval-set takes.
-        headless: Whether it runs without the room, also in a terminal.
+        seconds: About how long the eval-set takes.
+        headless: Whether to run without the room, even in a terminal.
     """
 
     run_by: ClassVar[str] = "cli.commands.demo:demo"
@@ -47,7 +47,7 @@ class DemoCommand(ParsedCommand):
 
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `replay`."""
+    """Add the arguments of `replay`."""
     parser.add_argument("file", type=Path, metavar="FILE", help="a recording that --record wrote")
     parser.add_argument(
         "--speed",
@@ -60,7 +60,7 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
 
 
 def add_demo(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `demo`."""
+    """Add the arguments of `demo`."""
     parser.add_argument(
         "--seconds",
         type=seconds,

@@ -1,4 +1,4 @@
-"""The words of `runs`, `run`, `output`, `attach` and `sessions`: what launches left."""
+"""The arguments of `runs`, `run`, `output`, `attach` and `sessions`."""
 
 import argparse
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class RunCommand(ParsedCommand):
     """`evalroom run ID`.
 
     Attributes:
-        name: The run's id, or a part that fits one run only; the same in every command.
+        name: The run's id, or any unique part of it; the same in every command.
     """
 
     run_by: ClassVar[str] = "cli.commands.runs:run"
@@ -40,7 +40,7 @@ class OutputCommand(ParsedCommand):
     """`evalroom output ID`.
 
     Attributes:
-        follow: Whether it prints on until the run has ended.
+        follow: Whether to keep printing until the run has ended.
     """
 
     run_by: ClassVar[str] = "cli.commands.runs:output"
@@ -77,20 +77,20 @@ class EndSessionCommand(ParsedCommand):
 
 
 def add_runs(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `runs`."""
+    """Add the arguments of `runs`."""
     add_json(parser)
     add_timeout(parser)
     parser.set_defaults(make=partial(command_of, RunsCommand))
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `run`."""
+    """Add the arguments of `run`."""
     _add_one(parser)
     parser.set_defaults(make=partial(command_of, RunCommand))
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `output`."""
+    """Add the arguments of `output`."""
     _add_one(parser)
     parser.add_argument(
         "--follow", action="store_true", help="keep printing until the run has ended"
@@ -99,13 +99,13 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def add_attach(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `attach`."""
+    """Add the arguments of `attach`."""
     _add_one(parser)
     parser.set_defaults(make=partial(command_of, AttachCommand))
 
 
 def add_sessions(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `sessions`."""
+    """Add the arguments of `sessions`."""
     add_json(parser)
     parser.add_argument(
         "what",
@@ -128,9 +128,7 @@ def add_sessions(parser: argparse.ArgumentParser) -> None:
 
 def _add_one(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
-    parser.add_argument(
-        "name", metavar="ID", help="the run's ID, or any part that matches only one"
-    )
+    parser.add_argument("name", metavar="ID", help="the run's ID, or any unique part of it")
     add_timeout(parser)
 
 

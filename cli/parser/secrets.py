@@ -1,4 +1,4 @@
-"""The words of `secrets`."""
+"""The arguments of `secrets`."""
 
 import argparse
 from dataclasses import dataclass
@@ -38,12 +38,12 @@ class SecretsCommand(ParsedCommand):
 
 
 def add_secrets(parser: argparse.ArgumentParser) -> None:
-    """Add the words of `secrets`."""
+    """Add the arguments of `secrets`."""
     parser.epilog = _EPILOG
     add_json(parser)
-    # Checked below, not by argparse: a wrong word may be a secret, and is not repeated.
+    # Checked below, not by argparse, which would repeat a wrong word: it may be a secret.
     parser.add_argument("what", metavar="WHAT", help="set, list or delete")
-    parser.add_argument("names", metavar="NAME", nargs="*", help="the secret's name")
+    parser.add_argument("names", metavar="NAME", nargs="*", default=[], help="the secret's name")
     parser.add_argument("--value", dest="argument", help=argparse.SUPPRESS)
     add_consent(parser, yes="delete without asking", confirm=None)
     parser.set_defaults(make=_secrets)
@@ -53,7 +53,7 @@ def _secrets(given: argparse.Namespace) -> SecretsCommand:
     """Return the command.
 
     Raises:
-        UsageWrong: A name is missing or too many, or a value was given as an argument.
+        UsageWrong: A name is missing or superfluous, or a value was given as an argument.
     """
     what: str = given.what
     names: list[str] = given.names
@@ -65,7 +65,7 @@ def _secrets(given: argparse.Namespace) -> SecretsCommand:
         return command_of(SecretsCommand, given, what=what, name="")
     if len(names) > 1 or given.argument is not None:
         raise UsageWrong(
-            "a secret's value can't be an argument: others could read it in the list of processes",
+            "a secret's value can't be an argument: others could read it in the process list",
             f"use: evalroom secrets {what} NAME; it asks for the value, or reads standard input",
         )
     if not names:

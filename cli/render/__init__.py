@@ -1,1 +1,1 @@
-"""What headless commands print: lines for people, JSON for programs."""
+"""The output of headless commands: lines for people, JSON for programs."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from core.errors import sentences
 from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.text import shown
-from core.views.tables.runs import log_place
+from core.views.tables.runs import log_folder
 
 _MARKS = {CheckLevel.OK: "ok  ", CheckLevel.WARNING: "warn", CheckLevel.STOP: "STOP"}
 
@@ -19,7 +19,7 @@ def check_rows(checks: Sequence[Check]) -> list[str]:
 
 
 def checks_json(checks: Sequence[Check]) -> list[dict[str, str]]:
-    """Return checks in JSON's types."""
+    """Return checks as values for JSON."""
     return [
         {"name": each.name, "level": str(each.level), "said": each.said, "advice": each.advice}
         for each in checks
@@ -27,7 +27,7 @@ def checks_json(checks: Sequence[Check]) -> list[dict[str, str]]:
 
 
 def checked_plan_lines(checked: CheckedPlan) -> Iterator[str]:
-    """Yield what a run will do, and what its preflight found."""
+    """Yield a run's plan and its preflight results, as lines."""
     plan = checked.plan
     yield f"run {plan.run}: {shown(plan.spec.task[0])} with {shown(plan.spec.model[0])}"
     for machine, why in checked.passed_over:
@@ -36,7 +36,7 @@ def checked_plan_lines(checked: CheckedPlan) -> Iterator[str]:
         ("machine", plan.machine),
         ("on error", plan.means),
         ("at worst", plan.worst.says),
-        ("logs", log_place(plan.directory, plan.log_dir)),
+        ("logs", log_folder(plan.directory, plan.log_dir)),
         ("command", plan.command_line),
         *(("warning", each) for each in plan.warnings),
     ):
@@ -45,7 +45,7 @@ def checked_plan_lines(checked: CheckedPlan) -> Iterator[str]:
 
 
 def checked_plan_json(checked: CheckedPlan) -> dict[str, object]:
-    """Return a checked run in JSON's types."""
+    """Return a checked run as a value for JSON."""
     return {
         "run_id": checked.plan.run,
         "machine": checked.plan.machine,

@@ -40,7 +40,7 @@ _PULSE = (LinkHeard, LooksUnchanged, TimePassed)
 
 
 def event_row(event: Event) -> Json | None:
-    """Return an event as an object for one line of JSON; None for regular signs of life.
+    """Return an event as an object for one line of JSON; None for heartbeats.
 
     `event` names its kind. Rows of tasks and samples are Inspect's own.
     """
@@ -54,10 +54,10 @@ def event_row(event: Event) -> Json | None:
 
 
 class EventLines:
-    """Turns events into sentences; a state that has not changed makes none.
+    """Turns events into sentences; repeats of an unchanged state are dropped.
 
     Args:
-        only_trouble: Whether samples make sentences only when they failed or were retried.
+        only_trouble: Whether to report samples only if they failed or were retried.
     """
 
     def __init__(self, *, only_trouble: bool = False) -> None:
@@ -69,7 +69,7 @@ class EventLines:
         self._orders: dict[str, str] = {}
 
     def of(self, event: Event) -> list[str]:
-        """Return the lines of an event; none if it says nothing new."""
+        """Return the lines of an event; none if nothing has changed."""
         at = fmt.clock(event.at, seconds=True)
         return [f"{at}  {line}" for line in self._lines(event)]
 
@@ -175,7 +175,7 @@ class EventLines:
         return f"{name}: {shown(sample.status)}{again}"
 
     def _forget(self, process: ProcessKey) -> None:
-        """Drop the state of a process that ended: a watch may run for weeks."""
+        """Forget a process that ended: a watch may run for weeks."""
         self._last.pop(process, None)
         self._unread.pop(process, None)
         for task in [task for task in self._samples if task.process == process]:

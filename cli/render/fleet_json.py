@@ -1,7 +1,7 @@
 """The fleet as the JSON of the headless commands.
 
-Rows are Inspect's own: its field names, its values, whatever they are. Ours are added beside
-them and never replace one.
+Rows are Inspect's own, with its field names and values unchanged. evalroom's fields are added and
+never replace one of Inspect's.
 """
 
 import json
@@ -19,10 +19,10 @@ Json = dict[str, Any]
 
 
 def status_answer(fleet: Fleet, now: float) -> Json:
-    """Return `{as_of, machines, processes, tasks}` of all that is known.
+    """Return the whole fleet as `{as_of, machines, processes, tasks}`.
 
     Args:
-        fleet: What is known.
+        fleet: The fleet.
         now: Unix seconds at the desk.
     """
     return {
@@ -34,7 +34,7 @@ def status_answer(fleet: Fleet, now: float) -> Json:
 
 
 def machine_row(machine: Machine, now: float) -> Json:
-    """Return a machine: its link, its probe, and its facts as they were read."""
+    """Return a machine: its link, its probe and its facts."""
     heard = machine.link.heard_at
     return {
         "name": machine.name,
@@ -53,7 +53,7 @@ def machine_row(machine: Machine, now: float) -> Json:
 
 
 def process_row(fleet: Fleet, process: Process, now: float) -> Json:
-    """Return a process as `inspect ctl process list` does, with fields of ours added."""
+    """Return a process in the form of `inspect ctl process list`, with evalroom's fields added."""
     tasks = [task for key, task in fleet.tasks.items() if key.process == process.key]
     heard = max((task.heard_at for task in tasks), default=process.since)
     return {
@@ -78,7 +78,7 @@ def process_row(fleet: Fleet, process: Process, now: float) -> Json:
 
 
 def task_row(fleet: Fleet, task: Task, now: float) -> Json:
-    """Return a task's row as it came, with machine, pid, state, log status and age added."""
+    """Return a task's row from Inspect, with machine, pid, state, log status and age added."""
     process = fleet.processes.get(task.key.process)
     ours: Json = {
         "machine": task.key.machine,
@@ -122,7 +122,7 @@ def decoded(raw: bytes) -> object:
 
 
 def plain_json(value: object, without: tuple[str, ...] = ()) -> Any:
-    """Return a value of ours as plain JSON values."""
+    """Return one of evalroom's own values as plain JSON values."""
     plain: Any = msgspec.to_builtins(value, enc_hook=_plain)
     for name in without:
         plain.pop(name, None)

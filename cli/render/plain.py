@@ -17,7 +17,7 @@ _UNKNOWN = "·"
 
 
 def plain(cell: Cell) -> str:
-    """Return a cell as text; an unknown value is a dot."""
+    """Return a cell as text; an unknown value becomes a dot."""
     return "".join(_bar(part) if isinstance(part, Bar) else part.text for part in cell) or _UNKNOWN
 
 
@@ -30,7 +30,7 @@ def table_lines(table: Table[Any], room: int | None) -> list[str]:
     """Return a table as lines.
 
     Args:
-        table: What to print.
+        table: The table to print.
         room: Cells in a line; the least important columns are left out until the table fits.
             None: no limit, as for a pipe.
     """
@@ -56,11 +56,11 @@ def table_lines(table: Table[Any], room: int | None) -> list[str]:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Return rows of harmless texts as lines that line up; the first may be a head.
+    """Return rows of harmless texts as lines with aligned columns; the first may be a header.
 
     Args:
         rows: All of the same length.
-        right: Which columns are numbers.
+        right: The columns to align right.
     """
     widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
     lines: list[str] = []
@@ -98,17 +98,17 @@ def _write(out: TextIO, text: str) -> None:
 
 
 def _harmless(text: str) -> Shown:
-    """Make a text harmless once more, as the room's driver does; harmless text stays as it is."""
+    """Make a text harmless for a terminal, as a last safeguard; harmless text is unchanged."""
     return shown_lines(text, len(text))
 
 
 def print_note(text: str) -> None:
-    """Print a remark on standard error, beside the answer."""
+    """Print a note on standard error, apart from the answer."""
     _write(sys.stderr, f"evalroom: {_harmless(text)}\n")
 
 
 def print_json(value: object) -> None:
-    """Print a value as ASCII JSON, which no terminal acts on."""
+    """Print a value as ASCII JSON, so that it can't control the terminal."""
     indent = 2 if sys.stdout.isatty() else None
     print(json.dumps(value, indent=indent, ensure_ascii=True), flush=True)
 
@@ -119,7 +119,7 @@ def print_json_line(value: object) -> None:
 
 
 def error_json(error: EvalroomError) -> dict[str, str]:
-    """Return an error in JSON's types."""
+    """Return an error as a value for JSON."""
     return {"kind": error.kind, "message": error.message, "advice": error.advice}
 
 
@@ -128,8 +128,8 @@ def print_error(error: EvalroomError, *, as_json: bool) -> None:
     if as_json:
         print_json({"error": error_json(error)})
         return
-    said = f"evalroom: {error.message}" + (f"\n  {error.advice}" if error.advice else "")
-    _write(sys.stderr, f"{_harmless(said)}\n")
+    text = f"evalroom: {error.message}" + (f"\n  {error.advice}" if error.advice else "")
+    _write(sys.stderr, f"{_harmless(text)}\n")
 
 
 def terminal_room() -> int | None:

@@ -12,9 +12,9 @@ from core.ids import address_of
 from core.text import shown, shown_lines
 
 _ALIKE = 5
-"""How many targets with the same preview share one entry, at least."""
+"""The least number of targets with the same preview that are listed as one entry."""
 _NAMED = 8
-"""How many targets a line names."""
+"""The most targets that one line names."""
 
 
 def plan_lines(plan: Plan, *, content: bool) -> list[str]:
@@ -47,14 +47,16 @@ def _together(steps: Sequence[Step]) -> list[str]:
     names = ", ".join(step.name for step in steps[:_NAMED])
     more = len(steps) - _NAMED
     tail = f" and {more} more" if more > 0 else ""
-    return [f"{steps[0].where}  {len(steps)} targets: {names}{tail}", *_said(steps[0])]
+    return [f"{steps[0].where}  {len(steps)} targets: {names}{tail}", *_preview_lines(steps[0])]
 
 
 def _each(steps: Sequence[Step]) -> list[str]:
-    return [line for step in steps for line in [f"{step.where}  {step.name}", *_said(step)]]
+    return [
+        line for step in steps for line in [f"{step.where}  {step.name}", *_preview_lines(step)]
+    ]
 
 
-def _said(step: Step) -> list[str]:
+def _preview_lines(step: Step) -> list[str]:
     preview = step.preview
     if preview is None:
         return []
@@ -64,7 +66,7 @@ def _said(step: Step) -> list[str]:
     lines += [f"  withheld: {each.size} (--content shows it)" for each in preview.withheld]
     lines += [f"  {undo_sentence(step.action, step.undo, step.target)}"]
     production = ", on a production machine" if step.is_production else ""
-    whose = "launched here" if step.is_ours else "launched by someone else"
+    whose = "launched by you" if step.is_ours else "launched by someone else"
     return [*lines, f"  {whose}{production}", f"  $ {shown(step.command, 1_000)}"]
 
 
@@ -73,36 +75,36 @@ def _content(step: Step) -> list[str]:
     return [f"  {step.name} {each.name}: {shown_lines(each.text)}" for each in withheld]
 
 
-def outcome_lines(told: Iterable[OrderReport]) -> list[str]:
+def outcome_lines(reports: Iterable[OrderReport]) -> list[str]:
     """Return the outcome of a plan as lines: a count of each state, then each target."""
-    listed = list(told)
+    listed = list(reports)
     counts = Counter(_state(each) for each in listed)
     lines = [", ".join(f"{number} {state}" for state, number in counts.most_common())]
     for each in listed:
-        said = each.outcome.message if each.outcome is not None else _moved(each)
-        lines.append(f"  {each.step.where}  {each.step.name}: {_state(each)}, {said}")
+        text = each.outcome.message if each.outcome is not None else _changed(each)
+        lines.append(f"  {each.step.where}  {each.step.name}: {_state(each)}, {text}")
     return lines
 
 
-def _state(told: OrderReport) -> str:
-    return str(told.outcome.state) if told.outcome is not None else "changed"
+def _state(report: OrderReport) -> str:
+    return str(report.outcome.state) if report.outcome is not None else "changed"
 
 
-def _moved(told: OrderReport) -> str:
-    what = ", ".join(told.step.moved)
+def _changed(report: OrderReport) -> str:
+    what = ", ".join(report.step.moved)
     return f"it changed after the preview ({what}): nothing was sent. Preview it again"
 
 
 def act_answer(
-    plan: Plan, told: Sequence[OrderReport] | None, *, dry_run: bool, content: bool
+    plan: Plan, reports: Sequence[OrderReport] | None, *, dry_run: bool, content: bool
 ) -> Json:
     """Return a plan and its outcomes as one object."""
-    steps = plan.steps if told is None else [each.step for each in told]
+    steps = plan.steps if reports is None else [each.step for each in reports]
     rows = [_row(step, content=content) for step in steps]
-    for row, each in zip(rows, told or (), strict=False):
+    for row, each in zip(rows, reports or (), strict=False):
         row["outcome"] = {
             "state": "refused" if each.outcome is None else str(each.outcome.state),
-            "message": _moved(each) if each.outcome is None else each.outcome.message,
+            "message": _changed(each) if each.outcome is None else each.outcome.message,
         }
     return {"action": str(plan.action.verb), "dry_run": dry_run, "targets": rows}
 
@@ -128,7 +130,7 @@ def _preview(step: Step, *, content: bool) -> Json:
     sentence = refusal.sentence if refusal is not None else ""
     if preview is None:
         return {"sentence": sentence, "skipped": refusal.kind if refusal is not None else None}
-    said: Json = {
+    row: Json = {
         "sentence": sentence or preview.sentence,
         "fields": plain_json(dict(preview.fields)),
         "notes": list(preview.notes),
@@ -141,5 +143,5 @@ def _preview(step: Step, *, content: bool) -> Json:
         "withheld": [each.size for each in preview.withheld],
     }
     if content:
-        said["content"] = {each.name: each.text for each in preview.withheld}
-    return said
+        row["content"] = {each.name: each.text for each in preview.withheld}
+    return row

@@ -1,4 +1,4 @@
-"""The plans of runs as lines and as JSON: everything that a launch would do."""
+"""The plans of runs as lines and as JSON."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from core.launch.plan.run_plan import FILE_MODE, RunPlan
 from core.launch.spec.spec_writer import spec_table
 from core.quoting import plain_word
 from core.text import shown, shown_lines
-from core.views.tables.runs import log_place
+from core.views.tables.runs import log_folder
 
 _LONGEST_SCRIPT = 200_000
 _WHICH = ", reserved when the run starts and listed in CUDA_VISIBLE_DEVICES"
@@ -33,7 +33,7 @@ def run_plan_lines(plan: RunPlan) -> list[str]:
         ("gpus", f"{spec.gpus}{_WHICH if spec.gpus else ''}"),
         *([("code", _code(plan))] if spec.code else []),
         ("folder", plan.directory),
-        ("logs", shown(log_place(plan.directory, plan.log_dir), 400)),
+        ("logs", shown(log_folder(plan.directory, plan.log_dir), 400)),
         *(("variable", f"{shown(k)}={shown(v)}") for k, v in plan.variables.items()),
         *(("secret", f"{shown(k)}{_named(k, v)}") for k, v in plan.secrets.items()),
         *([("", _secrets_from(plan))] if plan.secrets else []),
@@ -87,7 +87,7 @@ def _secrets_from(plan: RunPlan) -> str:
 
 
 def run_plan_json(plan: RunPlan) -> dict[str, Any]:
-    """Return a whole plan in JSON's types, without the value of any secret."""
+    """Return a whole plan as a value for JSON, without the value of any secret."""
     return {
         "run_id": plan.run,
         "index": plan.request.index,

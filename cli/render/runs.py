@@ -9,11 +9,11 @@ from core.model.run import Run, RunLog, RunState
 from core.text import shown
 from core.views.pages.order_page import moment
 from core.views.pages.run_page import why_command
-from core.views.tables.runs import log_place
+from core.views.tables.runs import log_folder
 
 
 def run_json(run: Run) -> dict[str, Any]:
-    """Return a run in JSON's types; `scores` are as the log's own header says."""
+    """Return a run as a value for JSON; `scores` come from the header of its log."""
     return {
         "run_id": run.id,
         "state": str(run.state),
@@ -32,7 +32,7 @@ def run_json(run: Run) -> dict[str, Any]:
         "pid": run.pid,
         "commit": run.commit,
         "directory": run.directory,
-        "log_dir": log_place(run.directory, run.log_dir),
+        "log_dir": log_folder(run.directory, run.log_dir),
         "output_file": run.output_file,
         "command_line": run.command_line,
         "attach": list(run.attach),
@@ -95,7 +95,7 @@ def run_lines(run: Run) -> Iterator[str]:
         ("engine", run.engine),
         ("commit", run.commit),
         ("folder", run.directory),
-        ("logs", log_place(run.directory, run.log_dir)),
+        ("logs", log_folder(run.directory, run.log_dir)),
         ("output", run.output_file),
         ("pid", "" if run.pid is None else str(run.pid)),
         ("attach", " ".join(run.attach)),
@@ -105,8 +105,8 @@ def run_lines(run: Run) -> Iterator[str]:
             yield f"    {label:<9} {shown(text, 20_000)}"
     for log in run.logs:
         scores = ", ".join(score_words(log.metrics))
-        told = (shown(log.status), _samples(log), scores, shown(log.location, 500))
-        yield f"    {'log':<9} {'  '.join(each for each in told if each)}"
+        parts = (shown(log.status), _samples(log), scores, shown(log.location, 500))
+        yield f"    {'log':<9} {'  '.join(each for each in parts if each)}"
     yield from why_lines(run)
 
 

@@ -1,6 +1,6 @@
 """The action service and the guides over a desk.
 
-The room shows its first frame without them: what they need is imported when one is made.
+The room draws its first frame without them, so their modules are imported only on use.
 """
 
 from typing import TYPE_CHECKING
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 def acting_of(desk: "Desk", history: "History") -> "ActionService":
-    """Return the action service over a desk."""
+    """Return the action service of a desk."""
     from core.act.service import ActionService  # noqa: PLC0415
     from storage.identity import this_instance  # noqa: PLC0415
 
     return ActionService(
         desk,
         instance=this_instance(),
-        store=history.book,
-        runs=history.runs,
+        store=history.order_store,
+        runs=history.run_ids,
         post=desk.post,
     )
 
@@ -29,10 +29,12 @@ def acting_of(desk: "Desk", history: "History") -> "ActionService":
 def guiding_of(
     desk: "Desk", acting: "ActionService", history: "History", *, dry_run: bool = False
 ) -> "GuideRunner":
-    """Return the guides over a desk; with `dry_run` none of them is stored."""
+    """Return the guide runner over a desk; with `dry_run` it stores no guide."""
     from core.guide.guide_store import ReadOnlyGuideStore  # noqa: PLC0415
     from core.guide.runner import GuideRunner  # noqa: PLC0415
 
     return GuideRunner(
-        desk, acting, book=ReadOnlyGuideStore(history.guides) if dry_run else history.guides
+        desk,
+        acting,
+        book=ReadOnlyGuideStore(history.guide_store) if dry_run else history.guide_store,
     )

@@ -1,4 +1,4 @@
-"""The config that a command runs with: the file in its usual place, or the one that was named."""
+"""The config that a command runs with: the file at the default path, or the one from `--config`."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +28,7 @@ def config_of(options: GlobalOptions) -> Config:
 
 
 def config_path(options: GlobalOptions) -> Path | None:
-    """Return the path of the config; None: no file was named, and the usual place has none."""
+    """Return the path of the config; None: there is no config file, and none was named."""
     usual = paths().config_file
     if options.config is not None:
         return options.config.expanduser()

@@ -28,15 +28,15 @@ def desk_of(
     config: Config,
     record: Path | None = None,
     *,
-    keeping: EventStore | None = None,
+    event_store: EventStore | None = None,
     ask: Ask | None = None,
 ) -> Generator[Desk, None, None]:
-    """Make a desk over the config's machines; it does nothing until it runs.
+    """Make a desk for the config's machines; it does nothing until it runs.
 
     Args:
-        config: Has the machines.
-        record: Where events are written for `replay`; None: nowhere.
-        keeping: Stores events; None: nothing is stored.
+        config: The config, with the machines.
+        record: The file to record events in, for `replay`; None: no recording.
+        event_store: Stores events; None: nothing is stored.
         ask: Asks the operator for a passphrase or a code; None: nobody can be asked.
     """
     clock = WallClock()
@@ -58,7 +58,7 @@ def desk_of(
             named=[_named(machine, config, clock.now()) for machine in config.machines],
             watch=config.watch,
             clock=clock,
-            store=keeping,
+            store=event_store,
             record=recorder,
         )
     finally:
@@ -68,10 +68,10 @@ def desk_of(
 
 @contextlib.asynccontextmanager
 async def desk_running(
-    config: Config, options: GlobalOptions, *, keeping: EventStore | None = None
+    config: Config, options: GlobalOptions, *, event_store: EventStore | None = None
 ) -> AsyncGenerator[Desk, None]:
-    """Make a desk over the config's machines and run it within the block."""
-    with desk_of(config, options.record, keeping=keeping) as desk:
+    """Make a desk for the config's machines and run it during the block."""
+    with desk_of(config, options.record, event_store=event_store) as desk:
         async with running(desk):
             yield desk
 
@@ -83,7 +83,7 @@ async def running(
     guiding: "GuideRunner | None" = None,
     launches: "DeskLaunchService | None" = None,
 ) -> AsyncGenerator[None, None]:
-    """Run a desk within the block, and with it its actions, its guides and its launches."""
+    """Run a desk during the block, together with its actions, guides and launches."""
     async with asyncio.TaskGroup() as tasks:
         started = [tasks.create_task(desk.run(), name="desk")]
         if acting is not None:
@@ -112,7 +112,7 @@ def _named(machine: MachineConfig, config: Config, at: float) -> MachineNamed:
 
 
 def _address(machine: MachineConfig) -> str:
-    """Return how a machine is reached, for people."""
+    """Return how evalroom reaches a machine, as text for people."""
     if machine.link == "command":
         return shown(" ".join(machine.command)) if machine.command else "this computer"
     user = f"{machine.user}@" if machine.user else ""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from core.ports import EventStore
 
 _PATIENCE_S = 0.2
-"""How long the first frame waits for another program that has the history locked."""
+"""How long the first frame waits while another program locks the history, seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,50 +34,51 @@ class History:
     """The open history.
 
     Attributes:
-        keeping: Stores events; None: the history could not be opened.
-        book: Stores orders; None like `keeping`, and then no action is sent.
-        guides: Stores guides; None like `keeping`, and then no guide begins.
-        run_book: Stores runs; None like `keeping`, and then nothing is launched.
-        runs: The ids of the runs that this operator's evalroom launched.
-        said: What is wrong with it, for the operator; empty: nothing.
+        event_store: Stores events; None: the history could not be opened.
+        order_store: Stores orders; None: not opened, and no action can be sent.
+        guide_store: Stores guides; None: not opened, and no guide can start.
+        run_store: Stores runs; None: not opened, and nothing can be launched.
+        run_ids: The ids of the runs that this operator launched with evalroom.
+        warning: A problem to show the operator; empty: none.
     """
 
-    keeping: "EventStore | None" = None
-    book: "OrderStore | None" = None
-    guides: "GuideStore | None" = None
-    run_book: "RunStore | None" = None
-    runs: frozenset[str] = frozenset()
-    said: str = ""
+    event_store: "EventStore | None" = None
+    order_store: "OrderStore | None" = None
+    guide_store: "GuideStore | None" = None
+    run_store: "RunStore | None" = None
+    run_ids: frozenset[str] = frozenset()
+    warning: str = ""
 
 
 @contextlib.asynccontextmanager
 async def history_of(config: Config, places: Paths) -> AsyncGenerator[History, None]:
-    """Open the history for the block; an error becomes `History.said`."""
+    """Open the history for the block; an error becomes `History.warning`."""
     database = Database(places.database)
-    said, is_busy = "", False
+    warning, is_busy = "", False
     try:
         await database.open(timeout=_PATIENCE_S)
     except DatabaseBusy as error:
         is_busy = True
-        said = f"nothing is stored until it is free: {error.sentence}"
+        warning = f"nothing is stored while the history is locked: {error.sentence}"
     except StorageError as error:
-        yield History(said=f"nothing is stored: {error.sentence}")
+        yield History(warning=f"nothing is stored: {error.sentence}")
         return
-    book = OrderJournal(database)
+    order_store = OrderJournal(database)
     try:
         moved = database.moved_aside
-        said = f"the history was unusable and was moved to {moved.name}" if moved else said
-        try:  # what is busy would hold up the first frame for as long as the database waits
-            runs = frozenset[str]() if is_busy else await book.run_ids()
+        if moved:
+            warning = f"the history was unusable and was moved to {moved.name}"
+        try:  # reading a locked history would delay the first frame
+            run_ids = frozenset[str]() if is_busy else await order_store.run_ids()
         except StorageError:
-            runs = frozenset[str]()
+            run_ids = frozenset[str]()
         yield History(
-            keeping=Journal(database, limit_mib=config.storage.limit_mib, clock=WallClock()),
-            book=book,
-            guides=Guides(database),
-            run_book=SqliteRunStore(database),
-            runs=runs,
-            said=said,
+            event_store=Journal(database, limit_mib=config.storage.limit_mib, clock=WallClock()),
+            order_store=order_store,
+            guide_store=Guides(database),
+            run_store=SqliteRunStore(database),
+            run_ids=run_ids,
+            warning=warning,
         )
     finally:
         await database.close()
@@ -89,11 +90,11 @@ async def keep_at_once(config: Config, event: Event) -> None:
     A failure is printed on standard error, and the command goes on.
     """
     async with history_of(config, paths()) as history:
-        said = history.said
+        warning = history.warning
         try:
-            if history.keeping is not None:
-                await history.keeping.keep([event])
+            if history.event_store is not None:
+                await history.event_store.keep([event])
         except StorageError as error:
-            said = f"nothing is stored: {error.sentence}"
-    if said:
-        print_note(shown(said, 400))
+            warning = f"nothing is stored: {error.sentence}"
+    if warning:
+        print_note(shown(warning, 400))

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanContext:
-    """What the plan of a run takes from this computer.
+    """The inputs of a run's plan that come from this computer.
 
     Attributes:
         built_in: The files of the built-in tasks, by name.
-        inspect_version: The Inspect that uv installs where a spec names none.
-        own_python: The interpreter of this evalroom.
+        inspect_version: The version of Inspect that uv installs if a spec names none.
+        own_python: The interpreter that runs evalroom.
     """
 
     built_in: Mapping[str, bytes]
@@ -39,7 +39,7 @@ class PlanContext:
 
 
 def plan_context() -> PlanContext:
-    """Return what plans take from this computer."""
+    """Return the inputs of plans that come from this computer."""
     from core.launch.spec.inspect_facts import inspect_version as known_version  # noqa: PLC0415
     from ssh.run_files import run_files  # noqa: PLC0415
 
@@ -55,7 +55,7 @@ def plan_context() -> PlanContext:
 
 
 def launches_of(desk: "Desk", config: "Config", history: "History") -> "DeskLaunchService":
-    """Return the launch service over a desk; it does nothing until it runs or is asked."""
+    """Return the launch service of a desk; it does nothing until it runs or is called."""
     from core.launch.run.run_registry import RunRegistry  # noqa: PLC0415
     from core.launch.run.service import DeskLaunchService  # noqa: PLC0415
     from storage.identity import this_instance  # noqa: PLC0415
@@ -91,7 +91,7 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "DeskLaun
 
     return DeskLaunchService(
         desk=desk,
-        registry=RunRegistry(history.run_book, instance=instance, post=desk.post, now=desk.now),
+        registry=RunRegistry(history.run_store, instance=instance, post=desk.post, now=desk.now),
         machines=config.machines,
         choose=choose_all,
         provision=bring,
@@ -116,7 +116,7 @@ def plan_on(launch: "RunRequest", machine: "MachineConfig", context: PlanContext
 
 
 class DeskSessions:
-    """`tui.controllers.sessions.Sessions` for the machines of a desk that are connected."""
+    """Implements `tui.controllers.sessions.Sessions` for the connected machines of a desk."""
 
     def __init__(self, desk: "Desk") -> None:
         self._desk = desk

@@ -1,4 +1,4 @@
-"""The services of the app, made over a live desk or a recording."""
+"""Makes the services of the app, for a live desk or a recording."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 def room_services(
     desk: "Desk", config: "Config", history: "History", places: "Paths"
 ) -> RoomServices:
-    """Return the services over a live desk; each is made when it is first used."""
+    """Return the services of a live desk; each is created at its first use."""
     acting = Service(lambda: acting_of(desk, history))
 
     def make_guiding() -> "GuideRunner":
         made = acting.get()
-        assert made is not None  # noqa: S101 - `acting` has a factory
+        assert made is not None  # noqa: S101 - `acting` is made above, so it is not missing
         return guiding_of(desk, made, history)
 
     def make_launching() -> "LaunchService":
-        from cli.wiring.launches import launches_of  # noqa: PLC0415 - the first frame does without
+        from cli.wiring.launches import launches_of  # noqa: PLC0415 - not for the first frame
 
         return launches_of(desk, config, history)
 
@@ -43,7 +43,7 @@ def room_services(
     launching: Service[LaunchService] = runs
     if config.read_only:
         launching = Service(missing="Nothing can be launched: evalroom is read-only.")
-    elif history.run_book is None:
+    elif history.run_store is None:
         launching = Service(
             missing="Nothing can be launched: runs can't be recorded without a history."
         )
@@ -67,7 +67,7 @@ def room_services(
 
 
 def replay_services(room: "Room") -> RoomServices:
-    """Return the services over a recording: nothing can be changed or launched."""
+    """Return the services of a recording: nothing can be changed or launched."""
     launching: Service[Any] = Service(missing="This is a recording: nothing can be launched.")
     return RoomServices(
         room=room,

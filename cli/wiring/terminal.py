@@ -1,4 +1,4 @@
-"""The terminal that the room opens in."""
+"""The terminal of the room."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ def has_terminal() -> bool:
 
 
 def need_a_terminal() -> None:
-    """Refuse to go on without a terminal.
+    """Raise an error if there is no terminal.
 
     Raises:
         UsageWrong: Standard input or output is not a terminal.
@@ -20,11 +20,12 @@ def need_a_terminal() -> None:
     if not has_terminal():
         raise UsageWrong(
             "the room needs a terminal for input and output",
-            "use evalroom status, watch, samples, sample or machines without one, also with --json",
+            "without one, use evalroom status, watch, samples, sample or machines,"
+            " also with --json",
         )
 
 
 def trust_the_terminal() -> None:
-    """Drop the size that a shell exported: the terminal itself knows its current size."""
+    """Ignore the size that a shell exported: the terminal itself reports its current size."""
     for name in ("COLUMNS", "LINES"):
         os.environ.pop(name, None)

@@ -17,7 +17,7 @@ _DIGITS = 18
 
 
 def launched_with(argv: Sequence[str], knob: str) -> int | None:
-    """Return the value that a command line gives a knob; None: none, or it is not a number.
+    """Return the value that a command line gives a knob; None: it gives no value, or not a number.
 
     Args:
         argv: The command line of the process.

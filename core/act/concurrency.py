@@ -5,7 +5,7 @@ import asyncio
 from core.ids import MachineName
 
 MAX_PROCESSES_AT_ONCE = 16
-"""Processes of one machine that are asked at once; its probe takes 32 requests in all."""
+"""Processes of one machine that are asked at once; its probe accepts 32 open requests in total."""
 
 
 class ConcurrencyLimit:

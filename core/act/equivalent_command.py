@@ -1,4 +1,4 @@
-"""The shell command that does the same by hand, on the target's machine."""
+"""The shell command that has the same effect as an action, for the target's machine."""
 
 from core.ctl.cli_commands import command, positional
 from core.fleet import Fleet

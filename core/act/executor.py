@@ -32,9 +32,9 @@ class OrderReport:
     """The result of one step of a plan.
 
     Attributes:
-        index: Of the step in its plan.
+        index: The index of the step in its plan.
         step: The step as it is now; one that changed since its preview has a new preview.
-        outcome: None: the step changed, so nothing was sent; it has to be confirmed again.
+        outcome: None: the step changed, so nothing was sent; the operator must confirm it again.
         order: The order's id; None: nothing was sent.
     """
 
@@ -78,7 +78,7 @@ class Executor:
         A target that changed since its preview is previewed again; nothing is sent to it.
 
         Args:
-            plan: As confirmed.
+            plan: The confirmed plan.
             tell: Called with each report as it comes.
 
         Returns:

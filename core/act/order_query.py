@@ -67,7 +67,7 @@ def search_text(order: Order) -> str:
 def joined(known: Sequence[Order], kept: Sequence[Order]) -> tuple[Order, ...]:
     """Return the orders of a fleet and those of the journal as one list, newest first.
 
-    Of an order that both have, the settled one counts; where both are settled, the fleet's.
+    If both have an order, the settled version is used; if both are settled, the fleet's.
     """
     orders = {order.id: order for order in kept}
     for order in known:

@@ -42,20 +42,20 @@ class OrderTracker:
         self._now = now
         self._in_flight: set[str] = set()
         self._claimed: set[str] = set()
-        """Orders that instances which died left open, and that this one settles."""
+        """Open orders of dead instances that this instance claimed and settles."""
         self._unwritten: dict[str, tuple[Outcome, float]] = {}
         """Outcomes that could not be written yet, with their times."""
         self._is_taken_up = False
 
     @property
     def can_write(self) -> bool:
-        """Whether there is a store: without one nothing may be sent."""
+        """Whether the store can be written; if not, nothing may be sent."""
         return self._store is not None
 
     # Reading
 
     async def select(self, query: OrderQuery) -> Sequence[Order]:
-        """Return orders of the journal, newest first; none where there is no store.
+        """Return orders of the journal, newest first; an empty sequence without a store.
 
         Raises:
             StorageError: The journal can't be read.
@@ -65,7 +65,8 @@ class OrderTracker:
     async def interrupts(self) -> Sequence[Order]:
         """Return the newest interrupts by any evalroom of this user, newest first.
 
-        They have a query of their own: one action on hundreds of targets is as many orders.
+        They have a separate query, because one action on hundreds of targets would crowd them
+        out of the newest orders.
 
         Raises:
             StorageError: The journal can't be read.
@@ -73,7 +74,7 @@ class OrderTracker:
         return await self.select(OrderQuery(verb=Verb.INTERRUPT, limit=MAX_INTERRUPTS))
 
     def answers_for(self, order: Order) -> bool:
-        """Return whether this evalroom gave an order, or claimed it from one that died."""
+        """Return whether this evalroom gave an order, or claimed it from a dead instance."""
         return order.instance == self.instance or order.id in self._claimed
 
     def to_resolve(self, orders: Iterable[Order]) -> tuple[Order, ...]:
@@ -107,7 +108,7 @@ class OrderTracker:
         self._post(OrderGiven(at=order.at, order=order))
 
     async def settle(self, order: str, outcome: Outcome) -> None:
-        """Write an order's outcome and publish it; what can't be written is tried again."""
+        """Write an order's outcome and publish it; a failed write is retried by `catch_up`."""
         at = self._now()
         message = outcome.message
         if self._store is not None:
@@ -120,10 +121,10 @@ class OrderTracker:
         self._post(OrderEnded(at=at, order=order, state=outcome.state, message=message))
 
     async def take_up(self) -> tuple[Order, ...]:
-        """Load the newest orders; claim, publish and return what dead instances left open.
+        """Load and publish the newest orders; claim and return the open orders of dead instances.
 
-        Their intents become `unknown`. Where the journal can't be read, nothing is returned and
-        `catch_up` tries again.
+        Orders in the state `intent` become `unknown`. If the journal can't be read, nothing is
+        returned and `catch_up` tries again.
         """
         if self._store is None:
             return ()
@@ -147,7 +148,7 @@ class OrderTracker:
         return tuple(left)
 
     async def catch_up(self) -> None:
-        """Do what failed while the journal was locked or the disk was full."""
+        """Retry the reads and writes that failed while the journal was locked or the disk full."""
         if not self._is_taken_up:
             await self.take_up()
         if self._store is None:

@@ -1,7 +1,7 @@
 """Outcomes of orders: from their answers, and from a later read where there was no answer."""
 
 from core.act.preconditions import knob_key, knob_value, latch
-from core.act.replies import body_of, is_made, why_odd
+from core.act.replies import body_of, is_changed, why_untrusted
 from core.act.snapshot import TargetSnapshot
 from core.ctl.decode import JsonObject, count, parse_object, text, texts
 from core.errors import AnswerMalformed, NotThere, RequestFailed, TooBusy
@@ -55,17 +55,17 @@ def _without_answer(why: str) -> Outcome:
 
 def _answered(action: Action, answer: JsonObject) -> Outcome:
     if action.verb is Verb.CONFIG:
-        odd = why_odd(answer, dry_run=False, tells_changed=False)
+        odd = why_untrusted(answer, dry_run=False, tells_changed=False)
         unknown = Outcome(state=OrderState.UNKNOWN, message=odd or "")
         return _configured(answer) if odd is None else unknown
     if action.verb is Verb.FLUSH:
         flushed = count(answer, "flushed") or 0
         state = OrderState.DONE if flushed else OrderState.NOOP
         return Outcome(state=state, message=f"{plural(flushed, 'sample')} written")
-    odd = why_odd(answer, dry_run=False)
+    odd = why_untrusted(answer, dry_run=False)
     if odd is not None:
         return Outcome(state=OrderState.UNKNOWN, message=odd)
-    if not is_made(answer):
+    if not is_changed(answer):
         why = shown(text(answer, "reason") or "already in this state", 300)
         return Outcome(state=OrderState.NOOP, message=why)
     return Outcome(state=OrderState.DONE, message=_said(action, answer))
@@ -105,7 +105,7 @@ def _configured(answer: JsonObject) -> Outcome:
     return Outcome(state=OrderState.NOOP, message="already set to this value")
 
 
-def seen_applied(  # noqa: PLR0911 - one case per verb
+def shows_applied(  # noqa: PLR0911 - one case per verb
     action: Action, target: Target, basis: Basis, snapshot: TargetSnapshot
 ) -> bool | None:
     """Return whether a read of the target shows an order applied; None: no read can show it.

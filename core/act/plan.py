@@ -68,7 +68,7 @@ class Plan:
     Attributes:
         id: Unique everywhere.
         title: What the plan is called, in a few words.
-        action: Of its first step.
+        action: The action of its first step.
         steps: One for each target, in the order of the requests.
         made_at: Unix seconds at the desk.
         reason: Why, in the operator's words.
@@ -108,7 +108,7 @@ class Plan:
 
     @property
     def others(self) -> int:
-        """How many of the targets someone else launched."""
+        """The number of targets whose run someone else launched."""
         return sum(not step.is_ours for step in self.sent)
 
     def with_step(self, index: int, step: Step) -> "Plan":
@@ -140,7 +140,7 @@ def _task(target: Target) -> TaskKey | None:
 
 
 def skipped(steps: Iterable[Step]) -> tuple[tuple[str, int], ...]:
-    """Return why targets are left out, with the number of each reason, the most frequent first."""
+    """Return why targets are left out: each reason with its count, most frequent first."""
     reasons = Counter(step.refusal.sentence for step in steps if step.refusal is not None)
     return tuple(reasons.most_common())
 

@@ -22,13 +22,13 @@ from core.act.preview import Preview, config_preview, preview_of
 from core.act.reader import FreshReader, Throttle
 from core.act.refusals import (
     Refusal,
-    against_end,
-    against_signal,
-    at_sight,
+    fleet_refusal,
+    kill_refusal,
     last_interrupt,
-    on_reading,
+    signal_refusal,
+    snapshot_refusal,
 )
-from core.act.replies import body_of, why_odd
+from core.act.replies import body_of, why_untrusted
 from core.act.requests import request_of
 from core.act.snapshot import TargetSnapshot
 from core.act.target_expansion import ActionRequest, does_not_apply
@@ -104,10 +104,10 @@ class Planner:
 
         Args:
             title: What the plan is called, in a few words.
-            requests: Each an action that is offered on its target's scope.
+            requests: Pairs of an action and a target; the action is offered on the target's scope.
             reason: Why, in the operator's words.
             tell: Called with the progress after each target.
-            hurry: Once it is set, reads go on without pauses.
+            hurry: Once it is set, reads no longer pause.
 
         Raises:
             UsageWrong: There is no request, or an action does not apply to its target.
@@ -155,7 +155,7 @@ class Planner:
         reason: str,
         notes: bool = True,
     ) -> Step:
-        """Return one target's step, from a read of this moment.
+        """Return one target's step, from a fresh read.
 
         Args:
             action: The requested action.
@@ -169,14 +169,14 @@ class Planner:
             UsageWrong: The action does not apply to the target.
         """
         blank = self._blank(action, target, reason)
-        refusal = at_sight(blank.offer, target, self._desk.fleet)
+        refusal = fleet_refusal(blank.offer, target, self._desk.fleet)
         if refusal is not None:
             return replace(blank, refusal=refusal)
         process = self._desk.fleet.processes[process_of(target)]
         try:
             snapshot = await reader.read(action, target, throttle)
             blank = replace(blank, basis=basis_of(action, target, snapshot))
-            refusal = on_reading(blank.offer, action, target, snapshot, process)
+            refusal = snapshot_refusal(blank.offer, action, target, snapshot, process)
             if refusal is not None:
                 return replace(blank, refusal=refusal)
             found = await self._preview(blank, snapshot, process, throttle, notes=notes)
@@ -202,13 +202,13 @@ class Planner:
     async def again(
         self, step: Step, reader: FreshReader, throttle: Throttle, *, reason: str
     ) -> Step:
-        """Return a step as it is at this moment, to compare it with what was confirmed."""
+        """Preview a step again, to compare it with the confirmed one; return the new step."""
         return await self.step(
             step.action, step.target, reader, throttle, reason=reason, notes=False
         )
 
     def _blank(self, action: Action, target: Target, reason: str) -> Step:
-        """Return a step as the fleet alone shows it, without basis, preview and request."""
+        """Return a step made from the fleet alone, without basis, preview and request."""
         fleet = self._desk.fleet
         scope = scope_of(target)
         offer = offer_of(action, scope)
@@ -250,7 +250,7 @@ class Planner:
         await throttle.after(reply.took)
         body = body_of(reply, step.offer.word, step.offer.needs)
         answer = parse_object(body)
-        odd = why_odd(answer, dry_run=True, tells_changed=action.verb is not Verb.CONFIG)
+        odd = why_untrusted(answer, dry_run=True, tells_changed=action.verb is not Verb.CONFIG)
         if odd is not None:
             return Refusal("refused", odd)
         if action.verb is Verb.CONFIG:
@@ -273,7 +273,7 @@ class Planner:
                 "refused",
                 f"evalroom can't read earlier interrupts from the journal: {error.message}",
             )
-        refusal = against_signal(step.action, target, snapshot, interrupts, self._desk.now())
+        refusal = signal_refusal(step.action, target, snapshot, interrupts, self._desk.now())
         if refusal is not None:
             return refusal
         if step.action.verb is Verb.INTERRUPT:
@@ -283,7 +283,7 @@ class Planner:
         preview = end_preview(target, statuses, leftover=leftover)
         if isinstance(preview, Refusal):
             return preview
-        return against_end(snapshot, process, last_interrupt(process.key, interrupts)) or preview
+        return kill_refusal(snapshot, process, last_interrupt(process.key, interrupts)) or preview
 
     async def _log_statuses(
         self, process: Process, snapshot: TargetSnapshot
@@ -313,7 +313,7 @@ class Planner:
     def _why_leftover(
         self, process: Process, snapshot: TargetSnapshot, interrupts: Sequence[Order]
     ) -> str | None:
-        """Return why killing a process without final logs loses nothing; None: it might."""
+        """Return why killing a process without final logs loses nothing; None: it may."""
         sent = last_interrupt(process.key, interrupts)
         if sent is None or snapshot.answers or process.state is not ProcessState.HEADLESS:
             return None

@@ -60,7 +60,7 @@ class OrderStore(Protocol):
         """Write orders that are about to be sent; returns when they are on disk.
 
         Raises:
-            StorageError: They are not.
+            StorageError: They could not be written.
         """
         ...
 
@@ -68,7 +68,7 @@ class OrderStore(Protocol):
         """Write the outcome of an order.
 
         Raises:
-            StorageError: It is not on disk.
+            StorageError: It could not be written.
         """
         ...
 

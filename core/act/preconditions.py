@@ -16,7 +16,7 @@ from core.model.task import TaskRow
 
 IN_FLIGHT = "in flight"
 _NOTED = frozenset({"running", "quiesced", "pending", "unstarted"})
-"""Fields that need not hold: they say later whether a leftover process can be killed."""
+"""Fields that may change; stored to decide later whether a leftover process can be killed."""
 
 
 def basis_of(action: Action, target: Target, snapshot: TargetSnapshot) -> Basis:

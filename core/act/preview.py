@@ -30,8 +30,8 @@ class Withheld:
     """Free text of an answer: shown only on request, and never stored.
 
     Attributes:
-        name: Its field.
-        text: As the host sent it.
+        name: The name of its field.
+        text: The text as the host sent it.
     """
 
     name: str
@@ -62,8 +62,8 @@ class Preview:
         sentence: What would happen; harmless text.
         fields: The answer without any free text.
         notes: Warnings, one sentence each; harmless text.
-        changes: Of knobs.
-        withheld: Free text of the answer.
+        changes: The changes of knobs.
+        withheld: The free text of the answer.
         is_computed: This action has no dry run: the preview was computed from the last read.
         is_noop: Nothing would change; the sentence says why.
     """
@@ -112,7 +112,7 @@ _LATCHES = ("task", "process", "model")
 def preview_of(
     action: Action, target: Target, answer: JsonObject, snapshot: TargetSnapshot
 ) -> Preview:
-    """Return the preview that a dry run's answer means."""
+    """Return the preview made from a dry run's answer."""
     fields, withheld = without_free_text(answer)
     if answer.get("changed") is False:
         why = shown(text(answer, "reason") or "nothing to change", 300)
@@ -200,12 +200,12 @@ def _paused(action: Action, target: Target, answer: JsonObject, snapshot: Target
             rows = snapshot.running
             flying = sum(row.samples.in_flight or 0 for row in rows)
             where = f"in {plural(len(rows), 'task')}: "
-            return f"{where}{_in_flight(flying, one, several)}; nothing new starts"
+            return f"{where}{_in_flight(flying, one, several)}; no new tasks or samples start"
         case ModelKey():
             tasks = count(answer, "tasks")
             where = f"in {plural(tasks, 'task')}: " if tasks is not None else ""
             held = "; all calls to this model, graders included, are held" if action.now else ""
-            return f"{where}{_flying(answer, one, several)}{held}; nothing new starts"
+            return f"{where}{_flying(answer, one, several)}{held}; no new samples start"
         case _:
             waiting = _queued(answer, snapshot, target, "waits", "wait")
             return f"{_flying(answer, one, several)}; {waiting}"

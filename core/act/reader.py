@@ -41,7 +41,7 @@ class Throttle:
         self._used = 0.0
 
     async def after(self, took: float) -> None:
-        """Wait after an answer that took so many seconds."""
+        """Pause after an answer that took this many seconds, if the plan has used its share."""
         self._used += took
         if self._used <= FREE_LOOP_S or self._hurry.is_set():
             return
@@ -77,7 +77,7 @@ class SurfaceCache:
 
 
 class FreshReader:
-    """Reads what one plan, or one execution of a plan, depends on.
+    """Reads the state that one plan, or one execution of a plan, depends on.
 
     Args:
         desk: Reads.
@@ -90,7 +90,7 @@ class FreshReader:
         self._rows: dict[ProcessKey, tuple[float, tuple[TaskRow, ...]]] = {}
 
     async def read(self, action: Action, target: Target, throttle: Throttle) -> TargetSnapshot:
-        """Read what `action` on `target` depends on.
+        """Read the state that `action` on `target` depends on.
 
         Raises:
             RequestFailed: The process did not answer well.

@@ -37,7 +37,7 @@ class Refusal:
     sentence: str
 
 
-def at_sight(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
+def fleet_refusal(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
     """Return the refusal that the fleet alone shows: for menus, and before anything is read.
 
     This is the one place that refuses actions on read-only machines; the probe and the link
@@ -99,7 +99,7 @@ def _over(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
     return None
 
 
-def on_reading(
+def snapshot_refusal(
     offer: Offer, action: Action, target: Target, snapshot: TargetSnapshot, process: Process
 ) -> Refusal | None:
     """Return the refusal that a fresh read shows."""
@@ -180,7 +180,7 @@ def _why_finished(target: Target, snapshot: TargetSnapshot) -> str | None:
             return "the task is already finished" if row.is_completed else None
 
 
-def against_signal(
+def signal_refusal(
     action: Action,
     target: ProcessKey,
     snapshot: TargetSnapshot,
@@ -215,7 +215,7 @@ def against_signal(
     return None
 
 
-def against_end(
+def kill_refusal(
     snapshot: TargetSnapshot, process: Process, interrupt: Order | None
 ) -> Refusal | None:
     """Return the refusal of a kill although all known logs of the process are final.

@@ -30,12 +30,12 @@ def body_of(reply: Reply, what: str, feature: Feature | None = None) -> bytes:
     return good_body(reply, what, feature)
 
 
-def is_made(answer: JsonObject) -> bool:
-    """Return whether an answer that `why_odd` found good says that something changes."""
+def is_changed(answer: JsonObject) -> bool:
+    """Return whether an answer that `why_untrusted` found good says that something changes."""
     return answer.get("changed") is True
 
 
-def why_odd(answer: JsonObject, *, dry_run: bool, tells_changed: bool = True) -> str | None:
+def why_untrusted(answer: JsonObject, *, dry_run: bool, tells_changed: bool = True) -> str | None:
     """Return why an answer can't be trusted; None: it can.
 
     Args:

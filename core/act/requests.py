@@ -19,7 +19,7 @@ class Request:
 
     Attributes:
         method: `POST`, `PATCH`, or `SIGNAL`.
-        path: With its whole query; for a signal its name, `INT` or `KILL`.
+        path: The path with its query; for a signal its name, `INT` or `KILL`.
     """
 
     method: str
@@ -108,7 +108,7 @@ def _knobs(changes: tuple[Change, ...]) -> tuple[Query, ...]:
 
 
 def split_changes(action: Action) -> tuple[Action, ...]:
-    """Return `action` as actions that one request each can carry.
+    """Split `action` into actions that fit into one request each.
 
     A config request names at most one key and one model; several take several requests.
     """

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 
 from core.act.order_tracker import OrderTracker
-from core.act.outcome import seen_applied
+from core.act.outcome import shows_applied
 from core.act.ports import ActionDesk
 from core.act.reader import FreshReader, Throttle
-from core.act.refusals import at_sight
+from core.act.refusals import fleet_refusal
 from core.act.snapshot import TargetSnapshot
 from core.errors import AnswerMalformed, RequestFailed
 from core.ids import SampleKey, process_of
@@ -64,7 +64,7 @@ class Resolver:
     async def resolved(  # noqa: PLR0911 - one case after the other
         self, order: Order
     ) -> Outcome | None:
-        """Return the outcome of an open order, as the state shows it now; None: not yet."""
+        """Return the outcome of an open order, as the state shows it now; None: not known yet."""
         offer = offer_of(order.action, scope_of(order.target))
         process = self._desk.fleet.processes.get(process_of(order.target))
         if offer is None:
@@ -75,7 +75,7 @@ class Resolver:
             return self._at_its_end(order) if is_gone else None
         if process.is_gone:
             return self._at_its_end(order)
-        refusal = at_sight(offer, order.target, self._desk.fleet)
+        refusal = fleet_refusal(offer, order.target, self._desk.fleet)
         if refusal is not None and refusal.kind == "unreachable":
             return None
         try:
@@ -84,7 +84,7 @@ class Resolver:
             return None
         if order.action.verb in {Verb.INTERRUPT, Verb.END}:
             return self._after_signal(order, process, snapshot)
-        applied = seen_applied(order.action, order.target, order.basis, snapshot)
+        applied = shows_applied(order.action, order.target, order.basis, snapshot)
         if applied is None:
             return self._unknown(
                 order,

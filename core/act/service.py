@@ -1,4 +1,4 @@
-"""ActionService: plan, confirm, execute and undo actions; settle what was left open."""
+"""ActionService: plan, confirm, execute and undo actions; settle open orders."""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -24,11 +24,11 @@ from core.model.order import Instance, Order
 from core.model.process import Process
 
 _FOLD_DELAY_S = 0.02
-"""Seconds in which the desk folds in an event that was just posted."""
+"""Seconds to wait until the desk has folded in an event that was just posted."""
 
 
 class ActionService:
-    """Everything that changes something on a machine goes through here.
+    """Plans, executes and undoes all actions on machines, and settles their orders.
 
     Args:
         desk: Reads and sends.
@@ -64,34 +64,34 @@ class ActionService:
         return self._planner.is_ours(process)
 
     def answers_for(self, order: Order) -> bool:
-        """Return whether this evalroom gave an order, or claimed it from one that died."""
+        """Return whether this evalroom gave an order, or claimed it from a dead instance."""
         return self._orders.answers_for(order)
 
     async def run(self) -> None:
-        """Take up what dead evalrooms left open, then resolve open orders until cancelled."""
+        """Claim the open orders of dead instances, then resolve open orders until cancelled."""
         await self.take_up()
         await self._resolver.run()
 
     async def take_up(self) -> tuple[Order, ...]:
-        """Load the newest orders; claim and return what evalrooms that died left open."""
+        """Load the newest orders; claim and return the open orders of dead instances."""
         return await self._orders.take_up()
 
     async def select(self, query: OrderQuery) -> Sequence[Order]:
-        """Return orders of the journal, newest first; none where there is no journal.
+        """Return orders of the journal, newest first; an empty sequence without a journal.
 
         Raises:
-            StorageError: It can't be read.
+            StorageError: The journal can't be read.
         """
         return await self._orders.select(query)
 
     async def learn(self, processes: Iterable[ProcessKey], *, patience: float) -> None:
         """Read the routes of these processes, where they are not known yet.
 
-        A menu can then say what an older Inspect lacks.
+        A menu can then name the features that an older Inspect lacks.
 
         Args:
-            processes: Whose routes.
-            patience: Seconds to wait at most; answers that come later still count.
+            processes: The processes.
+            patience: Maximum seconds to wait; later answers are used too.
         """
         known = self._desk.fleet.processes
         unknown = [
@@ -139,7 +139,7 @@ class ActionService:
         """Return the plan of concrete requests.
 
         Raises:
-            UsageWrong: There are none.
+            UsageWrong: There is no request.
         """
         return await self._planner.plan(title, requests, reason=reason, tell=tell, hurry=hurry)
 
@@ -147,7 +147,7 @@ class ActionService:
         """Return the plan that undoes the last plan of this operator that can be undone.
 
         Raises:
-            UsageWrong: There is none.
+            UsageWrong: There is no such plan.
         """
         skipped: list[str] = []
         while True:
@@ -173,13 +173,13 @@ class ActionService:
         """Execute a plan that was confirmed.
 
         Args:
-            plan: As previewed.
-            words: The words that were typed.
+            plan: The previewed plan.
+            words: The words that the operator typed.
             yes: Whether the operator said yes to acting on runs that others launched.
             tell: Called with each report as it comes.
 
         Raises:
-            NotConfirmed: The plan asks for more than was given; nothing was sent.
+            NotConfirmed: The plan was not confirmed as it requires; nothing was sent.
         """
         why = unmet(plan, words=words, yes=yes)
         if why is not None:

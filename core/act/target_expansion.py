@@ -52,7 +52,7 @@ def running_tasks(fleet: Fleet, process: ProcessKey | None = None) -> tuple[Task
 def with_model(
     fleet: Fleet, model: str, among: Iterable[ProcessKey] | None = None
 ) -> tuple[ModelKey, ...]:
-    """Return the model in every live process that runs it, or holds it paused."""
+    """Return the model as a target in every live process that uses it, or has it paused."""
     chosen = live_processes(fleet) if among is None else among
     found: list[ModelKey] = []
     for key in chosen:

@@ -16,7 +16,7 @@ from core.model.order import Basis, Order, OrderState
 from core.text import shown
 
 _UNDO_PREFIX = "undo-"
-"""How the id of a plan begins that undoes another one."""
+"""The prefix of the id of a plan that undoes another one."""
 _GOOD = frozenset({OrderState.DONE, OrderState.NOOP})
 _PAUSES = {
     "none": Action(verb=Verb.RESUME),
@@ -80,7 +80,7 @@ class UndoablePlan:
     """The orders of a plan that can be undone.
 
     Attributes:
-        plan: The plan's id; empty: there is none.
+        plan: The plan's id; empty if no plan can be undone.
         orders: Newest first.
     """
 
@@ -89,7 +89,7 @@ class UndoablePlan:
 
     @property
     def requests(self) -> tuple[ActionRequest, ...]:
-        """What undoes them."""
+        """The requests that undo them."""
         return tuple((each.undo, each.target) for each in self.orders if each.undo is not None)
 
 
@@ -99,12 +99,12 @@ def newest_undoable(
     """Return the newest plan of an operator of which an order can be undone.
 
     An undo can't be undone; otherwise `u` would toggle. Each order of an undo cancels out the
-    one order to the same target that it undid; so an action that was done again since can be
-    undone again, and one whose undo failed can too.
+    one order to the same target that it undid. So an action that was repeated since can be undone
+    again, and so can an action whose undo failed.
 
     Args:
         orders: Newest first.
-        operator: Whose plans.
+        operator: The operator whose plans are considered.
         but: Ids of plans to skip.
     """
     undone: Counter[Address] = Counter()
@@ -136,7 +136,7 @@ def undo_title(undoable: UndoablePlan, fleet: Fleet) -> str:
 
 
 def undo_requests(orders: Sequence[Order], operator: str) -> tuple[ActionRequest, ...]:
-    """Return what undoes the newest plan that can be undone, newest order first."""
+    """Return the requests that undo the newest undoable plan, newest order first."""
     return newest_undoable(orders, operator).requests
 
 

@@ -42,7 +42,7 @@ async def _ask(
     read: ReadFunction, process: ProcessKey, path: str, what: str, feature: Feature | None = None
 ) -> bytes:
     if len(path) > MAX_PATH_CHARACTERS:
-        raise RequestFailed(f"{what}: its name is too long to ask for")
+        raise RequestFailed(f"{what}: its name is too long for a request")
     return good_body(await read(process, path), what, feature)
 
 

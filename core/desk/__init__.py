@@ -1,1 +1,1 @@
-"""The desk: the one loop, what it shows, what it keeps, and what it sends."""
+"""The desk: the loop that takes events in, publishes and stores the fleet, and steers probes."""

@@ -41,7 +41,7 @@ from core.signal import Signal
 from core.watch.observer import Observer
 
 TICK_INTERVAL_S = 60.0
-"""Seconds between two `TimePassed` events: gone processes leave, poll lists are refreshed."""
+"""Seconds between two `TimePassed` events, which drop old processes and refresh poll lists."""
 _MAX_FOLD_SLICE_S = 0.01
 """Seconds of folding after which the loop lets other tasks run."""
 _LARGE_FRAME_BYTES = 256 * 1024
@@ -101,17 +101,12 @@ class Desk(MachineRequests):
         """Set: the loop has something to do."""
         self._cycle_ended = asyncio.Event()
         """Set at the end of the loop's present cycle, then replaced by a new one."""
-        self._steering = Steering(
-            self._connections.keys(),
-            make_frames=lambda name, *what: self._observers[name].frames(*what),
-            send=lambda name, frame: self._connections[name].send(frame),
-            wake=self._woken.set,
-        )
+        self._steering = Steering(self._connections, self._observers, wake=self._woken.set)
         """Sends the probes their poll lists."""
         self._listed: set[MachineName] = set()
-        """Machines whose processes were listed, for `first_look`."""
+        """Machines whose processes were listed, for `first_poll`."""
         self._read: set[ProcessKey] = set()
-        """Processes whose tasks were read, or could not be, for `first_look`."""
+        """Processes whose tasks were read, or could not be, for `first_poll`."""
         self._begun: asyncio.Task[None] | None = None
         """The loop that `begin` started; None: it did not, or `run` has taken the loop over."""
         for event in named:
@@ -218,7 +213,7 @@ class Desk(MachineRequests):
             ended, self._cycle_ended = self._cycle_ended, asyncio.Event()
             ended.set()
 
-    async def first_look(self, timeout: float) -> bool:
+    async def first_poll(self, timeout: float) -> bool:
         """Wait until every machine was polled once, or can't be.
 
         Args:

@@ -72,10 +72,10 @@ class EventWriter:
             await asyncio.sleep(_WRITE_INTERVAL_S)
 
     async def flush(self) -> None:
-        """Write what is queued; what can't be written is dropped and reported.
+        """Write the queued events and points; if that fails, they are dropped and reported.
 
-        Cancelling this does not cancel the write: its events are queued no longer, so they
-        would be lost.
+        Cancelling this does not cancel the write: its events have left the queue, so
+        they would be lost.
         """
         if self._writing is not None:
             await asyncio.wait([self._writing])

@@ -10,7 +10,7 @@ from core.events import Event, LogRead, LogUnreadable
 from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
 from core.ports import MachineConnection, Reply
-from core.watch.log_headers import header_event, header_frame, header_wants
+from core.watch.log_headers import header_event, header_frame, unread_tasks
 
 READ_TIMEOUT_S = 60.0
 """Seconds that one read may take."""
@@ -20,7 +20,7 @@ _RETRY_DELAYS_S = (2.0, 10.0, 30.0, 120.0, 300.0)
 """Seconds until a log is read again, by the number of failed reads; the last repeats."""
 
 _Attempt = tuple[TaskKey, str]
-"""A task, and its attempt with whether its process is gone."""
+"""A task, and a text of its attempt and whether its process is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class LogReader:
         machine = fleet.machines.get(self._machine)
         if machine is None or not machine.link.is_alive:
             return None, None
-        wanted = [key for key in header_wants(fleet, self._machine) if key in fleet.tasks]
+        wanted = [key for key in unread_tasks(fleet, self._machine) if key in fleet.tasks]
         self._keep_only(_attempt(fleet, key) for key in wanted)
         if not wanted:
             return None, None
@@ -123,7 +123,7 @@ class LogReader:
         return self._retries.get(_attempt(fleet, key), _Retries())
 
     def _count_failure(self, fleet: Fleet, key: TaskKey, at: float) -> int:
-        """Set when a log is read again; return how many reads of it have failed."""
+        """Schedule the next read of a log; return how many reads of it have failed."""
         if key not in fleet.tasks:
             return 0
         failed = self._retries_of(fleet, key).failed + 1

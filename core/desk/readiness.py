@@ -44,7 +44,7 @@ def changes_polls(before: Fleet, after: Fleet, event: Event) -> bool:
 
 
 def _attempts(fleet: Fleet, key: ProcessKey) -> list[tuple[str, str, bool]]:
-    """Return what decides the polls of a process's tasks: attempt, status, quiesced."""
+    """Return the fields that decide which polls a process's tasks get."""
     process = fleet.processes.get(key)
     rows = [fleet.tasks[each].row for each in process.tasks] if process is not None else []
     return [(row.eval_id, row.status, row.quiesced) for row in rows]

@@ -5,7 +5,6 @@ import stat
 import threading
 from pathlib import Path
 from queue import Full, Queue
-from types import TracebackType
 from typing import IO, Self
 
 from core.errors import StorageError
@@ -59,7 +58,7 @@ class Recorder:
             raise StorageError(f"{self._path} can't be written: {self._error}")
 
     def close(self) -> None:
-        """Write what is queued and close the file."""
+        """Write the queued events and close the file."""
         if self._writer.is_alive():
             self._events.put(None)
         self._writer.join()
@@ -67,12 +66,7 @@ class Recorder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _write(self) -> None:

@@ -1,46 +1,40 @@
 """Steering: which machines' probes get a new poll list, and when."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from core.fleet import Fleet
-from core.frames import Frame
 from core.ids import MachineName, TaskKey
+from core.ports import MachineConnection
+from core.watch.observer import Observer
 
 STEER_INTERVAL_S = 0.5
 """Minimum seconds between updates of a probe's poll list after a state change."""
 CALM_STEER_INTERVAL_S = 4.0
 """Minimum seconds between updates of a probe's poll list when only sample progress changed."""
 
-MakeFrames = Callable[[MachineName, Fleet, TaskKey | None, float], tuple[Frame, ...]]
-"""(machine, fleet, focused task, Unix seconds at the desk) -> frames that update a poll list."""
-SendFrame = Callable[[MachineName, Frame], object]
-
 
 class Steering:
     """Sends probes their poll lists: at once where it matters, else at most every few seconds.
 
-    A machine is due once something was received from it, and waits for the interval that fits
-    what was received. One alarm wakes the loop when the next machine is due.
+    A machine is due after data came from it and its interval has passed: a short one after a state
+    change, else a longer one. One alarm wakes the loop when the next machine is due.
 
     Args:
-        machines: All machines of the desk.
-        make_frames: Makes the frames that bring a probe's poll list up to date.
-        send: Sends a frame to a machine's probe.
+        connections: Send the frames that update a probe's poll list.
+        observers: Make those frames.
         wake: Wakes the desk's loop.
     """
 
     def __init__(
         self,
-        machines: Collection[MachineName],
+        connections: Mapping[MachineName, MachineConnection],
+        observers: Mapping[MachineName, Observer],
         *,
-        make_frames: MakeFrames,
-        send: SendFrame,
         wake: Callable[[], None],
     ) -> None:
-        self._machines = machines
-        self._make_frames = make_frames
-        self._send = send
+        self._connections = connections
+        self._observers = observers
         self._wake = wake
         self._focus: TaskKey | None = None
         """The task that is polled more often than the others."""
@@ -58,7 +52,7 @@ class Steering:
         if task == self._focus:
             return
         for key in (task, self._focus):
-            if key is not None and key.machine in self._machines:
+            if key is not None and key.machine in self._connections:
                 self._outdated.add(key.machine)
                 self.steer_at_once(key.machine)
         self._focus = task
@@ -70,7 +64,7 @@ class Steering:
 
     def outdate_all(self) -> None:
         """Update every machine's poll list when its interval has passed."""
-        self._outdated.update(self._machines)
+        self._outdated.update(self._connections)
 
     def note_state_change(self, machine: MachineName) -> None:
         """Use the short interval for a machine's next update."""
@@ -92,8 +86,8 @@ class Steering:
             self._outdated.discard(machine)
             self._state_changed.discard(machine)
             self._steered_at[machine] = loop.time()
-            for frame in self._make_frames(machine, fleet, self._focus, at):
-                self._send(machine, frame)
+            for frame in self._observers[machine].frames(fleet, self._focus, at):
+                self._connections[machine].send(frame)
         if self._alarm is not None:
             self._alarm.cancel()
         waits = [self._due_in(machine, loop.time()) for machine in self._outdated]

@@ -11,7 +11,7 @@ from core.views.changes import only_older
 PUBLISH_INTERVAL_S = 0.1
 """Minimum seconds between two updates."""
 QUIET_DELAY_S = 1.0
-"""Maximum seconds that a change of ages alone waits to be published."""
+"""Maximum seconds until a change is published that only affects ages."""
 
 
 class FleetPublisher:

@@ -32,12 +32,12 @@ from core.events import (
 )
 from core.fleet import Fleet
 from core.fold.immutable import with_fields, with_item, with_items
-from core.fold.machines import change_link, hear_link, name_machine
+from core.fold.machines import change_link, name_machine, refresh_link
 from core.fold.orders import end_order, give_order
 from core.fold.processes import end_process, forget, see_process, see_tasks, with_rows
 from core.fold.runs import change_run
 from core.fold.samples import see_samples
-from core.fold.tasks import prove, stay_unread
+from core.fold.tasks import with_header, with_unreadable_log
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
 from core.model.process import Process
@@ -60,7 +60,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
         case LinkChanged():
             return _with_machine(fleet, at, change_link(fleet, event))
         case LinkHeard():
-            return _with_machine(fleet, at, hear_link(fleet, event))
+            return _with_machine(fleet, at, refresh_link(fleet, event))
         case ProbeAnswered():
             machine = fleet.machines.get(event.machine)
             return _with_machine(fleet, at, machine and with_fields(machine, probe=event.probe))
@@ -81,7 +81,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             mine = task is not None and task.row.eval_id == event.eval_id
             return _with_task(fleet, at, see_samples(task, event) if task and mine else None)
         case LooksUnchanged():
-            return _look_again(fleet, event)
+            return _refresh_ages(fleet, event)
         case ReadFailed():
             process = fleet.processes.get(event.process)
             trouble = f"{event.what}: {event.reason}"
@@ -89,11 +89,11 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
         case LogRead():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
-            return _with_task(fleet, at, task and prove(task, event, gone=gone))
+            return _with_task(fleet, at, task and with_header(task, event, gone=gone))
         case LogUnreadable():
             task = fleet.tasks.get(event.task)
             gone = fleet.is_gone(event.task.process)
-            return _with_task(fleet, at, task and stay_unread(task, event, gone=gone))
+            return _with_task(fleet, at, task and with_unreadable_log(task, event, gone=gone))
         case ScoreSeen():
             task = fleet.tasks.get(event.task)
             return _with_task(fleet, at, task and with_fields(task, interim=event.metrics))
@@ -141,7 +141,7 @@ def _as_its_rows_say(fleet: Fleet, process: Process, at: float) -> Process:
     return with_rows(process, [fleet.tasks[key].row for key in process.tasks], at)
 
 
-def _look_again(fleet: Fleet, event: LooksUnchanged) -> Fleet:
+def _refresh_ages(fleet: Fleet, event: LooksUnchanged) -> Fleet:
     changed = dict[TaskKey, Task]()
     for process_key, as_of in event.tasks:
         process = fleet.processes.get(process_key)

@@ -49,7 +49,7 @@ def change_link(fleet: Fleet, event: LinkChanged) -> Machine | None:
     return with_fields(machine, link=link)
 
 
-def hear_link(fleet: Fleet, event: LinkHeard) -> Machine | None:
+def refresh_link(fleet: Fleet, event: LinkHeard) -> Machine | None:
     """Return the machine with the time when data last came over its link."""
     machine = fleet.machines.get(event.machine)
     if machine is None:

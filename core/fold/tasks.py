@@ -61,11 +61,11 @@ def see_row(known: Task | None, key: TaskKey, row: TaskRow, event: TasksSeen) ->
         row=known.row if same else row,
         as_of=event.as_of,
         heard_at=event.at,
-        trail=known.trail if same else longer(known.trail, _point(row, event.at)),
+        trail=known.trail if same else with_point(known.trail, _point(row, event.at)),
     )
 
 
-def longer(trail: tuple[ProgressPoint, ...], point: ProgressPoint) -> tuple[ProgressPoint, ...]:
+def with_point(trail: tuple[ProgressPoint, ...], point: ProgressPoint) -> tuple[ProgressPoint, ...]:
     """Return the trail with one more point, thinned out where it would exceed its limit.
 
     Of several equal points in a row only the first and the newest stay.
@@ -78,7 +78,7 @@ def longer(trail: tuple[ProgressPoint, ...], point: ProgressPoint) -> tuple[Prog
     return (*trail[:half:2], *trail[half:], point)
 
 
-def prove(task: Task, event: LogRead, *, gone: bool) -> Task:
+def with_header(task: Task, event: LogRead, *, gone: bool) -> Task:
     """Return the task with what its log says; the log of another attempt is ignored."""
     attempt = event.header.eval_id
     if attempt and task.row.eval_id and attempt != task.row.eval_id:
@@ -88,7 +88,7 @@ def prove(task: Task, event: LogRead, *, gone: bool) -> Task:
     return settled(read, gone=gone, at=event.at, ended=ended)
 
 
-def stay_unread(task: Task, event: LogUnreadable, *, gone: bool) -> Task:
+def with_unreadable_log(task: Task, event: LogUnreadable, *, gone: bool) -> Task:
     """Return the task with a log that could not be read; an earlier result still counts."""
     if task.header is not None and task.header.status in _PROVED:
         return task

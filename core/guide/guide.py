@@ -11,7 +11,7 @@ from core.model.order import Instance
 
 
 class GuideKind(StrEnum):
-    """The purpose of a guide; its value is the word of headless commands."""
+    """The purpose of a guide; its value is the name in headless commands."""
 
     PARK = "park"
     INCIDENT = "incident"
@@ -40,7 +40,7 @@ WATCHING = frozenset({StepKind.COMMAND, StepKind.QUIESCE, StepKind.END})
 
 
 class StepState(StrEnum):
-    """The state of a step. Waiting: for its turn, then for the operator."""
+    """The state of a step. A waiting step waits for its turn, then for the operator."""
 
     WAITING = "waiting"
     RUNNING = "running"

@@ -1,7 +1,7 @@
 """Builds the command that resumes a run after it was parked, before anything is paused.
 
-An eval-set is started again with the same words on its log folder; it skips completed tasks. The
-log of a plain eval goes to `inspect eval-retry`, which does not run its finished samples again.
+An eval-set is started again with the same arguments and log folder; it skips completed tasks. A
+plain eval is resumed from its log by `inspect eval-retry`, which skips finished samples.
 """
 
 import re

@@ -32,7 +32,7 @@ from core.model.process import Process
 from core.signal import Signal
 from core.text import shown
 
-LOOK_EVERY_S = 0.5
+UPDATE_INTERVAL_S = 0.5
 """Seconds between two updates of the open guides."""
 _READ = 10_000
 """Orders of the journal that are searched when a guide is taken over."""
@@ -45,7 +45,7 @@ class GuideRunner:
         asker: The desk: the fleet, the clock, and reads of processes.
         acting: Makes and executes plans.
         book: The store of guides; None: no guide can be started.
-        spec_command: Returns the command that resumes a process from its spec; None: it has none.
+        spec_command: Returns the command that resumes a process from its spec; None: no spec.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class GuideRunner:
         return self._acting.instance
 
     @property
-    def held(self) -> tuple[Guide, ...]:
+    def guides(self) -> tuple[Guide, ...]:
         """The guides that this evalroom runs or has run, newest first."""
         return tuple(sorted(self._guides.values(), key=lambda each: -each.made_at))
 
@@ -177,9 +177,9 @@ class GuideRunner:
     async def _hold(self, guide: Guide) -> Guide:
         self._guides[guide.id] = guide
         self._woken.set()
-        return await self.look(guide.id)
+        return await self.refresh(guide.id)
 
-    async def take_up(self, guide: str) -> Guide:
+    async def take_over(self, guide: str) -> Guide:
         """Take over a guide of an evalroom that ended, and continue it here.
 
         Raises:
@@ -187,7 +187,7 @@ class GuideRunner:
             StorageError: It can't be read or written.
         """
         if guide in self._guides:
-            return await self.look(guide)
+            return await self.refresh(guide)
         if self._book is None:
             why = "evalroom has no history to read it from"
             raise StorageError(f"the guide can't be taken over: {why}")
@@ -209,9 +209,9 @@ class GuideRunner:
 
         Raises:
             UsageWrong: No step waits, or there is nothing to send.
-            StorageError: The guide can't be kept.
+            StorageError: The guide can't be stored.
         """
-        known = await self.look(guide)
+        known = await self.refresh(guide)
         step, at = known.step, known.current
         if step is None or at is None or not known.waits:
             why = "the guide has ended" if step is None else step.sentence or step.title
@@ -226,7 +226,7 @@ class GuideRunner:
         settled = tuple(dict.fromkeys((*known.steps[at].settled, *settled_by(plan, world))))
         marked = replace(known.steps[at], plans=(*known.steps[at].plans, plan.id), settled=settled)
         await self._keep(known.with_step(at, _unable(marked, plan)))
-        await self.look(guide)
+        await self.refresh(guide)
         return plan
 
     async def carry_out(
@@ -245,7 +245,7 @@ class GuideRunner:
         """
         told = await self._acting.carry_out(plan, words=words, yes=yes, tell=tell)
         await asyncio.sleep(0)
-        await self.look(guide)
+        await self.refresh(guide)
         return told
 
     async def skip(self, guide: str) -> Guide:
@@ -260,7 +260,7 @@ class GuideRunner:
         if step is None or not known.waits or step.kind not in CAN_BE_SKIPPED:
             raise UsageWrong("this step can't be skipped", "press x to stop the whole guide")
         await self._keep(skipped(known, f"skipped by {shown(self.instance.operator, 60)}"))
-        return await self.look(guide)
+        return await self.refresh(guide)
 
     async def stop(self, guide: str) -> Guide:
         """Stop a guide; orders already sent stay in effect.
@@ -284,10 +284,10 @@ class GuideRunner:
                 await self._woken.wait()
             for guide in tuple(self._guides.values()):
                 if guide.is_open or guide.id in self._unsaved:
-                    await self.look(guide.id)
-            await asyncio.sleep(LOOK_EVERY_S)
+                    await self.refresh(guide.id)
+            await asyncio.sleep(UPDATE_INTERVAL_S)
 
-    async def look(self, guide: str) -> Guide:
+    async def refresh(self, guide: str) -> Guide:
         """Bring a guide up to date and return it.
 
         Raises:
@@ -333,7 +333,7 @@ CAN_BE_SKIPPED = frozenset({StepKind.FLUSH, StepKind.DRAIN, StepKind.SCORE, Step
 
 
 def _unable(step: GuideStep, plan: Plan) -> GuideStep:
-    """Return the flush step skipped if this Inspect has none: it wrote the logs when quiesced."""
+    """Return a flush step as skipped if this Inspect can't flush: it wrote the logs itself."""
     kinds = {each.refusal.kind for each in plan.steps if each.refusal is not None}
     if step.kind is StepKind.FLUSH and not plan.sent and kinds == {"unsupported"}:
         why = "this Inspect has no log flush; it wrote the logs when the last sample ended"

@@ -7,7 +7,7 @@ from core.fleet import Fleet
 from core.model.finding import Finding
 
 MAX_FINDINGS = 500
-"""Findings that are kept. Beyond it, the oldest closed ones are dropped first."""
+"""Maximum findings in the fleet; the oldest closed ones are dropped first."""
 
 
 def with_findings(fleet: Fleet, changed: Iterable[Finding]) -> Fleet:
@@ -30,7 +30,7 @@ def _bounded(findings: list[Finding]) -> tuple[Finding, ...]:
 
 
 def open_finding(fleet: Fleet, prefix: str) -> Finding | None:
-    """Return the newest open finding whose id begins with `prefix`; None: there is none."""
+    """Return the newest open finding whose id begins with `prefix`; None if there is none."""
     for finding in fleet.findings:
         if finding.closed_at is None and finding.id.startswith(prefix):
             return finding

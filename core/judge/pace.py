@@ -61,7 +61,7 @@ def time_left(task: Task, now: float) -> TimeLeft | None:
     """Return an estimate of a task's time left, as a range that allows for a long tail.
 
     It uses the durations of the newest finished samples and the number of samples in flight:
-    first the waiting samples start one after another, then the slowest of the last ones decides.
+    first the time until no sample waits any more, then the time of the slowest of the last ones.
 
     Args:
         task: The task with its newest row and samples.
@@ -84,8 +84,10 @@ def time_left(task: Task, now: float) -> TimeLeft | None:
     waiting = max(0, left - flying)
     running = ages(task, now)[:flying]
     ending = _last_of(usual, running) if waiting <= flying and running else TimeLeft(0.0, 0.0)
+    if not waiting and running:
+        return ending
     if not waiting:
-        return ending if running else TimeLeft(usual.last(flying, 0.5), usual.last(flying, 0.9))
+        return TimeLeft(usual.until_all_end(flying, 0.5), usual.until_all_end(flying, 0.9))
     worked = _worked_off(usual, running, flying=flying, waiting=waiting)
     return TimeLeft(max(worked.p50, ending.p50), max(worked.p90, ending.p90))
 
@@ -93,7 +95,7 @@ def time_left(task: Task, now: float) -> TimeLeft | None:
 class UsualDurations:
     """The distribution of the durations of a task's samples, from those that finished.
 
-    One more sample is added, half as long again as the longest: the few that have finished
+    It adds one sample that took 1.5 times as long as the longest, because the few finished ones
     rarely include the slowest.
 
     Args:
@@ -110,27 +112,27 @@ class UsualDurations:
         for place in range(self.count - 1, -1, -1):
             self._beyond[place] = self._beyond[place + 1] + self.took[place]
 
-    def rest(self, age: float) -> float:
+    def seconds_left(self, age: float) -> float:
         """Return the mean seconds left for a sample that has run for `age` seconds."""
         place = bisect_right(self.took, age)
         longer = self.count - place
         return self._beyond[place] / longer - age if longer else age / 2
 
-    def done_in(self, age: float, seconds: float) -> float:
+    def chance_to_end(self, age: float, seconds: float) -> float:
         """Return the probability that a sample of this age ends within `seconds`.
 
-        If it is older than all finished samples, half of such samples end within their age again.
+        If it is older than all finished samples, the probability is 0.5 when `seconds` is its age.
         """
         running = self.count - bisect_right(self.took, age)
         if not running:
             return 1 - math.exp2(-seconds / max(age, 1e-9))
         return 1 - (self.count - bisect_right(self.took, age + seconds)) / running
 
-    def any_rest(self) -> float:
+    def mean_seconds_left(self) -> float:
         """Return the mean seconds left for a running sample of unknown age."""
         return (self.spread**2 + self.mean**2) / (2 * self.mean)
 
-    def last(self, count: int, chance: float) -> float:
+    def until_all_end(self, count: int, chance: float) -> float:
         """Return the seconds until all of `count` running samples end, at this probability."""
         if self._beyond[0] <= 0:
             return 0.0
@@ -148,12 +150,12 @@ def _worked_off(
     usual: UsualDurations, running: Sequence[float], *, flying: int, waiting: int
 ) -> TimeLeft:
     """Return the time left while samples wait: until none waits, then until the last ends."""
-    rest = sum(usual.rest(age) for age in running)
-    rest += (flying - len(running)) * usual.any_rest()
-    empty = max(0.0, (rest + waiting * usual.mean) / flying - usual.any_rest())
+    rest = sum(usual.seconds_left(age) for age in running)
+    rest += (flying - len(running)) * usual.mean_seconds_left()
+    empty = max(0.0, (rest + waiting * usual.mean) / flying - usual.mean_seconds_left())
     by_chance = usual.spread * math.sqrt(waiting + flying) / flying
     by_few_seen = usual.spread / math.sqrt(usual.count) * waiting / flying
-    middle, late = usual.last(flying, 0.5), usual.last(flying, 0.9)
+    middle, late = usual.until_all_end(flying, 0.5), usual.until_all_end(flying, 0.9)
     wide = math.hypot(1.28 * by_chance, 1.28 * by_few_seen, late - middle)
     return TimeLeft(empty + middle, empty + middle + wide)
 
@@ -165,7 +167,7 @@ def _last_of(usual: UsualDurations, running: Sequence[float]) -> TimeLeft:
         low, high = 0.0, usual.took[-1] + 4 * max(running)
         for _ in range(_STEPS):
             middle = (low + high) / 2
-            done = math.prod(usual.done_in(age, middle) for age in running)
+            done = math.prod(usual.chance_to_end(age, middle) for age in running)
             low, high = (middle, high) if done < chance else (low, middle)
         return high
 

@@ -48,7 +48,7 @@ class RunState(StrEnum):
 
 
 OVER = frozenset({RunState.SUCCESS, RunState.ERROR, RunState.LOST})
-"""States that do not change any more."""
+"""States that are final."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ GlyphName = Literal[
     "read-only",
 ]
 
-SIGNS = MappingProxyType[GlyphName, tuple[str, str]](
+GLYPHS = MappingProxyType[GlyphName, tuple[str, str]](
     {
         "live": ("●", "*"),
         "lagging": ("◐", "~"),
@@ -52,6 +52,6 @@ SIGNS = MappingProxyType[GlyphName, tuple[str, str]](
 """By name: the glyph and its ASCII replacement."""
 
 
-def sign(name: GlyphName) -> Shown:
+def glyph(name: GlyphName) -> Shown:
     """Return a glyph by its name."""
-    return Shown(SIGNS[name][0])
+    return Shown(GLYPHS[name][0])

@@ -16,7 +16,7 @@ MAX_LOCATION_LENGTH = 4_096
 _FINAL = frozenset({"success", "error", "cancelled"})
 
 
-def header_wants(fleet: Fleet, machine: MachineName) -> tuple[TaskKey, ...]:
+def unread_tasks(fleet: Fleet, machine: MachineName) -> tuple[TaskKey, ...]:
     """Return the tasks of a machine that have ended but whose log was not read as final yet."""
     return tuple(
         key for key, task in fleet.tasks.items() if key.machine == machine and _wants(task)

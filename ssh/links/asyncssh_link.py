@@ -242,7 +242,8 @@ class AsyncsshLink:
         del stderr
         if status is None:
             return machine_error(
-                self._machine.name, asyncssh.ConnectionLost("it closed before the shell started")
+                self._machine.name,
+                asyncssh.ConnectionLost("the channel closed before the shell started"),
             )
         return None
 

@@ -4,7 +4,7 @@ A folder is a program: `__init__.py` describes it, `main.py` runs it. `common` h
 that several programs need. `ssh/shipped_program.py` joins a program's files into the one text
 that is sent. `tasks` holds files that are sent as they are.
 
-The files import each other in one way, `from ssh.shipped.common.tools import run_tool`, never
-under another name, and all imports stand at the top: the joined text leaves these lines out.
+The files import each other in one form only, `from ssh.shipped.common.tools import run_tool`, never
+under another name, and all imports are at the top: the joined text leaves these lines out.
 Nothing else of evalroom is imported here.
 """

@@ -115,7 +115,7 @@ def test_what_destroys_takes_its_words_and_no_yes_stands_for_them(home: Home, on
         (("act", "drain", "turns"), "\x03", 130),
         (("act", "pause", "turns"), "\r", 4),
         (("act", "pause", "turns"), "\x04", 4),
-        (("config-set", "turns", "--max-samples", "2"), "n\r", 4),
+        (("config-set", "turns", "--max-samples", "4"), "n\r", 4),
     ],
 )
 def test_another_answer_at_a_terminal_sends_nothing(
@@ -193,7 +193,7 @@ def test_knobs_are_set_under_inspects_names_and_wrong_values_say_what_is_allowed
     [
         (("act", "fly", "turns"), 2, "no action fly"),
         (("act", "pause"), 2, "no TARGET"),
-        (("act", "pause", "nowhere"), 2, "no task fits"),
+        (("act", "pause", "nowhere"), 2, "no task matches"),
         (("act", "drain", "turns", "--now"), 2, "--now goes with pause"),
         (("act", "keep", "turns"), 2, "keep"),
         (("act", "pause", "--model", "no/such", "--yes"), 2, "no selected process runs"),

@@ -82,7 +82,7 @@ async def test_consent_in_advance_is_enough_and_nothing_is_asked(
         (RIGHT, "", "not confirmed: nothing was sent", "add --yes"),
         (Consent(), "turns", "not confirmed: nothing was sent", "add --confirm 'turns'"),
         (YES, "turns", "not confirmed: nothing was sent", "add --confirm 'turns'"),
-        (WRONG, "turns", "--confirm 'turn' is not what is asked for: nothing was sent",
+        (WRONG, "turns", "--confirm 'turn' does not match the text to confirm: nothing was sent",
          "add --confirm 'turns'"),
     ],
 )  # fmt: skip

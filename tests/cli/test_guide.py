@@ -58,7 +58,7 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
 
     wrong = home.run("guide", "resume", left["id"], "--confirm", "1")
     assert wrong.status == 4
-    assert "--confirm '1' is not what is asked for: this step was not sent" in wrong.out
+    assert "--confirm '1' does not match the text to confirm: this step was not sent" in wrong.out
     assert one.popen.poll() is None
 
     ended = home.run("guide", "resume", left["id"], "--confirm", str(one.pid))

@@ -43,7 +43,7 @@ class Answering:
     def now(self) -> float:
         return NOW
 
-    async def first_look(self, timeout: float) -> bool:
+    async def first_poll(self, timeout: float) -> bool:
         del timeout
         return True
 

@@ -31,7 +31,7 @@ class Refusing:
     def now(self) -> float:
         return NOW
 
-    async def first_look(self, timeout: float) -> bool:
+    async def first_poll(self, timeout: float) -> bool:
         del timeout
         return True
 

@@ -85,7 +85,7 @@ def test_the_room_opens_at_once_although_another_program_holds_its_history(home:
         raw.execute("PRAGMA locking_mode = EXCLUSIVE")
         raw.execute("BEGIN EXCLUSIVE")
         with opened(home) as terminal:
-            terminal.until("nothing is stored until it is free", 9)
+            terminal.until("nothing is stored while the history is locked", 9)
             raw.execute("ROLLBACK")
             raw.close()
             with closing(sqlite3.connect(file, timeout=10)) as free:

@@ -42,7 +42,7 @@ class Told:
         self.registry = SimpleNamespace(runs={known.id: known})
         self.data = data
 
-    async def first_look(self, timeout: float) -> bool:
+    async def first_poll(self, timeout: float) -> bool:
         del timeout
         return True
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from core import format as fmt
 from core.views.cells import count_cell, text_cell
-from core.views.glyphs import SIGNS
+from core.views.glyphs import GLYPHS
 
 _NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(10**400), 10**400)
 
@@ -108,7 +108,7 @@ def test_no_number_breaks_a_format(value: float) -> None:
     assert len(fmt.span_of_time(value, value)) <= 11
 
 
-@pytest.mark.parametrize(("glyph", "plain"), SIGNS.values())
+@pytest.mark.parametrize(("glyph", "plain"), GLYPHS.values())
 def test_every_sign_is_one_character_and_has_a_twin_in_ascii(glyph: str, plain: str) -> None:
     assert (len(glyph), len(plain)) == (1, 1)
     assert plain.isascii()

@@ -105,7 +105,7 @@ async def test_three_processes_on_two_machines_and_how_two_of_them_end(
         assert [event.process.pid for event in gone] == [ends.pid, dies.pid]
     async with two_machines.watching(evals) as afresh:
         await afresh.key(stays, BLUE)
-        await afresh.desk.first_look(20)
+        await afresh.desk.first_poll(20)
         assert [process.pid for process in afresh.fleet.processes] == [stays.pid]
 
 

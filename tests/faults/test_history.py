@@ -16,12 +16,12 @@ async def test_a_history_that_is_held_does_not_hold_up_the_start(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     async with history_of(default_config(), paths()) as history:
-        assert not history.said
+        assert not history.warning
     holder = sqlite3.connect(paths().database)
     try:
         holder.execute("BEGIN EXCLUSIVE")
         async with asyncio.timeout(3), history_of(default_config(), paths()) as history:
-            assert "until it is free" in history.said
-            assert history.keeping is not None
+            assert "while the history is locked" in history.warning
+            assert history.event_store is not None
     finally:
         holder.close()

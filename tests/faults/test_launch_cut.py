@@ -36,7 +36,7 @@ async def test_a_launch_whose_link_is_cut_goes_on_and_runs_once(
     with short_folder() as folder:
         known = trusting(own_sshd, tmp_path)
         async with launching([gpu_host(own_sshd)], folder, known_hosts=known) as here:
-            await here.watched.desk.first_look(20)
+            await here.watched.desk.first_poll(20)
             cut: list[str] = []
 
             async def spoil(machine: MachineName, job: Job, really: Really) -> Any:

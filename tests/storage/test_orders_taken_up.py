@@ -66,7 +66,7 @@ async def test_it_is_told_and_written_that_nobody_knows_what_became_of_it(tmp_pa
         kept = {each.id: each for each in await journal.recent(5)}
         assert {each.id: each for each in desk.fleet.orders} == kept
         assert kept["left"].state is OrderState.UNKNOWN
-        assert "ended before it knew" in kept["left"].message
+        assert "ended before the outcome was known" in kept["left"].message
         assert (kept["doubted"].message, kept["doubted"].ended_at) == ("no look can tell", 2.0)
         assert kept["done"].state is OrderState.DONE
         assert await acting(Desk(), database).take_up() == ()

@@ -57,7 +57,7 @@ def test_one_gets_it_and_the_other_is_told_who_has_it(gpus: Gpus) -> None:
         [winner] = {run for run in runs if alive(run)}
         assert sorted(each.returncode for each in started) == [0, 1]
         [loser] = [text for text in said if winner not in json.loads(text)["run_id"]]
-        assert f"1 GPU asked for, 0 of 2 free; GPU 0 is reserved by run {winner}" in loser
+        assert f"1 GPU requested, 0 of 2 free; GPU 0 is reserved by run {winner}" in loser
         [pid] = alive(winner)
         assert environ_of(pid)["CUDA_VISIBLE_DEVICES"] == "GPU-aa"
 

@@ -59,7 +59,7 @@ async def test_a_third_engine_starts_and_finishes_a_real_eval(
         monkeypatch.delenv("XDG_DATA_HOME", raising=False)
         machine = MachineConfig(name=MachineName("here"), link="command", python=sys.executable)
         async with launching([machine], Path(folder), secrets={"KEY": "sk-canary"}) as here:
-            await here.watched.desk.first_look(20)
+            await here.watched.desk.first_poll(20)
             asked = spec("secrets = ['KEY']", "machine=here", "engine=background")
             [run] = await here.launches.launch(here.checked(asked))
             run = await here.over(run)

@@ -66,12 +66,11 @@ class Terminal:
         """Read what comes within `seconds`; return at the first pause of 10 ms after data."""
         got = bytearray()
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
+        while True:  # it looks at least once, however late this process gets its turn
+            left = max(0.0, end - time.monotonic())
             ready, _, _ = select.select([self._main], [], [], 0.01 if got else left)
             if not ready:
-                if got:
-                    break
-                continue
+                break
             try:
                 data = os.read(self._main, 65536)
             except OSError:
@@ -79,6 +78,8 @@ class Terminal:
             if not data:
                 break
             got += data
+            if time.monotonic() > end:
+                break
         self.output += got
         return bytes(got)
 
@@ -102,8 +103,13 @@ class Terminal:
         Raises:
             AssertionError: They did not come.
         """
+
+        def is_there() -> bool:
+            self.read(0.05)
+            return words in self.screen()
+
         wait_until(
-            lambda: self.read(0.05) is not None and words in self.screen(),
+            is_there,
             f"{words!r} is on the screen",
             seconds,
             every=0.0,
@@ -126,8 +132,9 @@ class Terminal:
         return screen.text()
 
     def has_ended(self) -> bool:
-        """Whether the program ended, with all it wrote read."""
-        return self.process.poll() is not None and not self.read(0.05)
+        """Read for an instant; return whether the program ended, with all it wrote read."""
+        is_over = self.process.poll() is not None
+        return not self.read(0.05) and is_over
 
     def drain(self, seconds: float) -> int:
         """Read everything for `seconds`; return how many bytes came."""

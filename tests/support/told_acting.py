@@ -9,7 +9,7 @@ from core.act.executor import OrderReport
 from core.act.plan import Plan, Step, unmet
 from core.act.planner import PlanningProgress
 from core.act.preview import Preview
-from core.act.refusals import Refusal, at_sight
+from core.act.refusals import Refusal, fleet_refusal
 from core.act.requests import request_of
 from core.act.service import ActionService
 from core.act.target_expansion import ActionPlace
@@ -88,7 +88,7 @@ class ToldActing(ActionService):
             is_production=machine.production,
             undo=Action(verb=Verb.RESUME) if action.verb is Verb.PAUSE else None,
         )
-        refusal = at_sight(offer, target, fleet)
+        refusal = fleet_refusal(offer, target, fleet)
         told = self.previews.get(target, refusal or self._usual(target))
         if isinstance(told, Refusal):
             return replace(step, refusal=told)

@@ -22,7 +22,7 @@ from tests.support.evals import Eval, Evals
 from tests.support.rooms import answerable, app_on, screen_text, services_on, shows
 from tests.support.waiting import wait_until
 from tui.app import RoomApp
-from tui.dialogs.guarded_dialog import LOOK_S
+from tui.dialogs.guarded_dialog import MIN_DISPLAY_S
 
 SIZE = (160, 46)
 
@@ -183,9 +183,9 @@ async def test_no_key_sends_anything_unconfirmed(evals: Evals) -> None:
         for opening in DIALOGS:
             await _home(pilot, app)
             await _typed(app, *opening)
-            await pilot.pause(LOOK_S + 0.2)
+            await pilot.pause(MIN_DISPLAY_S + 0.2)
             await _typed(app, *KEYS)
-        await pilot.pause(LOOK_S)
+        await pilot.pause(MIN_DISPLAY_S)
         kinds = [frame.head["path"] for frame in acted.wire if frame.kind == "send"]
         assert kinds
         assert acted.sent == []

@@ -102,7 +102,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         await pilot.press("W")
         await shows(pilot, "Enter takes it over", 30)
         await pilot.press("enter")
-        await here.acted.watched.until(lambda: here.guiding.held, "it is taken up")
+        await here.acted.watched.until(lambda: here.guiding.guides, "it is taken up")
         await shows(pilot, "your turn  write the log of each task", 60)
         assert not here.acted.sent
         await pilot.press("enter")
@@ -112,7 +112,7 @@ async def test_a_run_is_parked_from_the_palette_with_a_restart_in_between(
         await shows(pilot, "no change", 30)
         await answerable(pilot)
         await pilot.press("enter")
-        await confirmed(pilot, "interrupt", "finalising", *str(one.pid), "enter")
+        await confirmed(pilot, "interrupt", "never run", *str(one.pid), "enter")
         await shows(pilot, "the process is gone; 1 log: 1 cancelled", 60)
         assert not guide_of(app).is_open
         assert await asyncio.to_thread(one.popen.wait, 10) == 0

@@ -103,7 +103,7 @@ async def test_a_key_opens_it_and_the_ways_back_are_those_of_any_place() -> None
         await pilot.press("J")
         await shows(pilot, "Journal of orders")
         text = screen_text(app)
-        for words in ("interrupt", "unknown", "no answer", "h100-1 101", "2 open · 2 in all"):
+        for words in ("interrupt", "unknown", "no answer", "h100-1 101", "2 open · 2 total"):
             assert words in text
         await pilot.press("escape")
         await shows(pilot, "1 Machines")

@@ -376,7 +376,7 @@ async def test_where_nothing_can_be_launched_the_keys_say_so(why: str) -> None:
         await pilot.press("n")
         await shows(pilot, why or "Nothing can be launched from here")
         await pilot.press("N")
-        await shows(pilot, "7 in all")
+        await shows(pilot, "7 total")
         await pilot.press("d", "R")
         await pilot.pause()
         assert isinstance(app.screen, RunsScreen)

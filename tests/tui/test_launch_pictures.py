@@ -58,7 +58,7 @@ async def test_what_happens_on_an_error_is_chosen(picture: Picture) -> None:
     _, app = room()
     async with app.run_test(size=SMALL) as pilot:
         await press(pilot, *FORM, "ctrl+r", "enter")
-        await shows(pilot, "tolerate 0.1  as stop")
+        await shows(pilot, "tolerate 0.1  like stop")
         picture(app)
 
 
@@ -81,7 +81,7 @@ async def test_the_runs(picture: Picture, size: tuple[int, int]) -> None:
     _, app = room()
     async with app.run_test(size=size) as pilot:
         await pilot.press("N")
-        await shows(pilot, "3 open · 7 in all")
+        await shows(pilot, "3 open · 7 total")
         await press(pilot, "G", "up", "up")
         if size != SMALL:
             await shows(pilot, "No inspect tasks were found")

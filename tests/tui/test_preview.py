@@ -54,7 +54,7 @@ async def test_a_preview_says_what_it_takes_and_enter_confirms_it() -> None:
             "38 samples in flight finish",
             "$ inspect ctl task pause t1",
             "launched by  you",
-            "u undoes exactly this",
+            "press u to undo this plan",
         ):
             assert words in text
         await pilot.press("enter")
@@ -68,7 +68,7 @@ async def test_a_last_drawing_while_the_app_ends_does_no_harm() -> None:
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "p")
     assert not app.screen_stack
-    app.controllers.renew_orders()
+    app.controllers.refresh_orders()
 
 
 async def test_escape_sends_nothing() -> None:
@@ -170,7 +170,7 @@ async def test_many_marked_tasks_are_one_preview_with_what_is_left_out() -> None
         await seen(pilot, "A", "P")
         text = screen_text(app)
         assert "affects 3 machines, 5 processes, 5 tasks" in text
-        assert "nothing is sent to 2 targets" in text
+        assert "not sent to 2 targets" in text
         assert "a100-us is not reachable now (down)" in text
         assert "and 4 more, d shows them" in text
         await pilot.press("d")
@@ -244,8 +244,8 @@ async def test_what_changed_since_is_previewed_again_and_confirmed_alone() -> No
         await pilot.press("enter")
         await shows(pilot, "1 changed")
         text = screen_text(app)
-        assert "changed since the preview, asked again, not sent" in text
-        assert "changed since: pause" in text
+        assert "not sent: changed since the preview" in text
+        assert "changed since the preview: pause" in text
         assert isinstance(app.screen, PreviewDialog)
         app.screen.look_first()
         await pilot.press("enter")  # not seen long enough

@@ -39,15 +39,15 @@ async def test_a_reason_is_seen_while_it_is_typed_and_takes_no_key_unseen() -> N
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "p")
         await pilot.press("r")
-        await shows(pilot, "why, for the journal")
+        await shows(pilot, "reason, for the journal")
         await pilot.press("g", "o")
         await shows(pilot, "keep the reason")
         text = screen_text(app)
-        assert "ask again" not in text
+        assert "preview again" not in text
         assert app.focused is not None
         assert app.focused.display
         await pilot.press("enter")
-        await answerable(pilot, "ask again")
+        await answerable(pilot, "preview again")
         assert not app.screen.query_one("#reason").display
         await pilot.press("enter")
         await shows(pilot, "1 done")
@@ -59,9 +59,9 @@ async def test_tab_goes_from_the_words_to_a_reason_that_is_seen_and_round() -> N
     async with app.run_test(size=WIDE) as pilot:
         await seen(pilot, "x", "s", words="type gdm_intercode_ctf to confirm")
         await pilot.press("tab")
-        await shows(pilot, "why, for the journal")
+        await shows(pilot, "reason, for the journal")
         await pilot.press("tab")
-        await shows(pilot, "ask again")
+        await shows(pilot, "preview again")
         await pilot.press("x", "z")
         assert not app.screen.query_one("#reason").display
         await pilot.press("tab")

@@ -43,7 +43,7 @@ def runs(app: RoomApp) -> RunsScreen:
 async def opened(pilot: Pilot[None]) -> None:
     """Open the list of runs."""
     await pilot.press("N")
-    await shows(pilot, "in all")
+    await shows(pilot, "total")
 
 
 async def test_a_key_or_the_palette_opens_it_and_it_is_found_again_after_a_restart() -> None:
@@ -53,14 +53,14 @@ async def test_a_key_or_the_palette_opens_it_and_it_is_found_again_after_a_resta
     async with app.run_test(size=SIZE) as pilot:
         await shows(pilot, "3 runs 1 failed 2 starting")
         await pilot.press(":", *"runs", "enter")
-        await shows(pilot, "3 open · 7 in all")
+        await shows(pilot, "3 open · 7 total")
         await pilot.press("escape", "N")
-        await shows(pilot, "3 open · 7 in all")
+        await shows(pilot, "3 open · 7 total")
         app.save_view()
     again = app_on(room, services=services_on(room, views=MemoryStore(store.view)))
     async with again.run_test(size=SIZE) as pilot:
         room.become(room.fleet)
-        await shows(pilot, "3 open · 7 in all")
+        await shows(pilot, "3 open · 7 total")
 
 
 async def test_enter_goes_to_the_task_of_a_run_and_of_one_without_to_its_page() -> None:
@@ -72,7 +72,7 @@ async def test_enter_goes_to_the_task_of_a_run_and_of_one_without_to_its_page() 
         assert app.front is not None
         assert app.front.place == task_key("t1", H1, 100)
         await pilot.press("escape")
-        await shows(pilot, "3 open · 7 in all")
+        await shows(pilot, "3 open · 7 total")
         await pilot.press("g", "enter")
         await pilot.pause()
         assert runs(app).current == 1
@@ -124,7 +124,7 @@ async def test_what_a_run_prints_is_followed_while_it_runs(monkeypatch: pytest.M
     told, app = room_of_runs(run(4))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("N")
-        await shows(pilot, "This run has printed nothing")
+        await shows(pilot, "this run has printed nothing")
         told.printed = {run(4).id: b"more came\n"}
         await shows(pilot, "more came")
 
@@ -134,7 +134,7 @@ async def test_in_little_room_nothing_is_fetched_until_its_pane_is_opened() -> N
     told.printed = {run(5).id: b"printed words\n"}
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("N")
-        await shows(pilot, "7 in all")
+        await shows(pilot, "7 total")
         await pilot.pause(0.1)
         assert told.read == []
         await pilot.press("3")
@@ -190,7 +190,7 @@ async def test_run_again_goes_straight_to_the_plan_and_back_to_the_list() -> Non
         await pilot.press("enter")
         await answerable(pilot, "Launch · result")
         await pilot.press("enter")
-        await shows(pilot, "8 in all")
+        await shows(pilot, "8 total")
         [[checked]] = told.launched
         assert runs(app).run_here is not None
         assert runs(app).table.cursor_key == checked.plan.run
@@ -200,7 +200,7 @@ async def test_a_run_whose_spec_is_none_or_unknown_says_so() -> None:
     _, app = room_of_runs(run(1, spec={}), run(2, ago=400, spec={"task": 3}))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await pilot.press("N")
-        await shows(pilot, "2 in all")
+        await shows(pilot, "2 total")
         await pilot.press("R")
         await shows(pilot, "The spec of this run is unknown")
         await pilot.press("down", "R")
@@ -240,7 +240,11 @@ async def test_attaching_is_a_key_of_runs_that_have_a_display(
     launching = ToldLaunching(room)
     app = app_on(room, services=services_on(room, launching=launching, attach=settings))
     attached: list[str] = []
-    monkeypatch.setattr(AttachController, "attach", lambda _, run: attached.append(run.id))
+
+    def remember(_: AttachController, run: Run) -> None:
+        attached.append(run.id)
+
+    monkeypatch.setattr(AttachController, "attach", remember)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await pilot.press("N")
         await shows(pilot, "Y copy launch")

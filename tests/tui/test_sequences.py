@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color
 
-from core.views.glyphs import SIGNS
+from core.views.glyphs import GLYPHS
 from tests.support.rooms import HOSTILE
 from tui.terminal.output_filters import AsciiFilter, HarmlessFilter, to_ascii
 from tui.terminal.sequences import clipboard_sequences
@@ -65,7 +65,7 @@ def test_ascii_is_as_wide_as_what_it_stands_for(text: str) -> None:
 
 
 def test_our_own_signs_have_twins_in_ascii() -> None:
-    for sign, twin in SIGNS.values():
+    for sign, twin in GLYPHS.values():
         assert to_ascii(sign) == twin
     assert to_ascii(".42 ±.05 · 8\u00d7") == ".42 ~.05 . 8x"
     (segment,) = AsciiFilter().apply([Segment("● ▶ ‖ ━━── 1·2 ±")], BLACK)

@@ -51,7 +51,7 @@ async def test_a_session_is_ended_by_its_name_alone() -> None:
         await pilot.press("enter")
         await shows(pilot, "its eval is still running and will be killed")
         await pilot.press(*"cybench", "enter")
-        await shows(pilot, "that is not the name")
+        await shows(pilot, "the name does not match")
         assert told.ended == []
         await pilot.press(*"cybench", "underscore", "a", "enter")
         await shows(pilot, "cybench_a has ended")

@@ -67,7 +67,7 @@ class ActionController:
         self._ui = ui
         self._room = room
         self._service = acting
-        self._carryings: list[PlanProgress] = []
+        self._sent_plans: list[PlanProgress] = []
         self._preview: PreviewDialog | None = None
         self.updated: Signal[None] = Signal()
 
@@ -100,11 +100,11 @@ class ActionController:
 
     # What the keys can do
 
-    def able(self, places: Sequence[ActionPlace]) -> Iterator[str]:
+    def available_keys(self, places: Sequence[ActionPlace]) -> Iterator[str]:
         """Yield the names of the keys that can do something to a selection now."""
         if self._acting is None:
             return
-        if self._carryings:
+        if self._sent_plans:
             yield "outcomes"
         if undo_requests(self.orders, self._acting.instance.operator):
             yield "undo"
@@ -300,67 +300,71 @@ class ActionController:
 
     def carry_out(self, plan: Plan, *, words: str, yes: bool) -> PlanProgress:
         """Send the orders of a confirmed plan, in the background."""
-        carrying = PlanProgress(plan)
-        carrying.updated.connect(self.updated.emit)
-        self._carryings = [carrying, *self._carryings][:_KEPT]
-        carrying.begin()
-        self._send(carrying, plan, words=words, yes=yes)
-        return carrying
+        sent_plan = PlanProgress(plan)
+        sent_plan.updated.connect(self.updated.emit)
+        self._sent_plans = [sent_plan, *self._sent_plans][:_KEPT]
+        sent_plan.begin()
+        self._send(sent_plan, plan, words=words, yes=yes)
+        return sent_plan
 
-    def carry_on(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
+    def carry_out_changed(
+        self, sent_plan: PlanProgress, plan: Plan, *, words: str, yes: bool
+    ) -> None:
         """Send the targets that had changed since their preview and were confirmed again."""
-        carrying.go_on()
-        self._send(carrying, plan, words=words, yes=yes)
+        sent_plan.begin_changed()
+        self._send(sent_plan, plan, words=words, yes=yes)
 
-    def _send(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
+    def _send(self, sent_plan: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
         self._ui.background(
-            self._carried_out(carrying, plan, words=words, yes=yes), "sending orders"
+            self._send_orders(sent_plan, plan, words=words, yes=yes), "sending orders"
         )
 
-    async def _carried_out(
-        self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool
+    async def _send_orders(
+        self, sent_plan: PlanProgress, plan: Plan, *, words: str, yes: bool
     ) -> None:
-        failed: Shown | None = Shown("Sending broke off. Check the targets before you retry.")
+        failed: Shown | None = Shown("Sending was interrupted. Check the targets before you retry.")
         try:
             assert self._acting is not None  # noqa: S101 - else there is no plan
-            await self._acting.carry_out(plan, words=words, yes=yes, tell=carrying.tell)
+            await self._acting.carry_out(plan, words=words, yes=yes, tell=sent_plan.record)
             failed = None
         except EvalroomError as error:
             failed = shown(error.sentence, 300)
         finally:
-            carrying.end(failed)
+            sent_plan.end(failed)
 
-    def next_after(self, carrying: PlanProgress | None) -> PlanProgress | None:
+    def next_after(self, sent_plan: PlanProgress | None) -> PlanProgress | None:
         """Return the next plan that is not dismissed, the first again after the last; or None."""
-        if carrying not in self._carryings:
-            return self._carryings[0] if self._carryings else None
-        after = self._carryings[(self._carryings.index(carrying) + 1) % len(self._carryings)]
-        return None if after is carrying else after
+        if sent_plan not in self._sent_plans:
+            return self._sent_plans[0] if self._sent_plans else None
+        after = self._sent_plans[(self._sent_plans.index(sent_plan) + 1) % len(self._sent_plans)]
+        return None if after is sent_plan else after
 
     def production(self, targets: Iterable[Target]) -> Shown:
         """Return the mark for the title if a target is on a production machine; else empty."""
         return production(self._fleet, targets)
 
-    def put_away(self, carrying: PlanProgress) -> None:
+    def dismiss(self, sent_plan: PlanProgress) -> None:
         """Dismiss the outcomes of a plan."""
-        if carrying in self._carryings and not carrying.is_running:
-            self._carryings.remove(carrying)
+        if sent_plan in self._sent_plans and not sent_plan.is_running:
+            self._sent_plans.remove(sent_plan)
             self.updated.emit(None)
 
     def outcomes(self) -> None:
         """Open the outcomes of the newest plan that is not dismissed."""
-        if not self._carryings:
-            self._ui.say("There are no outcomes: no order was sent, or all are dismissed.", "look")
+        if not self._sent_plans:
+            self._ui.say("There are no outcomes to show.", "look")
             return
-        newest = self._carryings[0]
-        self._open(PreviewDialog(self, newest.plan.title, carrying=newest))
+        newest = self._sent_plans[0]
+        self._open(PreviewDialog(self, newest.plan.title, sent_plan=newest))
 
     def totals(self) -> tuple[Span, ...]:
         """Return the header's totals of orders that are not dismissed; empty if there are none."""
-        if not self._carryings:
+        if not self._sent_plans:
             return ()
-        became = [each for carrying in self._carryings for each in carrying.became(self.orders)]
-        return (span_of("orders "), *summary(became))
+        outcomes = [
+            each for sent_plan in self._sent_plans for each in sent_plan.outcomes(self.orders)
+        ]
+        return (span_of("orders "), *summary(outcomes))
 
     def renew(self) -> None:
         """Redraw the outcomes if they are on screen."""

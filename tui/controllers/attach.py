@@ -1,4 +1,4 @@
-"""Opens a program's own terminal while evalroom goes on.
+"""Opens a program's own terminal while evalroom keeps running.
 
 Inside tmux the program gets a new window, or replaces evalroom's tmux client until it is left.
 Outside of tmux evalroom lends its terminal.
@@ -27,7 +27,7 @@ TMUX_TIMEOUT_S = 10.0
 LEAVE_TMUX = "C-b d returns to evalroom"
 _DOUBLED = "if your own tmux also uses C-b, press C-b twice to reach the inner one"
 _NOT_HERE = "The config does not name this run's machine, so evalroom can't reach it."
-_NOTHING = "There is no terminal to attach to: this engine gives a run none."
+_NOTHING = "This run has no terminal to attach to: only the tmux engine provides one."
 _NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _WAITS = "printf '\\nEnter closes this.\\n'; read -r _"
 
@@ -165,15 +165,12 @@ class AttachController:
             self._is_opening = False
 
     async def _lend(self, found: TerminalOpening) -> None:
-        line = shown(
-            f"evalroom goes on in the background; {found.note}: {_said(found.words)}", 2_000
-        )
-        ended = await self._ui.run_in_foreground(found.words, line)
+        command = _command_line(found.words)
+        line = f"evalroom keeps running in the background; {found.note}: {command}"
+        ended = await self._ui.run_in_foreground(found.words, shown(line, 2_000))
         if ended is None:
-            said = (
-                f"evalroom can't lend its terminal. Run this in another one: {_said(found.words)}"
-            )
-            self._ui.say(said, "look")
+            sentence = f"evalroom can't lend its terminal. Run this in another one: {command}"
+            self._ui.say(sentence, "look")
         elif ended.never_ran is not None:
             self._ui.say(f"{found.words[0]} can't be started here: {ended.never_ran}", "look")
 
@@ -212,5 +209,5 @@ async def _run(words: Sequence[str], environ: Mapping[str, str]) -> Shown | None
     return shown(out.decode(errors="replace").strip() or f"exit status {child.returncode}")
 
 
-def _said(words: Sequence[str]) -> Shown:
+def _command_line(words: Sequence[str]) -> Shown:
     return shown(" ".join(plain_word(word) for word in words), 1_500)

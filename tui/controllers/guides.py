@@ -1,4 +1,4 @@
-"""Guides: begun from the palette, continued by a key, each step through its preview."""
+"""Guides: started from the palette, continued by a key, each step through its preview."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
@@ -27,7 +27,7 @@ _MOST_COMMAND_CHARS = 16_000
 
 
 class GuideController:
-    """Begins guides and goes on with them, each step through its preview.
+    """Starts guides and continues them, each step through its preview.
 
     Args:
         ui: The app.
@@ -37,7 +37,7 @@ class GuideController:
 
     Attributes:
         guiding: Runs the guides.
-        newest: The id of the guide that was begun last; the list moves its cursor there once.
+        newest: The id of the guide that was started last; the list moves its cursor there once.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class GuideController:
         self._preview = preview
         self.guiding = guiding
         self.newest: str | None = None
-        ui.background(guiding.run(), "guides")
+        ui.background(guiding.run(), "running guides")
 
     def commands(self, places: Sequence[ActionPlace]) -> Iterator[PaletteCommand]:
-        """Yield the guides that can be begun, on the selection where they need one."""
+        """Yield the guides that can be started, on the selection if they need one."""
         fleet = self._room.fleet
         if all(machine.read_only for machine in fleet.machines.values()):
             return
@@ -77,12 +77,12 @@ class GuideController:
         ):
             yield self._offer(
                 name,
-                f"Provider incident: {how.lower()} a model everywhere; later resume just that",
+                f"Provider incident: {how.lower()} a model everywhere, later undo just that",
                 partial(self._incident, places, now=now),
             )
         yield self._offer(
             "guide-cleanup",
-            "Clean up: release parked processes that evalroom launched, one by one",
+            "Clean up: release the parked processes that you launched, one by one",
             lambda: self._begin(self.guiding.cleanup),
         )
         yield self._offer(
@@ -142,8 +142,8 @@ class GuideController:
         self._preview(title_of(known, step), ask)
 
     async def _take_up(self, guide: str) -> None:
-        await self.guiding.take_up(guide)
-        self._ui.say("Taken over. It sends nothing before you continue it.")
+        await self.guiding.take_over(guide)
+        self._ui.say("Guide taken over. It sends nothing until you continue.")
 
     def skip(self, guide: str) -> None:
         """Skip the step that waits."""
@@ -158,16 +158,16 @@ class GuideController:
         if guide.command:
             self._ui.copy(shown(guide.command, _MOST_COMMAND_CHARS), "resume command")
         else:
-            self._ui.say("This guide has no command that resumes.", "look")
+            self._ui.say("This guide has no command to resume.", "look")
 
     def _work(self, work: Callable[[], Awaitable[object]]) -> None:
-        async def told() -> None:
+        async def report() -> None:
             try:
                 await work()
             except EvalroomError as error:
                 self._ui.say(error.sentence, "look")
 
-        self._ui.background(told(), "guide")
+        self._ui.background(report(), "guide")
 
 
 def processes_of(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[ProcessKey, ...]:

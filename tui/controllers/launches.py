@@ -38,7 +38,7 @@ _NAME = 12
 
 
 class LaunchController:
-    """Launches runs: from a template, a draft or a run, through the form and the plan.
+    """Launches runs from a template, a draft or a run, through the form and the plan.
 
     Args:
         ui: The app.
@@ -105,15 +105,15 @@ class LaunchController:
             raise NotConfirmed(self._service.missing)
         return launching
 
-    def around(self, template: str) -> FormContext:
+    def form_context(self, template: str) -> FormContext:
         """Return what the form needs besides its own text: secrets, the last choices."""
         return FormContext(secrets=self._secrets, last_on_error=self.memory.last_on_error(template))
 
     # Secrets, by name
 
-    def look_for_secrets(self, then: Callable[[], None]) -> None:
-        """Read the names of the secrets stored on this computer; call `then` afterwards."""
-        self._ui.background(self._read_secrets(then), "the secrets")
+    def load_secrets(self, then: Callable[[], None]) -> None:
+        """Read the names of the secrets kept on this computer; call `then` afterwards."""
+        self._ui.background(self._read_secrets(then), "reading secrets")
 
     async def _read_secrets(self, then: Callable[[], None]) -> None:
         store = self._store
@@ -132,7 +132,7 @@ class LaunchController:
 
         def typed(value: str | None) -> None:
             if value is not None:
-                self._ui.background(self._keep_secret(name, value, then), "a secret")
+                self._ui.background(self._keep_secret(name, value, then), "storing a secret")
 
         self._ui.open(SecretValueDialog(name), typed)
         return True
@@ -269,7 +269,7 @@ class LaunchController:
         return starting
 
     async def _started(self, starting: StartProgress, form: Form | None) -> None:
-        failed: Shown | None = Shown("The launch stopped unexpectedly. Check the list of runs.")
+        failed: Shown | None = Shown("The launch was interrupted. Check the list of runs.")
         try:
             for run in await self._launching.launch(starting.checked, on_change=starting.update):
                 starting.update(run)

@@ -44,16 +44,16 @@ class PaletteController:
         self._use_theme = use_theme
         self._palette: PaletteDialog | None = None
 
-    def open(self, able: Iterable[str], offered: Iterable[PaletteCommand]) -> None:
+    def open(self, available_keys: Iterable[str], offered: Iterable[PaletteCommand]) -> None:
         """Open the palette, unless it is open already.
 
         Args:
-            able: The names of the keys that can do something now.
+            available_keys: The names of the keys that can do something now.
             offered: More commands: actions on the selection, guides, launches.
         """
         if self._palette is not None and self._palette.is_active:
             return
-        self._palette = PaletteDialog(self.commands(frozenset(able), tuple(offered)))
+        self._palette = PaletteDialog(self.commands(frozenset(available_keys), tuple(offered)))
 
         def chosen(command: PaletteCommand | None) -> None:
             if command is not None:
@@ -62,16 +62,16 @@ class PaletteController:
         self._ui.open(self._palette, chosen)
 
     def commands(
-        self, able: frozenset[str], offered: tuple[PaletteCommand, ...]
+        self, available_keys: frozenset[str], offered: tuple[PaletteCommand, ...]
     ) -> tuple[PaletteCommand, ...]:
         """Return the commands that can do something now, then all places."""
         known = {each.name for each in offered}
-        actions = (each for each in self._actions(able) if each.name not in known)
+        actions = (each for each in self._actions(available_keys) if each.name not in known)
         return (*actions, *offered, *self._themes(), *self._places(self._room.fleet))
 
-    def _actions(self, able: frozenset[str]) -> Iterator[PaletteCommand]:
+    def _actions(self, available_keys: frozenset[str]) -> Iterator[PaletteCommand]:
         for key in KEYS:
-            if key.where in _MOVEMENT or (key.in_bar and key.name not in able | _SELF):
+            if key.where in _MOVEMENT or (key.in_bar and key.name not in available_keys | _SELF):
                 continue
             if key.name != "command":
                 yield PaletteCommand(

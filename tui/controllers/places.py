@@ -34,7 +34,7 @@ class PlaceController:
     def _fleet(self) -> Fleet:
         return self._room.fleet
 
-    def able(self, place: Place) -> Iterator[str]:
+    def available_keys(self, place: Place) -> Iterator[str]:
         """Yield the names of the keys that can do something to a place now."""
         machine = self._fleet.machines.get(machine_of(place) or MachineName(""))
         if machine is not None and not self._room.is_replay:
@@ -57,7 +57,7 @@ class PlaceController:
             self._ui.say("This is a recording: it has no link to retry.", "look")
         else:
             # In the background: signing in may take minutes.
-            self._ui.background(self._retry(machine), "the retry")
+            self._ui.background(self._retry(machine), "retrying the link")
 
     async def _retry(self, machine: Machine) -> None:
         if machine.name not in self._retrying:

@@ -53,7 +53,7 @@ class SessionController:
 
     def begin(self) -> None:
         """List the sessions; Enter on one asks whether to end it."""
-        self._beside(self._listed, "the sessions")
+        self._beside(self._listed, "listing sessions")
 
     def _beside(self, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
         self._ui.background(work(), name)
@@ -65,7 +65,7 @@ class SessionController:
             return
         now = self._room.now()
         choices = [Choice(str(at), _title(each, now)) for at, each in enumerate(found)]
-        chooser = ChoiceDialog(Shown("Sessions · Enter asks whether to end it"), choices)
+        chooser = ChoiceDialog(Shown("Sessions · Enter to end one (asks first)"), choices)
         chooser.add_class("wide")
 
         def chosen(name: str | None) -> None:

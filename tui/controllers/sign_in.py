@@ -61,7 +61,7 @@ def failure_of(machine: Machine, found: SignIn, ended: ProgramEnd) -> str | None
     if ended.was_given_up:
         return f"Signing in to {machine.name} was cancelled. Press r to retry."
     if ended.status is None:
-        return f"{program} was ended by a signal. {machine.name} still needs you."
+        return f"{program} was killed by a signal. {machine.name} still needs you."
     if ended.status == SSH_FAILED:
         return f"{program} did not sign in to {machine.name}. Press r to retry."
     return None

@@ -115,9 +115,7 @@ class ActionMenu(ModalScreen[MenuEntry | None], inherit_bindings=False):
             some = f" ({entry.some}; the rest is skipped)" if entry.some else ""
             lines = [(Span(entry.help), Span(Shown(some), "look"))]
             if entry.is_destructive:
-                lines.append(
-                    (Span(Shown("can't be undone: you confirm it by typing words"), "look"),)
-                )
+                lines.append((Span(Shown("can't be undone; needs a typed confirmation"), "look"),))
         if self._note is not None and self._choices:
             lines.insert(0, (Span(self._note, "look"),))
         self._words.show(tuple(each for each in line if isinstance(each, Span)) for line in lines)

@@ -77,9 +77,9 @@ class ConfigDialog(TextDialog):
         self._wanted: dict[int, int | None] = {}
         self._at = 0
         self._state = Shown("reading ...")
-        self._said = Shown("")
+        self._message = Shown("")
         self._value_line = self.line("value", "")
-        self._reason = self.line("reason", "why; written to the eval's log as well")
+        self._reason = self.line("reason", "reason, also written to the eval's log")
 
     def compose(self) -> ComposeResult:
         """Lay out the dialog with its two inputs."""
@@ -104,7 +104,7 @@ class ConfigDialog(TextDialog):
             reply = await self._room.read(process_of(target), path)
             known = self._room.fleet.processes.get(process_of(target))
             knobs = knobs_of(
-                config_view(good_body(reply, "its knobs", "task config")),
+                config_view(good_body(reply, "config", "task config")),
                 of_task=of_task,
                 argv=() if known is None else known.argv,
             )
@@ -185,8 +185,8 @@ class ConfigDialog(TextDialog):
 
     def foot(self) -> Iterator[TextLine]:
         """Return the allowed values of the current knob, the reason, and unsent changes."""
-        if self._said:
-            yield (Span(self._said, "look"),)
+        if self._message:
+            yield (Span(self._message, "look"),)
         elif self._knobs:
             knob = self._knobs[self._at]
             note = f"{knob.note}; " if knob.note else ""
@@ -215,7 +215,7 @@ class ConfigDialog(TextDialog):
         if self.is_typing(self._value_line) or self.is_typing(self._reason):
             return
         self._at = max(0, min(self._at + by, len(self._knobs) - 1))
-        self._said = Shown("")
+        self._message = Shown("")
         self.draw()
         self.keep_in_view(self._at)
 
@@ -225,10 +225,10 @@ class ConfigDialog(TextDialog):
             return
         knob = self._knobs[self._at]
         if knob.fixed is not None:
-            self._said = shown(f"{knob.label}: {knob.fixed}")
+            self._message = shown(f"{knob.label}: {knob.fixed}")
             self.draw()
             return
-        self._said = Shown("")
+        self._message = Shown("")
         wanted = self._wanted.get(self._at, knob.now)
         self._value_line.value = "" if wanted is None else str(wanted)
         self._value_line.cursor_position = len(self._value_line.value)
@@ -254,10 +254,10 @@ class ConfigDialog(TextDialog):
         knob = self._knobs[self._at]
         value = parsed_value(knob, message.value)
         if isinstance(value, str):
-            self._said = value
+            self._message = value
             self.draw()
             return
-        self._said = Shown("")
+        self._message = Shown("")
         if value == knob.now:
             self._wanted.pop(self._at, None)
         else:
@@ -278,7 +278,7 @@ class ConfigDialog(TextDialog):
         if self.is_typing(self._value_line) or self.is_typing(self._reason):
             return
         if not self._wanted:
-            self._said = Shown("Nothing is edited yet. Enter edits the knob under the cursor.")
+            self._message = Shown("Nothing is edited yet. Enter edits the knob under the cursor.")
             self.draw()
             return
         action = Action(verb=Verb.CONFIG, changes=self.changes)
@@ -295,5 +295,5 @@ class ConfigDialog(TextDialog):
         if line is None:
             self.dismiss(None)
         else:
-            self._said = Shown("")
+            self._message = Shown("")
             self._close(line)

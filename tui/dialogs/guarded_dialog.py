@@ -6,7 +6,7 @@ from textual import events
 
 from tui.dialogs.text_dialog import TextDialog
 
-LOOK_S = 0.3
+MIN_DISPLAY_S = 0.3
 """A question must be on screen for this long before a key can answer it."""
 REPEAT_S = 0.15
 """An Enter this soon after another one comes from a key held down; it is ignored."""
@@ -34,10 +34,10 @@ class GuardedDialog(TextDialog):
         return not self.was_seen or now - last < REPEAT_S
 
     def look_first(self) -> None:
-        """Ignore keys until the next drawing has been on screen for `LOOK_S`."""
+        """Ignore keys until the next drawing has been on screen for `MIN_DISPLAY_S`."""
         self._open_at = float("inf")
 
         def drawn() -> None:
-            self._open_at = time.monotonic() + LOOK_S
+            self._open_at = time.monotonic() + MIN_DISPLAY_S
 
         self.call_after_refresh(drawn)

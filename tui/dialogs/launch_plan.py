@@ -93,7 +93,7 @@ class LaunchPlanDialog(GuardedDialog):
         self._checked: tuple[CheckedPlan, ...] = ()
         self._starting: StartProgress | None = None
         self._checking: Worker[None] | None = None
-        self._progress = self._failed = self._said = Shown("")
+        self._progress = self._failed = self._message = Shown("")
         self._details = False
         self._disconnect: Callable[[], None] = lambda: None
         self._words = self.line("words", "")
@@ -107,14 +107,14 @@ class LaunchPlanDialog(GuardedDialog):
         self._check()
 
     def on_unmount(self) -> None:
-        """Stop listening; runs go on starting."""
+        """Stop listening; runs keep starting."""
         self._disconnect()
 
     # The preflight
 
     def _check(self) -> None:
         self._phase, self._checked = "checking", ()
-        self._progress = self._said = Shown("")
+        self._progress = self._message = Shown("")
         self.set_focus(None)
         self.draw(from_top=True)
         self._checking = self.run_worker(self._look(), exit_on_error=False, exclusive=True)
@@ -128,7 +128,7 @@ class LaunchPlanDialog(GuardedDialog):
         if checked:
             self._offer(checked)
         else:
-            self._fail(Shown("This spec results in no run."))
+            self._fail(Shown("This spec produces no runs."))
 
     def _fail(self, why: Shown) -> None:
         self._phase, self._failed = "failed", why
@@ -141,7 +141,7 @@ class LaunchPlanDialog(GuardedDialog):
 
     def _offer(self, checked: Sequence[CheckedPlan]) -> None:
         """Show a plan for confirmation."""
-        self._phase, self._checked, self._said = "plan", tuple(checked), Shown("")
+        self._phase, self._checked, self._message = "plan", tuple(checked), Shown("")
         self._words.value = ""
         self.look_first()
         self.draw(from_top=True)
@@ -168,8 +168,8 @@ class LaunchPlanDialog(GuardedDialog):
         if self._phase == "plan":
             return (*head_lines(self._checked, self._room.fleet), ())
         if self._starting is not None:
-            told = launched_summary(self._runs, len(self._checked))
-            return ((Span(title_of(self._checked), "strong"),), told, ())
+            report = launched_summary(self._runs, len(self._checked))
+            return ((Span(title_of(self._checked), "strong"),), report, ())
         task, model = ", ".join(self._spec.task), ", ".join(self._spec.model)
         return (
             (Span(shown(f"Launch {task}", 200), "strong"), Span(shown(f"  {model}", 200), "dim")),
@@ -196,9 +196,9 @@ class LaunchPlanDialog(GuardedDialog):
         if self._phase == "plan":
             yield from foot_lines(self._checked, self._room.fleet)
         elif self._starting is not None and self._starting.is_running:
-            yield (span_of("runs start by themselves; Esc opens the list of runs now", "dim"),)
-        if self._said:
-            yield (Span(self._said, "look"),)
+            yield (span_of("runs start in the background; Esc opens the list of runs", "dim"),)
+        if self._message:
+            yield (Span(self._message, "look"),)
 
     def keys(self) -> Iterator[tuple[str, str]]:
         """Return the keys that work now, each with its word."""
@@ -254,7 +254,7 @@ class LaunchPlanDialog(GuardedDialog):
         self._follow(self._launcher.start(self._checked, self._form))
 
     def _say(self, sentence: str) -> None:
-        self._said = shown(sentence, 300)
+        self._message = shown(sentence, 300)
         self.draw()
 
     @on(Input.Submitted, "#words")
@@ -291,7 +291,7 @@ class LaunchPlanDialog(GuardedDialog):
             self._check()
 
     def action_leave(self) -> None:
-        """Close it; runs go on starting."""
+        """Close it; runs keep starting."""
         if self._checking is not None:
             self._checking.cancel()
         self.dismiss(None)
@@ -302,11 +302,11 @@ class LaunchPlanDialog(GuardedDialog):
     def _runs(self) -> tuple[Run, ...]:
         """The runs as the fleet knows them, else as they were reported at the start."""
         known = self._room.fleet.runs
-        told = self._starting.runs if self._starting is not None else ()
-        return tuple(known.get(run.id, run) for run in told)
+        report = self._starting.runs if self._starting is not None else ()
+        return tuple(known.get(run.id, run) for run in report)
 
     def _follow(self, starting: "StartProgress") -> None:
-        self._starting, self._phase, self._said = starting, "launching", Shown("")
+        self._starting, self._phase, self._message = starting, "launching", Shown("")
         self.began = True
         self._disconnect = starting.updated.connect(lambda _: self._take_changes())
         self.set_interval(1.0, self.draw)

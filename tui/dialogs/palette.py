@@ -130,7 +130,7 @@ class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
             columns=columns,
             rows=rows,
             title=Shown("Commands"),
-            footer=Shown(f"{len(found)} of {len(self._commands)}"),
+            footer=Shown(f"{len(found)} of {len(self._commands)} match" if typed.strip() else ""),
             empty=Shown("no match"),
         )
         self.query_one(ChoicePane).show(table, context=typed)

@@ -31,14 +31,16 @@ class PlanExecution(Protocol):
         """Send the orders of a confirmed plan, in the background."""
         ...
 
-    def carry_on(self, carrying: PlanProgress, plan: Plan, *, words: str, yes: bool) -> None:
+    def carry_out_changed(
+        self, sent_plan: PlanProgress, plan: Plan, *, words: str, yes: bool
+    ) -> None:
         """Send the targets that had changed since their preview and were confirmed again."""
         ...
 
-    def next_after(self, carrying: PlanProgress | None) -> PlanProgress | None:
+    def next_after(self, sent_plan: PlanProgress | None) -> PlanProgress | None:
         """Return the plan after this one whose outcomes are not dismissed; None: no other."""
         ...
 
-    def put_away(self, carrying: PlanProgress) -> None:
+    def dismiss(self, sent_plan: PlanProgress) -> None:
         """Dismiss the outcomes of a plan."""
         ...

@@ -20,7 +20,7 @@ from core.act.planner import PlanningProgress
 from core.errors import EvalroomError
 from core.text import Shown, shown
 from core.views.actions.outcome_lines import outcome_lines, summary
-from core.views.actions.plan_lines import body_lines, can_be_told_apart, foot_lines, head_lines
+from core.views.actions.plan_lines import body_lines, foot_lines, has_details, head_lines
 from core.views.actions.plan_progress import PlanProgress
 from core.views.cells import Span, TextLine
 from tui.dialogs.guarded_dialog import GuardedDialog
@@ -35,8 +35,8 @@ class PreviewDialog(GuardedDialog):
     Args:
         execution: Sends the orders of the plan.
         title: Names the action until the plan is there.
-        make_plan: Makes the plan, again with `g`; None if `carrying` is given.
-        carrying: A plan whose orders were sent already; its outcomes are shown.
+        make_plan: Makes the plan, again with `g`; None if `sent_plan` is given.
+        sent_plan: A plan whose orders were sent already; its outcomes are shown.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -58,24 +58,24 @@ class PreviewDialog(GuardedDialog):
         title: str,
         *,
         make_plan: MakePlan | None = None,
-        carrying: PlanProgress | None = None,
+        sent_plan: PlanProgress | None = None,
     ) -> None:
         super().__init__()
         self._execution = execution
         self._title_asked = shown(title, 300)
         self._make = make_plan
-        self._carrying = carrying
+        self._sent_plan = sent_plan
         self._plan: Plan | None = None
-        self._phase: _PreviewPhase = "orders" if carrying is not None else "asking"
+        self._phase: _PreviewPhase = "orders" if sent_plan is not None else "asking"
         self._progress = PlanningProgress(0, 0)
         self._hurry = asyncio.Event()
         self._asking: Worker[None] | None = None
         self._failed = Shown("")
         self._yes = self._details = self._reveal = False
-        self._said = Shown("")
+        self._message = Shown("")
         self._disconnect: Callable[[], None] = lambda: None
         self._words = self.line("words", "")
-        self._reason = self.line("reason", "why, for the journal")
+        self._reason = self.line("reason", "reason, for the journal")
 
     # Start and end
 
@@ -85,13 +85,13 @@ class PreviewDialog(GuardedDialog):
 
     def on_mount(self) -> None:
         """Make the plan, or follow the orders that were sent."""
-        if self._carrying is not None:
-            self._follow(self._carrying)
+        if self._sent_plan is not None:
+            self._follow(self._sent_plan)
         else:
             self._begin_to_ask()
 
     def on_unmount(self) -> None:
-        """Stop listening; orders go on."""
+        """Stop listening; the orders continue."""
         self._disconnect()
 
     # Asking
@@ -99,7 +99,7 @@ class PreviewDialog(GuardedDialog):
     def _begin_to_ask(self) -> None:
         self._phase, self._plan, self._progress = "asking", None, PlanningProgress(0, 0)
         self._hurry.clear()
-        self._yes, self._said = False, Shown("")
+        self._yes, self._message = False, Shown("")
         self.set_focus(None)
         self.draw(from_top=True)
         self._asking = self.run_worker(self._make_plan(), exit_on_error=False, exclusive=True)
@@ -121,7 +121,7 @@ class PreviewDialog(GuardedDialog):
 
     def _offer(self, plan: Plan) -> None:
         """Show a plan for confirmation."""
-        self._plan, self._yes, self._said = plan, False, Shown("")
+        self._plan, self._yes, self._message = plan, False, Shown("")
         self._words.value = ""
         self.look_first()
         self.draw(from_top=self._phase == "plan")
@@ -137,7 +137,7 @@ class PreviewDialog(GuardedDialog):
         """Return the title."""
         match self._phase:
             case "orders":
-                running = self._carrying is not None and self._carrying.is_running
+                running = self._sent_plan is not None and self._sent_plan.is_running
                 return Shown("Orders · sending" if running else "Orders · outcomes")
             case "failed":
                 return Shown("Preview · nothing can be sent")
@@ -148,30 +148,32 @@ class PreviewDialog(GuardedDialog):
 
     def head(self) -> Iterable[TextLine]:
         """Return the plan's title, and the totals of its outcomes."""
-        carrying, plan = self._carrying, self._plan
-        if self._phase == "orders" and carrying is not None:
-            told = summary(carrying.became(self._execution.orders))
-            return ((Span(shown(carrying.plan.title, 300), "strong"),), told, ())
+        sent_plan, plan = self._sent_plan, self._plan
+        if self._phase == "orders" and sent_plan is not None:
+            report = summary(sent_plan.outcomes(self._execution.orders))
+            return ((Span(shown(sent_plan.plan.title, 300), "strong"),), report, ())
         if plan is not None:
             return (*head_lines(plan), ())
         return ((Span(self._title_asked, "strong"),), ())
 
     def body(self) -> Iterator[TextLine]:
         """Return the targets, with previews or outcomes."""
-        carrying, plan = self._carrying, self._plan
+        sent_plan, plan = self._sent_plan, self._plan
         if self._phase == "asking":
             yield (Span(self._asked_words(), "dim"),)
             return
         if self._phase == "failed":
             yield (Span(self._failed, "look"),)
             return
-        if self._phase == "orders" and carrying is not None:
-            yield from outcome_lines(carrying.became(self._execution.orders))
-            if carrying.failed is not None:
-                yield (Span(carrying.failed, "hand"),)
+        if self._phase == "orders" and sent_plan is not None:
+            yield from outcome_lines(sent_plan.outcomes(self._execution.orders))
+            if sent_plan.failed is not None:
+                yield (Span(sent_plan.failed, "hand"),)
             if plan is not None:
                 yield ()
-                yield (Span(Shown("changed since the preview, asked again, not sent:"), "look"),)
+                yield (
+                    Span(Shown("not sent: changed since the preview (new preview below)"), "look"),
+                )
         if plan is not None:
             yield from body_lines(plan, details=self._details, reveal=self._reveal)
 
@@ -184,8 +186,8 @@ class PreviewDialog(GuardedDialog):
         plan = self._plan
         if plan is not None:
             yield from foot_lines(plan, yes=self._yes)
-        if self._said:
-            yield (Span(self._said, "look"),)
+        if self._message:
+            yield (Span(self._message, "look"),)
 
     def keys(self) -> Iterator[tuple[str, str]]:
         """Return the keys that work now, each with its word."""
@@ -201,11 +203,11 @@ class PreviewDialog(GuardedDialog):
         if plan is not None and not self.is_typing(self._words):
             yield from self._looking(plan, sent=sent)
         if self._phase in {"plan", "failed"} and not self.is_typing(self._words):
-            yield "g", "ask again"
+            yield "g", "preview again"
         if self._phase == "orders" and not self.is_typing(self._words):
-            if self._carrying is not None and not self._carrying.is_running:
+            if self._sent_plan is not None and not self._sent_plan.is_running:
                 yield ("Enter" if plan is None else "D"), "dismiss"
-            if self._execution.next_after(self._carrying) is not None:
+            if self._execution.next_after(self._sent_plan) is not None:
                 yield "o", "other orders"
         yield "Esc", "close"
 
@@ -221,7 +223,7 @@ class PreviewDialog(GuardedDialog):
     def _looking(self, plan: Plan, *, sent: bool) -> Iterator[tuple[str, str]]:
         if sent:
             yield "r", "reason"
-        if can_be_told_apart(plan):
+        if has_details(plan):
             yield "d", "together" if self._details else "each"
         if any(step.preview is not None and step.preview.withheld for step in plan.steps):
             yield "!", "withhold" if self._reveal else "show text"
@@ -251,23 +253,23 @@ class PreviewDialog(GuardedDialog):
         if why is not None:
             typed = self._words.value.strip()
             if plan.confirmation != "words":
-                self._said = shown(why, 300)
+                self._message = shown(why, 300)
             else:  # the placeholder shows the words
-                self._said = shown(f"{shown(typed, 60)} does not match" if typed else "")
+                self._message = shown(f"{shown(typed, 60)} does not match" if typed else "")
             self._words.value = ""
             self.draw()
             return
         words, yes = self._words.value, self._yes
-        self._plan, self._said = None, Shown("")
-        if self._carrying is not None:
-            self._execution.carry_on(self._carrying, plan, words=words, yes=yes)
+        self._plan, self._message = None, Shown("")
+        if self._sent_plan is not None:
+            self._execution.carry_out_changed(self._sent_plan, plan, words=words, yes=yes)
             self.draw()
         else:
             self._follow(self._execution.carry_out(plan, words=words, yes=yes))
 
     def _dismiss_if_over(self) -> None:
-        carrying = self._carrying
-        if self._phase == "orders" and carrying is not None and not carrying.is_running:
+        sent_plan = self._sent_plan
+        if self._phase == "orders" and sent_plan is not None and not sent_plan.is_running:
             self.action_dismiss_outcomes()
 
     @on(Input.Submitted, "#words")
@@ -310,7 +312,7 @@ class PreviewDialog(GuardedDialog):
     def action_give_yes(self) -> None:
         """Give the consent that acting on someone else's run needs."""
         if self._plan is not None and self._plan.confirmation == "yes":
-            self._yes, self._said = True, Shown("")
+            self._yes, self._message = True, Shown("")
             self.draw()
 
     def action_details(self) -> None:
@@ -333,29 +335,29 @@ class PreviewDialog(GuardedDialog):
             self._begin_to_ask()
 
     def action_leave(self) -> None:
-        """Close it: nothing more is sent; orders that were sent go on."""
+        """Close it: nothing more is sent; orders that were sent continue."""
         if self._asking is not None:
             self._asking.cancel()
         self.dismiss(None)
 
     # Outcomes
 
-    def _follow(self, carrying: PlanProgress) -> None:
-        self._carrying, self._phase = carrying, "orders"
+    def _follow(self, sent_plan: PlanProgress) -> None:
+        self._sent_plan, self._phase = sent_plan, "orders"
         self._disconnect()
-        self._disconnect = carrying.updated.connect(lambda _: self._take_changes())
+        self._disconnect = sent_plan.updated.connect(lambda _: self._take_changes())
         self.set_focus(None)
         self.draw(from_top=True)
         self._take_changes()
 
     def _take_changes(self) -> None:
-        carrying = self._carrying
-        if carrying is None or not self.is_mounted:
+        sent_plan = self._sent_plan
+        if sent_plan is None or not self.is_mounted:
             return
-        changed = carrying.changed()
+        changed = sent_plan.changed()
         if changed is not None and self._plan is None:
             self._offer(changed)
-        elif not carrying.is_running and self._plan is None:
+        elif not sent_plan.is_running and self._plan is None:
             self.look_first()
         self.draw()
 
@@ -366,11 +368,11 @@ class PreviewDialog(GuardedDialog):
 
     def action_dismiss_outcomes(self) -> None:
         """Dismiss these outcomes, and show the next ones if there are any."""
-        carrying = self._carrying
-        if self._phase != "orders" or carrying is None or carrying.is_running:
+        sent_plan = self._sent_plan
+        if self._phase != "orders" or sent_plan is None or sent_plan.is_running:
             return
-        following = self._execution.next_after(carrying)
-        self._execution.put_away(carrying)
+        following = self._execution.next_after(sent_plan)
+        self._execution.dismiss(sent_plan)
         if following is None:
             self.dismiss(None)
         else:
@@ -379,7 +381,7 @@ class PreviewDialog(GuardedDialog):
 
     def action_next_outcomes(self) -> None:
         """Show the outcomes of another plan that are not dismissed."""
-        following = self._execution.next_after(self._carrying)
+        following = self._execution.next_after(self._sent_plan)
         if self._phase == "orders" and following is not None:
             self._plan = None
             self._follow(following)

@@ -94,7 +94,7 @@ class TypedNameDialog(Dialog[bool]):
             self.dismiss(True)
         else:
             message.input.value = ""
-            message.input.placeholder = "that is not the name"
+            message.input.placeholder = "the name does not match"
 
     def action_give_up(self) -> None:
         """Do nothing."""
@@ -113,7 +113,7 @@ class HostKeyDialog(TypedNameDialog):
                 (Span(shown(fingerprint, 400), "look"),),
                 (),
                 text_line(
-                    "Compare it with the machine's own key, on its console or with its owner:"
+                    "Compare it with the machine's own key, on its console or with its admin:"
                 ),
                 text_line("ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub", "dim"),
                 text_line(

@@ -2,7 +2,7 @@
 
 from tui.keys.key import Key
 
-OF_A_SAMPLE: tuple[Key, ...] = (
+SAMPLE_KEYS: tuple[Key, ...] = (
     Key(
         name="reveal",
         keys="exclamation_mark",
@@ -32,7 +32,7 @@ OF_A_SAMPLE: tuple[Key, ...] = (
     ),
 )
 
-OF_RUNS: tuple[Key, ...] = (
+RUN_KEYS: tuple[Key, ...] = (
     Key(
         name="duplicate",
         keys="d",
@@ -47,7 +47,7 @@ OF_RUNS: tuple[Key, ...] = (
         keys="R",
         action="run_again",
         word="run again",
-        help="Launch this run's spec again, unchanged; its plan opens.",
+        help="Launch this run's spec again, unchanged; you see its plan first.",
         where="runs",
         in_bar=True,
     ),
@@ -71,13 +71,13 @@ OF_RUNS: tuple[Key, ...] = (
     ),
 )
 
-OF_GUIDES: tuple[Key, ...] = (
+GUIDE_KEYS: tuple[Key, ...] = (
     Key(
         name="guide_on",
         keys="enter",
         action="guide_on",
         word="continue",
-        help="Preview the guide's next step; take over a guide that nobody runs.",
+        help="Preview the guide's next step, or take over a guide that no instance runs.",
         where="guides",
         in_bar=True,
     ),

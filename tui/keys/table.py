@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from tui.keys.key import Key, Where
 from tui.keys.labels import labels
-from tui.keys.screen_keys import OF_A_SAMPLE, OF_GUIDES, OF_RUNS
+from tui.keys.screen_keys import GUIDE_KEYS, RUN_KEYS, SAMPLE_KEYS
 
 KEYS: tuple[Key, ...] = (
     Key(
@@ -91,7 +91,7 @@ KEYS: tuple[Key, ...] = (
         keys="P",
         action="pause_now",
         word="pause now",
-        help="Also hold the samples in flight at their next model call. A preview comes first.",
+        help="Pause, and hold samples in flight at their next model call. A preview comes first.",
         where="panes",
     ),
     Key(
@@ -226,7 +226,7 @@ KEYS: tuple[Key, ...] = (
         where="panes",
         in_bar=True,
     ),
-    *OF_A_SAMPLE,
+    *SAMPLE_KEYS,
     Key(
         name="write",
         keys="w",
@@ -268,7 +268,7 @@ KEYS: tuple[Key, ...] = (
         keys="left_square_bracket",
         action="app.older",
         word="older",
-        help="Go back to the place you were at before.",
+        help="Go back to the previous place.",
         where="everywhere",
     ),
     Key(
@@ -312,8 +312,8 @@ KEYS: tuple[Key, ...] = (
         help="List all runs: state, score, spec, logs and output.",
         where="everywhere",
     ),
-    *OF_RUNS,
-    *OF_GUIDES,
+    *RUN_KEYS,
+    *GUIDE_KEYS,
     Key(
         name="command",
         keys="colon,ctrl+p",

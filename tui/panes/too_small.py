@@ -14,7 +14,7 @@ class TooSmall(PaintedWidget):
 
     def paint(self, size: Size) -> list[Line]:
         """Return the sentence, vertically centred."""
-        text = cut("too small: 40x10 or more", size.width)
+        text = cut("terminal too small: needs 40x10", size.width)
         line = tuple(fitted([Segment(text, self.style_of("look"))], size.width, self.base_style))
         blank = (Segment(" " * size.width, self.base_style),)
         return [*([blank] * ((size.height - 1) // 2)), line]

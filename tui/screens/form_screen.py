@@ -21,7 +21,7 @@ from tui.panes.bars import HeaderBar, KeyBar
 from tui.panes.form import FormPane
 from tui.panes.lines import LinesPane
 from tui.panes.too_small import TooSmall
-from tui.screens.panes_screen import LEAST_HEIGHT, LEAST_WIDTH, LOW, NARROW, put
+from tui.screens.panes_screen import LOW, MIN_HEIGHT, MIN_WIDTH, NARROW, put
 from tui.ui import Ui
 
 _BELOW, _BELOW_LOW = 7, 5
@@ -76,7 +76,7 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
         """Draw the fields, the help of the current one, and the keys."""
         raise NotImplementedError
 
-    def tell(self) -> None:
+    def draw_help(self) -> None:
         """Draw the help of the current field, and the keys."""
         raise NotImplementedError
 
@@ -97,7 +97,7 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
         raise NotImplementedError
 
     @property
-    def keys_told(self) -> tuple[tuple[str, str], ...]:
+    def key_help(self) -> tuple[tuple[str, str], ...]:
         """Each key with what it does."""
         raise NotImplementedError
 
@@ -134,7 +134,7 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
         if not self.is_mounted:
             return
         width, height = self.size
-        small = width < LEAST_WIDTH or height < LEAST_HEIGHT
+        small = width < MIN_WIDTH or height < MIN_HEIGHT
         self._too_small.display = small
         self._body.display = self.key_bar.display = not small
         height -= 2
@@ -188,7 +188,7 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
 
     @on(FormPane.FieldMoved)
     def _moved(self) -> None:
-        self.tell()
+        self.draw_help()
 
     @on(FormPane.ValueMoved)
     def _placed(self) -> None:
@@ -196,7 +196,7 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
 
     def action_keys(self) -> None:
         """List the keys; `?` is text here."""
-        self.ui.open(KeysDialog(self.keys_told))
+        self.ui.open(KeysDialog(self.key_help))
 
     # Moving
 

@@ -55,7 +55,7 @@ class GuidesScreen(PanesScreen):
         del fleet
         guides = self.guides
         if guides is not None:
-            self._kept |= {guide.id: guide for guide in guides.guiding.held}
+            self._kept |= {guide.id: guide for guide in guides.guiding.guides}
         self.table.show(guides_table(open_first(self._kept.values()), self._here(), now))
         if guides is not None and guides.newest is not None and self.table.move_to(guides.newest):
             guides.newest = None
@@ -64,12 +64,12 @@ class GuidesScreen(PanesScreen):
 
     def _here(self) -> frozenset[str]:
         guides = self.guides
-        return frozenset(each.id for each in guides.guiding.held) if guides else frozenset()
+        return frozenset(each.id for each in guides.guiding.guides) if guides else frozenset()
 
     def _fill_checklist(self) -> None:
         guide = self.guide
         if guide is None:
-            self.checklist.show(Shown("Steps"), ((Span(Shown("No guide is selected."), "dim"),),))
+            self.checklist.show(Shown("Steps"), ((Span(Shown("no guide is selected"), "dim"),),))
         else:
             lines = guide_lines(guide, is_here=guide.id in self._here())
             self.checklist.show(guide_title(guide), lines)
@@ -128,9 +128,9 @@ class GuidesScreen(PanesScreen):
 
     # Keys
 
-    def able(self) -> Iterable[str]:
+    def available_keys(self) -> Iterable[str]:
         """Leave out `open`: Enter continues a guide."""
-        return (name for name in super().able() if name != "open")
+        return (name for name in super().available_keys() if name != "open")
 
     def commands(self) -> Iterator[str]:
         """Yield the names of the keys that can do something to the selected guide."""

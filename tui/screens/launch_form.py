@@ -55,7 +55,7 @@ class FormController(Protocol):
         """The folder of the operator's own templates; None: no folder."""
         ...
 
-    def around(self, template: str) -> FormContext:
+    def form_context(self, template: str) -> FormContext:
         """Return what the form needs besides its own text: secrets, the last choices."""
         ...
 
@@ -73,8 +73,8 @@ class FormController(Protocol):
         """Open the plan of a spec; `launched` is called once runs were started."""
         ...
 
-    def look_for_secrets(self, then: Callable[[], None]) -> None:
-        """Read the names of the secrets stored on this computer; call `then` afterwards."""
+    def load_secrets(self, then: Callable[[], None]) -> None:
+        """Read the names of the secrets kept on this computer; call `then` afterwards."""
         ...
 
     def ask_for_secret(self, name: str, then: Callable[[], None]) -> bool:
@@ -110,20 +110,20 @@ class LaunchFormScreen(FormScreen):
         super().__init__(ui, room)
         self._controller = controller
         self._form = self._begun = form
-        self._around = controller.around(form.template)
+        self._form_context = controller.form_context(form.template)
         self._checked = controller.check(form)
         self._is_saving = False
         self._arrived = ("", "")
         """The current field, and its text when the cursor came to it."""
 
     @property
-    def keys_told(self) -> tuple[tuple[str, str], ...]:
-        """The keys of the form and what they do."""
+    def key_help(self) -> tuple[tuple[str, str], ...]:
+        """Each key of the form with what it does."""
         return _KEYS
 
     def begin(self) -> None:
         """Move to the first field to fill in."""
-        self._controller.look_for_secrets(self._know_more)
+        self._controller.load_secrets(self._know_more)
         first = keys_to_fix(self._form, self._checked)
         # A copy of a run begins at its first field: the operator wants to edit it.
         wanted = first[0] if first else self._form.keys[0] if self._form.former else PLAN
@@ -141,7 +141,7 @@ class LaunchFormScreen(FormScreen):
 
     def _know_more(self) -> None:
         if self.is_mounted:
-            self._around = self._controller.around(self._form.template)
+            self._form_context = self._controller.form_context(self._form.template)
             self.draw()
             self.place_line()
 
@@ -150,14 +150,14 @@ class LaunchFormScreen(FormScreen):
     def draw(self) -> None:
         """Draw the form."""
         form, checked = self._form, self._checked
-        rows = form_rows(form, checked, self._around)
+        rows = form_rows(form, checked, self._form_context)
         self.fields.show(shown(f"Launch · {form.source}", 100), rows, status(checked))
         self.made.show(Shown("Spec"), spec_lines(checked))
-        self.tell()
+        self.draw_help()
 
-    def tell(self) -> None:
+    def draw_help(self) -> None:
         """Draw the help of the current field, and the keys."""
-        lines = explained(self._form, self._checked, self._around, self.fields.row.name)
+        lines = explained(self._form, self._checked, self._form_context, self.fields.row.name)
         self.field_help.show(Shown("This field"), lines)
         self.key_bar.show(self._keys())
 
@@ -228,7 +228,9 @@ class LaunchFormScreen(FormScreen):
         return (FieldChoice(typed=text, title=shown(f"{text}  (keep)", 200)), *offers)
 
     def _choose(self, key: str, offers: tuple[FieldChoice, ...]) -> None:
-        now = self._form.text(key) or (self._around.last_on_error if key == "on_error" else "")
+        now = self._form.text(key) or (
+            self._form_context.last_on_error if key == "on_error" else ""
+        )
         choices = [
             Choice(str(at), each.title, is_chosen=each.typed == now)
             for at, each in enumerate(offers)
@@ -285,7 +287,7 @@ class LaunchFormScreen(FormScreen):
         spec = self._checked.spec
         if self._checked.is_ready and spec is not None:
             self._keep_draft()
-            self._controller.plan(spec, form=self._form, launched=self.put_away)
+            self._controller.plan(spec, form=self._form, launched=self.discard)
             return
         wrong = keys_to_fix(self._form, self._checked)
         here = self.fields.row.name
@@ -323,7 +325,7 @@ class LaunchFormScreen(FormScreen):
             self._begun = self._form
         self.dismiss(None)
 
-    def put_away(self) -> None:
+    def discard(self) -> None:
         """Close the form and delete its draft: its spec was launched."""
         self._begun = self._form
         self._controller.forget_draft(self._form.source)

@@ -36,7 +36,7 @@ NARROW = 100
 """On narrower screens (columns) one pane is shown at a time."""
 LOW = 20
 """On lower screens (lines) too."""
-LEAST_WIDTH, LEAST_HEIGHT = 40, 10
+MIN_WIDTH, MIN_HEIGHT = 40, 10
 _BAR_WIDTH, _BAR_HEIGHT = 100, 24
 """The action bar is hidden on smaller screens: columns, lines."""
 _REPLAY = Shown("replay")
@@ -148,7 +148,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
             self.fill(app.room.fleet, now)
             self._header.tick(now)
 
-    def tell_time(self) -> None:
+    def redraw_clock(self) -> None:
         """Redraw the clock only."""
         self._header.tick(self.ui.room.now())
 
@@ -183,7 +183,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
     def lay_out(self) -> None:
         """Lay out the panes and bars for the current size."""
         width, height = self.size
-        small = width < LEAST_WIDTH or height < LEAST_HEIGHT
+        small = width < MIN_WIDTH or height < MIN_HEIGHT
         if self._too_small.display != small:
             self._too_small.display = small
             self._body.display = not small
@@ -324,11 +324,11 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
                 yield labels(self.ui.keys_of(name)), key.help
 
     def _bar_keys(self) -> Iterable[tuple[str, str]]:
-        able = set(self.able())
+        available_keys = set(self.available_keys())
         for binding in self.active_bindings.values():
             key = BY_NAME.get(binding.binding.id or "")
-            if key is not None and key.in_bar and key.name in able:
-                able.discard(key.name)
+            if key is not None and key.in_bar and key.name in available_keys:
+                available_keys.discard(key.name)
                 word = self._word_of(key.name) or key.word
                 yield labels(self.ui.keys_of(key.name)).split(" ")[0], word
 
@@ -336,7 +336,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         """Return the word for a key when it differs from the key's own."""
         return self.controllers.actions.word_of(name, self.targets()) if name == "pause" else None
 
-    def able(self) -> Iterable[str]:
+    def available_keys(self) -> Iterable[str]:
         """Yield the names of the keys that can do something now."""
         pane = self.panes[self.current]
         yield from ("command", "help")
@@ -346,10 +346,10 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
             yield "filter"
         if self.place is not None:
             yield "back"
-        yield from self.controllers.places.able(self.selected())
+        yield from self.controllers.places.available_keys(self.selected())
         targets = self.targets()
         if targets and self.controllers.can_act:
-            yield from self.controllers.actions.able(targets)
+            yield from self.controllers.actions.available_keys(targets)
         if self.controllers.can_launch:
             yield "launch"
         yield from self.commands()

@@ -37,7 +37,7 @@ class PollingScreen(PanesScreen):
         """
         raise NotImplementedError
 
-    def could_not_read(self, sentence: Shown) -> None:
+    def show_error(self, sentence: Shown) -> None:
         """Show why the content can't be read."""
         raise NotImplementedError
 
@@ -81,7 +81,7 @@ class PollingScreen(PanesScreen):
             try:
                 again = await self.read_current()
             except EvalroomError as error:
-                self.could_not_read(self.sentence(error))
+                self.show_error(self.sentence(error))
             wait = max(self.period, self._took * _LEAST_REST) if again else None
             try:
                 await asyncio.wait_for(self._wake.wait(), wait)

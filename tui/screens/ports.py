@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class ScreenActions(Protocol):
     """Actions on a selection: `tui.controllers.actions.ActionController`."""
 
-    def able(self, places: "Sequence[ActionPlace]") -> Iterator[str]:
+    def available_keys(self, places: "Sequence[ActionPlace]") -> Iterator[str]:
         """Yield the names of the keys that can do something to a selection now."""
         ...
 
@@ -94,7 +94,7 @@ class ScreenActions(Protocol):
 class ScreenPlaces(Protocol):
     """Keys on the place under the cursor: `tui.controllers.places.PlaceController`."""
 
-    def able(self, place: Place) -> Iterator[str]:
+    def available_keys(self, place: Place) -> Iterator[str]:
         """Yield the names of the keys that can do something to a place now."""
         ...
 

@@ -134,18 +134,18 @@ class RunsScreen(PanesScreen):
         lines: tuple[TextLine, ...]
         self._shown = run.id if run is not None else None
         if run is None:
-            lines = (_said("No run is selected."),)
+            lines = (_line("no run is selected"),)
         elif not self.controllers.launches.can_read_output:
-            lines = (_said("The output can't be read from here."),)
+            lines = (_line("the output can't be read from here"),)
         elif self._of != run.id:
-            lines = (_said("reading ..."),)
+            lines = (_line("reading ..."),)
         elif self._output is None:
-            lines = (_said(self._unread, "look"),)
+            lines = (_line(self._unread, "look"),)
         else:
             output = self._output
             is_cut = len(output.data) < output.end
             lines = output_lines(output.data, is_cut=is_cut) or (
-                _said("This run has printed nothing."),
+                _line("this run has printed nothing"),
             )
             footer = f"{'the end of ' * is_cut}{fmt.size(output.size)}"
         self.output.show(Shown("Output"), lines, footer=(span_of(footer, "dim"),) * bool(footer))
@@ -254,7 +254,7 @@ class RunsScreen(PanesScreen):
         run = self.run_here
         if run is None or not run.attach:
             self.ui.say(
-                "This run has no terminal to attach to: only the tmux engine gives it one.", "look"
+                "This run has no terminal to attach to: only the tmux engine provides one.", "look"
             )
         elif self.controllers.terminals is not None:
             self.controllers.terminals.attach(run)
@@ -263,5 +263,5 @@ class RunsScreen(PanesScreen):
             self.ui.copy(shown(line), "command")
 
 
-def _said(words: str, tone: Tone = "dim") -> TextLine:
+def _line(words: str, tone: Tone = "dim") -> TextLine:
     return (Span(shown(words, 400), tone),)

@@ -29,7 +29,7 @@ from tui.panes.pane import Pane
 from tui.screens.polling_screen import PollingScreen
 from tui.screens.ports import RoomUi
 
-_LEAVE = "Ctrl+X leaves the client; the eval goes on"
+_LEAVE = "Ctrl+X leaves the client; the eval keeps running"
 _NOT_STEERED = "This eval has no ACP server. Set acp = true in a spec to launch it with one."
 _COMMAND = 4_000
 _SUMMARY, _EVENTS, _MESSAGES, _STORE = range(4)
@@ -143,7 +143,7 @@ class SampleScreen(PollingScreen):
         """Read the content of the current tab."""
         task = self.ui.room.fleet.tasks.get(self.key.task)
         if task is None:
-            raise NotThere("This task is no longer known")
+            raise NotThere("this task is no longer known")
         if task.row.eval_id != self._eval_id:
             self._eval_id = task.row.eval_id
             self._following = EventFollower()
@@ -172,7 +172,7 @@ class SampleScreen(PollingScreen):
             self._read_once.add(tab)
         return not has_ended
 
-    def could_not_read(self, sentence: Shown) -> None:
+    def show_error(self, sentence: Shown) -> None:
         """Show in the current tab why it can't be read."""
         line: list[TextLine] = [(Span(sentence, "look"),)]
         if self.current == _SUMMARY:

@@ -79,7 +79,7 @@ class TaskScreen(PollingScreen):
             self.renew()
         task = room.fleet.tasks.get(self.key)
         if task is None or task.state is not TaskState.RUNNING:
-            self._say_of_knobs("Knobs can be read only while the task runs.")
+            self._say_of_knobs("knobs can be read only while the task runs")
             return task is not None
         sections = knob_sections(await read_task_config(self.read, self.key))
         try:
@@ -91,7 +91,7 @@ class TaskScreen(PollingScreen):
         self.renew()
         return True
 
-    def could_not_read(self, sentence: Shown) -> None:
+    def show_error(self, sentence: Shown) -> None:
         """Show why the knobs can't be read."""
         self._say_of_knobs(sentence)
         self.renew()

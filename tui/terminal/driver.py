@@ -57,8 +57,8 @@ class RoomDriver(OpenDriver):
         """
         width, height = super().terminal_size()
         with contextlib.suppress(OSError):
-            told = os.get_terminal_size(self.fileno)
-            width, height = told.columns or _NO_SIZE[0], told.lines or _NO_SIZE[1]
+            reported = os.get_terminal_size(self.fileno)
+            width, height = reported.columns or _NO_SIZE[0], reported.lines or _NO_SIZE[1]
         return width, height
 
     def read_input(self) -> None:

@@ -1,7 +1,8 @@
 """Runs a program in the foreground, on the terminal that evalroom lends it.
 
-evalroom goes on in the background: it keeps its links and handles events, but draws nothing. Ctrl+C
-goes to the program. Ctrl+Z is disabled, because it would also stop evalroom and all its links.
+evalroom keeps running in the background: it keeps its links and handles events, but draws nothing.
+Ctrl+C goes to the program. Ctrl+Z is disabled, because it would also stop evalroom and all its
+links.
 """
 
 import asyncio

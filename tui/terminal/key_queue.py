@@ -46,12 +46,12 @@ class KeyQueueApp(OpenApp, inherit_bindings=False):
             return
         if len(self._typed) >= MOST_WAITING:
             self._typed.clear()
-            self.flooded()
+            self.keys_dropped()
         self._typed.append(event)
         if not self._is_handing:
             await self._hand_next()
 
-    def flooded(self) -> None:
+    def keys_dropped(self) -> None:
         """Report that keys were dropped."""
 
     async def _hand_next(self) -> None:

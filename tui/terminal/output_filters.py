@@ -12,7 +12,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from core.views.glyphs import SIGNS
+from core.views.glyphs import GLYPHS
 
 
 class HarmlessFilter(LineFilter):
@@ -61,7 +61,7 @@ def _may_pass(char: str) -> bool:
 
 
 _SIGNS = {
-    **{sign: plain for sign, plain in SIGNS.values() if len(plain) == 1},
+    **{sign: plain for sign, plain in GLYPHS.values() if len(plain) == 1},
     **dict.fromkeys("─╌╴╶╸╺┄", "-"),
     **dict.fromkeys("━═", "="),
     **dict.fromkeys("│┃║", "|"),

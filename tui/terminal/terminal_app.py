@@ -65,7 +65,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         self._keep_crash = keep_crash
         self._title_told = Shown("")
         self._is_leaving = False
-        self._was_flooded = False
+        self._has_dropped_keys = False
         self._lending = asyncio.Lock()
 
     def save_view(self) -> None:
@@ -153,7 +153,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
 
     # Crashes and failures
 
-    def last_words(self, error: Exception | None) -> str:
+    def crash_text(self, error: Exception | None) -> str:
         """Keep a report and the view; return a short panel: no traceback, no values."""
         lines: list[str] = []
         if error is not None:
@@ -213,15 +213,15 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         severity = {"look": "warning", "hand": "error"}.get(tone, "information")
         self.notify(shown(sentence, 400), markup=False, severity=cast("Any", severity))
 
-    def flooded(self) -> None:
+    def keys_dropped(self) -> None:
         """Report that keys were dropped."""
-        if not self._was_flooded:
-            self._was_flooded = True
+        if not self._has_dropped_keys:
+            self._has_dropped_keys = True
             self.set_timer(_FLOOD_TOLD_S, self._flood_over)
             self.say("Too many keys at once: waiting keys were dropped.", "look")
 
     def _flood_over(self) -> None:
-        self._was_flooded = False
+        self._has_dropped_keys = False
 
     def action_mouse(self) -> None:
         """Turn the mouse on or off."""

@@ -29,7 +29,7 @@ class OpenApp(App[None], inherit_bindings=False):
         """The driver of the terminal; None before the start and after the end."""
         return self._driver
 
-    def last_words(self, error: Exception | None) -> str:
+    def crash_text(self, error: Exception | None) -> str:
         """Return the text printed after a crash, once the terminal is restored.
 
         Args:
@@ -45,7 +45,7 @@ class OpenApp(App[None], inherit_bindings=False):
         self._fatal_error()
 
     def _fatal_error(self) -> None:
-        words = self.last_words(self._exception)
+        words = self.crash_text(self._exception)
         if words:
             self._exit_renderables.append(Segments([Segment(words)]))
         self._close_messages_no_wait()

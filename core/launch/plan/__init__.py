@@ -1,1 +1,1 @@
-"""Launch plans: everything that a launch will do on its machine, worked out beforehand."""
+"""Launch plans: everything that a launch will do on its machine."""

@@ -85,7 +85,7 @@ def unavailable_reason(gpu: Gpu, reservations: Iterable[Reservation]) -> Shown |
     if gpu.lost:
         return shown("is lost")
     if gpu.mig is not None:
-        return shown("is split into MIG slices, which evalroom does not assign")
+        return shown("is split into MIG slices, which evalroom does not reserve")
     if gpu.pids:
         return shown(f"is used by pid {', '.join(str(each.pid) for each in gpu.pids)}")
     return None

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.act.refusals import at_sight, read_only_reason
+from core.act.refusals import fleet_refusal, read_only_reason
 from core.act.target_expansion import ActionPlace, live_processes, models_of, scope_at, with_model
 from core.act.target_labels import target_label, target_location
 from core.fleet import Fleet
@@ -14,7 +14,7 @@ from core.model.action import OFFERS, Action, Offer, Scope, Verb, offers_on
 from core.model.process import ProcessState
 from core.model.task import TaskState
 from core.text import Shown, shown
-from core.views.glyphs import sign
+from core.views.glyphs import glyph
 
 _DIGITS = "123456789"
 _LOOKED_AT = 20
@@ -28,7 +28,7 @@ _SCOPE_WORDS: dict[Scope, tuple[str, str]] = {
 REQUEUE_ERRORED = replace(
     next(each for each in OFFERS if each.action.verb is Verb.REQUEUE),
     word="requeue errored",
-    help="Run every sample that is errored now again, within this run.",
+    help="Run all currently errored samples again, within this run.",
 )
 """The offer to requeue on a task: all its errored samples."""
 
@@ -82,7 +82,7 @@ def production(fleet: Fleet, places: Iterable[ActionPlace]) -> Shown:
     names = {each if isinstance(each, str) else process_of(each).machine for each in places}
     known = (fleet.machines.get(MachineName(name)) for name in names)
     is_so = any(each is not None and each.production for each in known)
-    return Shown(f" · {sign('production')} production") if is_so else Shown("")
+    return Shown(f" · {glyph('production')} production") if is_so else Shown("")
 
 
 def _name(fleet: Fleet, place: ActionPlace) -> Shown:
@@ -167,7 +167,7 @@ def _entry(
     *,
     title: str,
 ) -> MenuEntry:
-    refusals = [refusal for each in targets if (refusal := at_sight(offer, each, fleet))]
+    refusals = [refusal for each in targets if (refusal := fleet_refusal(offer, each, fleet))]
     open_for = len(targets) - len(refusals)
     why_not = None
     if not targets:
@@ -336,7 +336,7 @@ def _fits_requeue(entry: MenuEntry, fleet: Fleet) -> bool:
 
 
 def _fits_end(entry: MenuEntry, fleet: Fleet) -> bool:
-    return all(_is_husk(fleet, each) for each in targets_of(fleet, entry.places))
+    return all(_is_leftover(fleet, each) for each in targets_of(fleet, entry.places))
 
 
 def _fits_keep(entry: MenuEntry, fleet: Fleet) -> bool:
@@ -360,7 +360,7 @@ def _is_kept(fleet: Fleet, target: Target) -> bool:
     return process is not None and bool(process.keep_alive)
 
 
-def _is_husk(fleet: Fleet, target: Target) -> bool:
+def _is_leftover(fleet: Fleet, target: Target) -> bool:
     process = fleet.processes.get(process_of(target))
     return process is not None and (
         process.state is ProcessState.HEADLESS

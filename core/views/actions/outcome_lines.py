@@ -8,7 +8,7 @@ from core.format import plural
 from core.model.order import OrderState
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone, span_of
-from core.views.glyphs import GlyphName, sign
+from core.views.glyphs import GlyphName, glyph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +16,7 @@ class TargetOutcome:
     """The outcome of a plan for one target.
 
     Attributes:
-        where, name: The target, for people.
+        where, name: The target, as shown on screen.
         state: `waiting`: no outcome yet; `changed`: it changed since the preview, so nothing was
             sent; else the state of its order.
         message: The outcome in one sentence.
@@ -47,9 +47,9 @@ _NAMED = 24
 _LABEL = 40
 
 
-def summary(became: Iterable[TargetOutcome]) -> tuple[Span, ...]:
+def summary(outcomes: Iterable[TargetOutcome]) -> tuple[Span, ...]:
     """Return the counts of the outcomes: `3 done  1 unknown`."""
-    counts = Counter(each.state for each in became)
+    counts = Counter(each.state for each in outcomes)
     counts[WAITING] += counts.pop(OrderState.INTENT, 0)
     return tuple(
         span
@@ -59,10 +59,10 @@ def summary(became: Iterable[TargetOutcome]) -> tuple[Span, ...]:
     )[:-1]
 
 
-def outcome_lines(became: Sequence[TargetOutcome]) -> tuple[TextLine, ...]:
+def outcome_lines(outcomes: Sequence[TargetOutcome]) -> tuple[TextLine, ...]:
     """Return a line for each target, or for each outcome where there are many targets."""
     order = list(_LOOKS)
-    ranked = sorted(became, key=lambda each: order.index(each.state))
+    ranked = sorted(outcomes, key=lambda each: order.index(each.state))
     if len(ranked) <= _APART:
         width = max((len(f"{each.where} {each.name}") for each in ranked), default=0)
         return tuple(line for each in ranked for line in _one(each, min(width, _LABEL)))
@@ -74,7 +74,7 @@ def outcome_lines(became: Sequence[TargetOutcome]) -> tuple[TextLine, ...]:
 
 def _head(state: str) -> TextLine:
     name, tone, word = _LOOKS[state]
-    return (Span(sign(name), tone), span_of(f" {word.ljust(_WORD)} ", tone))
+    return (Span(glyph(name), tone), span_of(f" {word.ljust(_WORD)} ", tone))
 
 
 def _target(each: TargetOutcome) -> TextLine:
@@ -82,18 +82,18 @@ def _target(each: TargetOutcome) -> TextLine:
 
 
 def _one(each: TargetOutcome, width: int = 0) -> Iterator[TextLine]:
-    told = _message(each.state, each.message)
+    text = _message(each.state, each.message)
     gap = Span(Shown(" " * (max(width - len(f"{each.where} {each.name}"), 0) + 3)))
-    yield (*_head(each.state), *_target(each), *((gap, told) if told else ()))
+    yield (*_head(each.state), *_target(each), *((gap, text) if text else ()))
 
 
 def _together(group: Sequence[TargetOutcome]) -> Iterator[TextLine]:
     if len(group) == 1:
         yield from _one(group[0])
         return
-    told = _message(group[0].state, group[0].message)
+    text = _message(group[0].state, group[0].message)
     counted = span_of(plural(len(group), "target"), "strong")
-    yield (*_head(group[0].state), counted, *((span_of("   ", "dim"), told) if told else ()))
+    yield (*_head(group[0].state), counted, *((span_of("   ", "dim"), text) if text else ()))
     spans: list[Span] = [Span(Shown(" " * (_WORD + 3)))]
     for each in group[:_NAMED]:
         spans += [*_target(each), Span(Shown("  "))]

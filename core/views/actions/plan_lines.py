@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from core.act.plan import Plan, Step, blast_radius
 from core.act.preview import KnobChange, Preview
-from core.act.undo import undo_sentence
+from core.act.undo import is_undo, undo_sentence
 from core.format import plural
 from core.model.action import Verb
 from core.model.order import BasisValue
 from core.text import Shown, shown, shown_lines
 from core.views.cells import Span, TextLine, Tone, span_of
-from core.views.glyphs import sign
+from core.views.glyphs import glyph
 
 _NAMED = 24
 """Targets that are named in one group; the others are counted, and `d` names each."""
@@ -31,15 +31,15 @@ def head_lines(plan: Plan) -> tuple[TextLine, ...]:
     production = sum(step.is_production for step in plan.sent)
     if production:
         where = "on" if production == len(plan.sent) else f"{production} of them on"
-        reach += [Span(Shown("  ")), Span(sign("production"), "look")]
+        reach += [Span(Shown("  ")), Span(glyph("production"), "look")]
         reach.append(span_of(f" {where} production", "look"))
     lines: list[TextLine] = [title]
-    if what and not _is_undo(plan):
+    if what and not _has_several_actions(plan):
         lines.append((Span(shown(what, 300), "dim"),))
     return (*lines, tuple(reach))
 
 
-def _is_undo(plan: Plan) -> bool:
+def _has_several_actions(plan: Plan) -> bool:
     return len({step.action for step in plan.steps}) > 1
 
 
@@ -87,7 +87,7 @@ def _in_short(groups: Sequence[Sequence[Step]], plan: Plan, *, reveal: bool) -> 
     )
 
 
-def can_be_told_apart(plan: Plan) -> bool:
+def has_details(plan: Plan) -> bool:
     """Whether `details` shows more."""
     groups = _groups(plan.sent, apart=False)
     return (
@@ -106,12 +106,12 @@ def _groups(steps: Iterable[Step], *, apart: bool) -> list[list[Step]]:
 
 def _sameness(step: Step) -> object:
     preview = step.preview
-    said_of_it = (
+    shown_parts = (
         (preview.sentence, preview.notes, preview.changes, bool(preview.withheld))
         if preview is not None
         else None
     )
-    return (step.action, said_of_it, step.moved, _undo_of(step), step.is_ours)
+    return (step.action, shown_parts, step.moved, _undo_of(step), step.is_ours)
 
 
 def _group(group: Sequence[Step], plan: Plan, *, reveal: bool) -> Iterator[TextLine]:
@@ -132,7 +132,11 @@ def _differs(step: Step, plan: Plan) -> Iterator[TextLine]:
     """Yield the facts that differ between the targets of the plan."""
     if step.moved:
         fields = ", ".join(step.moved)
-        yield (_INDENT, Span(sign("ask"), "look"), span_of(f" changed since: {fields}", "look"))
+        yield (
+            _INDENT,
+            Span(glyph("ask"), "look"),
+            span_of(f" changed since the preview: {fields}", "look"),
+        )
     if not _all_same(plan, _undo_of):
         yield (_INDENT, Span(shown(_undo_of(step), 300), "dim"))
     if not _all_same(plan, lambda each: each.is_ours):
@@ -147,7 +151,7 @@ def _names(group: Sequence[Step]) -> TextLine:
         spans.append(Span(shown(step.where), "dim"))
         spans.append(Span(shown(f" {step.name}"), "strong"))
         if step.is_production:
-            spans += [Span(Shown(" "), "look"), Span(sign("production"), "look")]
+            spans += [Span(Shown(" "), "look"), Span(glyph("production"), "look")]
     if len(group) > _NAMED:
         spans.append(span_of(f" and {len(group) - _NAMED} more", "dim"))
     return tuple(spans)
@@ -162,7 +166,7 @@ def _preview(preview: Preview, *, reveal: bool) -> Iterator[TextLine]:
         sentence = Span(shown(preview.sentence, 400))
         yield (_INDENT, sentence, *((computed,) if preview.is_computed else ()))
     for note in preview.notes:
-        yield (_INDENT, Span(sign("wait"), "look"), Span(shown(f" {note}", 400), "look"))
+        yield (_INDENT, Span(glyph("wait"), "look"), Span(shown(f" {note}", 400), "look"))
     for withheld in preview.withheld:
         if not reveal:
             yield (_INDENT, span_of(f"{withheld.size}, withheld", "dim"))
@@ -196,7 +200,7 @@ def _left_out(steps: Sequence[Step], *, details: bool) -> Iterator[TextLine]:
         groups.setdefault(step.refusal.sentence if step.refusal else "nothing to send", []).append(
             step
         )
-    yield (span_of(f"nothing is sent to {plural(len(steps), 'target')}", "dim"),)
+    yield (span_of(f"not sent to {plural(len(steps), 'target')}:", "dim"),)
     for why, group in sorted(groups.items(), key=lambda item: -len(item[1])):
         yield (_INDENT, *_names(group[: None if details else 6]))
         more = len(group) - 6
@@ -220,16 +224,19 @@ def foot_lines(plan: Plan, *, yes: bool) -> tuple[TextLine, ...]:
         return ()
     lines: list[TextLine] = [(span_of("launched by  ", "dim"), *_launchers(sent))]
     if _all_same(plan, _undo_of):
-        can = sent[0].undo is not None
-        words = "u undoes exactly this" if can else _undo_of(sent[0])
-        lines.append((span_of("undo         ", "dim"), Span(shown(words, 300), _undo_tone(plan))))
+        lines.append((span_of("undo         ", "dim"), _undo_words(plan)))
     if plan.reason:
         lines.append((span_of("reason       ", "dim"), Span(shown(plan.reason, 300))))
     return (*lines, *_asked(plan, yes=yes))
 
 
-def _undo_tone(plan: Plan) -> Tone:
-    return "good" if plan.sent[0].undo is not None else "look"
+def _undo_words(plan: Plan) -> Span:
+    first = plan.sent[0]
+    if is_undo(plan.id):
+        return span_of("an undo can't be undone", "dim")
+    if first.undo is None:
+        return Span(shown(_undo_of(first), 300), "look")
+    return span_of("press u to undo this plan", "good")
 
 
 def _asked(plan: Plan, *, yes: bool) -> Iterator[TextLine]:

@@ -14,7 +14,7 @@ from core.views.actions.outcome_lines import CHANGED, WAITING, TargetOutcome
 @dataclass(slots=True)
 class _Line:
     step: Step
-    told: OrderReport | None = None
+    report: OrderReport | None = None
 
 
 class PlanProgress:
@@ -36,10 +36,10 @@ class PlanProgress:
         """Indexes of the lines whose steps are being executed now."""
         self.updated: Signal[None] = Signal()
 
-    def tell(self, told: OrderReport) -> None:
+    def record(self, report: OrderReport) -> None:
         """Record the outcome of one step of the plan that is being executed."""
-        line = self._lines[self._now[told.index]]
-        line.told, line.step = told, told.step
+        line = self._lines[self._now[report.index]]
+        line.report, line.step = report, report.step
         self.updated.emit(None)
 
     def begin(self) -> None:
@@ -62,38 +62,38 @@ class PlanProgress:
         steps = tuple(line.step for line in self._lines if _has_changed(line))
         return replace(self.plan, steps=steps) if steps else None
 
-    def go_on(self) -> Plan | None:
+    def begin_changed(self) -> Plan | None:
         """Begin the plan of `changed` and return it; later outcomes belong to its steps."""
         plan = self.changed()
         if plan is not None:
             self._now = [index for index, line in enumerate(self._lines) if _has_changed(line)]
             for index in self._now:
-                self._lines[index].told = None
+                self._lines[index].report = None
             self.begin()
         return plan
 
-    def became(self, orders: Iterable[Order]) -> Sequence[TargetOutcome]:
+    def outcomes(self, orders: Iterable[Order]) -> Sequence[TargetOutcome]:
         """Return the outcome of each step.
 
         Args:
             orders: The orders of the fleet; an unknown outcome may have become known there.
         """
-        ids = {line.told.order for line in self._lines if line.told is not None}
+        ids = {line.report.order for line in self._lines if line.report is not None}
         known = {order.id: order for order in orders if order.id in ids}
-        return [self._became(line, known) for line in self._lines]
+        return [self._outcome(line, known) for line in self._lines]
 
-    def _became(self, line: _Line, known: dict[str, Order]) -> TargetOutcome:
-        step, told = line.step, line.told
-        if told is None:
+    def _outcome(self, line: _Line, known: dict[str, Order]) -> TargetOutcome:
+        step, report = line.step, line.report
+        if report is None:
             if not self.is_running:
                 why = "the execution was interrupted: check the target before you retry"
                 return TargetOutcome(where=step.where, name=step.name, state="unknown", message=why)
             return TargetOutcome(where=step.where, name=step.name, state=WAITING)
-        if told.outcome is None:
+        if report.outcome is None:
             fields = ", ".join(step.moved)
             return TargetOutcome(where=step.where, name=step.name, state=CHANGED, message=fields)
-        order = known.get(told.order or "")
-        state, message = told.outcome.state, told.outcome.message
+        order = known.get(report.order or "")
+        state, message = report.outcome.state, report.outcome.message
         if order is not None and not order.is_open:
             state, message = order.state, order.message
         elif order is not None and order.message:
@@ -102,4 +102,4 @@ class PlanProgress:
 
 
 def _has_changed(line: _Line) -> bool:
-    return line.told is not None and line.told.outcome is None
+    return line.report is not None and line.report.outcome is None

@@ -14,7 +14,7 @@ from core.launch.spec.spec_reader import ON_ERROR_CHOICES
 from core.launch.spec.spec_writer import table_text
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone, span_of
-from core.views.glyphs import sign
+from core.views.glyphs import glyph
 
 PLAN = "plan"
 """Name of the last row, which leads to the plan."""
@@ -87,13 +87,13 @@ def _field_row(form: Form, checked: CheckedForm, around: FormContext, key: str) 
     mark, note = _NOTHING, _note(form, checked, around, key)
     if wrong is not None:
         needed = wrong.what == "needed"
-        mark = Span(sign("ask" if needed else "failed"), "look" if needed else "hand")
+        mark = Span(glyph("ask" if needed else "failed"), "look" if needed else "hand")
         note = (Span(_short(wrong.what, wrong.advice), "hand"),)
         if needed:
             or_typed = "" if key == "on_error" else ", or type it"
             note = (Span(shown(f"Enter to choose{or_typed}"), "look"),)
     elif warnings:
-        mark = Span(sign("starved"), "look")
+        mark = Span(glyph("starved"), "look")
         note = (Span(shown(warnings[0], 300), "look"),)
     return FormRow(
         name=key,
@@ -143,7 +143,7 @@ def _note(form: Form, checked: CheckedForm, around: FormContext, key: str) -> Te
 def _reads_row(read: ModelVariable, around: FormContext) -> FormRow:
     variable, given = read.variable, read.given
     is_lacking = variable.is_needed and given is None
-    mark = Span(sign("starved"), "look") if is_lacking else _NOTHING
+    mark = Span(glyph("starved"), "look") if is_lacking else _NOTHING
     if given == "secrets":
         kept = around.secrets
         where = "" if kept is None else ", stored" if read.secret in kept else ", not stored"
@@ -171,7 +171,7 @@ def _plan_row(checked: CheckedForm) -> FormRow:
         value = span_of(f"fix {plural(count, 'field')} first", "look")
         return FormRow(name=PLAN, label=Shown("plan"), sign=_NOTHING, value=value)
     value = span_of("Enter checks the plan on its machine", "good")
-    return FormRow(name=PLAN, label=Shown("plan"), sign=Span(sign("run"), "good"), value=value)
+    return FormRow(name=PLAN, label=Shown("plan"), sign=Span(glyph("run"), "good"), value=value)
 
 
 def status(checked: CheckedForm) -> TextLine:
@@ -212,12 +212,12 @@ def _field_words(
     if wrong is not None:
         advice = [] if key == "on_error" and wrong.what == "needed" else wrong.advice.split("\n")
         yield (
-            Span(sign("ask" if wrong.what == "needed" else "failed"), "look"),
+            Span(glyph("ask" if wrong.what == "needed" else "failed"), "look"),
             Span(shown(f" {sentences(wrong.what, ''.join(advice[:1]))}", 1_400), "look"),
         )
         yield from ((Span(shown(line, 400), "dim"),) for line in advice[1:])
     for each in checked.warnings.get(key, ()):
-        yield (Span(sign("starved"), "look"), Span(shown(f" {each}", 400), "look"))
+        yield (Span(glyph("starved"), "look"), Span(shown(f" {each}", 400), "look"))
     if key in form.former:
         kept = form.former[key]
         yield (

@@ -13,9 +13,9 @@ from core.launch.preflight.checks import Check, CheckedPlan, CheckLevel
 from core.model.run import Run, RunState
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine, Tone, span_of
-from core.views.glyphs import GlyphName, sign
+from core.views.glyphs import GlyphName, glyph
 from core.views.tables.machines import marks
-from core.views.tables.runs import LOOKS, log_place, run_sign
+from core.views.tables.runs import LOOKS, log_folder, run_glyph
 
 _LEVELS: Mapping[CheckLevel, tuple[GlyphName, Tone]] = {
     CheckLevel.OK: ("success", "good"),
@@ -80,7 +80,7 @@ def _reach(checked: Sequence[CheckedPlan], fleet: Fleet) -> Iterator[Span]:
     yield span_of(f"at worst {_worst(checked)}", "dim")
     if production_of(checked, fleet):
         yield Span(Shown("  "))
-        yield Span(sign("production"), "look")
+        yield Span(glyph("production"), "look")
         yield span_of(" on production", "look")
 
 
@@ -181,7 +181,7 @@ def _in_full(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
         yield _line("gpus", span_of(f"{spec.gpus} reserved"))
     yield _line("python", Span(shown(plan.python or "uv installs Inspect and its packages", 400)))
     yield _line("folder", Span(shown(plan.directory, 400)))
-    yield _line("logs", Span(shown(log_place(plan.directory, plan.log_dir), 400)))
+    yield _line("logs", Span(shown(log_folder(plan.directory, plan.log_dir), 400)))
     files = ", ".join(f"{path} {fmt.size(len(held))}" for path, held in plan.files.items())
     yield _line("files", Span(shown(files, _LONG), "dim"))
     yield _line("variables", Span(shown(", ".join(plan.variables), _LONG)))
@@ -211,7 +211,7 @@ def _check(check: Check) -> Iterator[TextLine]:
     word = "" if is_ok else f"{check.level}: "
     yield (
         _INDENT,
-        Span(sign(name), tone),
+        Span(glyph(name), tone),
         Span(shown(f" {check.name}  ", 60), "plain" if is_ok else "strong"),
         Span(shown(word), tone),
         Span(shown(check.said, 600), "dim" if is_ok else tone),
@@ -229,7 +229,7 @@ def _warnings(each: CheckedPlan) -> list[str]:
 
 
 def _warning(said_of_it: str) -> TextLine:
-    return (_INDENT, Span(sign("starved"), "look"), Span(shown(f" {said_of_it}", 600), "look"))
+    return (_INDENT, Span(glyph("starved"), "look"), Span(shown(f" {said_of_it}", 600), "look"))
 
 
 def foot_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, ...]:
@@ -260,7 +260,7 @@ def launched_lines(runs: Iterable[Run], checked: Sequence[CheckedPlan]) -> Itera
         run, plan = known.get(each.plan.run), each.plan
         state = RunState.QUEUED if run is None else run.state
         name, tone = LOOKS[state]
-        mark = Span(sign(name), tone) if run is None else run_sign(run)
+        mark = Span(glyph(name), tone) if run is None else run_glyph(run)
         yield (
             mark,
             span_of(f" {state!s:<11}", tone),

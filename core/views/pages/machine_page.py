@@ -79,7 +79,7 @@ def _host(machine: Machine, now: float) -> Iterator[Fact]:
         skew = fmt.sane(probe.clock_offset)
         if skew is not None:
             tone: Tone = "look" if abs(skew) > 2 else "dim"  # noqa: PLR2004 - seconds
-            off = f"{skew:+.1f} s from this computer's"
+            off = f"{abs(skew):.1f} s {'ahead of' if skew > 0 else 'behind'} this computer's"
             same = "same as this computer's"
             yield fact("clock", (span_of(same if abs(skew) < _SAME_CLOCK else off, tone),))
     if facts is None:
@@ -120,7 +120,7 @@ def _gpus(fleet: Fleet, facts: MachineFacts, processes: list[Process]) -> Sectio
     lines = list[Fact]()
     if facts.gpu_state in {ToolState.STUCK, ToolState.FAILED}:
         since = f" for {fmt.age(facts.at - facts.gpu_since)}" if facts.gpu_since else ""
-        why = facts.gpu_error or "the tool does not answer; this is its last good reading"
+        why = facts.gpu_error or "the tool does not respond; these are its last readings"
         lines.append(
             fact(
                 facts.gpu_tool or "tool",

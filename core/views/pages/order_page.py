@@ -36,7 +36,7 @@ def order_page(order: Order | None, now: float) -> Page:
     if order is None:
         return page("Order", (section("", (words("", "no order is selected", "dim"),)),))
     return page(
-        f"{action_words(order.action)} of {OrderLine(order, now).where}",
+        f"{action_words(order.action)}: {OrderLine(order, now).where}",
         (
             section("Order", _what(order, now)),
             section("Preview", _before(order)),
@@ -50,7 +50,7 @@ def _what(order: Order, now: float) -> Iterator[Fact]:
     to, desk = order.address, order.instance
     yield fact("when", _aged(order.at, now))
     yield words("operator", desk.operator)
-    yield words("from", f"{desk.host}, pid {desk.pid}", "dim")
+    yield words("sent from", f"{desk.host}, pid {desk.pid}", "dim")
     yield words("action", action_words(order.action), "strong", _LONG)
     yield words("target", order.name, "strong")
     yield words("machine", to.process.machine)
@@ -76,7 +76,7 @@ def _before(order: Order) -> Iterator[Fact]:
 
 def _sent(order: Order) -> Iterator[Fact]:
     yield words("request", order.request, limit=_LONG)
-    yield words("as command", order.command, "key", _LONG)
+    yield words("command", order.command, "key", _LONG)
 
 
 def _outcome(order: Order, now: float) -> Iterator[Fact]:
@@ -84,5 +84,5 @@ def _outcome(order: Order, now: float) -> Iterator[Fact]:
     if order.message:
         yield words("message", order.message, limit=_LONG)
     if order.ended_at is not None:
-        yield fact("known since", _aged(order.ended_at, now))
-    yield words("id", f"{order.id} of plan {order.plan}", "dim")
+        yield fact("known at", _aged(order.ended_at, now))
+    yield words("id", f"{order.id}, plan {order.plan}", "dim")

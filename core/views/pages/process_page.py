@@ -41,14 +41,14 @@ def _facts(line: ProcessLine) -> Iterator[Fact]:
     yield words("working dir", process.cwd, "dim")
     yield words("python", process.python, "dim")
     yield words("run id", process.run_id, "dim")
-    yield words("channel", _channel(line), "dim")
+    yield words("control API", _api_version(line), "dim")
     yield words("socket", process.socket_path, "dim")
     yield words("data dir", process.data_dir, "dim")
     if process.keep_alive is not None:
         yield words("at the end", "parks until released" if process.keep_alive else "exits")
 
 
-def _channel(line: ProcessLine) -> str | None:
+def _api_version(line: ProcessLine) -> str | None:
     version = line.process.api_version
     return None if version is None else f"version {version}"
 

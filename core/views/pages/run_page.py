@@ -17,7 +17,7 @@ from core.text import shown
 from core.views.cells import Cell, Span, TextLine, Tone, span_of
 from core.views.pages.order_page import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
-from core.views.tables.runs import LOOKS, launched_by, log_place, run_sign, scores, took
+from core.views.tables.runs import LOOKS, launched_by, log_folder, run_glyph, scores, took
 
 _LONG = 1_000
 _COMMAND = 16_000
@@ -51,7 +51,7 @@ def run_page(fleet: Fleet, run: Run | None, now: float) -> Page:
 
 
 def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
-    state = (run_sign(run), span_of(f" {run.state}", LOOKS[run.state][1]))
+    state = (run_glyph(run), span_of(f" {run.state}", LOOKS[run.state][1]))
     yield fact("state", state)
     if run.said:
         yield words("message", run.said, "look", _LONG)
@@ -64,11 +64,11 @@ def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
     seconds = fmt.sane(took(run, now))
     if seconds is not None:
         runs = "" if run.ended_at is not None else "  so far"
-        yield fact("took", (Span(fmt.duration(seconds)), span_of(runs, "dim")))
+        yield fact("time", (Span(fmt.duration(seconds)), span_of(runs, "dim")))
     yield words("engine", run.engine)
     yield fact("tasks", _way(fleet, run))
     yield words("folder", run.directory, "dim", _LONG)
-    yield words("log folder", log_place(run.directory, run.log_dir), "dim", _LONG)
+    yield words("log folder", log_folder(run.directory, run.log_dir), "dim", _LONG)
     yield words("id", run.id, "dim")
     if run.launch and run.launch != run.id:
         yield words("matrix", run.launch, "dim")
@@ -77,31 +77,29 @@ def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
 def _way(fleet: Fleet, run: Run) -> Cell:
     process = fleet.process_of_run(run)
     if process is not None:
-        return (span_of(f"Enter opens them: pid {process.key.pid}, {process.state}", "key"),)
+        return (span_of(f"press Enter to open: pid {process.key.pid}, {process.state}", "key"),)
     if run.pid is not None:
         what = "is not listed yet" if run.state is RunState.RUNNING else "is no longer listed"
         return (span_of(f"pid {run.pid} {what}", "dim"),)
-    return (span_of("no process is known", "dim"),)
+    return (span_of("no known process", "dim"),)
 
 
 def _first(run: Run) -> Iterator[Fact]:
     """Yield what to check first after a run failed."""
     if run.state is RunState.LOST:
-        yield words(
-            "", "its process ended before its log was complete: was it killed, or out of memory?"
-        )
-        yield words("", "finished samples are in the log; run its command again to resume it")
+        yield words("", "its process ended before its log was complete: killed? out of memory?")
+        yield words("", "finished samples are in the log; run the command below again to resume")
     elif run.state is RunState.ERROR and not run.logs:
-        yield words("", "it left no log: the end of its output says why")
+        yield words("", "it wrote no log: see the end of its output")
     elif run.state is RunState.ERROR:
         for log in run.logs:
             if log.status == "success":
                 continue
-            what = f"{log.task or 'its task'} ended with {log.status}; its log says why:"
+            what = f"{log.task or 'its task'} ended with {log.status}; show its error with:"
             yield words("", what, "look", _LONG)
             yield words("", why_command(run, log), "key", _COMMAND)
     if run.has_failed:
-        yield words("", "d edits its spec, R runs it again unchanged", "dim")
+        yield words("", "press d to edit its spec, or R to run it again unchanged", "dim")
 
 
 def why_command(run: Run, log: RunLog) -> str:

@@ -101,9 +101,9 @@ def _durations(line: TaskLine) -> Iterator[Fact]:
     took = durations(line.task)
     if not took:
         return
-    for label, fraction in (("half within", 0.5), ("nine in ten", 0.9), ("longest", 1.0)):
+    for label, fraction in (("median", 0.5), ("90% within", 0.9), ("longest", 1.0)):
         yield fact(label, (span_of(fmt.duration(quantile(took, fraction))),))
-    yield words("based on", f"the newest {len(took)} finished", "dim")
+    yield words("based on", f"{fmt.plural(len(took), 'finished sample')}, newest", "dim")
 
 
 def _score(line: TaskLine) -> Iterator[Fact]:

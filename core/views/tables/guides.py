@@ -6,7 +6,7 @@ from core.guide.guide import Guide, GuideStep, StepState, was_stopped
 from core.guide.step_actions import guide_label
 from core.text import Shown, shown
 from core.views.cells import Span, Table, TextLine, Tone, span_of, text_cell
-from core.views.glyphs import GlyphName, sign
+from core.views.glyphs import GlyphName, glyph
 from core.views.tables.fields import Fields, field, table
 from core.views.tables.orders import when
 
@@ -108,8 +108,8 @@ def guides_table(guides: Sequence[Guide], here: frozenset[str], now: float) -> T
             for guide in guides
         ),
         title="Guides",
-        footer=f"{still} open · {len(guides)} in all" if guides else "",
-        empty="no guide has been started; start one in the palette: guide-park, guide-finish ...",
+        footer=f"{still} open · {len(guides)} total" if guides else "",
+        empty="no guides yet: start one from the palette (guide-park, guide-finish ...)",
     )
 
 
@@ -132,17 +132,22 @@ def _step(guide: Guide, at: int, step: GuideStep) -> TextLine:
         name, tone = "ask", "look"
     word = "your turn" if asks else str(step.state)
     title = Span(shown(step.title.ljust(_TITLE), 100), "strong" if is_now else "plain")
-    head = (Span(sign(name), tone), span_of(f" {word.ljust(_WORD)}  ", tone), title)
+    head = (Span(glyph(name), tone), span_of(f" {word.ljust(_WORD)}  ", tone), title)
     return (*head, Span(shown(f"  {step.sentence}", 500), "dim")) if step.sentence else head
 
 
 def _more(guide: Guide, *, is_here: bool) -> Iterator[TextLine]:
     if guide.is_open and not is_here:
         yield ()
-        yield (span_of("another evalroom runs it, or has ended: Enter takes it over", "look"),)
+        yield (
+            span_of(
+                "another evalroom instance runs this guide, or has exited: Enter takes it over",
+                "look",
+            ),
+        )
     if guide.command:
         yield ()
-        yield (span_of("command that resumes the run:", "dim"),)
+        yield (span_of("command to resume the run:", "dim"),)
         yield (Span(shown(guide.command, _COMMAND), "key"),)
     for note in guide.notes:
         yield (Span(shown(note, 1_000), "look"),)

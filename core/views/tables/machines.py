@@ -7,7 +7,7 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.model.machine import Gpu, LinkState, Machine, ToolState
 from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, span_of, text_cell
-from core.views.glyphs import GlyphName, sign
+from core.views.glyphs import GlyphName, glyph
 from core.views.tables.fields import Fields, FieldValue, field, table
 
 
@@ -43,7 +43,7 @@ _RANKS = {
 def marks(machine: Machine | None) -> tuple[Span, ...]:
     """Return the glyphs of a machine's marks (production, read-only).
 
-    They are shown wherever its name is, because an order there needs more care.
+    They are shown wherever its name appears, because an order there needs more care.
     """
     if machine is None:
         return ()
@@ -51,7 +51,7 @@ def marks(machine: Machine | None) -> tuple[Span, ...]:
         ("production", machine.production, "look"),
         ("read-only", machine.read_only, "dim"),
     )
-    return tuple(span_of(f"{sign(name)} ", tone) for name, is_so, tone in signs if is_so)
+    return tuple(span_of(f"{glyph(name)} ", tone) for name, is_so, tone in signs if is_so)
 
 
 def marked_as(machine: Machine) -> tuple[Span, ...]:
@@ -63,10 +63,10 @@ def marked_as(machine: Machine) -> tuple[Span, ...]:
     return tuple(span_of(word, tone) for word, is_so, tone in words if is_so)
 
 
-def link_sign(machine: Machine) -> Span:
+def link_glyph(machine: Machine) -> Span:
     """Return the glyph of a machine's link."""
     name, tone = _LINKS[machine.link.state]
-    return Span(sign(name), tone)
+    return Span(glyph(name), tone)
 
 
 def link_words(machine: Machine, now: float) -> Cell:
@@ -158,7 +158,7 @@ MACHINE_FIELDS = Fields[MachineLine](
     (
         field(
             "sign",
-            lambda line: (link_sign(line.machine),),
+            lambda line: (link_glyph(line.machine),),
             lambda line: _RANKS[line.machine.link.state],
             title="",
             width=1,
@@ -243,5 +243,5 @@ def machines_table(fleet: Fleet, now: float) -> Table[MachineName]:
         rows,
         title="Machines",
         footer=str(len(machines)) if machines else "",
-        empty="the config does not name a machine",
+        empty="the config has no machines",
     )

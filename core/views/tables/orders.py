@@ -132,7 +132,7 @@ def orders_table(orders: Sequence[Order], now: float) -> Table[str]:
         now: Unix seconds at the desk.
     """
     still = sum(order.is_open for order in orders)
-    counted = f"{still} open · {len(orders)} in all" if still else f"{len(orders)} in all"
+    counted = f"{still} open · {len(orders)} total" if still else f"{len(orders)} total"
     return table(
         ORDER_FIELDS,
         (

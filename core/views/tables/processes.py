@@ -8,7 +8,7 @@ from core.ids import MachineName, ProcessKey
 from core.model.machine import Machine
 from core.model.process import Process, ProcessState
 from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, span_of, text_cell
-from core.views.glyphs import GlyphName, sign
+from core.views.glyphs import GlyphName, glyph
 from core.views.tables.fields import Fields, field, table
 from core.views.tables.machines import marks
 
@@ -49,12 +49,12 @@ _RANKS = {
 }
 
 
-def process_sign(line: ProcessLine) -> Span:
+def process_glyph(line: ProcessLine) -> Span:
     """Return the glyph of a process: of its state, or unknown if its machine can't be reached."""
     if not line.is_reached and not line.process.is_gone:
-        return Span(sign("unknown"), "dim")
+        return Span(glyph("unknown"), "dim")
     name, tone = _STATES[line.process.state]
-    return Span(sign(name), tone)
+    return Span(glyph(name), tone)
 
 
 def process_words(line: ProcessLine) -> Cell:
@@ -101,7 +101,7 @@ PROCESS_FIELDS = Fields[ProcessLine](
     (
         field(
             "sign",
-            lambda line: (process_sign(line),),
+            lambda line: (process_glyph(line),),
             lambda line: _RANKS[line.process.state],
             title="",
             width=1,

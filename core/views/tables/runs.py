@@ -10,7 +10,7 @@ from core.model.machine import Machine
 from core.model.run import OVER, Run, RunLog, RunState
 from core.text import shown
 from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, span_of, text_cell
-from core.views.glyphs import GlyphName, sign
+from core.views.glyphs import GlyphName, glyph
 from core.views.tables.fields import Fields, field, table
 from core.views.tables.machines import marks
 from core.views.tables.orders import when
@@ -25,7 +25,7 @@ LOOKS: Mapping[RunState, tuple[GlyphName, Tone]] = {
     RunState.ERROR: ("failed", "hand"),
     RunState.LOST: ("lost", "hand"),
 }
-"""Sign and tone of each state; the table shows its word beside them."""
+"""Glyph and tone of each state; the table shows its word beside them."""
 _RANKS = {
     state: rank for rank, state in enumerate((*(s for s in RunState if s not in OVER), *OVER))
 }
@@ -40,10 +40,10 @@ class RunLine:
     now: float
 
 
-def run_sign(run: Run) -> Span:
-    """Return the sign of a run's state."""
+def run_glyph(run: Run) -> Span:
+    """Return the glyph of a run's state."""
     name, tone = LOOKS[run.state]
-    return Span(sign(name), tone)
+    return Span(glyph(name), tone)
 
 
 def took(run: Run, now: float) -> float | None:
@@ -53,7 +53,7 @@ def took(run: Run, now: float) -> float | None:
     return max(0.0, (now if run.ended_at is None else run.ended_at) - run.started_at)
 
 
-def log_place(directory: str, log_dir: str) -> str:
+def log_folder(directory: str, log_dir: str) -> str:
     """Return the path of a log folder; a relative one is in the run's folder. Untrusted."""
     is_whole = not log_dir or log_dir.startswith(("/", "~")) or "://" in log_dir
     return log_dir if is_whole else f"{directory}/{log_dir}"
@@ -89,7 +89,7 @@ RUN_FIELDS = Fields[RunLine](
     (
         field(
             "sign",
-            lambda line: (run_sign(line.run),),
+            lambda line: (run_glyph(line.run),),
             lambda line: _RANKS[line.run.state],
             title="",
             width=1,
@@ -182,7 +182,7 @@ def runs_table(fleet: Fleet, now: float) -> Table[str]:
     """
     runs = newest_first(fleet)
     still = sum(not run.is_over for run in runs)
-    counted = f"{still} open · {len(runs)} in all" if still else f"{len(runs)} in all"
+    counted = f"{still} open · {len(runs)} total" if still else f"{len(runs)} total"
     return table(
         RUN_FIELDS,
         (

@@ -7,7 +7,7 @@ from core.judge.pace import time_left, tokens_per_minute
 from core.model.process import ProcessState
 from core.model.task import TaskState
 from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, span_of, text_cell
-from core.views.glyphs import GlyphName, sign
+from core.views.glyphs import GlyphName, glyph
 from core.views.tables.fields import Fields, FieldValue, field, table
 from core.views.tables.machines import marks
 from core.views.tables.row_context import (
@@ -28,18 +28,18 @@ _SIGNS: dict[TaskState, tuple[GlyphName, Tone]] = {
 }
 
 
-def task_sign(line: TaskLine) -> Span:
+def task_glyph(line: TaskLine) -> Span:
     """Return the glyph of a task's state; unknown if its machine can't be reached."""
     state = line.task.state
     if not line.is_known:
-        return Span(sign("unknown"), "dim")
+        return Span(glyph("unknown"), "dim")
     if state is TaskState.RUNNING:
         if line.process_state in {ProcessState.STARVED, ProcessState.HEADLESS}:
-            return Span(sign("starved"), "hand")
+            return Span(glyph("starved"), "hand")
         if line.task.row.paused:
-            return Span(sign("hold"), "look")
+            return Span(glyph("hold"), "look")
     name, tone = _SIGNS[state]
-    return Span(sign(name), tone)
+    return Span(glyph(name), tone)
 
 
 def state_word(line: TaskLine) -> Span:
@@ -103,7 +103,7 @@ def _progress(line: TaskLine) -> FieldValue:
     return _done(line) / total if total > 0 else None
 
 
-def _flying(line: TaskLine) -> int | None:
+def _in_flight(line: TaskLine) -> int | None:
     return line.task.row.samples.in_flight if line.task.state is TaskState.RUNNING else None
 
 
@@ -158,7 +158,7 @@ def age_cell(line: TaskLine) -> Cell:
 
 TASK_FIELDS = Fields[TaskLine](
     (
-        field("sign", lambda line: (task_sign(line),), trouble_rank, title="", width=1),
+        field("sign", lambda line: (task_glyph(line),), trouble_rank, title="", width=1),
         field(
             "machine",
             lambda line: (
@@ -196,8 +196,9 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "fly",
-            lambda line: count_cell(_flying(line), zero="dim"),
-            _flying,
+            lambda line: count_cell(_in_flight(line), zero="dim"),
+            _in_flight,
+            title="run",
             align="right",
             width=3,
             rank=2,

@@ -4,7 +4,7 @@ import errno
 
 
 class CannotDo(Exception):
-    """The job can't be done: why, as a sentence, and what to do."""
+    """The job can't be done; the message says why, the advice what to do."""
 
     def __init__(self, sentence, advice=""):
         super().__init__(sentence)
@@ -12,12 +12,12 @@ class CannotDo(Exception):
 
 
 def no_space(what):
-    advice = "make room on that disk, then try again"
+    advice = "free some space on that disk, then try again"
     return CannotDo("no space is left for %s" % what, advice)
 
 
 def not_written(path, error):
-    """Return the CannotDo for an OSError of a write."""
+    """Return the CannotDo for an OSError from writing."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return no_space(path)
     if error.errno == errno.EROFS:

@@ -1,4 +1,4 @@
-"""Why a reading has no value; the state that is sent has the same name."""
+"""Reasons why a reading has no value; each is sent as a state of the same name."""
 
 
 class Failed(Exception):

@@ -7,7 +7,7 @@ MODULES = {"inspect_ai": "inspect", "inspect_flow": "flow"}
 
 
 def runs_evals(argv, verbs):
-    """Whether a command line is one of Inspect with one of `verbs` (program -> its verbs)."""
+    """Whether a command line runs Inspect with one of `verbs` (program -> its verbs)."""
     if not argv:
         return False
     rest = argv
@@ -29,7 +29,7 @@ def runs_evals(argv, verbs):
 
 
 def log_dir_word(argv, env):
-    """Return the log folder of an eval, as it is named."""
+    """Return the log folder that the command line of an eval names."""
     chosen = env.get("INSPECT_LOG_DIR") or "logs"
     for at, word in enumerate(argv):
         if word == "--log-dir" and at + 1 < len(argv):

@@ -4,9 +4,9 @@ from ssh.shipped.common.tools import run_to_end
 
 
 def query_nvidia(tool, what, names, timeout_s):
-    """Return (run, names, rows) of a query of `gpu` or `compute-apps`; a row is a list of cells.
+    """Query `gpu` or `compute-apps`; return (run, names, rows), each row a list of cells.
 
-    An older driver without MIG is asked again without the last name.
+    If an older driver does not know the last name (MIG), the query is repeated without it.
     """
     query = "--query-%s=%s" % (what, ",".join(names))
     run = run_to_end([tool, query, "--format=csv,noheader,nounits"], timeout_s)

@@ -1,4 +1,4 @@
-"""Which system this is."""
+"""The operating system and platform of this machine."""
 
 import platform
 import sys

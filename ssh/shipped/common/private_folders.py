@@ -1,4 +1,4 @@
-"""Folders for their owner alone."""
+"""Folders that only their owner can use."""
 
 import os
 
@@ -6,7 +6,7 @@ from ssh.shipped.common.cannot_do import not_written
 
 
 def make_private(folder):
-    """Make a folder and those above it that are missing, each for its owner alone."""
+    """Create a folder and its missing parents, with mode 0700."""
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
     except OSError as error:

@@ -43,7 +43,7 @@ def stat_of(pid):
 
 
 def start_mark(pid):
-    """Return what tells a reused pid apart; None: there is no such living process."""
+    """Return a mark that tells a reused pid apart; None: no such process is alive."""
     found = stat_of(pid)
     if found is None or found[0] in "ZX":
         return None

@@ -5,13 +5,13 @@ import re
 
 from ssh.shipped.common.proc import BOOT_ID, start_mark, stat_of
 
-TURN_FILE = "turn.lock"  # held while somebody picks GPUs
+TURN_FILE = "turn.lock"  # held by a process that picks GPUs
 
 
 def is_same_process(pid, start):
-    """Whether the process that a reservation names (pid as text, start mark) still lives.
+    """Whether the process that a reservation names (pid as text, start mark) is still alive.
 
-    One that can't be read, because it is another account's, counts as the same.
+    A process of another account that can't be read counts as the same one.
     """
     if not re.match(r"[1-9][0-9]{0,8}\Z", pid):
         return False

@@ -1,4 +1,4 @@
-"""Short texts out of errors and of what programs print."""
+"""Short texts from errors and from the output of programs."""
 
 
 def text_of(error):

@@ -1,4 +1,4 @@
-"""Where tools are found, also when the login's PATH is short."""
+"""Finds tools, even if the login's PATH is short."""
 
 import os
 
@@ -8,7 +8,7 @@ TOOL_PATH = (os.environ.get("PATH") or os.defpath) + TOOL_FOLDERS
 
 
 def find_tool(name, path=TOOL_PATH):
-    """Return the full path of a program; None: it is not here."""
+    """Return the full path of a program; None: not found."""
     for folder in path.split(os.pathsep):
         full = os.path.join(folder or ".", name)
         if os.path.isfile(full) and os.access(full, os.X_OK):

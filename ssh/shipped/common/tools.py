@@ -5,7 +5,7 @@ import select
 import subprocess
 import time
 
-from ssh.shipped.common.children import CHILDREN, kill_group, prepare_child
+from ssh.shipped.common.children import CHILDREN, kill_group, start_child
 from ssh.shipped.common.failures import Absent, Failed, Stuck
 from ssh.shipped.common.text import text_of
 from ssh.shipped.common.tool_path import TOOL_PATH
@@ -33,21 +33,18 @@ def run_tool(argv, timeout_s, max_bytes=MAX_OUTPUT_BYTES, env=None):
         env = dict(os.environ, PATH=TOOL_PATH, LC_ALL="C")
         env.pop("PYTHONPATH", None)
     try:
-        child = subprocess.Popen(
+        child = start_child(
             argv,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,
             cwd="/",
             env=env,
-            preexec_fn=prepare_child,
         )
     except FileNotFoundError:
         raise Absent("there is no %s" % os.path.basename(argv[0])) from None
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise Failed(getattr(error, "strerror", None) or text_of(error)) from error
-    CHILDREN.add(child.pid)
     output = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
     out, err = list(output)
     try:
@@ -63,7 +60,7 @@ def run_tool(argv, timeout_s, max_bytes=MAX_OUTPUT_BYTES, env=None):
 
 
 def read_output(child, output, timeout_s, max_bytes):
-    """Fill `output` (fd -> bytes); return why the child must be killed, None: it ended."""
+    """Fill `output` (fd -> bytes) until the child ends; return None, or why to kill it."""
     end = time.monotonic() + timeout_s
     open_fds = set(output)
     while open_fds:
@@ -81,7 +78,7 @@ def read_output(child, output, timeout_s, max_bytes):
     try:
         child.wait(max(0.1, end - time.monotonic()))
     except subprocess.TimeoutExpired:
-        return Stuck("it does not end")
+        return Stuck("it closed its output but did not exit in %d s" % timeout_s)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Numbers that tools print as text."""
+"""Parses numbers that tools print as text."""
 
 import re
 
@@ -7,7 +7,7 @@ WHOLE_NUMBER = re.compile(r"[0-9]{1,18}\Z")
 
 
 def csv_number(text, scale=1):
-    """Return a number of nvidia-smi's csv; None for [N/A], [Unknown Error] and the like."""
+    """Return a number from nvidia-smi's CSV; None for [N/A], [Unknown Error] and the like."""
     try:
         value = float(text.strip().split()[0])
     except (ValueError, IndexError):

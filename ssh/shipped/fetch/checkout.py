@@ -23,7 +23,7 @@ RECORD_FILE = "evalroom.json"
 
 
 def fetch_code(given):
-    """Check a repository out at one commit, whole or not at all; a second time does nothing."""
+    """Check out a repository at one commit, all or nothing; repeating it changes nothing."""
     folder, until = at_home(given["directory"]), until_of(given)
     make_private(folder)
     code = os.path.join(folder, "code")
@@ -32,10 +32,10 @@ def fetch_code(given):
         record = record_of(code)
         if record is not None:
             if {name: record.get(name) for name in asked} != asked:
-                raise CannotDo("%s holds another checkout" % code)
+                raise CannotDo("%s contains another checkout" % code)
             return dict(record, how="there")
         if os.path.exists(code):
-            raise CannotDo("%s exists and is not a checkout of evalroom" % code)
+            raise CannotDo("%s exists, and evalroom did not check it out" % code)
         part = code + ".part"
         remove(part)
         try:
@@ -50,7 +50,7 @@ def fetch_code(given):
 
 
 def record_of(code):
-    """Return what an earlier checkout says of itself; None: there is none."""
+    """Return the record of an earlier checkout; None: there is no checkout."""
     try:
         with open(os.path.join(code, ".git", RECORD_FILE)) as file:
             return json.load(file)
@@ -59,7 +59,7 @@ def record_of(code):
 
 
 class Checkout:
-    """One checkout while it is made, in the folder `part`."""
+    """Makes one checkout, in the folder `part`."""
 
     def __init__(self, part, given, until, lock_fd):
         self.part, self.until, self.lock_fd = part, until, lock_fd
@@ -68,8 +68,8 @@ class Checkout:
         self.git = shutil.which("git")
         if self.git is None:
             raise CannotDo(
-                "there is no git on that machine",
-                'install it there, or name a folder: code = "/path/to/it"',
+                "that machine has no git",
+                'install it there, or use a folder: code = "/path/to/it"',
             )
         is_path = self.url.startswith(("/", "~/"))
         if not (URL.match(self.url) or SCP_ADDRESS.match(self.url) or is_path):
@@ -83,9 +83,11 @@ class Checkout:
         self.env = git_env(self.url, given.get("env", {}), self.token, os.path.dirname(part))
 
     def check_token(self):
-        """Refuse a token that would cross the network in the clear, or can't be sent."""
+        """Refuse a token that would be sent unencrypted, or that can't be sent."""
         if not self.token.isprintable() or not self.token:
-            raise CannotDo("the token is not a line of text", "set it again: evalroom secrets set")
+            raise CannotDo(
+                "the token is not one line of text", "set it again: evalroom secrets set"
+            )
         is_local = re.match(r"http://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?/", self.url)
         if not (self.url.startswith("https://") or is_local):
             raise CannotDo(
@@ -105,7 +107,7 @@ class Checkout:
         return {"commit": commit, "submodules": count, "lfs": self.has_lfs()}
 
     def fetch(self):
-        """Fetch what the ref names, one commit deep if possible; return the commit."""
+        """Fetch the ref, with a depth of one commit if possible; return the commit."""
         if self.ref is not None and FULL_COMMIT.match(self.ref):
             if self.fetch_one(self.ref).status != 0:
                 self.fetch_all()
@@ -119,7 +121,7 @@ class Checkout:
         return self.commit_of("FETCH_HEAD")
 
     def full_name(self):
-        """Return the full name of the branch or tag; None: the ref can only begin a commit."""
+        """Return the full name of the branch or tag; None: the ref may be part of a commit id."""
         ref = self.ref
         names = ["HEAD"]
         if ref is not None:
@@ -137,7 +139,7 @@ class Checkout:
 
     def no_such_ref(self):
         return CannotDo(
-            "%s has no branch, tag or commit %s" % (self.url, self.ref), "look at `ref` of the spec"
+            "%s has no branch, tag or commit %s" % (self.url, self.ref), "check `ref` in the spec"
         )
 
     def fetch_one(self, name):
@@ -150,26 +152,28 @@ class Checkout:
     def commit_of(self, name):
         done = self.run_git("rev-parse", "-q", "--verify", name + "^{commit}")
         if "ambiguous" in done.err:
-            raise CannotDo("several commits begin with %s" % name, "write more of it")
+            raise CannotDo(
+                "several commits begin with %s" % name, "use more characters of the commit"
+            )
         if done.status != 0 or not FULL_COMMIT.match(done.out.strip()):
             raise self.no_such_ref()
         return done.out.strip()
 
     def fetch_submodules(self):
-        """Fetch the repositories within this one; return how many."""
+        """Fetch the submodules; return how many there are."""
         if not os.path.exists(os.path.join(self.part, ".gitmodules")):
             return 0
         words = ["submodule", "--quiet", "update", "--init", "--recursive"]
         if self.run_git(*words, "--depth=1").status != 0:  # some servers give no single commit
             done = self.run_git(*words)
             if done.status != 0:
-                what = "%s, or one within it" % self.url
+                what = "%s, or one of its submodules" % self.url
                 raise why_no_code(what, done.err, self.token is not None)
         done = self.must_run("submodule", "status", "--recursive")
         return len(done.out.splitlines())
 
     def has_lfs(self):
-        """Whether files are kept in Git LFS: then only pointers to them were fetched."""
+        """Whether files are in Git LFS: then only pointers to them were fetched."""
         words = ["grep", "-q", "filter=lfs", "--", ".gitattributes", "**/.gitattributes"]
         return self.run_git(*words).status == 0
 

@@ -20,7 +20,7 @@ def writing(path):
 
 
 def remove(path):
-    """Remove a file or a folder, even with parts that are write-protected."""
+    """Remove a file or a folder, even if parts of it are write-protected."""
 
     def unprotect(function, name, _):
         with contextlib.suppress(OSError):
@@ -37,9 +37,9 @@ def remove(path):
 
 @contextlib.contextmanager
 def lock(path, until):
-    """Hold the lock of a file; yields its descriptor. `until` is in monotonic seconds.
+    """Hold the lock of a file; yields its descriptor. Waits until `until`, monotonic seconds.
 
-    Children that inherit the descriptor keep the lock, so that none goes on unnoticed.
+    Children that inherit the descriptor keep the lock, so that none keeps running unnoticed.
     """
     with writing(path):
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -50,10 +50,10 @@ def lock(path, until):
                 break
             except OSError as error:
                 if error.errno not in (errno.EAGAIN, errno.EACCES, errno.EINTR):
-                    break  # a disk without locks: what follows is made whole and then renamed
+                    break  # a disk without locks: the steps that follow are atomic renames
             if time.monotonic() > until:
                 raise CannotDo(
-                    "another evalroom instance is fetching the same there",
+                    "another evalroom instance is fetching the same thing there",
                     "wait until it is done, then try again",
                 )
             time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""What git's error messages mean, as sentences."""
+"""Turns git's error messages into sentences with advice."""
 
 import re
 
@@ -7,7 +7,7 @@ from ssh.shipped.fetch.programs import one_line
 
 
 def why_no_code(url, message, has_token):
-    """Return the CannotDo for what git printed."""
+    """Return the CannotDo for an error message of git."""
     first = re.search(r"(?im)^(?:remote: )?(?:fatal|error|ssh)\b.*", message)
     cause = one_line(first.group(0) if first else message)
 
@@ -19,7 +19,7 @@ def why_no_code(url, message, has_token):
     if says("dubious ownership"):
         return CannotDo(
             "%s belongs to another account, and git refuses to read it" % url,
-            "have its owner give it to you, or name it as a folder: code = ...",
+            "have its owner change the ownership, or use it as a folder: code = ...",
         )
     if says("transport '.*' not allowed", "protocol '.*' is not supported"):
         return CannotDo("the protocol of %s is not allowed: %s" % (url, cause))
@@ -35,30 +35,30 @@ def why_no_code(url, message, has_token):
         r"Permission denied \(", r"returned error: 40[13]", "HTTP Basic: Access denied",
     ):  # fmt: skip
         if has_token:
-            return CannotDo(
-                "the token does not open %s" % url, "set it again: evalroom secrets set"
-            )
+            return CannotDo("%s rejected the token" % url, "set it again: evalroom secrets set")
         return CannotDo(
-            "%s asks that machine for a login" % url,
-            'name the secret that opens it: code = { ..., token = "NAME" }; for ssh, that machine'
-            " needs a key without a passphrase",
+            "%s requires a login from that machine" % url,
+            'name the secret with a token for it: code = { ..., token = "NAME" }; for ssh, that'
+            " machine needs a key without a passphrase",
         )
     if says(r"returned error: 30\d", "redirect"):
         return CannotDo(
-            "%s redirects to another address, and a token is not sent there" % url,
-            "write the address that it redirects to",
+            "%s redirects to another address, and evalroom does not send a token there" % url,
+            "use the address that it redirects to",
         )
     if says(
         "not found", "does not exist", "does not appear to be a git repo", "returned error: 404",
         "No such file or directory",
     ):  # fmt: skip
-        return CannotDo("there is no repository at %s: %s" % (url, cause), "look at `code`")
+        return CannotDo(
+            "there is no repository at %s: %s" % (url, cause), "check `code` in the spec"
+        )
     if says(
         "Could not resolve", "Connection (refused|reset|timed out|closed)", "Failed to connect",
         "Could not connect", "Couldn't connect", "unreachable", "No route to host", "too slow",
         "timed out", "early EOF", "hung up", "RPC failed", "(SSL|TLS)", "certificate",
     ):  # fmt: skip
         return CannotDo(
-            "that machine can't reach %s: %s" % (url, cause), "look at its network, then try again"
+            "that machine can't reach %s: %s" % (url, cause), "check its network, then try again"
         )
-    return CannotDo("git did not fetch %s: %s" % (url, cause or "it gave no reason"))
+    return CannotDo("git could not fetch %s: %s" % (url, cause or "git gave no reason"))

@@ -1,4 +1,4 @@
-"""How git is run: no hooks, no questions, no configuration but ours."""
+"""Settings of git: no hooks, no prompts, no configuration but evalroom's."""
 
 import os
 import re
@@ -10,7 +10,7 @@ SSH_COMMAND = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=
 
 
 def git_options(url, has_token):
-    """Return the `-c` options. The token itself is in git's environment."""
+    """Return git's `-c` options; the token is only in git's environment."""
     settings = [
         "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.askPass=", "gc.auto=0",
         "maintenance.auto=false", "credential.helper=", "http.lowSpeedLimit=1",
@@ -30,7 +30,7 @@ def git_options(url, has_token):
 
 
 def git_env(url, given, token, ceiling):
-    """Return git's variables: of `given` only proxies and certificates."""
+    """Return git's environment; from `given` it takes only proxies and certificates."""
     env = {
         name: value
         for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""The secrets of the job, and texts without them."""
+"""Removes the secrets of the job from texts."""
 
 HIDDEN = "[hidden]"
 MIN_SECRET_LENGTH = 4  # a shorter one would blot out ordinary words
@@ -6,7 +6,7 @@ SECRETS = {}  # variable -> value; filled once the job is read
 
 
 def without_secrets(value):
-    """Return an answer without the secrets: what a program printed may contain them."""
+    """Return an answer without the secrets: a program may have printed them."""
     if isinstance(value, dict):
         return {name: without_secrets(each) for name, each in value.items()}
     if isinstance(value, list):

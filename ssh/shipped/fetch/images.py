@@ -12,11 +12,11 @@ MAX_CONFIGS = 500
 
 
 def fetch_images(given):
-    """Pull and build the images of sandboxes; answer a row for each."""
+    """Pull and build the images of sandboxes; return a row for each."""
     until = until_of(given)
     docker = shutil.which("docker")
     if docker is None:
-        raise CannotDo("there is no docker on that machine", "install it there")
+        raise CannotDo("that machine has no docker", "install it there")
     rows = []
     for path in given["files"][:MAX_CONFIGS]:
         rows.append(image_row(path, lambda path=path: fetch_by_file(docker, path, until)))

@@ -1,4 +1,4 @@
-"""What each job is given: its folders, its time limit, its environment."""
+"""The settings of each job: its folders, its time limit, its environment."""
 
 import os
 import time
@@ -10,12 +10,12 @@ OFFLINE_VARIABLES = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFL
 
 
 def until_of(given):
-    """Return when the job must be done, monotonic seconds."""
+    """Return the job's deadline, monotonic seconds."""
     return time.monotonic() + given["seconds"]
 
 
 def eval_env(given, **more):
-    """Return the variables of an eval of that run, so that caches are where it looks for them."""
+    """Return the environment of the run's eval, so that caches are where the eval looks."""
     stay = given.get("inherit", ())
     env = {n: v for n, v in os.environ.items() if not n.startswith("INSPECT_") or n in stay}
     for name, value in given.get("env", {}).items():

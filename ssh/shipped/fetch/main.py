@@ -41,7 +41,7 @@ def main():
     except OSError as error:
         answer = {"failed": "%s: %s" % (asked["verb"], error)}
     except Exception as error:  # its text could hold anything, a secret too
-        answer = {"failed": "%s did not work: %s" % (asked["verb"], type(error).__name__)}
+        answer = {"failed": "%s failed: %s" % (asked["verb"], type(error).__name__)}
     try:
         sys.stdout.write(json.dumps(without_secrets(answer)) + "\n")
         sys.stdout.flush()

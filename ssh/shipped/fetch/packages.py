@@ -11,7 +11,7 @@ PRINT_VERSION = "import importlib.metadata as m; print(m.version('inspect-ai'))"
 
 
 def fetch_packages(given):
-    """Fill uv's cache with all that a run imports; answer Inspect's version."""
+    """Fill uv's cache with everything that a run imports; return Inspect's version."""
     until, env = until_of(given), eval_env(given)
     offline = [at_home(word) for word in given["offline"]]
     known = run([*offline, "-I", "-c", PRINT_VERSION], until, env, HOME)
@@ -33,9 +33,9 @@ def why_no_packages(message):
     if re.search(r"error sending request|dns error|Failed to fetch|network was disabled", message):
         return CannotDo(
             "uv can't reach the package index: %s" % one_line(message),
-            "look at the network of that machine; UV_DEFAULT_INDEX in env names a mirror",
+            "check the network of that machine; UV_DEFAULT_INDEX in env names a mirror",
         )
     return CannotDo(
-        "uv can't make the environment of the run: %s" % one_line(message),
-        "look at `packages`, `inspect` and `python` of the spec",
+        "uv can't create the run's environment: %s" % one_line(message),
+        "check `packages`, `inspect` and `python` in the spec",
     )

@@ -1,4 +1,4 @@
-"""Programs that fetch, each with a time limit."""
+"""Runs programs that fetch, each with a time limit."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ CHILDREN_LOCK = threading.Lock()
 
 
 class Finished:
-    """How a program ended: its exit status, the begin of its output, the end of its errors."""
+    """How a program ended: its exit status, the start of its output, the end of its errors."""
 
     def __init__(self, status, out, err):
         self.status, self.out, self.err = status, out, err
@@ -75,7 +75,7 @@ def run(words, until, env=None, cwd=None, keep_fd=None):
         last = one_line(done.err)
         raise CannotDo(
             "%s took too long and was killed%s" % (what, ": " + last if last else ""),
-            "look at the network of that machine, then try again",
+            "check the network of that machine, then try again",
         )
     return done
 
@@ -98,7 +98,7 @@ def end_group(pid):
 
 
 def exit_with_the_input():
-    """Kill the children and exit once the input ends: nobody waits for the answer any more."""
+    """Kill the children and exit once the input ends: no one waits for the answer any more."""
     while sys.stdin.buffer.read(1):
         pass
     with CHILDREN_LOCK:
@@ -108,7 +108,7 @@ def exit_with_the_input():
 
 
 def one_line(text):
-    """Return the end of what a program printed, on one line."""
+    """Return the end of a program's output, on one line."""
     return " ".join(text.split())[-MAX_MESSAGE:]
 
 

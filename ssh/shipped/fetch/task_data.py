@@ -53,7 +53,7 @@ print("\\n" + %r + json.dumps({
 """
     % MARK
 )
-"""Makes the task as Inspect would, which fetches its data, and prints its sandboxes."""
+"""Creates the task as Inspect would, which fetches its data, and prints its sandboxes."""
 FETCH_TOKENIZER = """
 import json, os, tempfile, tiktoken, tiktoken.load as load
 fetched, read = [], load.read_file
@@ -63,11 +63,11 @@ named = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_D
 where = named or os.path.join(tempfile.gettempdir(), "data-gym-cache")
 print(json.dumps({"how": "fetched" if fetched else "there", "path": where, "kept": bool(named)}))
 """
-"""Has tiktoken fetch its file, and prints whether it was there and where it is."""
+"""Makes tiktoken fetch its file, and prints the path and whether it was cached."""
 
 
 def fetch_task_data(given):
-    """Make a task as Inspect does at the start of an eval; answer its samples and sandboxes."""
+    """Create a task as Inspect does at the start of an eval; return its samples and sandboxes."""
     folder, until = at_home(given["directory"]), until_of(given)
     make_private(folder)
     more = {"INSPECT_EVAL_MODEL": "mockllm/model"}
@@ -82,14 +82,14 @@ def fetch_task_data(given):
     found = [line for line in done.out.splitlines() if line.startswith(MARK)]
     if done.status != 0 or not found:
         raise CannotDo(
-            "the task can't be made there: %s" % exception_of(done.err or done.out),
-            "look at `task`, `args`, `packages` and `secrets` of the spec",
+            "the task can't be created there: %s" % exception_of(done.err or done.out),
+            "check `task`, `args`, `packages` and `secrets` in the spec",
         )
     return json.loads(found[-1][len(MARK) :])
 
 
 def fetch_tokenizer(given):
-    """Get the file with which tokens are counted; answer whether it was there and where it is."""
+    """Fetch the file that token counting needs; return its path and whether it was cached."""
     words = [at_home(word) for word in given["python"]]
     done = run([*words, "-c", FETCH_TOKENIZER], until_of(given), eval_env(given), HOME)
     if done.status != 0:
@@ -98,6 +98,6 @@ def fetch_tokenizer(given):
 
 
 def remove_task_folder(given):
-    """Remove the folder in which a task was made."""
+    """Remove the folder in which a task was created."""
     remove(os.path.join(PREPARE_FOLDER, os.path.basename(given["directory"])))
     return {}

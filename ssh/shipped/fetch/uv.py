@@ -1,4 +1,4 @@
-"""uv in `~/.evalroom/bin`: sent in pieces, copied from another place here, or got by pip."""
+"""uv in `~/.evalroom/bin`: sent in pieces, copied on this machine, or installed by pip."""
 
 import hashlib
 import os
@@ -30,7 +30,7 @@ HOW_TO_GET_UV = (
 
 
 def fetch_uv(given):
-    """Get a uv of some version; answer its path, or which byte of the offered uv is next."""
+    """Get a uv that is new enough; return its path, or the next byte that the desk must send."""
     make_private(BIN)
     found = installed(given)
     if found:
@@ -47,7 +47,7 @@ def fetch_uv(given):
 
 
 def take_uv_piece(given, body):
-    """Take a piece of the uv that is sent; the last piece puts it in place."""
+    """Receive a piece of the uv that the desk sends; the last piece installs it."""
     offer = given["offer"]
     make_private(BIN)
     try:
@@ -80,7 +80,7 @@ def take_uv_piece(given, body):
 
 
 def installed(given):
-    """Return the uv that is in place; None: there is none that is new enough."""
+    """Return the installed uv; None: none, or it is too old."""
     version = version_of(TARGET)
     if version is None or not is_at_least(version, given["least"]):
         return None
@@ -88,7 +88,7 @@ def installed(given):
 
 
 def put_in_place(made, given):
-    """Move a program to its place and return True; one that does not run or is old is removed."""
+    """Install a uv and return True; if it does not run or is too old, remove it."""
     try:
         with writing(TARGET):
             os.chmod(made, 0o755)
@@ -105,7 +105,7 @@ def put_in_place(made, given):
 
 
 def copy_another(given):
-    """Copy a uv of this machine; None if there is none. A link would break when that uv goes."""
+    """Copy a uv of this machine; None: there is none. A link would break if that uv went."""
     usual = [os.path.join(HOME, folder, "uv") for folder in USUAL_FOLDERS]
     for path in (shutil.which("uv"), *usual):
         if path is None or not is_binary(path):
@@ -119,9 +119,9 @@ def copy_another(given):
 
 
 def get_by_pip(given, until, lock_fd):
-    """Have this machine's pip install uv into a folder of ours, not into any environment."""
+    """Let this machine's pip install uv into a folder of evalroom's, not into any environment."""
     for name in os.listdir(BIN):
-        if name.startswith("pip-"):  # left by a job that was cut: we hold the lock
+        if name.startswith("pip-"):  # left by an interrupted job: we hold the lock
             remove(os.path.join(BIN, name))
     folder = tempfile.mkdtemp(prefix="pip-", dir=BIN)
     env = dict(os.environ, PIP_USER="0", PIP_REQUIRE_VIRTUALENV="0", PIP_NO_INPUT="1")
@@ -161,7 +161,7 @@ def part_of(offer):
 
 
 def file_size(path):
-    """Return the bytes of a file, 0 if it does not exist."""
+    """Return the size of a file in bytes; 0 if it does not exist."""
     try:
         return os.stat(path).st_size
     except OSError:
@@ -177,7 +177,7 @@ def sha256_of(path):
 
 
 def fits_here(offer):
-    """Whether an offered program is made for this machine; it is tried once it is here."""
+    """Whether an offered uv is built for this machine's platform."""
     mine = {
         "system": platform.system(),
         "processor": platform.machine(),

@@ -1,6 +1,6 @@
 """evalroom's GPU holder: reserves GPUs for a run, starts the run on them, and holds them.
 
-Python 3.8 or newer, the standard library alone. It lies in the run's folder, and the run's
+Python 3.8 or newer, the standard library alone. It is in the run's folder, and the run's
 script starts it there with these arguments:
 
     HOW_MANY  FOLDER  keep|become  RUN  COMMAND...
@@ -13,8 +13,8 @@ With `become` this process turns into COMMAND, which inherits the locks. `keep` 
 that starts its eval in the background with every descriptor closed. Then a small process stays:
 it adopts what COMMAND leaves behind (Linux gives it the orphans of its children), and holds the
 locks until the eval is gone. It has a session of its own, no terminal, none of the run's secrets
-and no EVALROOM_RUN, so that nobody takes it for the eval. If it is killed, the eval's pid and
-start still stand in the lock files.
+and no EVALROOM_RUN, so that it is not mistaken for the eval. If it is killed, the eval's pid and
+start are still in the lock files.
 
 Unless nvidia-smi (or rocm-smi) answers, nothing is reserved and nothing is started: the free
 GPUs are unknown then.

@@ -1,4 +1,4 @@
-"""GPUs as {index, uuid, why}; `why` says why a GPU can't be given, None: it can."""
+"""GPUs as {index, uuid, why}; `why` says why a GPU can't be reserved; None: it can."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def read_gpus():
 
 
 def run_tool(*words):
-    """Return (exit status, output) of a tool. One that hangs may hang even when it is killed."""
+    """Return (exit status, output) of a tool. A tool that hangs may hang even when it is killed."""
     name = os.path.basename(words[0])
     try:
         child = subprocess.Popen(
@@ -59,7 +59,7 @@ def read_nvidia(tool):
         if not re.match(r"GPU-[0-9A-Za-z-]{1,80}\Z", cells[1]):
             gpu.update(uuid=None, why="is lost")
         elif cells[-1].lower() == "enabled":
-            gpu["why"] = "is split into MIG slices, which evalroom does not assign"
+            gpu["why"] = "is split into MIG slices, which evalroom does not reserve"
         gpus.append(gpu)
     if not gpus and status and "no devices" not in out.lower():
         raise Refused("nvidia-smi lists no GPU: %s" % one_line(out))
@@ -100,7 +100,7 @@ def rocm_json(tool, option):
     try:
         found = json.JSONDecoder().raw_decode(out[max(0, out.find("{")) :])[0]
     except (ValueError, RecursionError):
-        raise Refused("rocm-smi gave no JSON: %s" % one_line(out)) from None
+        raise Refused("rocm-smi did not print JSON: %s" % one_line(out)) from None
     return found if isinstance(found, dict) else {}
 
 

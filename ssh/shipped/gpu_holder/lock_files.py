@@ -16,7 +16,7 @@ MAX_TRIES = 20
 
 
 def lock_folder(given):
-    """Return the folder of the reservations; it is made if it is missing."""
+    """Return the folder of the reservations; creates it if it is missing."""
     for folder in (given,) if given else (SHARED_FOLDER, OWN_FOLDER):
         folder, is_own = os.path.expanduser(folder), folder == OWN_FOLDER
         try:
@@ -26,8 +26,8 @@ def lock_folder(given):
                 with_full_mode(os.mkdir, folder, 0o1777)
         except OSError as error:
             if error.errno != errno.EEXIST and given:
-                raise Refused("%s can't be made: %s" % (folder, error.strerror)) from None
-        # In a folder that all can write to, a link may lead anywhere; a configured one is meant.
+                raise Refused("%s can't be created: %s" % (folder, error.strerror)) from None
+        # In a folder that all can write to, a link may lead anywhere; a configured one is fine.
         is_folder = os.path.isdir(folder) and (given or not os.path.islink(folder))
         if is_folder and os.access(folder, os.W_OK | os.X_OK):
             return folder
@@ -35,7 +35,7 @@ def lock_folder(given):
 
 
 def with_full_mode(make, *given):
-    """Make something with exactly the mode that is given, whatever the umask."""
+    """Create a file or folder with exactly this mode, whatever the umask."""
     before = os.umask(0)
     try:
         return make(*given)
@@ -44,7 +44,7 @@ def with_full_mode(make, *given):
 
 
 def open_lock(path):
-    """Return a descriptor of a file that all accounts may lock, whoever made it."""
+    """Return a descriptor of a file that all accounts may lock, whoever created it."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     for _ in range(MAX_TRIES):
         try:
@@ -80,7 +80,7 @@ def take_lock(path):
 
 
 def wait_for_turn(folder):
-    """Wait until no other run picks GPUs, and keep others waiting until the result is closed.
+    """Wait until no other run picks GPUs; others then wait until the result is closed.
 
     Otherwise two runs that want several GPUs could each get some of them.
     """

@@ -17,7 +17,9 @@ EXIT_NO_GPUS = 69
 def main():
     """Return the exit status of the run's command, or EXIT_NO_GPUS."""
     wanted, folder, way, run, command = int(sys.argv[1]), *sys.argv[2:5], sys.argv[5:]
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would leave nothing to wait for
+    signal.signal(
+        signal.SIGCHLD, signal.SIG_DFL
+    )  # if it were ignored, children could not be waited for
     try:
         if not LINUX:
             raise Refused("GPUs can be reserved on Linux only")

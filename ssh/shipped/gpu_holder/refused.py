@@ -1,5 +1,5 @@
-"""Why a run does not get its GPUs."""
+"""The error that a run does not get its GPUs."""
 
 
 class Refused(Exception):
-    """The run does not get its GPUs; the text is a sentence that says why."""
+    """The run does not get its GPUs; the message says why."""

@@ -1,4 +1,4 @@
-"""Reservations: a locked file for each GPU, which says who has it."""
+"""Reservations: a locked file for each GPU; it names who has the GPU."""
 
 import json
 import os
@@ -18,7 +18,7 @@ MAX_PIDS = 64
 
 
 def reserve(folder, gpus, wanted):
-    """Lock so many of these GPUs and return [(gpu, descriptor)]; all of them or none."""
+    """Lock `wanted` of these GPUs, all or none; return [(gpu, descriptor)]."""
     taken, others = [], []
     for gpu in gpus:
         if len(taken) == wanted:
@@ -35,12 +35,12 @@ def reserve(folder, gpus, wanted):
         for _, fd in taken:
             os.close(fd)
         counts = (wanted, "" if wanted == 1 else "s", len(taken), len(gpus))
-        raise Refused("; ".join(["%d GPU%s asked for, %d of %d free" % counts, *others]))
+        raise Refused("; ".join(["%d GPU%s requested, %d of %d free" % counts, *others]))
     return taken
 
 
 def lock_gpu(path):
-    """Return (descriptor, None), or (None, why this GPU can't be given)."""
+    """Return (descriptor, None), or (None, why this GPU can't be reserved)."""
     try:
         fd = take_lock(path)
     except OSError as error:
@@ -51,7 +51,7 @@ def lock_gpu(path):
     if fd is not None and not any(is_same_process(pid, start) for pid, start in rows):
         return fd, None
     if fd is not None:
-        os.close(fd)  # its holder was killed, and its eval lives
+        os.close(fd)  # its holder was killed, but its eval is alive
     who = record.get("operator") or record.get("account")
     run = record.get("run")
     return None, "is reserved" + (
@@ -64,7 +64,7 @@ def lock_path(folder, gpu):
 
 
 def object_in(path, max_bytes):
-    """Return the JSON object in a file that may hold anything; empty if there is none."""
+    """Return the JSON object in a file of any content; empty if there is none."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
@@ -77,7 +77,7 @@ def object_in(path, max_bytes):
 
 
 def owner_record(run):
-    """Return what the lock files say of us; the run's folder is the current one."""
+    """Return the record for our lock files; the current folder is the run's."""
     manifest = object_in(MANIFEST_FILE, MAX_MANIFEST_BYTES)
     return {
         "v": 1,

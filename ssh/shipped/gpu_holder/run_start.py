@@ -17,7 +17,7 @@ EXIT_NOT_STARTED = 127
 
 
 def become(command, env, taken):
-    """Turn into the command; returns only by exiting with a message."""
+    """Replace this process with the command; exits with a message if that fails."""
     for _, fd in taken:
         os.set_inheritable(fd, True)
     try:
@@ -45,7 +45,7 @@ def keep(command, env, taken, record):
 
 
 def hold(command, env, taken, record, writes):
-    """Start the command, report its status through the pipe, and wait for what it left behind."""
+    """Start the command, report its status through the pipe, wait for what it left behind."""
     try:
         child = subprocess.Popen(command, env=env)
     except OSError as error:
@@ -77,7 +77,7 @@ def children_of_ours():
 
 
 def close_others(needed):
-    """Keep no other file open: neither a link's channel nor a terminal."""
+    """Close all other files, such as a link's channel or a terminal."""
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (int(name) for name in os.listdir("/proc/self/fd")):
         if fd < 3:
@@ -91,4 +91,4 @@ def try_to(do, *given):
     try:
         do(*given)
     except OSError:
-        pass  # a full disk, or a starter that is gone: the locks hold all the same
+        pass  # a full disk, or the starting process is gone: the locks stay held

@@ -1,4 +1,4 @@
-"""Files of runs. Anybody may have put anything there."""
+"""Files of runs. Their content is untrusted: anybody may have written it."""
 
 import errno
 import json
@@ -11,7 +11,7 @@ TAIL_BYTES = 4096
 
 
 def write_private(path, data):
-    """Write a new file for its owner alone, and wait until it is on the disk."""
+    """Write a new file with mode 0600, and wait until it is on disk."""
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
         fd = os.open(path, flags, 0o600)
@@ -33,7 +33,7 @@ def open_file(path):
 
 
 def head_of(path, max_bytes):
-    """Return the first bytes of a file; none if it can't be read."""
+    """Return the first bytes of a file; empty if it can't be read."""
     try:
         with open_file(path) as file:
             return file.read(max_bytes)

@@ -12,7 +12,7 @@ SEARCH_TIMEOUT_S = 10
 def newest_logs(folder, until):
     """Return the newest logs of a folder: path, size in bytes, time of the last change.
 
-    A huge tree (a log folder can be anything) is searched until then (monotonic seconds).
+    A log folder may be a huge tree, so the search stops at `until`, monotonic seconds.
     """
     found = []
     try:

@@ -19,7 +19,7 @@ def read_logs(given):
     manifest = manifest_of(folder)
     words = manifest.get("inspect")
     if not words or not isinstance(words, list) or not all(isinstance(w, str) for w in words):
-        raise CannotDo("the folder %s does not say how its Inspect is run" % folder)
+        raise CannotDo("the folder %s does not record how to run its Inspect" % folder)
     inspect = RunInspect([at_home(word) for word in words], env_of(manifest), folder)
     where = given["log_dir"]
     if "://" in where:
@@ -45,7 +45,7 @@ def changed_at(path):
 
 
 def env_of(manifest):
-    """Return the variables for a run's Inspect: they may say where uv's cache is."""
+    """Return the environment for a run's Inspect; it may name uv's cache."""
     env = {n: v for n, v in os.environ.items() if not n.startswith("INSPECT_")}
     spec, data_dir = manifest.get("spec"), manifest.get("data_dir")
     given = spec.get("env") if isinstance(spec, dict) else None
@@ -65,7 +65,7 @@ class RunInspect:
         self.folder = folder
 
     def list_logs(self, where):
-        """Return the newest logs of a place that only Inspect can look into."""
+        """Return the newest logs of a location that only Inspect can list."""
         listed, error = self.run("log", "list", "--json", "--absolute", "--log-dir", where)
         if error:
             return [], error
@@ -109,7 +109,7 @@ class RunInspect:
 
 
 def header_row(header):
-    """Return the fields of a header that a launch needs; none holds text of an agent."""
+    """Return the fields of a header that a launch needs; none contains text of an agent."""
     what, results = header.get("eval") or {}, header.get("results") or {}
     return {
         "status": header.get("status"),

@@ -1,4 +1,4 @@
-"""Reads the question, does it, and prints the answer."""
+"""Reads the job, does it, and prints the answer."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Manifests: each run's folder says in `run.json` what the run is."""
+"""Manifests: `run.json` in each run's folder describes the run."""
 
 import json
 import os
@@ -14,14 +14,14 @@ SENT_FIELDS += ("command_line",)
 
 
 def manifest_of(folder):
-    """Return the manifest of a run's folder; empty if there is none."""
+    """Return the manifest of a run's folder; empty if it has none."""
     path = os.path.join(folder, MANIFEST_FILE)
     found = json_of(head_of(path, MAX_MANIFEST_BYTES).decode("utf-8", "replace"))
     return found if isinstance(found, dict) else {}
 
 
 def short_manifest(manifest):
-    """Return the fields that others need; a field that is too large or nested is left out."""
+    """Return the fields that the desk needs; leaves out fields that are too large or too nested."""
     return {
         name: value
         for name, value in manifest.items()

@@ -1,4 +1,4 @@
-"""Pieces of a run's files, and short commands of an engine."""
+"""Reads pieces of a run's files, and runs short commands of an engine."""
 
 import base64
 import os
@@ -33,7 +33,7 @@ def read_piece(given):
 
 
 def run_command(given):
-    """Run one short command of an engine (such as tmux's) and return what it prints."""
+    """Run one short command of an engine (such as tmux) and return its output."""
     words = [at_home(word) for word in given["words"]]
     env = {n: v for n, v in os.environ.items() if n not in ("TMUX", "TMUX_PANE")}
     try:

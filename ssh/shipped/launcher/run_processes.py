@@ -12,7 +12,7 @@ MAX_ENVIRON_BYTES = 1024 * 1024
 
 
 def living_processes():
-    """Return the living processes of runs, as {run: {pid: (parent pid, argv)}}."""
+    """Return the running processes of runs, as {run: {pid: (parent pid, argv)}}."""
     found = {}
     if not LINUX:
         return found
@@ -35,10 +35,10 @@ def living_processes():
 
 
 def eval_of(pids, out):
-    """Return the eval among the processes of a run as (pid, start mark); (None, None): none.
+    """Return the eval process of a run as (pid, start mark); (None, None): none.
 
-    `out` is what its start printed, which names the pid. Otherwise than on Linux that is all
-    there is to go by, and there is no start mark.
+    `out` is the output of its start, which names the pid. Other systems than Linux have only
+    that, and no start mark.
     """
     record = last_record(out)
     pid = record.get("pid") if record else None

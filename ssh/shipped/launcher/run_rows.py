@@ -1,4 +1,4 @@
-"""Runs as their folders and processes show them now."""
+"""The present state of runs, from their folders and processes."""
 
 import json
 import os
@@ -18,7 +18,7 @@ RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]{8}\Z")
 
 
 def poll_runs(given):
-    """Return a row for each of the runs that are given."""
+    """Return a row for each of the given runs."""
     by_run, until = living_processes(), time.monotonic() + SEARCH_TIMEOUT_S
     rows = [run_row(each, by_run, until) for each in given["runs"]]
     return {"at": time.time(), "runs": rows}
@@ -39,14 +39,14 @@ def list_runs(given):
             row = run_row({"run": name, "directory": os.path.join(base, name)}, by_run)
             row["manifest"] = short_manifest(manifest_of(os.path.join(base, name)))
             size += len(json.dumps(row))
-            if size > MAX_LIST_BYTES:  # a list of the newest is better than one that is refused
+            if size > MAX_LIST_BYTES:  # a shorter list is better than one that is refused
                 break
             rows.append(row)
     return {"at": time.time(), "runs": rows, "all": len(names)}
 
 
 def run_row(asked, by_run, until=0.0):
-    """Return the row of one run; its logs are searched for until then (monotonic seconds)."""
+    """Return the row of one run; the search for its logs stops at `until`, monotonic seconds."""
     run, folder = asked["run"], at_home(asked["directory"])
     row = {"run": run, "there": os.path.isdir(folder)}
     row["started"] = os.path.isdir(os.path.join(folder, "started"))

@@ -19,7 +19,7 @@ GIVEN_UP = b"evalroom: its launch was given up before it was started\n"
 
 
 def place_run(given):
-    """Make a run's folder with its files, whole or not at all; a second time changes nothing."""
+    """Create a run's folder with its files, all or nothing; repeating it changes nothing."""
     folder = at_home(given["directory"])
     if os.path.isdir(folder):
         return {"placed": False, "directory": folder}
@@ -47,13 +47,13 @@ def start_run(given):
     """Start a run's script in a session of its own; return its exit status and its output.
 
     The status is None if the script is not done after `wait` seconds. Its output goes into files
-    of the run's folder, so that it goes on whatever becomes of this program and the link.
+    of the run's folder, so that it keeps running if this program or the link ends.
     """
     folder = at_home(given["directory"])
     secrets_path = given.get("secrets_from")
     if not os.path.isdir(folder):
         raise CannotDo("the run's folder %s is gone" % folder)
-    # A script that was started has read its secrets; sent again, they would lie there for ever.
+    # A script that was started has read its secrets; if sent again, they would stay on disk.
     is_started = os.path.isdir(os.path.join(folder, "started"))
     if secrets_path and secrets_path != "-" and not is_started:
         write_secrets(at_home(secrets_path), given["secrets"])
@@ -105,7 +105,7 @@ def write_secrets(path, secrets):
 
 
 def delete_secrets(given):
-    """Remove the file of secrets of a run that did not start."""
+    """Remove the secrets file of a run that did not start."""
     path = at_home(given["path"])
     try:
         os.unlink(path)
@@ -117,7 +117,7 @@ def delete_secrets(given):
 
 
 def bar_run(given):
-    """Take the start lock of a run that was given up, so that it never starts later."""
+    """Take the start lock of an abandoned run, so that it never starts later."""
     folder = at_home(given["directory"])
     if not os.path.isdir(folder):
         return {"barred": True}

@@ -2,7 +2,7 @@
 
 `evalroom` starts this program over SSH and talks to it through its standard input and output.
 It is standard-library Python (3.8 or newer). It installs nothing, writes no file, opens no
-port, calls nobody, and ends within a minute after its desk went away.
+port, connects to no other host, and exits within a minute after its desk disconnects.
 
 What it does:
   - finds the Inspect processes of this user (their discovery files, /proc);

@@ -1,4 +1,4 @@
-"""Whether an answer changed, apart from its clocks."""
+"""Detects whether an answer changed, apart from its clock fields."""
 
 import json
 import math
@@ -17,7 +17,7 @@ def number(value):
 
 
 def top_as_of(body):
-    """Return the `as_of` of an envelope. Where it comes first, as usual, nothing is parsed."""
+    """Return the `as_of` of an envelope; parses the JSON only if `as_of` does not come first."""
     first = AS_OF_FIRST.match(body)
     if first:
         return float(first.group(1))
@@ -44,7 +44,7 @@ def clocks_pattern(names):
 
 
 def without_clocks(pattern, body):
-    """Return (length, hash) of an answer without what `pattern` finds; it is not copied whole."""
+    """Return (length, hash) of an answer without the matches of `pattern`, without copying it."""
     mark = at = length = 0
     for found in pattern.finditer(body):
         length += found.start() - at

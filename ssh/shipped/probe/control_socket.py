@@ -20,7 +20,7 @@ class NoAnswer(Exception):
     """A request that got no good answer.
 
     `kind` is one of: refused, no socket, reset, not allowed, unsafe, short answer, bad answer,
-    too large, no answer. `unheard` means that not one byte came back.
+    too large, no answer. `unheard`: not one byte came back.
     """
 
     def __init__(self, kind, unheard=False):

@@ -1,4 +1,4 @@
-"""Finds the Inspect processes of this user, by records and by command lines."""
+"""Finds the Inspect processes of this user by their records and command lines."""
 
 import os
 import re
@@ -21,7 +21,7 @@ VERBS = {"inspect": ("eval", "eval-set", "eval-retry", "score"), "flow": ("run",
 
 
 class Discovery:
-    """`known` are the processes that the desk has, by (pid, start)."""
+    """`known`: the processes that the desk knows, by (pid, start)."""
 
     def __init__(self, known, data_dir):
         self.known = known
@@ -35,7 +35,7 @@ class Discovery:
         self.uid = os.getuid()
 
     def find(self):
-        """Return what there is now: key -> (record or None, found, is Inspect by name)."""
+        """Return all processes found now: key -> (record or None, found, is Inspect by name)."""
         found = {}
         for pid, record in self.records.read(self.root).items():
             start = start_of(pid, record["started_at"])
@@ -95,7 +95,7 @@ class Discovery:
             if verdict:
                 named[pid], parents[pid] = verdict
         self.seen = seen
-        # What an eval forks has its command line too, and is not an eval of its own.
+        # A child that an eval forks has the same command line, but is not an eval.
         self.named = {pid: start for pid, start in named.items() if parents[pid] not in named}
         return self.named
 
@@ -114,13 +114,13 @@ class Discovery:
 
 
 def is_another(record):
-    """Whether the living process of that pid is younger than the record: a reused pid."""
+    """Whether the running process with that pid is younger than the record: a reused pid."""
     if not LINUX or record["started_at"] is None:
         return False
     started_at = start_time_of(record["pid"])
     if started_at is None or started_at <= record["started_at"] + CLOCK_SLACK_S:
         return False
-    # Clocks get corrected: only a socket that nobody of that pid answers proves it.
+    # Clocks get corrected, so only a socket without an answer from that pid proves it.
     try:
         check_socket(record["socket_path"], record["control_dir"])
         connection = Connection(record["socket_path"])
@@ -135,7 +135,7 @@ def is_another(record):
 
 
 def control_sockets():
-    """Return the data folders of the control sockets that are bound here, by pid."""
+    """Return the data folders of the control sockets that are bound on this machine, by pid."""
     found = {}
     try:
         data = read_file("/proc/net/unix", 8 * 1024 * 1024)

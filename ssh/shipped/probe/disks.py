@@ -1,4 +1,4 @@
-"""Disks: those of the home folder and of the folders that evals log to."""
+"""The disks of the home folder and of the folders that evals log to."""
 
 import collections
 import os

@@ -62,20 +62,20 @@ class EvalClient(threading.Thread):
             self.wake.notify()
 
     def read_now(self):
-        """Read all watches at once: the socket may be another one now."""
+        """Read all watches immediately, because the socket may be a new one."""
         with self.wake:
             self.free_at = 0.0
         self.read_soon()
 
     def read_soon(self):
-        """Read all watches as soon as is fair: something was changed."""
+        """Read all watches as soon as the pause allows, because something was changed."""
         with self.wake:
             for watch in self.watches.values():
                 watch.due = 0.0
             self.wake.notify()
 
     def tick(self, now):
-        """Answer the requests whose deadline passed; report an answer that is overdue."""
+        """Answer requests whose deadline has passed; report an overdue answer of the eval."""
         late = []
         with self.wake:
             for request in list(self.requests):

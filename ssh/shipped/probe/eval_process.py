@@ -1,4 +1,4 @@
-"""One Inspect process, as the desk gets it."""
+"""One Inspect process, as it is reported to the desk."""
 
 import os
 
@@ -45,7 +45,7 @@ class EvalProcess:
         self.client.start()
 
     def begin_anew(self):
-        """A script that ran one eval runs another one."""
+        """The process, a script, now runs another eval."""
         self.alive, self.ended_at = True, None
         watches = self.client.watches
         self.client = EvalClient(self.probe, self)
@@ -108,7 +108,7 @@ def link_of(pid, name):
 
 
 def python_of(pid, argv, env):
-    """Return the interpreter as it was named: its real path would lose its virtual env."""
+    """Return the interpreter's path as given: resolving it would leave its virtual env."""
     first = argv[0] if argv else ""
     if "python" in os.path.basename(first) or "pypy" in os.path.basename(first):
         if os.path.isabs(first) and os.access(first, os.X_OK):

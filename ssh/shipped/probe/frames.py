@@ -1,4 +1,4 @@
-"""Frames to and from the desk."""
+"""Reads and writes frames from and to the desk."""
 
 import collections
 import json
@@ -19,7 +19,7 @@ def compact(value):
 
 
 class FrameWriter:
-    """Writes everything that goes to the desk; replies go before state.
+    """Writes all frames to the desk; replies go before state frames.
 
     A state frame has a key; a newer one replaces an older one that still waits. So a slow
     pipe costs freshness and never memory.
@@ -39,7 +39,7 @@ class FrameWriter:
             self.ready.notify()
 
     def state(self, key, kind, head, body=b"", on_write=None):
-        """Keep the newest frame of `key`; `on_write` is called when its writing begins."""
+        """Queue the newest frame of `key`; calls `on_write` when it is about to be written."""
         with self.ready:
             self.states[key] = (kind, head, body, on_write)
             self.ready.notify()
@@ -122,7 +122,7 @@ class FrameWriter:
 
 
 def read_frames(source, on_broken):
-    """Yield the heads of the desk's frames; `on_broken` (never returns) gets what is wrong."""
+    """Yield the heads of the desk's frames; an error calls `on_broken`, which never returns."""
     data = b""
     while True:
         end = data.find(b"\n")

@@ -1,4 +1,4 @@
-"""GPUs, by whichever tool is here."""
+"""Reads GPUs with whichever tool this machine has."""
 
 from ssh.shipped.common.failures import Absent
 from ssh.shipped.common.tool_path import find_tool

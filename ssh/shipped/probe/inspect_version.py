@@ -1,4 +1,4 @@
-"""The Inspect of the interpreter that runs the probe."""
+"""The Inspect version of the interpreter that runs the probe."""
 
 import sys
 

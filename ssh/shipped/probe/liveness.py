@@ -1,4 +1,4 @@
-"""Whether a process lives, and when it started."""
+"""Whether a process is alive, and when it started."""
 
 import os
 import re
@@ -10,7 +10,7 @@ TICKS_PER_S = float(os.sysconf("SC_CLK_TCK")) if LINUX else 100.0
 
 
 def start_of(pid, started_at):
-    """Return what tells a reused pid apart; None: no such process lives."""
+    """Return a mark that tells a reused pid apart; None: no such process is alive."""
     if LINUX:
         return start_mark(pid)
     try:

@@ -1,4 +1,4 @@
-"""Headers of logs, read by the Inspect here, one at a time."""
+"""Reads headers of logs with this machine's Inspect, one at a time."""
 
 import collections
 import threading

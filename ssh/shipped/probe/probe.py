@@ -1,4 +1,4 @@
-"""Carries out the desk's frames, and lives as long as frames come."""
+"""Carries out the desk's frames, and exits when no frames come."""
 
 import os
 import platform
@@ -51,7 +51,7 @@ class Probe:
     # -- the lease
 
     def unchanged(self, key, name, at, took):
-        """A watch was read and gave the same answer: the next beat says so."""
+        """A watch gave the same answer as before: the next beat reports it."""
         with self.lock:
             self.unchanged_reads[(key[0], key[1], name)] = (round(at, 3), round(took, 6))
 
@@ -98,7 +98,7 @@ class Probe:
             try:
                 self.take(head)
             except WRONG_FRAME as error:
-                self.refuse(head, "a wrong %s frame: %s" % (head["kind"], text_of(error)))
+                self.refuse(head, "invalid %s frame: %s" % (head["kind"], text_of(error)))
         leave(0)
 
     def take(self, head):
@@ -211,7 +211,7 @@ class Probe:
             process.client.request(request)
 
     def signal(self, head):
-        """Send one of two signals to an eval, only if it is still the process that was meant."""
+        """Send SIGINT or SIGKILL to an eval, only if it is still the intended process."""
         request = Request(dict(head, path=head["signal"]), "signal")
         sign = SIGNALS[head["signal"]]
         process = self.living(request, head)
@@ -222,7 +222,7 @@ class Probe:
         process.client.read_soon()
 
     def living(self, request, head):
-        """Return the addressed process; None: it does not live, and the request is answered."""
+        """Return the addressed process; None: it is gone, and this has answered the request."""
         process = self.processes.addressed(head)
         if process is not None and process.alive:
             return process

@@ -39,7 +39,7 @@ class ProcessList(threading.Thread):
         return self.by_key.get((head["pid"], head["start"]))
 
     def changed(self):
-        """Send the list, unless nothing but `took` changed."""
+        """Send the list if anything but `took` changed."""
         with self.lock:
             rows = [process.row() for process in self.all()]
             bare = compact([{k: v for k, v in row.items() if k != "took"} for row in rows])
@@ -88,7 +88,7 @@ class ProcessList(threading.Thread):
         return process
 
     def missing(self, process, now):
-        """A process that is no longer found: dead, or alive without its record."""
+        """Handle a process that is no longer found: dead, or alive without its record."""
         if process.ended_at is None:
             if start_of(process.pid, process.started_at) == process.start:
                 if process.by_name:

@@ -1,4 +1,4 @@
-"""One thing of the machine that is read again and again, and may hang."""
+"""Reads one fact of the machine periodically; a read may hang."""
 
 import threading
 import time
@@ -53,7 +53,7 @@ class Reading(threading.Thread):
                 time.sleep(1.0)
 
     def standing(self):
-        """Return (state, since, error); a read that takes too long is stuck already."""
+        """Return (state, since, error); a read that takes too long counts as stuck."""
         began = self.began
         if began is not None and time.time() - began > STUCK_AFTER_S:
             return "stuck", self.since or began, "no answer for %d s" % (time.time() - began)

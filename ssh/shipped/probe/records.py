@@ -1,4 +1,4 @@
-"""Discovery records: each eval with a control server leaves one."""
+"""Discovery records: each eval with a control server writes one."""
 
 import json
 import os
@@ -12,7 +12,7 @@ MAX_FOLDERS = 100
 
 
 class Records:
-    """Reads them; a file that did not change is not read again."""
+    """Reads records; does not read an unchanged file again."""
 
     def __init__(self):
         self.cache = {}  # folder -> path -> (what stat said, record), of the files there now

@@ -20,7 +20,7 @@ URL_SECRET = re.compile(r"(//[^/:@\s]*:)[^@/\s]+@")
 
 
 def redacted(argv):
-    """Return a command line with *** for what may be a secret, cut at MAX_ARGV_BYTES."""
+    """Return a command line with *** in place of possible secrets, cut at MAX_ARGV_BYTES."""
     out, hide, size = [], None, 0
     for word in argv:
         if hide == "value":

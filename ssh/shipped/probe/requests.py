@@ -1,4 +1,4 @@
-"""Requests of the desk; each is answered once."""
+"""Requests of the desk; each gets one answer."""
 
 import re
 import threading
@@ -35,7 +35,7 @@ class Requests:
         self.outstanding = set()
 
     def admit(self, request_id):
-        """Whether there is room for one more."""
+        """Whether one more request may be added."""
         with self.lock:
             if len(self.outstanding) >= MAX_REQUESTS:
                 return False

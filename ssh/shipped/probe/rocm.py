@@ -21,7 +21,7 @@ def read_rocm(tool):
         if found and isinstance(card, dict):
             gpus.append(rocm_row(int(found.group(1)), card))
     if not gpus:
-        raise Failed("rocm-smi names no card")
+        raise Failed("rocm-smi lists no GPU")
     gpus.sort(key=lambda gpu: gpu["index"])
     add_rocm_pids(tool, gpus)
     return gpus
@@ -36,7 +36,7 @@ def rocm_json(tool, *options):
     try:
         return json.JSONDecoder().raw_decode(text[at:])[0]
     except (ValueError, RecursionError):
-        raise Failed("rocm-smi gave no JSON: " + first_line(run.out, 120)) from None
+        raise Failed("rocm-smi did not print JSON: " + first_line(run.out, 120)) from None
 
 
 def rocm_row(index, card):

@@ -14,7 +14,7 @@ MARK = "evalroom-probe"
 
 
 def send_signal(pid, sign, start, started_at):
-    """Return why a signal was not sent; None: it was. A pid that another process took gets none."""
+    """Return why a signal was not sent; None: it was. A reused pid gets no signal."""
     other = "not sent: pid %d is another process now" % pid
     descriptor = None
     try:
@@ -42,7 +42,7 @@ def send_signal(pid, sign, start, started_at):
 
 
 def end_former_probe(desk):
-    """End an older probe of the same desk: one that a lost connection left behind."""
+    """End an older probe of the same desk, which a lost connection left behind."""
     if not desk or not LINUX:
         return
     own = stat_of(os.getpid())

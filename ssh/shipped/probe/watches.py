@@ -1,4 +1,4 @@
-"""Watches: GETs that are repeated, and how often that is fair to an eval."""
+"""Watches: repeated GETs, and how long to pause between them."""
 
 LOAD_FACTOR = 100.0  # reading may cost an eval at most one part in a hundred of its time
 MAX_PAUSE_S = 60.0  # the longest that this rule alone delays a read
@@ -19,7 +19,7 @@ class Watch:
         self.took = None
 
     def take_over(self, old, now):
-        """Go on from the watch that this one replaces."""
+        """Continue from the watch that this one replaces."""
         if old.path != self.path:
             return
         self.as_of = old.as_of if old.as_of is not None else self.as_of
@@ -43,7 +43,7 @@ def fair_pause(took, before):
     """Return the seconds to leave an eval alone after a read of `took` seconds.
 
     A hundred times as long as the read. A single slow answer proves little (the eval may just
-    have been at work), so it counts in full only if the read before was slow too.
+    have been busy), so it counts in full only if the read before was slow too.
     """
     steady = took if before is None else min(took, before)
     limit = MAX_FIRST_PAUSE_S if before is None else max(MAX_FIRST_PAUSE_S, steady * LOAD_FACTOR)

@@ -7,7 +7,7 @@ import tempfile
 from ssh.shipped.common.paths import at_home
 
 TOKENIZER = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
-"""The file with which Inspect counts the tokens of the mock model."""
+"""The file that Inspect needs to count tokens of the mock model."""
 OFFLINE_VARIABLES = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE")
 TRUE_WORDS = ("1", "on", "yes", "true")
 

@@ -45,7 +45,7 @@ def read_place(path):
 
 
 def read_log_folder(path):
-    """Return facts of a folder for logs: also its eval-set, and how many logs are in it."""
+    """Return facts of a folder for logs: also its eval-set and its number of logs."""
     facts = read_place(path)
     facts.update(eval_set=None, tasks=[], logs=0)
     full = facts["full"]

@@ -1,6 +1,6 @@
 """The script that a run's own interpreter executes, to report on its Inspect and on tasks.
 
-It prints lines of JSON as it goes on, so that a task that hangs hides nothing before it.
+It prints lines of JSON as it runs, so that a task that hangs does not hide earlier results.
 """
 
 INSPECT_SCRIPT = r"""
@@ -171,10 +171,10 @@ def load_apart(names):  # in a child, so that the next tasks do not find what th
             break
         time.sleep(0.01)
     if not done:
-        error = "importing it was not done in %d s" % asked["seconds"]
+        error = "importing it took longer than %d s" % asked["seconds"]
         report(tasks=names, state="slow", error=error)
     elif status:
-        error = "importing it ends the interpreter (%d)" % status
+        error = "importing it ended the interpreter (status %d)" % status
         report(tasks=names, state="fails", error=error)
 
 groups = {}

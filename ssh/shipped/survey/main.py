@@ -1,4 +1,4 @@
-"""Reads the question, prints the answer, and exits when the link goes."""
+"""Reads the job, prints the answer, and exits when the link ends."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from ssh.shipped.survey.survey import survey
 
 
 def leave_with_the_link():
-    """Exit at the end of the input: nobody waits for the answer any more."""
+    """Exit at the end of the input: no one waits for the answer any more."""
     try:
         while sys.stdin.buffer.read1(65536):
             pass

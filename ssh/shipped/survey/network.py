@@ -1,4 +1,4 @@
-"""The network: whether there is one, and whether hosts can be reached."""
+"""The network: whether it is up, and whether hosts can be reached."""
 
 import os
 import re
@@ -39,7 +39,7 @@ def is_without_proxy(host):
 
 
 def reach_host(address):
-    """Connect to `host:port`; return `direct`, or `proxy` if only the proxy was connected to."""
+    """Connect to `host:port`; return `direct`, or `proxy` if this only connected to the proxy."""
     host, _, port = address.rpartition(":")
     host = host.strip("[]")
     proxy = proxy_of("http" if port == "80" else "https")

@@ -26,7 +26,7 @@ MAX_LOCK_BYTES = 4096
 
 
 def read_reservations(folders):
-    """Return the first of `folders` in which a run can reserve GPUs, and what is held there."""
+    """Return the first of `folders` in which a run can reserve GPUs, and the reservations in it."""
     for folder in folders:
         full = at_home(folder)
         is_shared = len(folders) > 1  # a link in a folder of everybody leads anywhere
@@ -61,7 +61,7 @@ def held_in(full):
 
 
 def wait_for_turn(path):
-    """Keep others from picking GPUs while the returned fd is open; None: nobody ever did."""
+    """Keep others from picking GPUs while the returned fd is open; None: no run ever did."""
     fd = open_lock(path)
     end = time.monotonic() + TURN_TIMEOUT_S
     while fd is not None:
@@ -77,7 +77,7 @@ def wait_for_turn(path):
 
 
 def open_lock(path):
-    """Return a descriptor of a plain file; None: it is not one, or can't be read."""
+    """Return a descriptor of a plain file; None: it is not a plain file, or can't be read."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         fd = os.open(path, flags)
@@ -90,7 +90,7 @@ def open_lock(path):
 
 
 def read_lock(path):
-    """Return who holds a GPU by this file; None: nobody."""
+    """Return the holder of a GPU from its lock file; None: nobody holds it."""
     fd = open_lock(path)
     if fd is None:
         return None

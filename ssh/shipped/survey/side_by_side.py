@@ -11,8 +11,8 @@ MAX_TEXT = 300
 def side_by_side(readers):
     """Return for each key of `readers` (key -> (function, seconds)) its state and its value.
 
-    The state is ok, absent, stuck or failed; unless it is ok, there is an error for a value. A
-    function that takes too long is left behind in its thread.
+    The state is ok, absent, stuck or failed; unless it is ok, the value is an error message. A
+    function that takes too long is abandoned in its thread.
     """
     results, lock = {}, threading.Lock()
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Reads every fact that is asked for."""
+"""Reads the requested facts."""
 
 import os
 
@@ -21,7 +21,7 @@ from ssh.shipped.survey.side_by_side import each_of, side_by_side
 
 
 def survey(given):
-    """Return key -> its state, and its value or why it has none."""
+    """Return each key's state with its value, or with the reason why it has none."""
     env = dict(os.environ, **(given.get("variables") or {}))
     readers = {
         "machine": (read_host, 5.0),

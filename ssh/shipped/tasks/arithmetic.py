@@ -1,6 +1,6 @@
 """Does a model answer here? Twenty short sums for its endpoint and its key, scored as numbers.
 
-The mock model answers every one of them rightly, without network.
+The mock model answers every one correctly, without network.
 """
 
 import re
@@ -46,7 +46,7 @@ def answer():
 
 @scorer(metrics=[accuracy(), stderr()])
 def as_number():
-    """The last number that an answer names is compared as a number: `57`, `57.0` and `**57**`."""
+    """Compares the last number in an answer as a number: `57`, `57.0` and `**57**`."""
 
     async def score(state, target):
         answer = last_number(state.output.completion)

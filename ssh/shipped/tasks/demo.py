@@ -1,9 +1,9 @@
 # ruff: noqa: ARG001, ARG002 - Inspect calls by these names
 """A small eval-set that runs anywhere: no network, no key, no container.
 
-Its model is made up here. It thinks for a while, calls tools, is told to slow down now and
-then, makes mistakes, and says how many tokens it used. Some samples fail and are retried, one
-fails for good. `-T pace=0.1` makes all of it ten times as fast, `-T samples=4` smaller.
+Its model is simulated in this file. It waits for a while, calls tools, is rate-limited now and
+then, makes mistakes, and reports its token usage. Some samples fail and are retried, one
+fails for good. `-T pace=0.1` makes it ten times as fast, `-T samples=4` smaller.
 """
 
 import random
@@ -27,11 +27,11 @@ from inspect_ai.tool import tool
 
 
 class SlowDown(Exception):
-    """What a provider says to too many requests."""
+    """The error of a provider after too many requests."""
 
 
 class Pretender(ModelAPI):
-    """A model that answers sums and looks things up, at a pace."""
+    """A simulated model that answers sums and calls tools, at a given pace."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ TRIES = {}
 
 @solver
 def stumbling(every, for_good):
-    """Fail on the first try of every so many samples, and always on one."""
+    """Fail on the first try of some samples, and always on one of them."""
 
     async def solve(state, generate):
         number = int(state.sample_id)
@@ -120,7 +120,7 @@ def stumbling(every, for_good):
 @tool
 def open_drawer(pace):
     async def execute(drawer: int, depth: int):
-        """Open a drawer of the archive and read what lies at a depth.
+        """Open a drawer of the archive and read the card at a depth.
 
         Args:
             drawer: The drawer's number.
@@ -158,7 +158,7 @@ def sums(pace: float = 1.0, samples: int = 16):
 
 @solver
 def think_twice(pace):
-    """Ask the model a first time and throw the answer away."""
+    """Call the model once before the sample and discard the answer."""
 
     async def solve(state, generate):
         kept = list(state.messages)
@@ -175,7 +175,7 @@ def archive(pace: float = 1.0, samples: int = 16):
     rows = [
         Sample(
             id=number,
-            input=f"Which word lies at the bottom of drawer {number}?",
+            input=f"Which word is at the bottom of drawer {number}?",
             target=word_of(number),
         )
         for number in range(1, samples + 1)

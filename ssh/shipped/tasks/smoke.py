@@ -1,6 +1,6 @@
 """Does an eval run here at all? A task that needs no network, no key and no container.
 
-With the mock model the score is known in advance: of `samples` samples the share `pass_rate`
+With the mock model the score is known in advance: a share of `pass_rate` of the samples
 passes, spread evenly (to the nearest sample). A real model is asked for the same words, and
 passes by saying them.
 """

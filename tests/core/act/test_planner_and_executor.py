@@ -12,7 +12,7 @@ from core.act.equivalent_command import equivalent
 from core.act.plan import Plan, Step, unmet
 from core.act.preconditions import IN_FLIGHT, basis_of, changed
 from core.act.preview import preview_of, without_free_text
-from core.act.refusals import against_end, against_signal
+from core.act.refusals import kill_refusal, signal_refusal
 from core.act.requests import Request, request_of, split_changes
 from core.act.snapshot import TargetSnapshot
 from core.act.target_grammar import TargetSpec, action_named, places_of
@@ -211,7 +211,7 @@ def test_words_aim_at(aim: TargetSpec, action: str, found: list[object]) -> None
             UsageWrong,
             "--errored works only with",
         ),
-        (TargetSpec(targets=["zzz"]), "pause", TargetUnclear, "no task fits"),
+        (TargetSpec(targets=["zzz"]), "pause", TargetUnclear, "no task matches"),
     ],
 )
 def test_words_that_aim_at_nothing_say_why(
@@ -298,16 +298,16 @@ def test_a_second_interrupt_is_refused_also_under_another_name_of_the_machine() 
     again = Action(verb=Verb.INTERRUPT)
     alias = replace(PROCESS, machine=MachineName("the same one"))
     for sent in (interrupt(100.0), interrupt(100.0, alias)):
-        refusal = against_signal(again, PROCESS, TargetSnapshot(), [sent], 150.0)
+        refusal = signal_refusal(again, PROCESS, TargetSnapshot(), [sent], 150.0)
         assert refusal is not None
         assert "50 s ago" in refusal.sentence
-    assert against_signal(again, PROCESS, TargetSnapshot(), [interrupt(100.0)], 230.0) is None
-    set_back = against_signal(again, PROCESS, TargetSnapshot(), [interrupt(9_000.0)], 150.0)
+    assert signal_refusal(again, PROCESS, TargetSnapshot(), [interrupt(100.0)], 230.0) is None
+    set_back = signal_refusal(again, PROCESS, TargetSnapshot(), [interrupt(9_000.0)], 150.0)
     assert set_back is not None
     assert "-" not in set_back.sentence
     other = replace(PROCESS, start="another")
     assert (
-        against_signal(again, PROCESS, TargetSnapshot(), [interrupt(100.0, other)], 150.0) is None
+        signal_refusal(again, PROCESS, TargetSnapshot(), [interrupt(100.0, other)], 150.0) is None
     )
 
 
@@ -318,14 +318,14 @@ def test_a_set_that_may_have_started_a_task_unseen_is_not_ended() -> None:
     [process] = key.values()
     in_a_set = replace(process, argv=("inspect", "eval-set", "a.py", "b.py"))
     unseen = TargetSnapshot(answers=False)
-    assert against_end(unseen, process, None) is None
-    assert against_end(unseen, in_a_set, None) is not None
+    assert kill_refusal(unseen, process, None) is None
+    assert kill_refusal(unseen, in_a_set, None) is not None
     some_left = replace(interrupt(1.0), basis={"unstarted": 2})
-    assert against_end(unseen, in_a_set, some_left) is not None
+    assert kill_refusal(unseen, in_a_set, some_left) is not None
     none_left = replace(interrupt(1.0), basis={"unstarted": 0})
-    assert against_end(unseen, in_a_set, none_left) is None
+    assert kill_refusal(unseen, in_a_set, none_left) is None
     running = TargetSnapshot(rows=(task_row("T9"),))
-    refusal = against_end(running, process, None)
+    refusal = kill_refusal(running, process, None)
     assert refusal is not None
     assert "1 task is still running" in refusal.sentence
 

@@ -95,7 +95,7 @@ async def test_a_parked_process_is_ended_since_its_log_is_final(evals: Evals) ->
         process = await acted.process(one)
         refused = await acted.one(_INTERRUPT, process)
         assert refused[0] is OrderState.NOOP
-        assert "release" in refused[1]
+        assert "Release the process" in refused[1]
         plan = await acted.plan(_END, process)
         [step] = plan.steps
         assert step.preview is not None
@@ -105,7 +105,7 @@ async def test_a_parked_process_is_ended_since_its_log_is_final(evals: Evals) ->
 
 
 @pytest.mark.slow
-async def test_where_sigint_is_ignored_the_husk_may_be_ended_once_nothing_can_be_lost(
+async def test_where_sigint_is_ignored_the_leftover_may_be_ended_once_nothing_can_be_lost(
     evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Quiesced and flushed before the interrupt: its finished samples are all in the log."""

@@ -45,16 +45,16 @@ def test_any_unambiguous_part_names_a_task(target: str, task_id: str) -> None:
 
 
 def test_an_ambiguous_target_lists_its_candidates() -> None:
-    with pytest.raises(TargetUnclear, match="fits 2 tasks") as raised:
+    with pytest.raises(TargetUnclear, match="matches 2 tasks") as raised:
         find_task(FLEET, "QRorgCTu")
     assert "h100-1:QRorgCTu" in raised.value.message
     assert "h100-2:QRorgCTu" in raised.value.message
-    with pytest.raises(TargetUnclear, match="fits 2"):
+    with pytest.raises(TargetUnclear, match="matches 2"):
         find_task(FLEET, "h100-1:")
 
 
 def test_a_target_that_fits_nothing_lists_what_there_is() -> None:
-    with pytest.raises(TargetUnclear, match="no task fits zzz; the tasks are h100-1:QRorgCTu"):
+    with pytest.raises(TargetUnclear, match="no task matches zzz; the tasks are h100-1:QRorgCTu"):
         find_task(FLEET, "zzz")
     with pytest.raises(TargetUnclear, match="no task is known"):
         find_task(Fleet(), "x")

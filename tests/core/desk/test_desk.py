@@ -289,11 +289,11 @@ async def test_what_signs_in_is_for_the_connection_to_say() -> None:
 # First look
 
 
-async def test_the_first_look_is_over_when_all_have_answered_or_failed() -> None:
+async def test_the_first_poll_is_over_when_all_have_answered_or_failed() -> None:
     connection = FakeConnection(H1, up(H1))
     desk = desk_of(connection, FakeConnection(H2, down(H2)))
     async with running(desk):
-        look = asyncio.create_task(desk.first_look(30.0))
+        look = asyncio.create_task(desk.first_poll(30.0))
         await until(lambda: connection.sent)
         connection.say(listed(process_seen()))
         await until(lambda: desk.fleet.processes)
@@ -303,10 +303,10 @@ async def test_the_first_look_is_over_when_all_have_answered_or_failed() -> None
         assert await look
 
 
-async def test_the_first_look_ends_at_its_time_all_the_same() -> None:
+async def test_the_first_poll_ends_at_its_time_all_the_same() -> None:
     desk = desk_of(FakeConnection(H1))
     async with running(desk):
-        assert not await desk.first_look(0.05)
+        assert not await desk.first_poll(0.05)
 
 
 # Logs

@@ -105,7 +105,7 @@ async def test_a_recording_can_be_asked_nothing() -> None:
     desk.focus(None)
     desk.retry(H1)
     desk.accept_key(H1, "SHA256:x")
-    with pytest.raises(Unsupported, match="recording"):
+    with pytest.raises(Unsupported, match="replay"):
         await desk.read(process_key(), "/tasks")
     assert await desk.progress(task_key()) == ()
 

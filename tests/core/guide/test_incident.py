@@ -67,7 +67,7 @@ async def test_what_was_paused_here_is_resumed_after_a_restart_and_nothing_else(
     async with guided(tmp_path / "h.sqlite3", *three, book=book, instance=LATER) as here:
         for one in (before, ours):
             await here.acted.process(one)
-        guide = await here.guiding.take_up(guide.id)
+        guide = await here.guiding.take_over(guide.id)
         assert guide.step is not None
         assert guide.step.kind is StepKind.RESUME
         assert not here.acted.sent
@@ -111,7 +111,7 @@ async def test_finishing_early_goes_one_step_with_each_key(evals: Evals, tmp_pat
         await here.guiding.carry_out(guide.id, plan, words=plan.words, yes=True)
         guide = await here.waits(guide, StepKind.SCORE)
         await here.acted.watched.until(
-            lambda: "abandoned" in here.guiding.held[0].steps[1].sentence, "what is left is shown"
+            lambda: "abandoned" in here.guiding.guides[0].steps[1].sentence, "what is left is shown"
         )
         await asyncio.sleep(1)
         assert len(here.acted.sent) == 1, "it goes no further by itself"

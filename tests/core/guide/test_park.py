@@ -111,8 +111,8 @@ async def test_after_a_restart_it_goes_on_where_it_stood_and_sent_nothing_by_its
         await here.acted.process(one)
         [found] = await here.guiding.recent()
         assert (found.id, found.is_open, found.command) == (guide.id, True, guide.command)
-        assert here.guiding.held == ()
-        taken = await here.guiding.take_up(guide.id)
+        assert here.guiding.guides == ()
+        taken = await here.guiding.take_over(guide.id)
         await here.waits(taken, StepKind.FLUSH)
         await asyncio.sleep(1)
         assert not here.acted.sent

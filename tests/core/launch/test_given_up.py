@@ -50,7 +50,7 @@ async def test_a_run_whose_start_failed_never_starts_later(
     local: MachineConfig, folder: Path
 ) -> None:
     async with launching([local], folder) as here:
-        await here.watched.desk.first_look(20)
+        await here.watched.desk.first_poll(20)
         starts_badly(here, JobFailed("no room for its output"), is_done=False)
         checked = here.checked(spec("", "machine=here"))
         [run] = await here.launches.launch(checked)
@@ -69,7 +69,7 @@ async def test_a_run_that_started_is_not_failed_whatever_its_start_answered(
     local: MachineConfig, folder: Path
 ) -> None:
     async with launching([local], folder) as here:
-        await here.watched.desk.first_look(20)
+        await here.watched.desk.first_poll(20)
         starts_badly(here, JobFailed("no room for its output"), is_done=True)
         [run] = await here.launches.launch(here.checked(spec("", "machine=here")))
         run = await here.over(run)
@@ -83,12 +83,12 @@ async def test_a_run_that_ran_and_whose_folder_was_removed_is_lost_and_says_so(
     monkeypatch.setattr("core.launch.run.run_poller._SOON_S", 0.1)
     monkeypatch.setattr("core.launch.run.run_poller._MAX_LOG_READS", 2)
     async with launching([local], folder) as here:
-        await here.watched.desk.first_look(20)
+        await here.watched.desk.first_poll(20)
         [checked] = here.checked(spec("", "machine=here"))
         run = new_run(checked.plan, at=here.place.now(), operator="Ada", launch="x")
         await here.launches.registry.add([replace(run, state=RunState.RUNNING, pid=1)])
         run = await here.comes_to(run.id, RunState.LOST)
-        assert "does not say how its Inspect is run" in run.said
+        assert "does not record how to run its Inspect" in run.said
 
 
 async def test_a_run_of_an_evalroom_that_ended_is_kept_from_starting_before_it_is_called_failed(
@@ -96,7 +96,7 @@ async def test_a_run_of_an_evalroom_that_ended_is_kept_from_starting_before_it_i
 ) -> None:
     monkeypatch.setattr("core.launch.run.run_poller._RELOAD_INTERVAL_S", 0.2)
     async with launching([local], folder) as here:
-        await here.watched.desk.first_look(20)
+        await here.watched.desk.first_poll(20)
         [checked] = here.checked(spec("", "machine=here"))
         run = new_run(checked.plan, at=here.place.now(), operator="Ada", launch="x")
         here.launches.registry.starting.add(run.id)

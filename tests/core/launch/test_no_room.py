@@ -35,7 +35,7 @@ def full_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 async def test_a_full_disk_is_told_and_nothing_is_started(full_home: Path, folder: Path) -> None:
     machine = MachineConfig(name=MachineName("local"), link="command")
     async with launching([machine], folder) as here:
-        await here.watched.desk.first_look(20)
+        await here.watched.desk.first_poll(20)
         [run] = await here.launches.launch(here.checked(spec()))
         assert run.state is RunState.ERROR
         assert "no space is left" in run.said
@@ -50,7 +50,7 @@ async def test_a_home_that_is_not_to_be_written_is_told(sshd: Sshd, folder: Path
     try:
         known = trusting(sshd, folder)
         async with launching([machine_of(sshd, "bob")], folder, known_hosts=known) as here:
-            await here.watched.desk.first_look(20)
+            await here.watched.desk.first_poll(20)
             [run] = await here.launches.launch(here.checked(spec("", "machine=bob")))
             assert run.state is RunState.ERROR
             assert "can't be written: Permission denied" in run.said

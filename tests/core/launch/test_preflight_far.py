@@ -33,7 +33,7 @@ async def test_an_account_that_may_little_is_told_all_that_it_lacks(
     made = plan(spec(text=EVAL), machine=machine)
     async with watching([machine], trusting(sshd, folder), read_only=True) as watched:
         desk = watched.desk
-        await desk.first_look(20)
+        await desk.first_poll(20)
         checks = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=50)
     lines = said(checks)
     for says in (
@@ -52,7 +52,7 @@ async def test_a_machine_where_all_is_well_says_so(sshd: Sshd, folder: Path) -> 
     made = plan(spec(), machine=machine)
     async with watching([machine], trusting(sshd, folder), read_only=True) as watched:
         desk = watched.desk
-        await desk.first_look(20)
+        await desk.first_poll(20)
         checks = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=50)
         assert [each for each in said(checks) if each.startswith("stop")] == []
         assert "Inspect 0.3." in next(each.said for each in checks if each.name == "Inspect")

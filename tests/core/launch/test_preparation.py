@@ -128,7 +128,7 @@ async def test_what_fails_is_a_sentence_and_the_rest_comes_all_the_same(hands: H
     assert "denied" in done[ItemKind.IMAGES].said
 
     done = await prepared(hands, [boxed(hands, fail=True)])
-    assert "the task can't be made there: " in done[ItemKind.DATA].said
+    assert "the task can't be created there: " in done[ItemKind.DATA].said
     assert "no data for [hidden]" in done[ItemKind.DATA].said
     assert (done[ItemKind.CODE].state, done[ItemKind.IMAGES].state) == ("done", "skipped")
     assert done[ItemKind.IMAGES].said == "it needs data, which failed"

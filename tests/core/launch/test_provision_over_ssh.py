@@ -47,7 +47,7 @@ async def test_uv_and_code_come_over_ssh_and_a_cut_link_leaves_nothing_at_work(
         known_hosts = trusting(sshd, folder)
         async with watching([machine], known_hosts, read_only=False) as watched:
             desk = watched.desk
-            await desk.first_look(20)
+            await desk.first_poll(20)
             got = await fetch_client.fetch_uv(desk, ALICE, made, nothing)
             assert (got.version, got.how) == ("0.9.1", "sent from here")
             home = sshd.home("alice")

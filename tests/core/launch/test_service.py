@@ -31,7 +31,7 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
 ) -> None:
     machine = gpu_host(sshd)
     async with launching([machine], folder, known_hosts=trusting(sshd, folder)) as here:
-        await here.watched.desk.first_look(20)
+        await here.watched.desk.first_poll(20)
         checked = here.checked(spec("", "machine=gpu"))
         told: list[RunState] = []
         [run] = await here.launches.launch(checked, on_change=lambda each: told.append(each.state))
@@ -80,7 +80,7 @@ async def test_a_launch_that_fails_says_why_and_leaves_nothing_running(
     sshd: Sshd, folder: Path, sets: tuple[str, ...], says: str
 ) -> None:
     async with launching([gpu_host(sshd)], folder, known_hosts=trusting(sshd, folder)) as here:
-        await here.watched.desk.first_look(20)
+        await here.watched.desk.first_poll(20)
         [run] = await here.launches.launch(here.checked(spec("", "machine=gpu", *sets)))
         run = await here.over(run)
         assert run.state is RunState.ERROR
@@ -100,7 +100,7 @@ args = {{ samples = 6, turns = 400, sleep = 0.5 }}
 
 async def test_an_eval_that_is_killed_is_lost_and_never_done(sshd: Sshd, folder: Path) -> None:
     async with launching([gpu_host(sshd)], folder, known_hosts=trusting(sshd, folder)) as here:
-        await here.watched.desk.first_look(20)
+        await here.watched.desk.first_poll(20)
         [run] = await here.launches.launch(here.checked(spec(text=LONG)))
         assert run.state is RunState.RUNNING
         assert run.pid in alive(run.id)
@@ -125,7 +125,7 @@ async def test_a_matrix_of_tasks_models_and_machines_is_as_many_runs(
     )  # fmt: skip
     known = trusting(sshd, folder)
     async with launching([gpu_host(sshd), local], folder, known_hosts=known) as here:
-        await here.watched.desk.first_look(20)
+        await here.watched.desk.first_poll(20)
         checked = here.checked(asked)
         assert len(checked) == 8
         runs = await here.launches.launch(checked)
@@ -155,7 +155,7 @@ async def test_a_run_that_rests_between_attempts_is_not_over_and_one_that_is_kep
     sshd: Sshd, folder: Path
 ) -> None:
     async with launching([gpu_host(sshd)], folder, known_hosts=trusting(sshd, folder)) as here:
-        await here.watched.desk.first_look(20)
+        await here.watched.desk.first_poll(20)
         [run] = await here.launches.launch(here.checked(spec(text=FAILS)))
         try:
             run = await here.over(run, 100)
@@ -177,7 +177,7 @@ async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_faile
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     local = MachineConfig(name=MachineName("gpu"), link="command", python=sys.executable)
     async with launching([local], folder, secrets={"S": "sk-canary"}) as here:
-        await here.watched.desk.first_look(20)
+        await here.watched.desk.first_poll(20)
         good = spec("secrets = ['S']", "machine=gpu", "engine=tmux")
         bad = spec("", "machine=gpu", "engine=tmux", "model=nope/x")
         checked = (*here.checked(good), *here.checked(bad))

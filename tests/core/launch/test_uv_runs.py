@@ -127,7 +127,7 @@ async def test_packages_that_can_not_be_had_are_a_sentence(
     with pytest.raises(JobFailed) as told:
         await brought(hands, plan(spec(more)))
     assert says in told.value.message
-    assert "look at `packages`, `inspect` and `python`" in told.value.advice
+    assert "check `packages`, `inspect` and `python`" in told.value.advice
 
 
 async def test_without_a_network_what_is_there_serves_and_what_is_not_is_told(
@@ -140,7 +140,7 @@ async def test_without_a_network_what_is_there_serves_and_what_is_not_is_told(
     hands.has_network = False
     assert (await brought(hands, asked)).how[1] == "Inspect 0.3.285 and its packages: already there"
     hands.env = {**hands.env, "UV_CACHE_DIR": str(home.folder / "fresh"), "UV_HTTP_RETRIES": "0"}
-    with pytest.raises(JobFailed, match="can't reach what it fetches packages from") as told:
+    with pytest.raises(JobFailed, match="can't reach the package index") as told:
         await brought(hands, asked)
     assert "UV_DEFAULT_INDEX" in told.value.advice
 

@@ -64,7 +64,7 @@ def test_runs_stand_newest_first_with_sign_and_word() -> None:
     table = runs_table(FLEET, NOW)
     ids = [row.key for row in table.rows]
     assert ids == [run(number).id for number in (5, 6, 4, 3, 2, 7, 1)]
-    assert table.footer == "3 open · 7 in all"
+    assert table.footer == "3 open · 7 total"
     assert (cell(2, "sign"), cell(2, "state")) == ("✗", "error")
     assert (cell(4, "time"), cell(4, "engine")) == ("4:57", "tmux")
 
@@ -101,7 +101,7 @@ def test_a_run_that_changed_is_news_to_draw() -> None:
 def test_the_page_of_a_failed_run_says_where_to_look_first() -> None:
     runs = FLEET.runs
     never = page_words(run_page(FLEET, runs[run(2).id], NOW))
-    assert "the end of its output says why" in never
+    assert "see the end of its output" in never
     errored = page_words(run_page(FLEET, runs[run(7).id], NOW))
     assert f"python -m inspect_ai log dump --header-only {LOG.location}" in errored
     assert "3 of 10 samples" in errored

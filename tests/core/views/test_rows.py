@@ -363,7 +363,8 @@ def test_the_header_counts_and_the_title_says_what_needs_attention() -> None:
 def test_clocks_that_agree_are_told_as_the_same() -> None:
     for offset, said in (
         (-0.001, "same as this computer's"),
-        (-2.5, "-2.5 s from this computer's"),
+        (-2.5, "2.5 s behind this computer's"),
+        (2.5, "2.5 s ahead of this computer's"),
     ):
         probe = ProbeFound(
             python="3.11", host="h", platform="L", user="u", pid=1, read_only=False,

@@ -9,7 +9,7 @@ from core.fleet import Fleet
 from core.frames import encode
 from core.model.task import TaskState
 from core.ports import Reply
-from core.watch.log_headers import header_event, header_frame, header_wants
+from core.watch.log_headers import header_event, header_frame, unread_tasks
 from tests.support.fleets import (
     H1,
     H2,
@@ -55,14 +55,14 @@ def told(fleet: Fleet, reply: Reply) -> LogRead | LogUnreadable:
 
 def test_a_log_is_wanted_from_the_end_of_its_task_until_it_says_how() -> None:
     running = fleet_after(process_seen(), tasks_seen(task_row()))
-    assert header_wants(running, H1) == ()
-    assert header_wants(ENDED, H1) == (task_key(),)
-    assert header_wants(ENDED, H2) == ()
+    assert unread_tasks(running, H1) == ()
+    assert unread_tasks(ENDED, H1) == (task_key(),)
+    assert unread_tasks(ENDED, H2) == ()
     gone = fleet_after(process_gone(), fleet=running)
-    assert header_wants(gone, H1) == (task_key(),)
+    assert unread_tasks(gone, H1) == (task_key(),)
     read = fleet_after(told(ENDED, answered(HEADER)), fleet=ENDED)
     assert read.tasks[task_key()].state is TaskState.SUCCESS
-    assert header_wants(read, H1) == ()
+    assert unread_tasks(read, H1) == ()
 
 
 @pytest.mark.parametrize("location", ["", "/" + "x" * 100_000])
@@ -70,7 +70,7 @@ def test_a_log_that_no_frame_can_name_is_not_wanted(location: str) -> None:
     fleet = fleet_after(
         process_seen(), tasks_seen(task_row(status="completed", log_location=location))
     )
-    assert header_wants(fleet, H1) == ()
+    assert unread_tasks(fleet, H1) == ()
 
 
 def test_the_request_names_the_log_and_the_process_that_wrote_it() -> None:
@@ -95,7 +95,7 @@ def test_a_log_that_is_still_started_is_lost_once_its_process_is_gone() -> None:
     started = answered({**HEADER, "status": "started", "results": None})
     alive = fleet_after(told(ENDED, started), fleet=ENDED)
     assert alive.tasks[task_key()].state is TaskState.FINISHING
-    assert header_wants(alive, H1) == (task_key(),)
+    assert unread_tasks(alive, H1) == (task_key(),)
     gone = fleet_after(process_gone(), fleet=ENDED)
     gone = fleet_after(told(gone, started), fleet=gone)
     assert gone.tasks[task_key()].state is TaskState.LOST

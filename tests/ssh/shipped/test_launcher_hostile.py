@@ -112,7 +112,7 @@ def test_a_log_folder_that_no_path_can_be_holds_up_nothing(runs: Path) -> None:
 )
 def test_a_manifest_without_words_of_inspect_is_a_sentence(runs: Path, manifest: Any) -> None:
     (runs / BAD / "run.json").write_text(json.dumps(manifest))
-    with pytest.raises(CannotDo, match="does not say how its Inspect is run"):
+    with pytest.raises(CannotDo, match="does not record how to run its Inspect"):
         read_logs({"directory": str(runs / BAD), "log_dir": "logs"})
 
 

@@ -127,7 +127,7 @@ async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_import
         "warning task: F/keyed.py@keyed can't be imported: Key"
     )
     assert first["hangs.py@hangs"].startswith(
-        "warning task: unknown whether F/hangs.py@hangs can be imported: importing it was"
+        "warning task: unknown whether F/hangs.py@hangs can be imported: importing it took"
     )
     assert first["dies.py@dies"].startswith("stop task: F/dies.py@dies can't be imported: import")
     assert "lacks quite-absent, which F/module.py@module needs" in first["module.py@module"]
