@@ -158,7 +158,7 @@ async def test_a_task_that_hangs_and_an_interpreter_that_is_none_are_told(
     base = of("/x/t.py@t")
     for python, says in (
         (str(slow), "warning task: unknown whether /x/t.py@t can be imported: no answer"),
-        ("/nowhere/python3", "stop python: /nowhere/python3 does not exist there; name an"),
+        ("/nowhere/python3", "stop python: /nowhere/python3 does not exist on the machine; name an"),
         (str(login.tool("broken", "echo no such library >&2; exit 127")),
          "does not run: no such library"),
         (str(login.tool("garbage", "head -c 3000000 /dev/zero")), "does not run"),
@@ -205,7 +205,7 @@ async def test_tools_that_answer_are_told_in_short(login: Login) -> None:
     checks = {e.name: e for e in await check_machine(login.hands(), HERE, Fleet(), python=python)}
     assert checks["GPUs"].said == "1 of 2 are free (NVIDIA H100)"
     assert checks["Docker"].said == (
-        "Docker 27.1.1, Compose 2.29.1; 2 containers run using 1.0 GiB"
+        "Docker 27.1.1, Compose 2.29.1; 2 containers running using 1.0 GiB"
     )
     assert checks["Inspect"].said.startswith("Inspect 0.3.")
     assert all(each.level is not CheckLevel.STOP for each in checks.values())
