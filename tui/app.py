@@ -155,7 +155,7 @@ class RoomApp(TerminalApp, inherit_bindings=False):
         self.give_terminal()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Report that a background task failed; everything else goes on."""
+        """Report that a background task failed; everything else continues."""
         worker = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType]
         if event.state is WorkerState.ERROR and worker.error is not None:
             self.keep_report(worker.error)

@@ -35,7 +35,7 @@ class Service(Generic[T]):
 
     @property
     def exists(self) -> bool:
-        """Whether there is such a service here."""
+        """Whether the service exists here."""
         return self._make is not None
 
     def get(self) -> T | None:
@@ -49,11 +49,11 @@ class ViewStore(Protocol):
     """Keeps one small JSON object between two starts."""
 
     def load(self) -> Mapping[str, Any]:
-        """Return what was kept; empty where nothing was."""
+        """Return the stored object; empty where nothing was."""
         ...
 
     def save(self, view: Mapping[str, Any]) -> bool:
-        """Replace what is kept; return whether that worked."""
+        """Replace the stored object; return whether that worked."""
         ...
 
 
@@ -68,7 +68,7 @@ class SessionService(Protocol):
         """End one session.
 
         Raises:
-            EvalroomError: The session may go on.
+            EvalroomError: The session may still run.
         """
         ...
 
@@ -90,7 +90,7 @@ class AttachSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomServices:
-    """Everything that the app uses and does not make by itself.
+    """The services that the app is given.
 
     Attributes:
         room: The live desk, or the recording that plays. The app runs it.
@@ -100,8 +100,8 @@ class RoomServices:
         launching: Starts runs; where runs can be started, the same service as `runs`.
         sessions: Lists and ends the terminal sessions that runs left.
         attach: How terminals are opened beside the room; None: none can be.
-        secrets: The secrets kept on this computer; None: they are not known here.
-        templates: The folder of the operator's own templates; None: there is none.
+        secrets: The secrets stored on this computer; None: no secret store.
+        templates: The folder of the operator's own templates; None: no folder.
         views: Keeps the last view; None: it is not kept.
         drafts: Keeps drafts of the launch form; None: they end with the app.
     """

@@ -40,7 +40,7 @@ def launch(command: LaunchCommand, options: GlobalOptions) -> int:
 
     Raises:
         SpecWrong: The spec is wrong, or can't be launched with this config.
-        NotConfirmed: A check failed, nobody agreed, or evalroom is read-only.
+        NotConfirmed: A check failed, the operator did not confirm, or evalroom is read-only.
     """
     config = config_of(options)
     return (
@@ -51,7 +51,7 @@ def launch(command: LaunchCommand, options: GlobalOptions) -> int:
 def _dry_run(config: Config, command: LaunchCommand) -> int:
     """Print the plans of a spec; return the exit status. Nothing is changed.
 
-    A run that may go on several machines is planned on the first of them.
+    A run that may use several machines is planned on the first of them.
     """
     spec = read_spec(command.file, stdin=sys.stdin, sets=command.sets)
     machines = {each.name: each for each in config.machines}
@@ -93,7 +93,7 @@ async def launch_now(
 
     Raises:
         SpecWrong: The spec can't be launched with this config.
-        NotConfirmed: A check failed, or nobody agreed.
+        NotConfirmed: A check failed, or the operator did not confirm.
     """
     await desk.first_poll(command.timeout)
     checked = await launches.check(spec)

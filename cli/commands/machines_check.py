@@ -33,7 +33,7 @@ def check(command: CheckCommand, options: GlobalOptions) -> int:
 
     Raises:
         UsageWrong: The config does not name this machine.
-        SpecWrong: The spec is wrong, or can't be launched there.
+        SpecWrong: The spec is wrong, or can't be launched on the machine.
     """
 
     async def work() -> int:
@@ -65,7 +65,7 @@ def plans_on(
         sets: `KEY=VALUE` each; these override the file.
 
     Raises:
-        SpecWrong: The spec is wrong, or can't be launched there.
+        SpecWrong: The spec is wrong, or can't be launched on the machine.
     """
     spec = replace(read_spec(file, stdin=sys.stdin, sets=sets), machine=(machine.name,))
     context = plan_context()
@@ -82,7 +82,7 @@ def machine_named(name: str, config: Config) -> MachineConfig:
         if each.name == name:
             return each
     known = ", ".join(each.name for each in config.machines)
-    raise UsageWrong(f"no machine is called {shown(name)}", f"the config names: {known}")
+    raise UsageWrong(f"no machine is called {shown(name)}", f"the config has: {known}")
 
 
 async def check_any(
@@ -93,7 +93,7 @@ async def check_any(
     Args:
         desk: A desk with that machine.
         machine: The machine to check.
-        python: The interpreter with Inspect for runs there; None: uv installs Inspect.
+        python: The interpreter with Inspect for runs on it; None: uv installs Inspect.
         as_json: Whether to print JSON.
     """
     checks = await check_machine(desk, machine, desk.fleet, python=python)

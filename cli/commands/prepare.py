@@ -38,7 +38,7 @@ def prepare(command: PrepareCommand, options: GlobalOptions) -> int:
 
     Raises:
         UsageWrong: The config does not name this machine.
-        SpecWrong: The spec is wrong, or can't be launched there.
+        SpecWrong: The spec is wrong, or can't be launched on the machine.
         NotConfirmed: Nobody agreed, or evalroom is read-only.
     """
 
@@ -83,13 +83,13 @@ async def fetch(
     Args:
         desk: A desk with that machine.
         machine: The machine to prepare.
-        plans: The runs that would be launched there.
+        plans: The runs that would be launched on it.
         command: The options.
         secrets: The values of the needed secrets, by name.
         uv: Returns evalroom's own uv.
 
     Raises:
-        NotConfirmed: Nobody agreed.
+        NotConfirmed: The operator did not confirm.
     """
     wanted = prepare_items(plans)
     if not command.as_json:
@@ -137,7 +137,8 @@ def preview_lines(machine: MachineName, wanted: Sequence[PrepareItem]) -> list[s
 
 
 def _print_one(done: PreparedItem) -> None:
-    lines = [f"{done.item.what} {done.item.name}: {done.state}, {done.said}"]
+    state = "nothing to do" if done.state == "there" else done.state
+    lines = [f"{done.item.what} {done.item.name}: {state}, {done.said}"]
     print_lines([*lines, *([f"  {done.advice}"] if done.advice else [])])
 
 

@@ -83,7 +83,7 @@ def _named(variable: str, secret: str) -> str:
 def _secrets_from(plan: RunPlan) -> str:
     if plan.secrets_from == "-":
         return "sent to the script's standard input; never in an argument or a file"
-    return f"read from {plan.secrets_from}, which the script deletes first"
+    return f"read from {plan.secrets_from}, which the script deletes after reading"
 
 
 def run_plan_json(plan: RunPlan) -> dict[str, Any]:

@@ -200,12 +200,12 @@ def _paused(action: Action, target: Target, answer: JsonObject, snapshot: Target
             rows = snapshot.running
             flying = sum(row.samples.in_flight or 0 for row in rows)
             where = f"in {plural(len(rows), 'task')}: "
-            return f"{where}{_in_flight(flying, one, several)}; nothing new starts"
+            return f"{where}{_in_flight(flying, one, several)}; no new tasks or samples start"
         case ModelKey():
             tasks = count(answer, "tasks")
             where = f"in {plural(tasks, 'task')}: " if tasks is not None else ""
             held = "; all calls to this model, graders included, are held" if action.now else ""
-            return f"{where}{_flying(answer, one, several)}{held}; nothing new starts"
+            return f"{where}{_flying(answer, one, several)}{held}; no new samples start"
         case _:
             waiting = _queued(answer, snapshot, target, "waits", "wait")
             return f"{_flying(answer, one, several)}; {waiting}"

@@ -194,7 +194,7 @@ def _finalising(step: GuideStep, process: Process | None, now: float) -> str:
 def _logs(tasks: tuple[Task, ...]) -> str:
     states = Counter(task.state for task in tasks)
     summary = ", ".join(f"{number} {state}" for state, number in states.items())
-    lost = " (a lost log never ended: check it)" if states[TaskState.LOST] else ""
+    lost = " (a lost log is incomplete: check it)" if states[TaskState.LOST] else ""
     return f"{plural(len(tasks), 'log')}: {summary}{lost}"
 
 

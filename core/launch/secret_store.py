@@ -80,7 +80,7 @@ def check_value(name: str, value: str) -> None:
     except UnicodeEncodeError:
         size = -1
     if size < 0 or "\0" in value:
-        wrong = "has a NUL in it, or is not UTF-8 text"
+        wrong = "contains a NUL, or is not UTF-8 text"
     elif not value:
         wrong = "is empty"
     elif size > MAX_VALUE_BYTES:

@@ -40,7 +40,7 @@ def test_a_spec_is_judged_and_a_stop_is_the_exit_status(home: Home) -> None:
     [plan] = bad.json["plans"]
     stops = [each for each in plan["checks"] if each["level"] == "stop"]
     assert [each["said"] for each in stops] == [
-        "/nowhere/py does not exist there",
+        "/nowhere/py does not exist on the machine",
         "the secret NOPE is not stored",
     ]
     assert all(each["advice"] for each in stops)

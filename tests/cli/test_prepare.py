@@ -20,7 +20,7 @@ def test_a_preview_tells_what_is_fetched_and_touches_nothing(far: Home) -> None:
     head, uv, packages = (" ".join(line.split()) for line in ran.out.splitlines())
     assert head == "to download to far: 2 items"
     assert uv.startswith("uv 0.8.0 or newer to ~/.evalroom/bin/uv from this computer if the")
-    assert packages == "packages inspect-ai==0.3.285 to uv's cache there by uv"
+    assert packages == "packages inspect-ai==0.3.285 to uv's cache by uv"
     sets = ("--set", "task=inspect_evals/gpqa_diamond", "--set", "args={}")
     told = far.run("machines", "prepare", "far", "s.toml", "--dry-run", "--json", *sets).json
     assert (told["machine"], told["dry_run"]) == ("far", True)

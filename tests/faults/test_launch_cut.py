@@ -97,7 +97,7 @@ def test_a_run_of_a_killed_evalroom_is_found_by_its_id(moment: str) -> None:
                 assert told["scores"][0]["value"] == pytest.approx(0.7)
             else:
                 assert (told["state"], logs) == ("error", [])
-                assert "evalroom ended before it started this run" in told["said"]
+                assert "evalroom exited before it started this run" in told["said"]
             wait_all_gone(run)
         finally:
             end_all([run])

@@ -114,7 +114,6 @@ def test_a_hung_tool_and_its_children_go_with_it(
     with direct_probe(tmp_path, env=env, lease=LEASE, facts_every=1) as probe:
         tools = str(hanging_tool)
         probe.until(lambda: with_words(f"{tools}/asleep"))
-        time.sleep(1.0)  # no frame says when the probe has noted the pid of a tool it started
         if how == "eof":
             assert probe.child.stdin is not None
             probe.child.stdin.close()

@@ -48,7 +48,7 @@ def run(number: int, state: RunState = RunState.RUNNING, *, ago: float = 300.0, 
 
 def every_run() -> tuple[Run, ...]:
     """Return a run in each state worth a picture."""
-    said = "the run did not start: Inspect found no task of the name in the spec"
+    said = "the run did not start: Inspect did not find a task with the name in the spec"
     ctf = "inspect_evals/gdm_intercode_ctf"
     return (
         run(1, RunState.SUCCESS, ago=90_000, ended_at=NOW - 89_000, logs=(LOG,)),
@@ -56,7 +56,7 @@ def every_run() -> tuple[Run, ...]:
         run(
             3, RunState.LOST, ago=3_000, machine=EU, ended_at=NOW - 2_000, model="openai/gpt-5",
             task="inspect_evals/gpqa_diamond", operator="bob", is_ours=False,
-            said="its process is gone, and one of its logs has no end",
+            said="its process is gone, and one of its logs is incomplete",
         ),
         run(
             4, RunState.RUNNING, task=ctf, model="acme/sec-agent", pid=100, engine="tmux",

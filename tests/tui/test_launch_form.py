@@ -178,16 +178,16 @@ async def test_a_draft_survives_esc_and_a_restart_without_what_may_be_a_secret(
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await smoke(pilot, machine="h100-2")
         await pilot.press("up", *"API_KEY = sk-CANARY-0123456789")
-        await shows(pilot, "no secrets: write")
+        await shows(pilot, "values that are not secrets: write")
         await pilot.press("escape")
-        await shows(pilot, "Draft kept without env (may contain a secret)")
+        await shows(pilot, "Draft saved without env (may contain a secret)")
         assert type(app.screen).__name__ == "RoomScreen"
     assert "CANARY" not in file.read_text()
     assert file.stat().st_mode & 0o777 == 0o600
     _, again = room_to_launch(drafts=ViewState(file))
     async with again.run_test(size=SIZE) as pilot:
         await pilot.press("n")
-        await shows(pilot, "draft       smoke, left 0s ago")
+        await shows(pilot, "draft       smoke, saved 0s ago")
         await pilot.press("enter")
         await shows(pilot, 'machine = "h100-2"')
         await pilot.press("x")  # and what is typed last is kept when the room just ends
@@ -405,7 +405,7 @@ async def test_f1_tells_the_keys_of_the_form_where_a_question_mark_is_typed() ->
         await smoke(pilot)
         await shows(pilot, "F1 keys")
         await pilot.press("f1")
-        await shows(pilot, "is kept as a draft. ")  # the last line, though others are folded
+        await shows(pilot, "is saved as a draft. ")  # the last line, though others are folded
         await pilot.press("f1")
         await shows(pilot, "This field")
         await pilot.press("?")

@@ -202,9 +202,9 @@ async def test_a_run_whose_spec_is_none_or_unknown_says_so() -> None:
         await pilot.press("N")
         await shows(pilot, "2 total")
         await pilot.press("R")
-        await shows(pilot, "This run's spec is not known here")
+        await shows(pilot, "The spec of this run is unknown")
         await pilot.press("down", "R")
-        await shows(pilot, "This run's spec is not valid any more")
+        await shows(pilot, "The spec of this run is no longer valid")
         await pilot.press("d")
         await shows(pilot, "fields to fix")
 

@@ -49,7 +49,7 @@ async def test_a_session_is_ended_by_its_name_alone() -> None:
         await pilot.press("colon", *"sessions", "enter")
         await shows(pilot, "cybench_a  running")
         await pilot.press("enter")
-        await shows(pilot, "its eval still runs and is killed")
+        await shows(pilot, "its eval is still running and will be killed")
         await pilot.press(*"cybench", "enter")
         await shows(pilot, "the name does not match")
         assert told.ended == []
@@ -59,7 +59,7 @@ async def test_a_session_is_ended_by_its_name_alone() -> None:
         await pilot.press("colon", *"sessions", "enter")
         await shows(pilot, "cybench_b  ended")
         await pilot.press("j", "enter")
-        await shows(pilot, "its eval has ended: the last screen is lost")
+        await shows(pilot, "its eval has ended: its last screen will be lost")
         await pilot.press(*"cybench", "underscore", "b", "enter")
         await shows(pilot, "can't be ended: no right")
 

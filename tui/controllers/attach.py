@@ -1,4 +1,4 @@
-"""Opens a program's own terminal while evalroom goes on.
+"""Opens a program's own terminal while evalroom keeps running.
 
 Inside tmux the program gets a new window, or replaces evalroom's tmux client until it is left.
 Outside of tmux evalroom lends its terminal.

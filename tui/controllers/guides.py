@@ -1,4 +1,4 @@
-"""Guides: begun from the palette, continued by a key, each step through its preview."""
+"""Guides: started from the palette, continued by a key, each step through its preview."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
@@ -27,7 +27,7 @@ _MOST_COMMAND_CHARS = 16_000
 
 
 class GuideController:
-    """Begins guides and goes on with them, each step through its preview.
+    """Starts guides and continues them, each step through its preview.
 
     Args:
         ui: The app.
@@ -37,7 +37,7 @@ class GuideController:
 
     Attributes:
         guiding: Runs the guides.
-        newest: The id of the guide that was begun last; the list moves its cursor there once.
+        newest: The id of the guide that was started last; the list moves its cursor there once.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class GuideController:
         ui.background(guiding.run(), "running guides")
 
     def commands(self, places: Sequence[ActionPlace]) -> Iterator[PaletteCommand]:
-        """Yield the guides that can be begun, on the selection where they need one."""
+        """Yield the guides that can be started, on the selection if they need one."""
         fleet = self._room.fleet
         if all(machine.read_only for machine in fleet.machines.values()):
             return

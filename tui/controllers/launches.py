@@ -38,21 +38,21 @@ _NAME = 12
 
 
 class LaunchController:
-    """Launches runs: from a template, a draft or a run over the form and the plan to the start.
+    """Launches runs from a template, a draft or a run, through the form and the plan.
 
     Args:
         ui: The app.
-        room: The fleet that runs are launched on.
-        runs: Reads what runs print.
+        room: The fleet to launch on.
+        runs: Reads the output of runs.
         launching: Checks plans and starts runs.
         memory: Keeps drafts of the form.
-        secrets: The secrets kept on this computer; None: they are not known here.
-        templates: The folder of the operator's own templates; None: there is none.
+        secrets: The secrets stored on this computer; None: no secret store.
+        templates: The folder of the operator's own templates; None: no folder.
 
     Attributes:
         memory: Keeps drafts of the form.
-        templates: The folder of the operator's own templates; None: there is none.
-        newest: The id of the run that was started last; the list moves its cursor there once.
+        templates: The folder of the operator's own templates; None: no folder.
+        newest: The id of the run that was started last; the list moves its cursor to it once.
     """
 
     def __init__(
@@ -78,11 +78,11 @@ class LaunchController:
 
     @property
     def can_read_output(self) -> bool:
-        """Whether what a run prints can be read here."""
+        """Whether the output of runs can be read."""
         return self._runs.exists
 
     async def output(self, run: Run) -> OutputChunk:
-        """Return the end of what a run printed.
+        """Return the end of a run's output.
 
         Raises:
             RequestFailed: It can't be read.
@@ -93,7 +93,7 @@ class LaunchController:
         return await runs.output(run)
 
     def _may_launch(self) -> bool:
-        """Whether a run can be launched; where not, say why."""
+        """Whether a run can be launched; if not, show why."""
         if not self._service.exists:
             self._ui.say(self._service.missing, "look")
         return self._service.exists
@@ -106,7 +106,7 @@ class LaunchController:
         return launching
 
     def form_context(self, template: str) -> FormContext:
-        """Return what the form needs beside its own text: secrets, the last choices."""
+        """Return what the form needs besides its own text: secrets, the last choices."""
         return FormContext(secrets=self._secrets, last_on_error=self.memory.last_on_error(template))
 
     # Secrets, by name
@@ -126,7 +126,7 @@ class LaunchController:
                 then()
 
     def ask_for_secret(self, name: str, then: Callable[[], None]) -> bool:
-        """Ask for the value of a secret unless it is kept already; return whether it asks."""
+        """Ask for the value of a secret unless it is already stored; return whether it asks."""
         if self._store is None or name in (self._secrets or ()):
             return False
 
@@ -160,7 +160,7 @@ class LaunchController:
         choices = [
             Choice(
                 f"{_DRAFT}{draft.form.source}",
-                shown(f"draft       {draft.form.source}, left {fmt.age(now - draft.at)} ago", 200),
+                shown(f"draft       {draft.form.source}, saved {fmt.age(now - draft.at)} ago", 200),
             )
             for draft in self.memory.drafts
         ]
@@ -226,7 +226,7 @@ class LaunchController:
         else:
             what = problems[0].what if problems else "it can't be read"
             self._ui.say(
-                f"This run's spec is not valid any more: {what}. Press d to edit it.", "look"
+                f"The spec of this run is no longer valid: {what}. Press d to edit it.", "look"
             )
 
     # The plan, and starting it
@@ -234,11 +234,11 @@ class LaunchController:
     def plan(
         self, spec: Spec, *, form: Form | None = None, launched: Callable[[], None] | None = None
     ) -> None:
-        """Open the plan of a spec; confirming it there starts the runs.
+        """Open the plan of a spec; confirming the plan starts the runs.
 
         Args:
-            spec: What is launched.
-            form: The form that the spec was typed in; its draft is forgotten at the start.
+            spec: The spec to launch.
+            form: The form that the spec was typed in; its draft is deleted at the start.
             launched: Called once runs were started and the plan is closed.
         """
         dialog = LaunchPlanDialog(self, self._room, spec, form=form)
@@ -287,7 +287,7 @@ class LaunchController:
         self.memory.forget_draft(form.source)
 
     def keep_draft(self, form: Form, left_out: frozenset[str]) -> bool:
-        """Keep a form as a draft, without these keys; return whether it is kept."""
+        """Save a form as a draft, without these keys; return whether it was saved."""
         return self.memory.keep_draft(form, left_out, self._room.now())
 
     def forget_draft(self, source: str) -> None:
@@ -302,7 +302,7 @@ class LaunchController:
         self._ui.say(error.sentence, "look")
 
 
-_NO_SPEC = "This run's spec is not known here: evalroom did not launch it."
+_NO_SPEC = "The spec of this run is unknown: evalroom did not launch it."
 
 
 def _title(template: Template) -> Shown:

@@ -107,7 +107,7 @@ class Controllers:
 
     @property
     def terminals(self) -> "AttachController | None":
-        """Opens terminals beside the app; None: none can be opened here."""
+        """Opens terminals of runs and samples; None: none can be opened here."""
         if self._terminals is None and self._services.attach is not None:
             from tui.controllers.attach import AttachController  # noqa: PLC0415
 
@@ -135,7 +135,7 @@ class Controllers:
         return self._palette
 
     def commands(self, places: "tuple[ActionPlace, ...]") -> Iterator["PaletteCommand"]:
-        """Yield the palette's commands beside keys: actions, guides, launches, sessions."""
+        """Yield the palette's commands other than keys: actions, guides, launches, sessions."""
         from tui.dialogs.palette import PaletteCommand  # noqa: PLC0415
 
         yield from self.actions.commands(places)

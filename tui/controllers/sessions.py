@@ -42,7 +42,7 @@ class SessionController:
 
     Args:
         ui: The app.
-        room: Whose clock the ages are counted to.
+        room: Gives the present time, to compute ages.
         sessions: Lists and ends them.
     """
 

@@ -65,7 +65,7 @@ class LaunchPlanDialog(GuardedDialog):
     Args:
         launcher: Checks and starts.
         room: The fleet that is launched on.
-        spec: What is launched.
+        spec: The spec to launch.
         form: The form that the spec was typed in; None if there was no form.
 
     Attributes:
@@ -107,7 +107,7 @@ class LaunchPlanDialog(GuardedDialog):
         self._check()
 
     def on_unmount(self) -> None:
-        """Stop listening; runs go on starting."""
+        """Stop listening; runs keep starting."""
         self._disconnect()
 
     # The preflight
@@ -291,7 +291,7 @@ class LaunchPlanDialog(GuardedDialog):
             self._check()
 
     def action_leave(self) -> None:
-        """Close it; runs go on starting."""
+        """Close it; runs keep starting."""
         if self._checking is not None:
             self._checking.cancel()
         self.dismiss(None)

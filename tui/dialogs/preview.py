@@ -91,7 +91,7 @@ class PreviewDialog(GuardedDialog):
             self._begin_to_ask()
 
     def on_unmount(self) -> None:
-        """Stop listening; orders go on."""
+        """Stop listening; the orders continue."""
         self._disconnect()
 
     # Asking
@@ -335,7 +335,7 @@ class PreviewDialog(GuardedDialog):
             self._begin_to_ask()
 
     def action_leave(self) -> None:
-        """Close it: nothing more is sent; orders that were sent go on."""
+        """Close it: nothing more is sent; orders that were sent continue."""
         if self._asking is not None:
             self._asking.cancel()
         self.dismiss(None)

@@ -107,7 +107,7 @@ class PaintedWidget(Widget):
         ]
 
     def notify_style_update(self) -> None:
-        """Forget the styles of the old theme and paint anew."""
+        """Forget the styles of the old theme, and repaint."""
         super().notify_style_update()
         self._styles_by_tone.clear()
         self._lines = []

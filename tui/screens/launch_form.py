@@ -31,7 +31,7 @@ from tui.screens.form_screen import FormScreen
 from tui.ui import Ui
 
 _SAVE_AFTER_S = 1.0
-"""Time after a key until the draft is saved."""
+"""Delay between a key press and saving the draft."""
 
 
 _KEYS = (
@@ -42,8 +42,8 @@ _KEYS = (
     ("^r", "Open the plan; while a field is wrong, go to that field."),
     ("^Up ^Down", "Scroll the spec; if it is hidden, the help of the field."),
     ("^s", "Save the spec as a template, which the chooser then offers."),
-    ("^t", "Start with another template; this draft is kept."),
-    ("Esc", "Close the form; if it was changed, it is kept as a draft."),
+    ("^t", "Start with another template; this draft is saved."),
+    ("Esc", "Close the form; if it was changed, it is saved as a draft."),
 )
 
 
@@ -52,11 +52,11 @@ class FormController(Protocol):
 
     @property
     def templates(self) -> Path | None:
-        """The folder of the operator's own templates; None: there is none."""
+        """The folder of the operator's own templates; None: no folder."""
         ...
 
     def form_context(self, template: str) -> FormContext:
-        """Return what the form needs beside its own text: secrets, the last choices."""
+        """Return what the form needs besides its own text: secrets, the last choices."""
         ...
 
     def check(self, form: Form) -> CheckedForm:
@@ -64,7 +64,7 @@ class FormController(Protocol):
         ...
 
     def begin(self) -> None:
-        """Choose what to begin with: a draft, or a template."""
+        """Choose what to start from: a draft, or a template."""
         ...
 
     def plan(
@@ -78,11 +78,11 @@ class FormController(Protocol):
         ...
 
     def ask_for_secret(self, name: str, then: Callable[[], None]) -> bool:
-        """Ask for the value of a secret that is not kept yet; return whether it is asked for."""
+        """Ask for the value of a secret that is not stored yet; return whether it asks."""
         ...
 
     def keep_draft(self, form: Form, left_out: frozenset[str]) -> bool:
-        """Keep a form as a draft, without these keys; return whether it is kept."""
+        """Save a form as a draft, without these keys; return whether it was saved."""
         ...
 
     def forget_draft(self, source: str) -> None:
@@ -95,7 +95,7 @@ class LaunchFormScreen(FormScreen):
 
     Args:
         ui: The app.
-        room: The fleet that is launched on.
+        room: The fleet to launch on.
         controller: Checks the form, and opens its plan.
         form: The initial form.
     """
@@ -131,7 +131,7 @@ class LaunchFormScreen(FormScreen):
             self.go(PLAN)
 
     def on_unmount(self) -> None:
-        """Keep the draft."""
+        """Save the draft."""
         self._keep_draft()
 
     def on_screen_resume(self) -> None:
@@ -314,12 +314,12 @@ class LaunchFormScreen(FormScreen):
         self._controller.begin()
 
     def action_leave(self) -> None:
-        """Close the form; keep it as a draft if it was changed."""
+        """Close the form; save it as a draft if it was changed."""
         if self._form != self._begun:
             left_out = sorted(withheld_keys(self._form, self._checked))
             but = f" without {', '.join(left_out)} (may contain a secret)" if left_out else ""
             if self._keep_draft():
-                self.ui.say(shown(f"Draft kept{but}. Press n to continue it.", 300))
+                self.ui.say(shown(f"Draft saved{but}. Press n to continue it.", 300))
             else:
                 self.ui.say("The draft can't be saved. Is the disk full?", "hand")
             self._begun = self._form

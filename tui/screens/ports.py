@@ -145,11 +145,11 @@ class ScreenLaunches(Protocol):
 
     @property
     def can_read_output(self) -> bool:
-        """Whether what a run prints can be read here."""
+        """Whether the output of runs can be read."""
         ...
 
     async def output(self, run: "Run") -> "OutputChunk":
-        """Return the end of what a run printed.
+        """Return the end of a run's output.
 
         Raises:
             RequestFailed: It can't be read.

@@ -240,7 +240,7 @@ class RunsScreen(PanesScreen):
         """Copy the command that launches the same spec."""
         run = self.run_here
         if run is None or not run.spec:
-            self.ui.say("This run's spec is not known here.", "look")
+            self.ui.say("The spec of this run is unknown.", "look")
         else:
             self._copy(shown_lines(launch_command(run), _SPEC), "launch command", run)
 

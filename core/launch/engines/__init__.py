@@ -1,1 +1,1 @@
-"""Ways to start a run on its machine, one file each; nothing outside knows one by its name."""
+"""Ways to start a run on its machine, one file each; code elsewhere names no engine."""

@@ -70,8 +70,8 @@ class Engine(Protocol):
     Attributes:
         name: The engine's name in a spec.
         has_terminal: Whether Inspect runs on a terminal, with its display.
-        start_timeout_s: A run whose process is not seen so many seconds after its start has
-            failed.
+        start_timeout_s: If the process does not appear within this many seconds of the start,
+            the run has failed.
         needs: The program that it needs on the machine; None: it needs none.
     """
 

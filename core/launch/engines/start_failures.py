@@ -54,7 +54,7 @@ _KNOWN = (
     _known(
         r"^evalroom: (.+ can't be started: .+)",
         "{0}",
-        "correct `python` in the spec, or of the machine in the config",
+        "correct `python` in the spec, or the machine's `python` in the config",
     ),
     _known(r"^evalroom: (.+)", "{0}", READ_OUTPUT),
     _known(
@@ -64,8 +64,8 @@ _KNOWN = (
     ),
     _known(
         r"No module named '?inspect_ai'?",
-        "the given python has no Inspect",
-        "install inspect-ai for it, or remove `python` from the spec: uv then gets Inspect",
+        "the given Python does not have Inspect",
+        "install inspect-ai for it, or remove `python` from the spec so that uv installs Inspect",
     ),
     _known(
         r"the control endpoint did not bind",
@@ -74,7 +74,7 @@ _KNOWN = (
     ),
     _known(
         r"No inspect tasks were found",
-        "Inspect found no task of the name in the spec",
+        "Inspect did not find a task with the name in the spec",
         "check `task`: its file or its package may be missing on the machine",
     ),
     _known(
@@ -84,18 +84,18 @@ _KNOWN = (
     ),
     _known(
         r"Model API (\S+) of model .{1,300}? not recognized",
-        "Inspect knows no provider {0}",
+        "Inspect does not know the provider {0}",
         "check `model`, or add the package with this provider to `packages`",
     ),
     _known(
         r"ERROR: (.{1,80}?) requires (?:optional dependencies|at least version)[\s\S]*?"
         r"pip install (?:--?\S+ )*'?\"?([\w.\[\]<>=~,-]+)",
         "{0} needs the package {1}",
-        'add packages = ["{1}"] to the spec, or install it for the given python',
+        'add packages = ["{1}"] to the spec, or install it for the given Python',
     ),
     _known(
         r"Unable to initiali[sz]e ([^\n]{1,80}?)(?: client)?\s+No ([A-Z][A-Z0-9_]+)",
-        "{0} found no {1} in its environment",
+        "{0} did not find {1} in its environment",
         "add {1} to `secrets`, or to `env` if it is not a secret",
     ),
     _known(
@@ -106,17 +106,18 @@ _KNOWN = (
     _known(
         r"No such option:? '?(--?[\w-]+)",
         "the Inspect on that machine has no option {0}",
-        "remove it from `options`, or ask for a newer version with `inspect`",
+        "remove it from `options`, or set `inspect` to a newer version",
     ),
     _known(
         r"No solution found when resolving|requirements are unsatisfiable",
-        "uv found no versions of Inspect and the packages that fit together",
+        "uv did not find compatible versions of Inspect and the packages",
         "check `inspect`, `packages` and `python` in the spec",
     ),
     _known(
         r"(?:error sending request|Failed to fetch|Could not connect|dns error)",
         "the machine could not download what the run needs",
-        "run `evalroom machines prepare` while it has a network, or name an installed `python`",
+        "run `evalroom machines prepare` while the machine has a network, or set `python` to an"
+        " installed interpreter",
     ),
 )
 

@@ -31,7 +31,7 @@ SCROLLBACK_LINES = 10_000
 EXIT_NO_TMUX = 69
 """Exit status if tmux is not installed."""
 
-_HINT = " C-b d goes back (within a tmux: C-b C-b d); the eval runs on "
+_HINT = " C-b d detaches (inside tmux: C-b C-b d); the eval keeps running "
 
 
 class TmuxEngine:
@@ -85,7 +85,7 @@ class TmuxEngine:
         if status == EXIT_NO_TMUX:
             raise JobFailed(
                 "the run did not start: tmux is not installed",
-                'install it there, or use engine = "detach"',
+                'install tmux on the machine, or use engine = "detach"',
             )
         raise start_failure(f"{out}\n{err}", status)
 
@@ -117,14 +117,14 @@ _RUN_ENV = " ".join(
         ),
     )
 )
-"""The environment of a run, beside TERM: it does not depend on who started the server."""
+"""The environment of a run, besides TERM: it does not depend on who started the server."""
 
 _START = """\
 #!/bin/sh
-# Run {run} of evalroom in tmux. It starts once, however often this is run.
+# evalroom run {run}, in tmux. It starts only once, even if this script runs again.
 umask 077
 if ! mkdir launched 2>/dev/null; then
-    [ -d launched ] || {{ echo "evalroom: nothing can be written in $PWD" >&2; exit 73; }}
+    [ -d launched ] || {{ echo "evalroom: cannot write in $PWD" >&2; exit 73; }}
     cat launch.json 2>/dev/null
     exit {already}
 fi

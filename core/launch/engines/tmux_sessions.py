@@ -124,8 +124,8 @@ def _is_number(text: str) -> bool:
 def end_effect(session: TmuxSession) -> str:
     """Return what would happen if the session ended now, a sentence without its full stop."""
     if session.has_ended:
-        return "its eval has ended: the last screen is lost, the logs stay"
-    return "its eval still runs and is killed: samples that are not in its log yet are lost"
+        return "its eval has ended: its last screen will be lost, its logs stay"
+    return "its eval is still running and will be killed: samples not yet in its log will be lost"
 
 
 def switch_command(attach: tuple[str, ...], tmux: str) -> tuple[str, ...] | None:

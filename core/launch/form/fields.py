@@ -131,10 +131,12 @@ _SECTIONS = {
         _field(
             "retry_attempts",
             "value",
-            "how often a failed task is retried",
+            "how many times a failed task is retried",
             unset="the default of on_error",
         ),
-        _field("retry_on_error", "value", "how often a failed sample is retried", unset="never"),
+        _field(
+            "retry_on_error", "value", "how many times a failed sample is retried", unset="never"
+        ),
     ),
     "Limits": (
         _field(
@@ -144,39 +146,60 @@ _SECTIONS = {
             unset="all",
         ),
         _field("sample_ids", "list of values", "run only these samples: 1, 2, a7", unset="all"),
-        _field("epochs", "value", "how often to run each sample", unset="the task's default"),
+        _field("epochs", "value", "how many times to run each sample", unset="the task's default"),
         _field(
-            "message_limit", "value", "most messages for each sample", unset="the task's default"
+            "message_limit", "value", "message limit for each sample", unset="the task's default"
         ),
         _field(
-            "token_limit", "value", "most tokens for each sample: 500k", unset="the task's default"
+            "token_limit", "value", "token limit for each sample: 500k", unset="the task's default"
         ),
         _field(
-            "time_limit", "value", "most seconds for each sample", unset="the task's default"
+            "time_limit", "value", "time limit for each sample, seconds", unset="the task's default"
         ),
         _field(
             "working_limit",
             "value",
-            "most seconds for each sample, waits and retries not counted",
+            "time limit for each sample, seconds, without waits and retries",
             unset="the task's default",
         ),
-        _field("turn_limit", "value", "most turns for each sample", unset="the task's default"),
-        _field("cost_limit", "value", "most dollars for each sample", unset="the task's default"),
+        _field("turn_limit", "value", "turn limit for each sample", unset="the task's default"),
+        _field(
+            "cost_limit",
+            "value",
+            "cost limit for each sample, dollars",
+            unset="the task's default",
+        ),
     ),
     "Concurrency": (
-        _field("max_samples", "value", "samples at the same time", unset="Inspect's default"),
-        _field("max_tasks", "value", "tasks at the same time", unset="Inspect's default"),
         _field(
-            "max_connections",
+            "max_samples",
             "value",
-            "calls to one model at the same time",
+            "how many samples run at the same time",
             unset="Inspect's default",
         ),
         _field(
-            "max_sandboxes", "value", "containers at the same time", unset="Inspect's default"
+            "max_tasks",
+            "value",
+            "how many tasks run at the same time",
+            unset="Inspect's default",
         ),
         _field(
-            "max_subprocesses", "value", "subprocesses at the same time", unset="Inspect's default"
+            "max_connections",
+            "value",
+            "how many calls to one model run at the same time",
+            unset="Inspect's default",
+        ),
+        _field(
+            "max_sandboxes",
+            "value",
+            "how many containers run at the same time",
+            unset="Inspect's default",
+        ),
+        _field(
+            "max_subprocesses",
+            "value",
+            "how many subprocesses run at the same time",
+            unset="Inspect's default",
         ),
     ),
     "More": (
@@ -199,13 +222,13 @@ _SECTIONS = {
         _field(
             "inherit",
             "list of words",
-            "INSPECT_ variables of the login to keep: INSPECT_LOG_LEVEL; the others are cleared",
+            "the login's INSPECT_ variables to keep: INSPECT_LOG_LEVEL; the others are cleared",
             unset="none",
         ),
         _field(
             "keep",
             "value",
-            "whether the process stays alive after its eval",
+            "whether the process stays alive after its eval ends",
             "true",
             "false",
             unset="false",

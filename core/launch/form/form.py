@@ -61,7 +61,10 @@ class Form:
 def field_of(key: str) -> FormField:
     """Return the field of a key; an unknown key gets a field of its own."""
     return FIELD_BY_KEY.get(key) or FormField(
-        key=key, section="Unknown", kind="value", help="a spec has no such key: leave it blank"
+        key=key,
+        section="Unknown",
+        kind="value",
+        help="a spec does not have this key: leave it blank",
     )
 
 

@@ -19,7 +19,7 @@ from core.launch.spec.spec import Spec
 from core.launch.spec.spec_reader import WITHHELD_KEYS, SpecProblem, check_table
 
 _MAX_WARNED_RUNS = 50
-"""While someone types, at most so many runs of a spec are checked for warnings."""
+"""Most runs of a spec that are checked for warnings while someone types."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ CODE_FOLDER = "code"
 LOGS_FOLDER = "logs"
 
 _DEFAULT_RETRY_ATTEMPTS = 10
-"""How often eval-set retries a failed task by default."""
+"""How many times eval-set retries a failed task by default."""
 
 _NUMBERS = (
     "limit", "epochs", "message_limit", "token_limit", "time_limit", "working_limit",
@@ -117,7 +117,7 @@ _POLICY: Mapping[OnError, tuple[str, ...]] = MappingProxyType(
 
 
 def retry_attempts(spec: Spec) -> int:
-    """Return how often a failed task is retried at most."""
+    """Return how many times a failed task is retried at most."""
     if spec.retry_attempts is not None:
         return spec.retry_attempts
     return 0 if spec.on_error == "stop" else _DEFAULT_RETRY_ATTEMPTS

@@ -11,7 +11,7 @@ from core.launch.spec.spec import ANY_MACHINE, Spec
 from core.text import shown
 
 MAX_RUNS = 1_000
-"""Largest number of runs of one spec; more is taken for a mistake."""
+"""Largest number of runs of one spec; more is treated as a mistake."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,8 @@ def expand(spec: Spec, machines: Sequence[MachineConfig]) -> tuple[RunRequest, .
     count = len(spec.task) * len(spec.model) * len(places)
     if count > MAX_RUNS:
         raise SpecWrong(
-            f"the spec has {count} runs, and {MAX_RUNS} are allowed", "split it into several specs"
+            f"the spec has {count} runs, but only {MAX_RUNS} are allowed",
+            "split it into several specs",
         )
     cells = [(t, m, place) for t in spec.task for m in spec.model for place in places]
     return tuple(

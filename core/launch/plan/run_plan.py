@@ -248,7 +248,7 @@ def _inspect(spec: Spec, python: str | None, version: str) -> tuple[str, ...]:
         return (python, "-m", "inspect_ai")
     asked = () if spec.python is None else ("--python", spec.python)
     more = tuple(word for each in spec.packages for word in ("--with", each))
-    # Not `uv run`: its temporary environment ends with it, but a detached eval goes on.
+    # Not `uv run`: its temporary environment ends with it, but a detached eval keeps running.
     pinned = ("--from", f"inspect-ai=={spec.inspect or version}")
     # Offline: everything is in uv's cache by then, and a start must not wait for a network.
     return (UV_PATH, "tool", "run", "--offline", *asked, *pinned, *more, "inspect")

@@ -61,12 +61,12 @@ def start_script(start: StartOptions) -> str:
 def _place(start: StartOptions) -> list[str]:
     return [
         "#!/bin/sh",
-        f"# Run {start.run} of evalroom. It starts once, however often this is run.",
+        f"# evalroom run {start.run}. It starts only once, even if this script runs again.",
         "umask 077",
         f"cd {path_word(start.directory)} || exit 73",
         "if ! mkdir started 2>/dev/null; then",
         # mkdir also fails on a full disk: that does not count as started before.
-        '    [ -d started ] || { echo "evalroom: nothing can be written in $PWD" >&2; exit 73; }',
+        '    [ -d started ] || { echo "evalroom: cannot write in $PWD" >&2; exit 73; }',
         f"    echo {quoted(f'evalroom: run {start.run} was started before')} >&2",
         "    cat launch.json 2>/dev/null",
         f"    exit {EXIT_ALREADY_STARTED}",

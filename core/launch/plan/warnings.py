@@ -61,7 +61,7 @@ def _errors(spec: Spec) -> list[str]:
 
 def _task(spec: Spec) -> list[str]:
     if spec.task[0] == "inspect_evals/cybench" and "CYBENCH_ACKNOWLEDGE_RISKS" not in spec.env:
-        return ["Cybench starts no Docker until env sets CYBENCH_ACKNOWLEDGE_RISKS: read its risks"]
+        return ["Cybench starts Docker only if env sets CYBENCH_ACKNOWLEDGE_RISKS: read its risks"]
     return []
 
 
@@ -90,7 +90,7 @@ def _variables(spec: Spec) -> list[str]:
             continue
         others = f" (or {', '.join(each.instead)})" if each.instead else ""
         where = "secrets" if each.is_secret else "env"
-        texts.append(f"{shown(name)} needs {each.name}{others}, which {where} does not set")
+        texts.append(f"{shown(name)} needs {each.name}{others}: add it to {where}")
     if provider.name == "mockllm" and spec.task[0] not in BUILT_IN_TASKS:
         texts.append("the mock model counts tokens with a file that it may have to download")
     return texts
@@ -99,7 +99,7 @@ def _variables(spec: Spec) -> list[str]:
 def _interpreter(spec: Spec, python: str | None) -> list[str]:
     is_given = spec.python is not None and spec.python.startswith(("/", "~/", "python"))
     if python is None and is_given:
-        return ["uv runs the given interpreter without the packages that are installed for it"]
+        return ["uv runs the given interpreter without the packages installed for it"]
     return []
 
 
@@ -130,7 +130,7 @@ def package_name(package: str) -> str:
 
 def _options(spec: Spec) -> list[str]:
     if spec.options.get("traceback-locals"):
-        return ["traceback_locals writes the values of variables into logs, API keys too"]
+        return ["traceback_locals writes the values of variables into logs, including API keys"]
     return []
 
 

@@ -95,9 +95,13 @@ def assess_machine(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> tu
 def _inspect(facts: SurveyFacts) -> Iterator[Check]:
     interpreter = facts.inspect.value
     if interpreter is None:
-        yield warning("Inspect", f"its Python did not answer: {error_of(facts.inspect.error)}")
+        yield warning(
+            "Inspect", f"the machine's Python did not answer: {error_of(facts.inspect.error)}"
+        )
     elif interpreter.inspect is None:
-        yield passed("Inspect", "not installed for its Python: uv installs it for each run")
+        yield passed(
+            "Inspect", "not installed for the machine's Python: uv installs it for each run"
+        )
     elif interpreter.broken or not interpreter.imported:
         why = error_of(interpreter.broken or interpreter.error)
         yield warning("Inspect", f"Inspect {interpreter.inspect} can't be imported: {why}")
@@ -115,7 +119,7 @@ def _uv(facts: SurveyFacts) -> Iterator[Check]:
     host = facts.host.value
     if host is not None and host.has_route is False:
         yield warning(
-            "uv", "uv is not installed, and the machine has no network route to fetch anything"
+            "uv", "uv is not installed, and the machine has no network route to download it"
         )
     else:
         yield passed("uv", "evalroom installs uv into ~/.evalroom/bin when a run needs it")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from core.format import plural
 from core.launch.preflight.check_text import error_of, size
 from core.launch.preflight.checks import Check, passed, stop, warning
 from core.launch.preflight.context import PreflightContext
@@ -36,32 +37,34 @@ def _without(task: str, docker: SurveyPart[DockerFacts]) -> Check:
     needs = f"{task} needs Docker"
     match docker.state:
         case ToolState.ABSENT:
-            advice = "install Docker there, or choose another machine or sandbox"
-            return stop("Docker", f"{needs}, which is not installed", advice)
+            advice = "install Docker on the machine, or choose another machine or sandbox"
+            return stop("Docker", f"{needs}, but Docker is not installed", advice)
         case ToolState.FAILED:
             advice = ""
             if "permission denied" in docker.error.lower():
-                advice = "add the account to the group docker there"
-            return stop("Docker", f"{needs}, which fails: {error_of(docker.error)}", advice)
+                advice = "add the account to the machine's docker group"
+            return stop("Docker", f"{needs}, but Docker fails: {error_of(docker.error)}", advice)
         case ToolState.STUCK:
-            advice = "check its daemon there"
-            return stop("Docker", f"{needs}, which hangs: {error_of(docker.error)}", advice)
+            advice = "check the Docker daemon on the machine"
+            return stop(
+                "Docker", f"{needs}, but Docker does not respond: {error_of(docker.error)}", advice
+            )
         case _:
-            return warning("Docker", f"{needs}, and the survey did not find out whether it works")
+            return warning("Docker", f"{needs}, but the survey could not check Docker")
 
 
 def _too_old(docker: DockerFacts) -> Iterator[Check]:
     if _numbers(docker.version) < _numbers(MIN_ENGINE_VERSION):
-        text = f"Docker is {docker.version}, and Inspect needs {MIN_ENGINE_VERSION} or newer"
-        yield stop("Docker", text, "update Docker there")
+        text = f"Docker is {docker.version}, but Inspect needs {MIN_ENGINE_VERSION} or newer"
+        yield stop("Docker", text, "update Docker on the machine")
     if docker.compose is None:
         text = "Docker has no Compose, which Inspect needs to start containers"
-        yield stop("Docker", text, f"install Compose {MIN_COMPOSE_VERSION} or newer there")
+        yield stop("Docker", text, f"install Compose {MIN_COMPOSE_VERSION} or newer on the machine")
     elif _numbers(docker.compose) < _numbers(MIN_COMPOSE_VERSION):
         text = (
-            f"Docker Compose is {docker.compose}, and Inspect needs {MIN_COMPOSE_VERSION} or newer"
+            f"Docker Compose is {docker.compose}, but Inspect needs {MIN_COMPOSE_VERSION} or newer"
         )
-        yield stop("Docker", text, "update Compose there")
+        yield stop("Docker", text, "update Compose on the machine")
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -73,9 +76,9 @@ def _numbers(version: str) -> tuple[int, ...]:
 def docker_summary(docker: DockerFacts) -> str:
     """Return version and running containers of a Docker in words."""
     used = f" using {size(docker.used)}" if docker.used else ""
-    running = "no container runs"
+    running = "no containers running"
     if docker.running:
-        running = f"{docker.running} container{'s run' if docker.running != 1 else ' runs'}{used}"
+        running = f"{plural(docker.running, 'container')} running{used}"
     compose = f", Compose {docker.compose}" if docker.compose else ""
     return f"Docker {docker.version}{compose}; {running}"
 
@@ -86,7 +89,9 @@ def _arithmetic(case: PreflightContext, docker: DockerFacts) -> Iterator[Check]:
     count = concurrent_sandboxes(case.spec, None if host is None else host.cpus)
     free = _free(case.facts, docker)
     if count is None or free is None:
-        yield warning("containers", "unknown how many run at once, or how much memory is free")
+        yield warning(
+            "containers", "unknown how many containers run at once, or how much memory is free"
+        )
         return
     memory = None if case.task is None else case.task.memory
     each = memory or DEFAULT_SANDBOX_BYTES
@@ -97,7 +102,11 @@ def _arithmetic(case: PreflightContext, docker: DockerFacts) -> Iterator[Check]:
         yield passed("containers", f"{total}, {size(free)} free")
         return
     fit = int(free // each)
-    advice = f"set max_sandboxes = {fit}" if fit else "free memory there, or choose another machine"
+    advice = (
+        f"set max_sandboxes = {fit}"
+        if fit
+        else "free memory on the machine, or choose another machine"
+    )
     yield warning("containers", f"{total}, but only {size(free)} free", advice)
 
 

@@ -11,7 +11,7 @@ from core.launch.preflight.context import PreflightContext
 from core.launch.preflight.survey_facts import CacheFacts, SurveyFacts
 from core.model.machine import ToolState
 
-_PREPARE = "fetch it with `evalroom machines prepare` while the machine has a network"
+_PREPARE = "download it with `evalroom machines prepare` while the machine has a network"
 
 
 def variable_checks(case: PreflightContext) -> Iterator[Check]:
@@ -30,7 +30,7 @@ def variable_checks(case: PreflightContext) -> Iterator[Check]:
     lacks = requirements.unset_variables(spec, case.login)
     for model, each in lacks:
         others = f" (or {', '.join(each.instead)})" if each.instead else ""
-        text = f"{model} needs {each.name}{others}, which neither spec nor login sets"
+        text = f"{model} needs {each.name}{others}, which neither the spec nor the login sets"
         how = f'secrets = ["{each.name}"]' if each.is_secret else f'env = {{ {each.name} = "..." }}'
         if case.facts.variables.value is None:
             yield warning("variables", f"{model} needs {each.name}{others}", f"set {how}")
@@ -67,7 +67,7 @@ def network_checks(case: PreflightContext) -> Iterator[Check]:
             facts,
             requirements.TOKENIZER_ADDRESS,
             "the mock model counts tokens with a file that is not cached",
-            f"{_PREPARE}, or let the task report its usage",
+            f"{_PREPARE}, or have the task report its token usage",
         )
     offline = bool(caches.offline)
     for name in requirements.weights_of(spec, case.login):
@@ -90,7 +90,9 @@ def _server(facts: SurveyFacts, server: str) -> Iterator[Check]:
     if part.state is ToolState.OK:
         yield passed("network", f"{server} answers")
     else:
-        text = f"the model's server {server} is not reachable from there: {error_of(part.error)}"
+        text = (
+            f"the model's server {server} is not reachable from the machine: {error_of(part.error)}"
+        )
         yield warning("network", text, "start it, or correct `base_url`")
 
 
@@ -121,7 +123,7 @@ def engine_checks(case: PreflightContext) -> Iterator[Check]:
         yield warning(needed, f"unknown whether {needed} is installed")
     elif part.state is ToolState.ABSENT:
         text = f'engine = "{case.spec.engine}" needs {needed}, which is not installed'
-        yield stop(needed, text, "install it there, or remove `engine` from the spec")
+        yield stop(needed, text, "install it on the machine, or remove `engine` from the spec")
     elif part.state is ToolState.OK:
         yield passed(needed, part.value or needed)
     else:

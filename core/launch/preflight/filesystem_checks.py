@@ -17,7 +17,7 @@ MIN_DISK_BYTES = 100 * 1024**2
 LOW_DISK_BYTES = 2 * 1024**3
 """With less free disk space, there is a warning."""
 LOW_MEMORY_BYTES = 1024**3
-"""With less free memory, there is a warning: Inspect alone takes half of it."""
+"""With less free memory, there is a warning: Inspect alone needs half of it."""
 
 _MAX_SOCKET_PATH_BYTES, _LONGEST_PID = 107, "4194304"
 """Limit of the path of a Unix socket on Linux, and the longest pid."""
@@ -32,7 +32,7 @@ def disk_checks(facts: SurveyFacts, logs: str | None = None) -> Iterator[Check]:
         facts: The survey of the machine.
         logs: The log folder that the spec names; None: the run's own folder.
     """
-    found = {"the home": facts.places.get("~"), "runs": facts.places.get(RUNS_FOLDER)}
+    found = {"the home folder": facts.places.get("~"), "runs": facts.places.get(RUNS_FOLDER)}
     if logs is not None:
         found["logs"] = facts.logs.get(logs)
     spaces: list[str] = []
@@ -77,14 +77,18 @@ def _room(what: str, folder: FolderFacts) -> Check | None:
     if what != "logs" and folder.read_only:
         return stop("disk", f"the disk of {what} is read-only")
     if not folder.has_files_left:
-        return stop("disk", f"the disk of {what} can't hold more files", "delete files there")
+        return stop(
+            "disk", f"the disk of {what} can't hold more files", "delete files on that disk"
+        )
     if not folder.total or folder.free is None:
         return None
     if folder.free < MIN_DISK_BYTES:
         text = f"the disk of {what} is full: only {size(folder.free)} free"
-        return stop("disk", text, "free space there")
+        return stop("disk", text, "free space on that disk")
     if folder.free < LOW_DISK_BYTES:
-        return warning("disk", f"only {size(folder.free)} free for {what}", "free space there")
+        return warning(
+            "disk", f"only {size(folder.free)} free for {what}", "free space on that disk"
+        )
     return None
 
 
@@ -95,7 +99,7 @@ def memory_checks(facts: SurveyFacts) -> Iterator[Check]:
         return
     free = host.memory.available
     if free is not None and free < LOW_MEMORY_BYTES:
-        text = f"only {size(free)} of memory free, and Inspect alone takes half a GiB"
+        text = f"only {size(free)} of memory free, and Inspect alone needs half a GiB"
         yield warning("memory", text)
     load = host.load[0] if host.load else 0.0
     if host.cpus and load > 2 * host.cpus:
@@ -106,11 +110,13 @@ def run_checks(case: PreflightContext) -> Iterator[Check]:
     """Yield whether the run's folder can be created, and the run was not started before."""
     part = case.facts.runs.get(case.plan.directory)
     if part is not None and part.value is not None and part.value.is_started:
-        yield stop("run", f"{case.plan.run} was started there before", "launch it as a new run")
+        yield stop(
+            "run", f"{case.plan.run} was already started on this machine", "launch it as a new run"
+        )
     place = case.facts.places.get(RUNS_FOLDER)
     folder = None if place is None else place.value
     if folder is not None and not (folder.is_writable and folder.is_folder):
-        yield stop("run", f"{folder.near} is not writable there, and runs need {RUNS_FOLDER}")
+        yield stop("run", f"{folder.near} is not writable, but runs need {RUNS_FOLDER}")
 
 
 def log_checks(case: PreflightContext) -> Iterator[Check]:
@@ -137,7 +143,7 @@ def _usable(path: str, folder: FolderFacts) -> Iterator[Check]:
         yield stop("log folder", f"{folder.near} is not a folder", _OTHER_LOG_DIR)
     elif not folder.is_writable:
         what = path if folder.exists else folder.near
-        yield stop("log folder", f"{what} is not writable there", _OTHER_LOG_DIR)
+        yield stop("log folder", f"{what} is not writable", _OTHER_LOG_DIR)
     elif not folder.exists:
         yield passed("log folder", f"{path} will be created")
     elif not folder.logs:
@@ -151,19 +157,21 @@ def _content(case: PreflightContext, path: str, folder: FolderFacts) -> Iterator
     allowed = bool(case.spec.options.get(_DIRTY))
     count = plural(folder.logs, "log")
     if folder.eval_set is None:
-        what = f"{path} holds {count} that belong to no eval-set"
+        what = f"{path} contains {count} but no eval-set"
     elif not folder.tasks:
-        text = f"{path} holds an eval-set with unknown tasks ({count})"
-        yield warning("log folder", text, "Inspect refuses the folder unless it is this eval-set")
+        text = f"{path} contains an eval-set with unknown tasks ({count})"
+        yield warning(
+            "log folder", text, "Inspect refuses the folder unless it belongs to this eval-set"
+        )
         return
     elif all(_is_ours(case, name, model) for name, model in folder.tasks):
-        text = f"{path} holds an eval-set of the same task and model ({count})"
+        text = f"{path} contains an eval-set of the same task and model ({count})"
         advice = "if the arguments match, Inspect resumes this eval-set and skips finished samples;"
         yield warning("log folder", text, f"{advice} otherwise choose another log_dir")
         return
     else:
         tasks = ", ".join(f"{name} with {model}" for name, model in folder.tasks[:3])
-        what = f"{path} holds another eval-set: {tasks} ({count})"
+        what = f"{path} contains another eval-set: {tasks} ({count})"
     advice = f"{_OTHER_LOG_DIR}, or set options = {{ {_DIRTY.replace('-', '_')} = true }}"
     yield warning("log folder", what) if allowed else stop("log folder", what, advice)
 

@@ -64,7 +64,8 @@ def gpu_checks(case: PreflightContext) -> Iterator[Check]:
         yield warning(
             "GPUs",
             text,
-            f"create {SHARED_FOLDER} there with mode 1777, or set `gpu_locks` in the config",
+            f"create {SHARED_FOLDER} on the machine with mode 1777,"
+            " or set `gpu_locks` in the config",
         )
     yield _enough(case, part.value, wanted)
 
@@ -80,7 +81,7 @@ def _unread(part: SurveyPart[tuple[Gpu, ...]], wanted: int) -> Check:
             return stop("GPUs", f"{asked}, but nvidia-smi fails: {error_of(part.error)}")
         case ToolState.STUCK:
             text = f"{asked}, but nvidia-smi is not responding, so free GPUs can't be determined"
-            return stop("GPUs", text, "check the driver there")
+            return stop("GPUs", text, "check the driver on the machine")
         case _:
             return warning("GPUs", f"{asked}, but it is unknown which GPUs are free")
 
@@ -90,7 +91,7 @@ def _enough(case: PreflightContext, gpus: Sequence[Gpu], wanted: int) -> Check:
     others = [each for each in gpus if each not in able]
     asked = f"gpus = {wanted}"
     if len(gpus) < wanted:
-        return stop("GPUs", f"{asked}, but the machine has {len(gpus)}", "ask for fewer")
+        return stop("GPUs", f"{asked}, but the machine has {len(gpus)}", "ask for fewer GPUs")
     if len(able) < wanted:
         why = listed([f"GPU {each.index} {_why(case, each)}" for each in others])
         advice = f"wait, or set gpus = {len(able)}" if able else "wait, or choose another machine"
@@ -98,9 +99,9 @@ def _enough(case: PreflightContext, gpus: Sequence[Gpu], wanted: int) -> Check:
     used = [each for each in able[:wanted] if (each.memory_used or 0) > _SUSPICIOUS_BYTES]
     if used:
         amounts = listed([f"GPU {each.index}: {size(each.memory_used or 0)}" for each in used])
-        text = f"{len(able)} of {len(gpus)} are free, but memory of some is in use ({amounts})"
+        text = f"{len(able)} of {len(gpus)} are free, but some have memory in use ({amounts})"
         return warning(
-            "GPUs", text, "someone may use them with processes that this account can't see"
+            "GPUs", text, "someone may be using them with processes that this account can't see"
         )
     names = listed([f"{each.index}" for each in able])
     return passed("GPUs", f"{len(able)} of {len(gpus)} are free: {names} ({_kind(able)})")

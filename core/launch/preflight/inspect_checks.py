@@ -24,7 +24,7 @@ def host_checks(facts: SurveyFacts) -> Iterator[Check]:
     """Yield Python version and platform of the machine."""
     host = facts.host.value
     if host is None:
-        yield warning("python", "the survey found nothing about the machine itself")
+        yield warning("python", "the survey returned nothing about the machine itself")
         return
     where = " as ".join(filter(None, (host.host, host.user)))
     yield passed("python", f"Python {host.python} on {host.platform} ({where})")
@@ -43,8 +43,10 @@ def _given(facts: SurveyFacts, python: str) -> Iterator[Check]:
     part = facts.inspect
     match part.state:
         case ToolState.ABSENT:
-            advice = "name an interpreter with Inspect, or none: uv then installs Inspect"
-            yield stop("python", f"{python} does not exist there", advice)
+            advice = (
+                "set `python` to an interpreter with Inspect, or remove it: uv installs Inspect"
+            )
+            yield stop("python", f"{python} does not exist on the machine", advice)
         case ToolState.FAILED:
             yield stop("python", f"{python} does not run: {error_of(part.error)}")
         case ToolState.STUCK:
@@ -60,7 +62,7 @@ def _uv(case: PreflightContext) -> Iterator[Check]:
     home = facts.places.get("~")
     if home is not None and home.value is not None and home.value.no_exec:
         advice = "set `python` to an interpreter with Inspect"
-        text = "the home there is mounted noexec, so uv can't run from it"
+        text = "the home folder is mounted noexec, so uv can't run from it"
         yield stop("uv", text, advice)
     elif facts.uv.value is not None:
         yield passed("uv", f"{facts.uv.value.version or 'uv'} is installed")
@@ -74,7 +76,10 @@ def _uv(case: PreflightContext) -> Iterator[Check]:
         text = f"uv must download {wanted}, but the machine has no network route"
         yield stop("uv", text, "set `python` to an interpreter with Inspect")
     elif facts.inspect.state is ToolState.FAILED and _is_uncached(facts.inspect.error):
-        yield passed("uv", f"{wanted} or a package is not cached: evalroom downloads it first")
+        yield passed(
+            "uv",
+            f"{wanted} or a package is not cached: evalroom downloads it before the run starts",
+        )
     elif facts.inspect.state is ToolState.FAILED:
         yield warning(
             "uv", f"uv can't run {wanted} from its cache: {error_of(facts.inspect.error)}"
@@ -92,7 +97,7 @@ def pinned_version(plan: RunPlan) -> str | None:
 
 
 def inspect_checks(case: PreflightContext) -> Iterator[Check]:
-    """Yield whether Inspect works there, and the features that its version lacks."""
+    """Yield whether Inspect works, and the features that its version lacks."""
     facts = case.inspect
     version = pinned_version(case.plan) if facts is None else facts.inspect
     if facts is not None:
@@ -118,17 +123,19 @@ def inspect_checks(case: PreflightContext) -> Iterator[Check]:
 def _trouble(facts: InspectFacts, python: str | None) -> Check | None:
     where = python or "uv's environment"
     if facts.inspect is None and facts.broken:
-        return stop("Inspect", f"{where} can't get Inspect: {error_of(facts.broken)}")
+        return stop("Inspect", f"{where} can't load Inspect: {error_of(facts.broken)}")
     if facts.inspect is None:
         advice = (
             f"{upgrade_command(python, DETACH_SINCE)}; or remove `python`: uv then installs Inspect"
             if python is not None
             else ""
         )
-        return stop("Inspect", f"{where} has no Inspect", advice)
+        return stop("Inspect", f"{where} does not have Inspect", advice)
     if facts.broken:
         text = f"Inspect {facts.inspect} can't be imported: {error_of(facts.broken)}"
-        return stop("Inspect", text, "repair that environment, or name another `python`")
+        return stop(
+            "Inspect", text, "repair that environment, or set `python` to another interpreter"
+        )
     if not facts.imported:
         return warning(
             "Inspect", f"Inspect {facts.inspect} did not answer: {error_of(facts.error)}"
@@ -148,7 +155,9 @@ def _unknown_options(
     else:
         missing = []
     if missing:
-        advice = _newer(case.plan, DETACH_SINCE if "--detach" in missing else None)
+        advice = _newer(
+            case.plan, DETACH_SINCE if "--detach" in missing else None, many=len(missing) > 1
+        )
         if missing == ["--detach"]:
             advice += f"; or {terminal_engine_line()}"
         yield stop("Inspect", f"Inspect {version} does not have {listed(missing)}", advice)
@@ -170,18 +179,13 @@ def features_missing(version: str) -> tuple[str, ...]:
     return tuple(name for name, each in changing if has < _numbers(each.since))
 
 
-def _newer(plan: RunPlan, version: str | None) -> str:
+def _newer(plan: RunPlan, version: str | None, *, many: bool = False) -> str:
     """Return how to get this Inspect version or a newer one; None: the newest."""
+    remove = f"remove the option{'s' * many} from the spec"
     if plan.python is not None:
         command = upgrade_command(plan.python, version or DETACH_SINCE)
-        return (
-            command
-            if version is not None
-            else f"remove it from the spec, or try a newer Inspect: {command}"
-        )
-    return (
-        "set `inspect` to a newer version, or remove it" if version else "remove it from the spec"
-    )
+        return command if version is not None else f"{remove}, or try a newer Inspect: {command}"
+    return "set `inspect` to a newer version, or remove `inspect`" if version else remove
 
 
 def _numbers(version: str) -> tuple[int, ...]:

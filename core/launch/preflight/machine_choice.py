@@ -71,7 +71,7 @@ async def check_machine(
         worker: Does jobs on machines.
         machine: The machine.
         fleet: All that is known now.
-        python: The interpreter of runs there; None: the machine's own, or uv's.
+        python: The interpreter of runs on the machine; None: the machine's own, or uv's.
         deadline: Timeout, seconds.
     """
     surveyed = await survey_machine(worker, (), machine, fleet, python=python, deadline=deadline)

@@ -16,7 +16,7 @@ _UNCERTAIN = frozenset({"KeyError", "ValueError", "OSError", "PrerequisiteError"
 
 
 _SLOW = "its import may be slow, or hang"
-_LATER = "the start of the run will show it"
+_LATER = "the start of the run will show whether it works"
 
 
 def task_checks(case: PreflightContext) -> Iterator[Check]:
@@ -39,7 +39,7 @@ def task_checks(case: PreflightContext) -> Iterator[Check]:
             yield _no_file(case, task)
         case "no task":
             advice = f"similar names: {listed(task.near)}" if task.near else ""
-            yield stop("task", f"Inspect finds no task {name}", advice)
+            yield stop("task", f"Inspect can't find the task {name}", advice)
         case "fails" if not _missing_module(task):
             yield _fails(case, name, task)
         case "fails" | "no package":
@@ -48,7 +48,7 @@ def task_checks(case: PreflightContext) -> Iterator[Check]:
             text = f"unknown whether {name} can be imported: {error_of(task.error)}"
             yield warning("task", text, _SLOW)
         case _:
-            text = f"that Inspect can't check {name}: {error_of(task.error)}"
+            text = f"the machine's Inspect can't check {name}: {error_of(task.error)}"
             yield warning("task", text, _LATER)
 
 
@@ -63,7 +63,9 @@ def _not_told(case: PreflightContext, name: str) -> Iterator[Check]:
     if inspect is None:
         if case.plan.python is None:
             text = f"{name} was not checked: Inspect must be downloaded first"
-            yield warning("task", text, "`evalroom machines prepare` or the start will show it")
+            yield warning(
+                "task", text, "`evalroom machines prepare` or the start of the run will check it"
+            )
     elif inspect.imported:
         text = f"unknown whether {name} can be imported: {error_of(inspect.error)}"
         yield warning("task", text, _SLOW)
@@ -81,7 +83,7 @@ def _found(case: PreflightContext, name: str, task: TaskFacts) -> Iterator[Check
 
 def _no_file(case: PreflightContext, task: TaskFacts) -> Check:
     if requirements.has_own_code(case.spec):
-        return passed("task", "its code is checked out and checked at the launch")
+        return passed("task", "its code will be checked out and checked at launch")
     return stop(
         "task", f"the file {task.error} does not exist", "check the path, and `code` in the spec"
     )
@@ -91,7 +93,7 @@ def _fails(case: PreflightContext, name: str, task: TaskFacts) -> Check:
     place = f" ({task.place})" if task.place else ""
     text = f"{name} can't be imported: {error_of(task.error)}{place}"
     if case.spec.secrets and task.kind in _UNCERTAIN:
-        return warning("task", text, "it may need a secret that only the run gets")
+        return warning("task", text, "the import may need a secret that only the run gets")
     return stop("task", text)
 
 
@@ -134,8 +136,8 @@ def _offer(case: PreflightContext, wanted: list[str]) -> str:
         own = "; your own modules must be in `code`"
     if case.plan.python is None:
         return f"set {line}{own}"
-    there = f"{case.plan.python} -m pip install {' '.join(wanted)}"
-    return f"set {line}, so that uv runs it; or run there: {there}{own}"
+    pip = f"{case.plan.python} -m pip install {' '.join(wanted)}"
+    return f"set {line} so that uv installs what is missing; or run on the machine: {pip}{own}"
 
 
 def _unseen(case: PreflightContext) -> Iterator[Check]:
@@ -148,4 +150,4 @@ def _unseen(case: PreflightContext) -> Iterator[Check]:
     lacks = [each for each in dict.fromkeys(lacks) if package_name(each) not in wanted]
     if lacks and case.facts.inspect.state is not ToolState.OK:
         line = packages_line((*case.spec.packages, *lacks))
-        yield warning("packages", f"packages has no {listed(lacks)}", f"set {line}")
+        yield warning("packages", f"`packages` does not contain {listed(lacks)}", f"set {line}")

@@ -1,4 +1,4 @@
-"""Brings what a run needs to its machine before it starts: uv, packages, code.
+"""Puts what a run needs on its machine before it starts: uv, packages, code.
 
 A run with a given interpreter and without a repository needs nothing, so its machine needs no
 network.
@@ -54,7 +54,7 @@ def dependencies(plan: RunPlan) -> tuple[Dependency, ...]:
 async def provision(
     worker: Worker, plan: RunPlan, *, token: str | None, uv: FindLocalUv, on_progress: OnProgress
 ) -> Provisioned:
-    """Bring what a plan needs to its machine. A repeated call does what is left.
+    """Put what a plan needs on its machine. A repeated call does the rest.
 
     Args:
         worker: Does jobs on the machine.

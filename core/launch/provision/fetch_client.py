@@ -36,7 +36,7 @@ class UvFile:
         system, processor, libc: Its platform, in the words of Python's module `platform`.
         size: Size of the file, bytes.
         sha256: Digest of the file.
-        read: Reads from an offset at most so many bytes; may block.
+        read: Reads at most the given number of bytes from an offset; may block.
     """
 
     version: str
@@ -72,7 +72,7 @@ class FetchResult:
 _WAYS: Mapping[str, str] = {
     "there": "already there",
     "sent": "sent from here",
-    "copied": "copied from another folder of that machine",
+    "copied": "copied from another folder on that machine",
     "pip": "downloaded by that machine's pip",
 }
 
@@ -237,5 +237,7 @@ async def run_fetch(
 def _required(machine: MachineName, answer: Mapping[str, Any], name: str) -> str:
     value = text(answer, name)
     if not value:
-        raise RequestFailed(f"internal error: {machine} sent no {name} of what it fetched")
+        raise RequestFailed(
+            f"internal error: {machine} did not report the {name} of what it fetched"
+        )
     return value

@@ -1,7 +1,8 @@
-"""Fetches what the runs of a spec need to a machine, for later runs without a network.
+"""Downloads what the runs of a spec need to a machine, for later runs without a network.
 
-The data of a task is not known from its text. So the task is created on the machine, as Inspect
-does at the start of a run: it then downloads its data, and reports its sandboxes. No sample runs.
+The text of a task does not show which data it needs. So the task is created on the machine, as
+Inspect does at the start of a run: it then downloads its data, and reports its sandboxes. No sample
+runs.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -104,26 +105,26 @@ def _items(plan: RunPlan) -> list[PrepareItem]:
             UV_PATH,
             "from this computer if the platforms match, else by pip",
         )
-        add(ItemKind.PACKAGES, ", ".join(_requirements(plan)), "uv's cache there", "by uv")
+        add(ItemKind.PACKAGES, ", ".join(_requirements(plan)), "uv's cache", "by uv")
     if spec.task[0] in BUILT_IN_TASKS:
         return found
     task, code = spec.task[0], spec.code
     if code is not None and code.repository is not None:
-        how = "by git, only to create the task: every launch needs a network to check it out again"
+        how = "by git, only to create the task: each launch needs a network to check it out again"
         add(ItemKind.CODE, code.repository, f"{PREPARE_FOLDER}, deleted afterwards", how)
-    add(ItemKind.DATA, task, "the task's own caches", "by creating the task there: its code runs")
+    add(ItemKind.DATA, task, "the task's own caches", "by creating the task, which runs its code")
     provider = provider_of(spec.model[0])
     if provider is not None and provider.name == "mockllm":
-        where = "TIKTOKEN_CACHE_DIR, else a temporary folder there"
+        where = "TIKTOKEN_CACHE_DIR, else a temporary folder"
         add(
             ItemKind.TOKENIZER,
             "o200k_base of tiktoken",
             where,
             "by tiktoken, as the mock model does",
         )
-    add(ItemKind.IMAGES, task, "Docker there", "by docker pull and docker build")
+    add(ItemKind.IMAGES, task, "Docker", "by docker pull and docker build")
     if provider is not None and provider.loads_weights and spec.base_url is None:
-        add(ItemKind.WEIGHTS, spec.model[0], "your model cache there", "by you")
+        add(ItemKind.WEIGHTS, spec.model[0], "the model cache", "by hand")
     return found
 
 
@@ -151,7 +152,7 @@ class Preparer:
     on_item: Callable[[PreparedItem], None]
 
     async def run(self, plans: Sequence[RunPlan]) -> tuple[PreparedItem, ...]:
-        """Fetch what the plans of one machine need; go on when an item fails."""
+        """Fetch what the plans of one machine need; continue when an item fails."""
         done: dict[PrepareItem, PreparedItem] = {}
         folder = f"{PREPARE_FOLDER}/{plans[0].run}"
         try:
@@ -245,7 +246,7 @@ class Preparer:
         except (JobFailed, RequestFailed) as error:
             return _prepared(item, "failed", error.message, error.advice), {}
         samples = plural(count(answer, "samples") or 0, "sample")
-        text = f"the task was created with {samples}, and its data is there"
+        text = f"the task was created with {samples}, and its data is on the machine"
         return _prepared(item, "done", text), answer
 
     async def _images(
@@ -256,7 +257,11 @@ class Preparer:
         if not files and not images:
             other = ", ".join(each for each in kinds if each != "docker")
             return _prepared(
-                item, "there", f"its sandbox is {other}, not Docker" if other else "it uses none"
+                item,
+                "there",
+                f"the task's sandbox is {other}, not Docker"
+                if other
+                else "the task uses no images",
             )
         answer = await self._do(
             plan, "images", {"files": files, "images": images}, IMAGES_TIMEOUT_S

@@ -1,6 +1,6 @@
 """Builds the command that connects the operator's terminal to a program on a machine.
 
-For programs that a person watches there: the display of a run, Inspect's ACP client.
+For programs that a person watches: the display of a run, Inspect's ACP client.
 """
 
 from collections.abc import Sequence

@@ -19,7 +19,7 @@ SHORT_TIMEOUT_S = 30.0
 LOGS_TIMEOUT_S = 300.0
 """Timeout while a machine's Inspect reads the logs of a run, seconds."""
 START_TIMEOUT_S = 90.0
-"""How long to wait for a start, seconds: importing a large task takes long. The start goes on
+"""How long to wait for a start, seconds: importing a large task takes long. The start continues
 after that."""
 MAX_PIECE_BYTES = 64 * 1024
 _READ_ONLY_VERBS = frozenset({"look", "list", "logs", "read"})

@@ -1,6 +1,6 @@
 """Polls the open runs: from the fleet where their process is watched, else on the machine.
 
-It also discovers runs that others launched on the same account, and takes over runs whose
+It also discovers runs that other people launched on the same account, and takes over runs whose
 instance of evalroom ended during the launch: the run's id tells whether it was started.
 """
 
@@ -30,22 +30,22 @@ from core.model.process import Process
 from core.model.run import Run, RunState
 
 MAX_LOADED_RUNS = 300
-"""At most so many runs are loaded from the database."""
+"""Maximum number of runs to load from the database."""
 _CONFIG_TIMEOUT_S = 15.0
 _TURN_S = 0.5
 """Pause between two rounds of `RunPoller.run`, seconds."""
 _SOON_S, _OFTEN_S, _SELDOM_S = 2.0, 10.0, 60.0
 """Poll interval of a run that starts, of one that runs unwatched, of unreadable logs, seconds."""
 _YOUNG_S = 30.0
-"""A run is polled every `_SOON_S` until so many seconds after its start."""
+"""For this many seconds after its start, a run is polled every `_SOON_S`."""
 _FIRST_DISCOVERY_DELAY_S = 5.0
 """How long after a machine's first answer the first discovery waits, seconds."""
 _DISCOVERY_INTERVAL_S = 300.0
-"""How often a machine is asked for runs of others, seconds."""
+"""Interval at which a machine is asked for other people's runs, seconds."""
 _FAST_LOG_READS = 5
-"""The first so many attempts to read a log follow each other every `_SOON_S`."""
+"""Number of first attempts to read a log that follow each other every `_SOON_S`."""
 _MAX_LOG_READS = 8
-"""After so many failed attempts to read its logs, a few minutes in all, a run is lost."""
+"""After this many failed attempts to read its logs, a few minutes in all, a run is lost."""
 _RELOAD_INTERVAL_S = 20.0
 """How often the changes of this operator's other instances are loaded, seconds."""
 
@@ -56,7 +56,7 @@ class RunPoller:
     Args:
         desk: Does jobs on machines, and knows the fleet.
         registry: The runs.
-        delay_discovery: Whether the discovery of others' runs waits until the room has its
+        delay_discovery: Whether the discovery of other people's runs waits until the room has its
             first rows.
     """
 
@@ -217,7 +217,7 @@ class RunPoller:
                 await launcher_client.delete_secrets(self._desk, run.machine, path)
 
     async def _discover(self, machine: MachineName) -> None:
-        """Publish the runs of others on a machine, where that is due."""
+        """Publish other people's runs on a machine, if the interval has passed."""
         now = asyncio.get_running_loop().time()
         delay = _FIRST_DISCOVERY_DELAY_S if self._delay_discovery else 0.0
         if now < self._discover_at.setdefault(machine, now + delay):

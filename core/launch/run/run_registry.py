@@ -59,7 +59,8 @@ class RunRegistry:
         """
         if self._store is None:
             raise StorageError(
-                "evalroom has no history, so it can't store a run", "make its history usable first"
+                "evalroom has no usable history, so it can't store a run",
+                "make its history usable first",
             )
         await self._store.add(runs, self._instance)
         for run in runs:
@@ -110,7 +111,7 @@ class RunRegistry:
         """Publish the stored runs, with the changes of this operator's other instances.
 
         Args:
-            limit: At most so many runs.
+            limit: Maximum number of runs.
 
         Raises:
             StorageError: The database can't be read.

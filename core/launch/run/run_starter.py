@@ -34,7 +34,7 @@ _WATCHED_WAIT_S = 20.0
 _WATCHED_POLL_S = 0.1
 
 Provision = Callable[[RunPlan, OnProgress], Awaitable[Provisioned]]
-"""Brings uv, packages and code to a run's machine."""
+"""Puts uv, packages and code on a run's machine."""
 T = TypeVar("T")
 
 
@@ -45,7 +45,7 @@ class RunStarter:
     Attributes:
         desk: Does jobs on machines, and knows the fleet.
         registry: Publishes and saves the runs.
-        provision: Brings what a run needs to its machine.
+        provision: Puts what a run needs on its machine.
     """
 
     desk: LaunchDesk
@@ -130,7 +130,7 @@ class RunStarter:
                 if clock.time() > until:
                     raise
                 text = sentences(
-                    error.message, f"the launch continues once {run.machine} answers again"
+                    error.message, f"the launch will continue once {run.machine} answers again"
                 )
                 await self.registry.update(replace(self.registry.runs[run.id], said=text))
                 await asyncio.sleep(_RETRY_DELAY_S)

@@ -19,9 +19,9 @@ from core.model.process import Process
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
 
-_NO_END = "its process is gone, and one of its logs has no end"
+_NO_END = "its process is gone, and one of its logs is incomplete"
 _GIVE_UP_AFTER_S = 86_400.0
-"""A run of someone else that has not started after so many seconds counts as failed."""
+"""Someone else's run that has not started after this many seconds counts as failed."""
 
 
 def after_fleet(run: Run, process: Process, now: float) -> Run:
@@ -70,7 +70,7 @@ def has_started(run: Run, row: Mapping[str, Any]) -> bool:
 
 def _not_started(run: Run, row: Mapping[str, Any], now: float) -> Run:
     done = "only its folder was created" if row.get("there") is True else "nothing was sent"
-    return with_error(run, f"evalroom ended before it started this run; {done}", now)
+    return with_error(run, f"evalroom exited before it started this run; {done}", now)
 
 
 def _unless_given_up(run: Run, now: float) -> Run:
@@ -125,7 +125,9 @@ def _start_error(run: Run, row: Mapping[str, Any]) -> str:
     except JobFailed as error:
         return error.sentence
     except SpecWrong:
-        return "no eval of this run appeared, and this evalroom does not know its engine"
+        return (
+            "no eval appeared for this run, and this version of evalroom does not know its engine"
+        )
     return "the start script ended, but no eval appeared"
 
 
@@ -170,7 +172,7 @@ def after_logs(
         return replace(known, state=RunState.LOST, said="its process is gone and left no log")
     statuses = {log.status for log in logs}
     if is_alive and statuses != {"success"}:
-        return replace(known, said="its process still runs: it may retry a task")
+        return replace(known, said="its process is still running and may retry a task")
     if "started" in statuses:
         return replace(known, state=RunState.LOST, said=_NO_END)
     if statuses == {"success"}:

@@ -28,7 +28,7 @@ from core.text import shown
 ChooseMachines = Callable[
     [Sequence[RunRequest], OnProgress | None], Awaitable[tuple[CheckedPlan, ...]]
 ]
-"""Finds the best machine for each run, with the preflight of its plan there."""
+"""Finds the best machine for each run, with the preflight of its plan."""
 OpenSecrets = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 """Returns the values of secrets by name; raises EvalroomError where one is missing."""
 
@@ -42,7 +42,7 @@ class DeskLaunchService:
         registry: Publishes and saves the runs.
         machines: The machines of the config.
         choose: Finds the machines for a launch.
-        provision: Brings what a run needs to its machine.
+        provision: Puts what a run needs on its machine.
         open_secrets: Returns secrets.
         operator: Who launches.
         read_only: Whether this evalroom must not change anything.
@@ -62,7 +62,7 @@ class DeskLaunchService:
         await RunPoller(self.desk, self.registry, delay_discovery=True).run()
 
     async def poll_once(self) -> None:
-        """Poll every run that is due once, and look for runs of others."""
+        """Poll every run that is due once, and discover other people's runs."""
         await RunPoller(self.desk, self.registry, delay_discovery=False).poll_once()
 
     async def check(
@@ -86,7 +86,7 @@ class DeskLaunchService:
         for plan, run in zip(plans, runs, strict=True):
             by_machine[plan.machine].append((plan, run))
         with ExitStack() as after:
-            # First: the poller takes a stored run that nobody starts for abandoned.
+            # First: the poller treats a stored run that is not being started as abandoned.
             self.registry.starting.update(ids)
             after.callback(self.registry.starting.difference_update, ids)
             await self.registry.add(runs)
@@ -97,7 +97,7 @@ class DeskLaunchService:
 
     def _refuse(self, checked: Sequence[CheckedPlan]) -> None:
         if not checked:
-            raise NotConfirmed("nothing was launched: no run is left")
+            raise NotConfirmed("nothing was launched: there is no run to start")
         if self.read_only:
             raise NotConfirmed("nothing was launched: evalroom is read-only")
         for each in checked:

@@ -22,7 +22,7 @@ def option_kinds() -> Mapping[str, OptionKind]:
 def refused_options() -> Mapping[str, str]:
     """Return the options that `options` may not hold, each with what to do instead."""
     options = cast("dict[str, dict[str, str]]", inspect_facts()["options"])
-    keys = {name: f'for this one use the key "{key}"' for name, key in options["keys"].items()}
+    keys = {name: f'use the key "{key}"' for name, key in options["keys"].items()}
     return MappingProxyType({**keys, **options["refused"]})
 
 

@@ -85,7 +85,7 @@ def _threshold(value: object) -> float | int:
         if _LEAST_ERRORS <= value <= MAX_COUNT and value == int(value):
             return int(value)
     raise InvalidValue(
-        "a share of the samples above 0 and below 1, or a whole number of errors from 2"
+        "a fraction of the samples above 0 and below 1, or a whole number of errors from 2"
         ' (with 1 the first error fails the task: write "stop" or "continue")',
         ("tolerate",),
     )
@@ -117,7 +117,7 @@ def sample_id(value: object) -> str | int:
         return value
     if isinstance(value, str) and value and value == value.strip() and "," not in value:
         return text_without_nul(value)
-    raise InvalidValue("a whole number, or text without a comma and without outer spaces")
+    raise InvalidValue("a whole number, or text without commas or surrounding spaces")
 
 
 def token_limit(value: object) -> int | str:
@@ -135,7 +135,7 @@ def tag(value: object) -> str:
     """A tag that `--tags` can carry."""
     if isinstance(value, str) and value and value == value.strip() and "," not in value:
         return text(value)
-    raise InvalidValue("one line of text without a comma and without outer spaces")
+    raise InvalidValue("one line of text without commas or surrounding spaces")
 
 
 def variables(value: object) -> Mapping[str, str]:
@@ -149,8 +149,8 @@ def variables(value: object) -> Mapping[str, str]:
         out[name] = within(key, text_without_nul, plain)
         if is_secret(key, plain):
             raise InvalidValue(
-                f'no secrets: write secrets = ["{key}"] instead; only a placeholder of up to'
-                ' 8 characters, like "none", may be here',
+                f'values that are not secrets: write secrets = ["{key}"] instead; a placeholder'
+                ' of up to 8 characters, like "none", is allowed',
                 (key,),
             )
     return MappingProxyType(out)
@@ -171,7 +171,7 @@ def inherited(value: object) -> str:
     """The name of a variable that evalroom would clear."""
     if variable(value).startswith("INSPECT_"):
         return cast("str", value)
-    raise InvalidValue("a variable that starts with INSPECT_; all others stay anyway")
+    raise InvalidValue("a variable that starts with INSPECT_; all others are kept anyway")
 
 
 def secrets(value: object) -> Mapping[str, str]:
@@ -212,10 +212,10 @@ def code(value: object) -> Code:
     if ("repository" in out) == ("directory" in out):
         raise InvalidValue("either a repository or a directory on the machine")
     if "directory" in out and len(out) > 1:
-        raise InvalidValue('"directory" alone: "ref" and "token" belong to a repository')
+        raise InvalidValue('"directory" without "ref" and "token", which belong to a repository')
     if "token" in out and not out["repository"].startswith("https://"):
         raise InvalidValue(
-            "a token only with an https:// address; otherwise the account uses its ssh key",
+            "a token only with an https:// URL; with ssh, git uses the account's key",
             ("token",),
         )
     return Code(**out)
@@ -224,7 +224,7 @@ def code(value: object) -> Code:
 def repository(value: object) -> str:
     """A git URL without a password."""
     if isinstance(value, str) and is_secret("", value):
-        raise InvalidValue('a URL without a password: put the name of its secret into "token"')
+        raise InvalidValue('a URL without a password: put the name of a secret into "token"')
     if isinstance(value, str) and _REPOSITORY.fullmatch(value) and value.isprintable():
         return value
     raise InvalidValue('a git URL, like "https://github.com/owner/name" or "git@host:owner/name"')

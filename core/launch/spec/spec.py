@@ -72,8 +72,8 @@ class Spec:
         machine: Names or tags of machines, or `any`; one or more.
         on_error: What happens when a sample fails; it has no default.
         args: Arguments of the task: JSON values by name.
-        retry_attempts: How often a failed task is retried; None: the default of `on_error`.
-        retry_on_error: How often a failed sample is retried; None: never.
+        retry_attempts: How many times a failed task is retried; None: the default of `on_error`.
+        retry_on_error: How many times a failed sample is retried; None: never.
         limit: The number of samples, or the first and the last sample, counted from 1.
         sample_ids: Run only these samples; empty: all.
         token_limit: Tokens for each sample: a number, or Inspect's text like `500k`.

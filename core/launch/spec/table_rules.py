@@ -39,7 +39,7 @@ def metadata(value: object) -> Mapping[str, Any]:
         if not _ROLE.fullmatch(key):
             raise InvalidValue("a name of letters, digits and _, not starting with a digit", (key,))
         if isinstance(each, str) and "," in each:
-            raise InvalidValue("text without a comma: Inspect would make a list of it", (key,))
+            raise InvalidValue("text without commas: Inspect would split it into a list", (key,))
         out[key] = within(key, json_value, each)
     no_secret(out)
     return MappingProxyType(out)

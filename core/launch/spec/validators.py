@@ -102,5 +102,7 @@ def no_secret(values: Mapping[str, Any]) -> None:
     """Refuse values that look like secrets."""
     for place in secrets_within(values):
         raise InvalidValue(
-            'no secrets: write their names into "secrets", like secrets = ["OPENAI_API_KEY"]', place
+            'values that are not secrets: put the name of a secret into "secrets",'
+            ' like secrets = ["OPENAI_API_KEY"]',
+            place,
         )

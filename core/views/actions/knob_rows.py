@@ -39,7 +39,7 @@ class Knob:
     Attributes:
         change: The change that sets it, without a value.
         scope: `task` or `process`.
-        label: Its name, for people.
+        label: Its name on screen.
         now: Its value; None: unset.
         launch: Its value at launch; None: unknown.
         in_use: How much of it is used.

@@ -16,7 +16,7 @@ class TargetOutcome:
     """The outcome of a plan for one target.
 
     Attributes:
-        where, name: The target, for people.
+        where, name: The target, as shown on screen.
         state: `waiting`: no outcome yet; `changed`: it changed since the preview, so nothing was
             sent; else the state of its order.
         message: The outcome in one sentence.

@@ -91,7 +91,7 @@ def _field_row(form: Form, checked: CheckedForm, around: FormContext, key: str) 
         note = (Span(_short(wrong.what, wrong.advice), "hand"),)
         if needed:
             or_typed = "" if key == "on_error" else ", or type it"
-            note = (Span(shown(f"Enter chooses{or_typed}"), "look"),)
+            note = (Span(shown(f"Enter to choose{or_typed}"), "look"),)
     elif warnings:
         mark = Span(glyph("starved"), "look")
         note = (Span(shown(warnings[0], 300), "look"),)
@@ -220,7 +220,9 @@ def _field_words(
         yield (Span(glyph("starved"), "look"), Span(shown(f" {each}", 400), "look"))
     if key in form.former:
         kept = form.former[key]
-        yield (Span(shown(f"blank: keeps {kept}; {LEAVE_OUT} alone removes the key", 400), "dim"),)
+        yield (
+            Span(shown(f"blank: keeps {kept}; {LEAVE_OUT} by itself removes the key", 400), "dim"),
+        )
     elif field.unset:
         yield (Span(shown(f"blank: {field.unset}"), "dim"),)
     if field.section == "On error":
@@ -243,11 +245,11 @@ def _reads_words(read: ModelVariable, around: FormContext) -> Iterator[TextLine]
     variable = read.variable
     yield (Span(shown(variable.name, 60), "key"), Span(shown(f"  {read.model} reads it", 300)))
     if variable.instead:
-        yield (span_of(f"or set instead: {', '.join(variable.instead)}", "dim"),)
+        yield (span_of(f"alternatives: {', '.join(variable.instead)}", "dim"),)
     if not variable.is_needed:
         yield (span_of("the model also runs without it", "dim"),)
     if read.given is None and variable.is_secret:
-        yield (span_of("Enter adds it to secrets; a spec never holds its value"),)
+        yield (span_of("Enter adds it to secrets; the spec never contains its value"),)
     elif read.given is None:
         yield (span_of("Enter goes to env, to type its value"),)
     if read.secret is not None and around.secrets is not None and read.secret not in around.secrets:
@@ -266,7 +268,7 @@ def _plan_words(checked: CheckedForm) -> Iterator[TextLine]:
             yield (Span(shown(f"{key or 'the spec'}: {wrong.what}", 300), "dim"),)
         return
     runs = plural(len(checked.launches), "run")
-    yield (span_of(f"{runs}: evalroom checks each one on its machine; nothing starts before"),)
+    yield (span_of(f"{runs}: evalroom checks each one on its machine; nothing starts until"),)
     yield (span_of("you have seen the plan and confirmed it", "dim"),)
 
 

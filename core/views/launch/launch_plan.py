@@ -23,7 +23,7 @@ _LEVELS: Mapping[CheckLevel, tuple[GlyphName, Tone]] = {
     CheckLevel.STOP: ("failed", "hand"),
 }
 _MAX_FULL_RUNS = 2
-"""Up to so many runs are shown in full; of more, each gets a few lines."""
+"""Up to this many runs are shown in full; with more, each gets a few lines."""
 _LABEL = 11
 _LONG = 16_000
 _INDENT = Span(Shown("  "))

@@ -85,7 +85,7 @@ def _way(fleet: Fleet, run: Run) -> Cell:
 
 
 def _first(run: Run) -> Iterator[Fact]:
-    """Yield where to begin with a run that failed."""
+    """Yield what to check first after a run failed."""
     if run.state is RunState.LOST:
         yield words("", "its process ended before its log was complete: killed? out of memory?")
         yield words("", "finished samples are in the log; run the command below again to resume")

@@ -43,7 +43,7 @@ _RANKS = {
 def marks(machine: Machine | None) -> tuple[Span, ...]:
     """Return the glyphs of a machine's marks (production, read-only).
 
-    They are shown wherever its name is, because an order there needs more care.
+    They are shown wherever its name appears, because an order there needs more care.
     """
     if machine is None:
         return ()

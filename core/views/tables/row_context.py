@@ -68,7 +68,7 @@ class TaskLine(NamedTuple):
 
     @property
     def is_gone(self) -> bool:
-        """Whether its process is gone; then nothing of it runs, whatever its last row says."""
+        """Whether its process is gone; then no sample of it runs, even if its last row says so."""
         return self.process_state is ProcessState.GONE
 
 

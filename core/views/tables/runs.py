@@ -25,7 +25,7 @@ LOOKS: Mapping[RunState, tuple[GlyphName, Tone]] = {
     RunState.ERROR: ("failed", "hand"),
     RunState.LOST: ("lost", "hand"),
 }
-"""Sign and tone of each state; the table shows its word beside them."""
+"""Glyph and tone of each state; the table shows its word beside them."""
 _RANKS = {
     state: rank for rank, state in enumerate((*(s for s in RunState if s not in OVER), *OVER))
 }
@@ -41,7 +41,7 @@ class RunLine:
 
 
 def run_glyph(run: Run) -> Span:
-    """Return the sign of a run's state."""
+    """Return the glyph of a run's state."""
     name, tone = LOOKS[run.state]
     return Span(glyph(name), tone)
 

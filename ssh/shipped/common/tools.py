@@ -5,7 +5,7 @@ import select
 import subprocess
 import time
 
-from ssh.shipped.common.children import CHILDREN, kill_group, prepare_child
+from ssh.shipped.common.children import CHILDREN, kill_group, start_child
 from ssh.shipped.common.failures import Absent, Failed, Stuck
 from ssh.shipped.common.text import text_of
 from ssh.shipped.common.tool_path import TOOL_PATH
@@ -33,21 +33,18 @@ def run_tool(argv, timeout_s, max_bytes=MAX_OUTPUT_BYTES, env=None):
         env = dict(os.environ, PATH=TOOL_PATH, LC_ALL="C")
         env.pop("PYTHONPATH", None)
     try:
-        child = subprocess.Popen(
+        child = start_child(
             argv,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,
             cwd="/",
             env=env,
-            preexec_fn=prepare_child,
         )
     except FileNotFoundError:
         raise Absent("there is no %s" % os.path.basename(argv[0])) from None
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise Failed(getattr(error, "strerror", None) or text_of(error)) from error
-    CHILDREN.add(child.pid)
     output = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
     out, err = list(output)
     try:

@@ -95,7 +95,7 @@ async def test_a_parked_process_is_ended_since_its_log_is_final(evals: Evals) ->
         process = await acted.process(one)
         refused = await acted.one(_INTERRUPT, process)
         assert refused[0] is OrderState.NOOP
-        assert "release" in refused[1]
+        assert "Release the process" in refused[1]
         plan = await acted.plan(_END, process)
         [step] = plan.steps
         assert step.preview is not None

@@ -118,17 +118,17 @@ def test_a_record_that_is_none_is_a_failure(name: str, said: str) -> None:
     [
         # As Inspect 0.3.285, uv and a shell say it.
         ("\nTask named 'nope' not found.\n", "has no task nope", "in `task`"),
-        ("Error: No inspect tasks were found at the specified paths.", "found no task",
+        ("Error: No inspect tasks were found at the specified paths.", "did not find a task",
          "check `task`"),
         ("Traceback\n  x\nValueError: Model API nope of model 'nope/x' not recognized.",
-         "no provider nope", "check `model`"),
+         "does not know the provider nope", "check `model`"),
         (NO_PACKAGE, "OpenAI API needs the package openai", 'add packages = ["openai"]'),
-        (NO_KEY, "OpenAI found no OPENAI_API_KEY", "add OPENAI_API_KEY to `secrets`"),
+        (NO_KEY, "OpenAI did not find OPENAI_API_KEY", "add OPENAI_API_KEY to `secrets`"),
         ("Usage: inspect eval-set [OPTIONS]\n\nError: No such option '--frob'.",
          "has no option --frob", "remove it"),
         ("Detached launch failed — the control endpoint did not bind", "control channel",
          "shorter"),
-        ("/usr/bin/python3: No module named inspect_ai", "has no Inspect", "remove `python`"),
+        ("/usr/bin/python3: No module named inspect_ai", "not have Inspect", "remove `python`"),
         ("evalroom: no secret was given for A_KEY", "no secret was given for A_KEY", "secrets set"),
         ("evalroom: /no/python can't be started: No such file or directory",
          "/no/python can't be started", "correct `python`"),
@@ -195,8 +195,8 @@ def test_sessions_are_read_from_their_list() -> None:
                 status=0, run="20261129-210255-aaaaaaaa"),
     )  # fmt: skip
     _, running, ended = parse_sessions(listed)
-    assert "is killed" in end_effect(running)
-    assert "the logs stay" in end_effect(ended)
+    assert "will be killed" in end_effect(running)
+    assert "its logs stay" in end_effect(ended)
 
 
 def test_a_client_of_the_same_server_switches_to_a_session() -> None:

@@ -104,6 +104,6 @@ async def test_a_run_of_an_evalroom_that_ended_is_kept_from_starting_before_it_i
         await launcher_client.create_folder(here.place, checked.plan, b"{}")
         here.launches.registry.starting.discard(run.id)  # it ended between the two
         run = await here.comes_to(run.id, RunState.ERROR)
-        assert "evalroom ended before it started this run" in run.said
+        assert "evalroom exited before it started this run" in run.said
         assert (await launcher_client.start_run(here.place, checked.plan, {}))[0] == 75
         await asyncio.to_thread(wait_all_gone, run.id)

@@ -84,7 +84,7 @@ async def test_the_first_machine_that_fits_is_taken_and_the_others_say_why_not()
     [one] = await chosen(answers)
     assert (one.plan.machine, one.stops) == ("b", ())
     assert one.passed_over == (
-        ("a", "/v/bin/python has no Inspect"),
+        ("a", "/v/bin/python does not have Inspect"),
         ("c", "can't survey c: not sent: the link to c is down"),
     )
     # What the look answers is no warning of the plan any more.
@@ -109,7 +109,7 @@ async def test_where_none_fits_the_one_with_the_fewest_stops_is_shown() -> None:
     [one] = await chosen(answers, "gpus = 1")
     assert one.plan.machine == "c"
     assert [each.name for each in one.stops] == ["GPUs"]
-    assert one.passed_over[1] == ("b", "/v/bin/python has no Inspect (and 1 more)")
+    assert one.passed_over[1] == ("b", "/v/bin/python does not have Inspect (and 1 more)")
 
 
 async def test_a_machine_that_is_not_there_is_a_stop_with_its_links_reason() -> None:
@@ -133,4 +133,6 @@ async def test_an_empty_answer_is_judged_too() -> None:
     [one] = await chosen(answers, "gpus = 1")
     assert one.plan.machine == "a"
     assert one.stops == ()
-    assert "warning python: the survey found nothing about the machine itself; " in said(one.checks)
+    assert "warning python: the survey returned nothing about the machine itself; " in said(
+        one.checks
+    )

@@ -37,10 +37,10 @@ async def test_an_account_that_may_little_is_told_all_that_it_lacks(
         checks = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=50)
     lines = said(checks)
     for says in (
-        "stop Inspect: /usr/bin/python3 has no Inspect; ",
-        "stop log folder: /etc is not writable there; choose another log_dir",
-        "stop variables: openai-api/acme/x needs ACME_API_KEY, which neither spec nor",
-        "warning network: the model's server localhost:1 is not reachable from there: Connection",
+        "stop Inspect: /usr/bin/python3 does not have Inspect; ",
+        "stop log folder: /etc is not writable; choose another log_dir",
+        "stop variables: openai-api/acme/x needs ACME_API_KEY, which neither the spec nor",
+        "warning network: the model's server localhost:1 is not reachable from the machine: ",
     ):
         assert any(each.startswith(says) for each in lines), (says, lines)
     assert any(each.name == "python" and "as alice" in each.said for each in checks)

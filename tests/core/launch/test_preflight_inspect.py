@@ -42,13 +42,13 @@ def test_where_all_is_well_nothing_keeps_a_run_from_starting() -> None:
     ("facts", "says"),
     [
         (replace(WELL, inspect=failed(ToolState.ABSENT)),
-         f"stop python: {PYTHON} does not exist there; name an interpreter"),
+         f"stop python: {PYTHON} does not exist on the machine; set `python`"),
         (replace(WELL, inspect=failed(ToolState.FAILED, "not executable")),
          f"stop python: {PYTHON} does not run: not executable"),
         (replace(WELL, inspect=failed(ToolState.STUCK, "no answer in 29 s")),
          f"warning python: {PYTHON} did not answer: no answer in 29 s"),
         (inspect_told(WELL, inspect=None),
-         f"stop Inspect: {PYTHON} has no Inspect; {PYTHON} -m pip install -U 'inspect-ai>=0.3."),
+         f"stop Inspect: {PYTHON} does not have Inspect; {PYTHON} -m pip install -U 'inspect"),
         (inspect_told(WELL, imported=False, broken="ImportError: libfoo.so"),
          "stop Inspect: Inspect 0.3.285 can't be imported: ImportError: libfoo.so"),
         (inspect_told(WELL, imported=False, error="no answer in 29 s"),
@@ -69,7 +69,7 @@ def test_options_that_this_inspect_does_not_have_are_named() -> None:
     has = set(options_of(plan(asked))) - {"--brand-new", "--turn-limit"}
     [told] = said(judged(asked, inspect_told(WELL, options=tuple(has))))
     assert told.startswith(
-        "stop Inspect: Inspect 0.3.285 does not have --turn-limit, --brand-new; remove it"
+        "stop Inspect: Inspect 0.3.285 does not have --turn-limit, --brand-new; remove the options"
     )
 
 
@@ -79,13 +79,13 @@ def test_options_that_this_inspect_does_not_have_are_named() -> None:
         ({"state": "no file", "error": "/evals/t.py"},
          "stop task: the file /evals/t.py does not exist"),
         ({"state": "no task", "near": ("main", "min")},
-         f"stop task: Inspect finds no task {OWN}; similar names: main, min"),
+         f"stop task: Inspect can't find the task {OWN}; similar names: main, min"),
         ({"state": "fails", "kind": "SyntaxError", "error": "SyntaxError: bad", "place": "t.py:3"},
          f"stop task: {OWN} can't be imported: SyntaxError: bad (t.py:3)"),
         ({"state": "fails", "kind": "ModuleNotFoundError", "module": "foo.bar", "error": "x"},
-         f'stop packages: {PYTHON} lacks foo, which {OWN} needs; set packages = ["foo"], so'),
+         f'stop packages: {PYTHON} lacks foo, which {OWN} needs; set packages = ["foo"] so'),
         ({"state": "unknown", "error": "cannot import name x"},
-         f"warning task: that Inspect can't check {OWN}"),
+         f"warning task: the machine's Inspect can't check {OWN}"),
         ({"state": "ok", "arguments": ("a", "b")},
          f"warning task: {OWN} has no argument zzz; Inspect will ignore it silently; its"),
     ],
@@ -118,7 +118,7 @@ def test_code_that_is_fetched_first_is_no_missing_file() -> None:
     facts = task_told(WELL, f"{made.directory}/code/t.py@mine", TaskFacts(state="no file"))
     checks = assess_run(made, facts, Fleet())
     assert said(checks) == []
-    assert any("its code is checked out" in each.said for each in checks)
+    assert any("its code will be checked out" in each.said for each in checks)
 
 
 def test_all_that_is_lacking_is_offered_in_one_line() -> None:
@@ -134,8 +134,8 @@ def test_all_that_is_lacking_is_offered_in_one_line() -> None:
     [told] = said(judged(asked, facts, secrets=("OPENAI_API_KEY",)))
     assert told == (
         f"stop packages: {PYTHON} lacks inspect-evals, openai, which inspect_evals/gpqa_diamond,"
-        ' openai/x need; set packages = ["inspect-evals", "openai"], so that uv runs it;'
-        f" or run there: {PYTHON} -m pip install inspect-evals openai"
+        ' openai/x need; set packages = ["inspect-evals", "openai"] so that uv installs'
+        f" what is missing; or run on the machine: {PYTHON} -m pip install inspect-evals openai"
     )
 
 
@@ -153,7 +153,7 @@ def test_what_uv_has_to_fetch_first_is_no_trouble_where_there_is_a_network() -> 
     old = judged(spec('inspect = "0.3.246"'), facts)
     assert any("0.3.246 does not have --detach" in each for each in said(old))
     no_exec = replace(facts, places={"~": found(folder(no_exec=True))})
-    assert said(judged(asked, no_exec))[0].startswith("stop uv: the home there is mounted noexec")
+    assert said(judged(asked, no_exec))[0].startswith("stop uv: the home folder is mounted noexec")
 
 
 def test_what_uv_is_not_told_to_bring_is_offered_by_its_name() -> None:

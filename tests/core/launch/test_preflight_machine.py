@@ -49,18 +49,18 @@ def with_docker(**changes: Any) -> SurveyFacts:
     ("docker", "says"),
     [
         (failed(ToolState.ABSENT),
-         ("stop Docker: inspect_evals/gdm_intercode_ctf needs Docker, which is not"
-          " installed; install Docker there")),
+         ("stop Docker: inspect_evals/gdm_intercode_ctf needs Docker, but Docker is not"
+          " installed; install Docker on the machine")),
         (failed(ToolState.FAILED, "permission denied while trying to connect to the socket"),
-         ("needs Docker, which fails: permission denied while trying to connect to the socket;"
-         " add the account to the group docker")),
-        (failed(ToolState.STUCK, "no answer in 8 s"), "which hangs: no answer in 8 s"),
+         ("needs Docker, but Docker fails: permission denied while trying to connect to the socket;"
+         " add the account to the machine's docker group")),
+        (failed(ToolState.STUCK, "no answer in 8 s"), "Docker does not respond: no answer in 8 s"),
         (failed(ToolState.UNKNOWN), "warning Docker"),
         (found(DockerFacts(version="20.10.7", compose="2.29.1")),
-         "stop Docker: Docker is 20.10.7, and Inspect needs 24.0.6 or newer"),
+         "stop Docker: Docker is 20.10.7, but Inspect needs 24.0.6 or newer"),
         (found(DockerFacts(version="27.1.1")), "stop Docker: Docker has no Compose"),
         (found(DockerFacts(version="27.1.1", compose="v2.3.3")),
-         "stop Docker: Docker Compose is v2.3.3, and Inspect needs 2.21.0 or newer"),
+         "stop Docker: Docker Compose is v2.3.3, but Inspect needs 2.21.0 or newer"),
     ],
 )  # fmt: skip
 def test_a_docker_that_will_not_do_is_told_to_those_who_need_it(docker: Any, says: str) -> None:
@@ -137,7 +137,7 @@ HELD = ReservationFacts(
          ("stop GPUs: gpus = 2, but 1 of 3 are free: GPU 0 is used by pid 42, GPU 1 is reserved by"
          " run 20260101-x of Bo; wait, or set gpus = 1")),
         ({"gpus": found((replace(gpus(1)[0], memory_used=40 * GIB), *gpus(2)[1:]))},
-         "warning GPUs: 2 of 2 are free, but memory of some is in use (GPU 0: 40 GiB)"),
+         "warning GPUs: 2 of 2 are free, but some have memory in use (GPU 0: 40 GiB)"),
         ({"reservations": failed(ToolState.FAILED, "/srv/x is no folder")},
          "stop GPUs: GPUs can't be reserved: /srv/x is no folder"),
         ({"reservations": found(ReservationFacts(folder="~/.evalroom/gpus"))},

@@ -105,7 +105,7 @@ CUT_OFF = failed(ToolState.FAILED, "its name is not known there")
          "stop network: the weights of org/m are not in /h, and HF_HUB_OFFLINE forbids the"),
         (OWN_SPEC.replace("mockllm/model", "vllm/m") + 'base_url = "http://localhost:8000/v1"\n',
          {"hosts": {"localhost:8000": failed(ToolState.FAILED, "Connection refused")}},
-         ("warning network: the model's server localhost:8000 is not reachable from there:"
+         ("warning network: the model's server localhost:8000 is not reachable from the machine:"
          " Connection refused; start it, or correct `base_url`")),
     ],
 )  # fmt: skip

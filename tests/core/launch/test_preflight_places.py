@@ -37,19 +37,19 @@ def with_logs(**changes: Any) -> SurveyFacts:
 @pytest.mark.parametrize(
     ("facts", "says"),
     [
-        (with_logs(is_writable=False), f"stop log folder: {LOGS} is not writable there"),
+        (with_logs(is_writable=False), f"stop log folder: {LOGS} is not writable"),
         (with_logs(exists=False, is_writable=False, near="/data"), "stop log folder: /data is not"),
         (with_logs(is_folder=False, near="/data/logs"), f"stop log folder: {LOGS} is not a folder"),
         (with_logs(read_only=True), f"stop log folder: the disk of {LOGS} is read-only"),
         (with_logs(free=0, disk=7), "stop disk: the disk of logs is full: only 0 MiB free"),
         (with_logs(free=GIB, disk=7), "warning disk: only 1.0 GiB free for logs"),
         (with_logs(eval_set="abc", tasks=(("gpqa", "openai/x"),), logs=3),
-         f"stop log folder: {LOGS} holds another eval-set: gpqa with openai/x (3 logs); "),
+         f"stop log folder: {LOGS} contains another eval-set: gpqa with openai/x (3 logs); "),
         (with_logs(eval_set="abc", tasks=(("evalroom/smoke", "mockllm/model"),), logs=1),
-         "warning log folder: /data/logs holds an eval-set of the same task and model (1 log);"),
+         "warning log folder: /data/logs contains an eval-set of the same task and model (1 log);"),
         (with_logs(eval_set="abc", logs=1),
-         f"warning log folder: {LOGS} holds an eval-set with unknown tasks (1 log);"),
-        (with_logs(logs=2), f"stop log folder: {LOGS} holds 2 logs that belong to no eval-set; c"),
+         f"warning log folder: {LOGS} contains an eval-set with unknown tasks (1 log);"),
+        (with_logs(logs=2), f"stop log folder: {LOGS} contains 2 logs but no eval-set; c"),
         (replace(WELL, logs={LOGS: failed(ToolState.STUCK, "no answer in 4 s")}),
          f"warning log folder: {LOGS} does not respond: no answer in 4 s"),
         (replace(with_logs(), running=found((RunningEval(pid=7, user="bo", log_dir=LOGS),))),
@@ -100,16 +100,22 @@ def test_a_run_or_an_eval_of_the_fleet_in_the_same_folder_is_a_clash(where: str)
 @pytest.mark.parametrize(
     ("places", "says"),
     [
-        ({"~": found(folder(free=0))}, "stop disk: the disk of the home is full: only 0 MiB"),
+        (
+            {"~": found(folder(free=0))},
+            "stop disk: the disk of the home folder is full: only 0 MiB",
+        ),
         (
             {RUNS_FOLDER: found(folder(has_files_left=False))},
-            "can't hold more files; delete files there",
+            "can't hold more files; delete files on that disk",
         ),
         (
             {RUNS_FOLDER: found(folder(is_writable=False, near="/x"))},
             "stop run: /x is not writable",
         ),
-        ({"~": found(folder(read_only=True))}, "stop disk: the disk of the home is read-only"),
+        (
+            {"~": found(folder(read_only=True))},
+            "stop disk: the disk of the home folder is read-only",
+        ),
     ],
 )
 def test_a_disk_without_room_is_told(places: Mapping[str, Any], says: str) -> None:
@@ -131,7 +137,7 @@ def test_a_run_is_not_started_a_second_time() -> None:
         WELL, runs={made.directory: found(RunFolderFacts(exists=True, is_started=True))}
     )
     [told] = said(assess_run(made, facts, Fleet()))
-    assert told.startswith(f"stop run: {made.run} was started there before")
+    assert told.startswith(f"stop run: {made.run} was already started on this machine")
 
 
 def test_a_data_folder_whose_sockets_would_have_too_long_a_path_is_told() -> None:

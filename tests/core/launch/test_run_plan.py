@@ -114,13 +114,13 @@ def _warnings(more: str, *sets: str, **how: MachineConfig) -> str:
 @pytest.mark.parametrize(
     ("more", "sets", "says"),
     [
-        ("", ("model=openai/x",), "openai/x needs OPENAI_API_KEY, which secrets does not set"),
-        ("", ("model=openai-api/acme/x",), "needs ACME_BASE_URL, which env does not set"),
+        ("", ("model=openai/x",), "openai/x needs OPENAI_API_KEY: add it to secrets"),
+        ("", ("model=openai-api/acme/x",), "needs ACME_BASE_URL: add it to env"),
         ("", ("model=mine/x",), "has no provider mine: a package must add it"),
         ("", ("model=vllm/x",), "gpus is 0"),
         ("", ("on_error=stop", "retry_attempts=2"), "but retry_attempts"),
         ("options = { brand_new = 1 }", (), "no option brand-new"),
-        ("options = { traceback_locals = true }", (), "keys too"),
+        ("options = { traceback_locals = true }", (), "including API keys"),
         ("packages = ['a']\npython = '/p'", (), "without the packages"),
     ],
 )

@@ -70,7 +70,10 @@ def test_a_run_of_an_engine_that_is_not_known_here_says_so() -> None:
     other = replace(RUN, engine="other\x1b[2J")
     row = {"there": True, "started": True, "alive": False}
     found = after_poll(other, row, NOW, is_abandoned=True)
-    assert found.said == "no eval of this run appeared, and this evalroom does not know its engine"
+    assert (
+        found.said
+        == "no eval appeared for this run, and this version of evalroom does not know its engine"
+    )
 
 
 def test_a_run_whose_folder_is_gone_ran_all_the_same() -> None:

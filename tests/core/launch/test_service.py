@@ -72,7 +72,7 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
 @pytest.mark.parametrize(
     ("sets", "says"),
     [
-        (("model=nope/x",), "Inspect knows no provider nope"),
+        (("model=nope/x",), "Inspect does not know the provider nope"),
         (("python=/nowhere/python3",), "/nowhere/python3 can't be started"),
     ],
 )
@@ -107,7 +107,7 @@ async def test_an_eval_that_is_killed_is_lost_and_never_done(sshd: Sshd, folder:
         end_all([run.id])
         run = await here.over(run)
         assert (run.state, run.status) == (RunState.LOST, "started")
-        assert "one of its logs has no end" in run.said
+        assert "one of its logs is incomplete" in run.said
 
 
 @pytest.mark.slow
@@ -185,7 +185,7 @@ async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_faile
         done, failed = [await here.over(run, 60) for run in runs]
         assert (done.state, done.attach[:2]) == (RunState.SUCCESS, ("tmux", "-u"))
         assert failed.state is RunState.ERROR
-        assert "Inspect knows no provider nope" in failed.said
+        assert "Inspect does not know the provider nope" in failed.said
         assert b"nope" in (await here.launches.output(failed)).data
         found = await list_sessions(here.place, [local.name])
         assert {each.session.run for each in found} == {each.id for each in runs}

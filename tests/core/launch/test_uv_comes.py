@@ -207,7 +207,7 @@ async def test_another_platform_is_sent_nothing_and_a_uv_that_is_there_is_copied
         read=file.read,
     )  # fmt: skip
     got = await fetch_client.fetch_uv(hands, HERE, lambda: other, nothing)
-    assert (got.version, got.how) == (file.version, "copied from another folder of that machine")
+    assert (got.version, got.how) == (file.version, "copied from another folder on that machine")
     assert [job.verb for job in hands.jobs] == ["uv"]
 
 

@@ -176,7 +176,7 @@ def test_a_field_shows_what_is_typed_or_what_a_blank_means() -> None:
     rows, _ = rows_of(SMOKE)
     assert rows["args"].value.text == "samples = 10, pass_rate = 0.7"
     assert (rows["limit"].value.text, rows["limit"].value.tone) == ("all", "dim")
-    assert words([rows["on_error"].note]) == "Enter chooses"
+    assert words([rows["on_error"].note]) == "Enter to choose"
     last, _ = rows_of(SMOKE, FormContext(last_on_error="continue"))
     assert last["on_error"].value.text == "needed; last time continue"
     assert rows[PLAN].value.text == "fix 1 field first"

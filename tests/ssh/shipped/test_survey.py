@@ -116,7 +116,7 @@ async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_import
     first = {name: (lines[0] if lines else "").replace(where, "F") for name, lines in found.items()}
     assert first["good.py@good"].startswith("warning task: F/good.py@good has no argument zzz")
     assert first["good.py@god"].startswith(
-        "stop task: Inspect finds no task F/good.py@god; similar names: good"
+        "stop task: Inspect can't find the task F/good.py@god; similar names: good"
     )
     assert first["gone.py@gone"].startswith("stop task: the file F/gone.py does not exist")
     assert (
@@ -134,7 +134,7 @@ async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_import
     assert "lacks quite-absent, which quite_absent/task needs" in first["task"]
     assert first["good"].startswith("warning task: own_evals/good has no argument zzz")
     assert first["goo"].startswith(
-        "stop task: Inspect finds no task own_evals/goo; similar names: own_evals/g"
+        "stop task: Inspect can't find the task own_evals/goo; similar names: own_evals/g"
     )
     assert first["noisy.py@noisy"].startswith("warning task: F/noisy.py@noisy has no argument")
     boxed = next(each for each in checked if each.plan.request.task.endswith("boxed"))
@@ -182,7 +182,7 @@ async def test_uv_runs_inspect_as_far_as_its_cache_goes(login: Login) -> None:
     [checked] = await looked(login, text)
     assert [each.said for each in checked.checks if each.name == "uv"] == [
         "uv 0.9.9 is installed",
-        "Inspect 0.3.285 or a package is not cached: evalroom downloads it first",
+        "Inspect 0.3.285 or a package is not cached: evalroom downloads it before the run starts",
     ]
     uv.write_text(UV + f'while [ "$1" != python ]; do shift; done; exec {login.quick_python()}\n')
     [checked] = await looked(login, text)
@@ -333,11 +333,11 @@ async def test_a_log_folder_of_a_real_eval_set_is_known_again(login: Login) -> N
     [same] = await looked(login, asked)
     [line] = troubles(same)
     assert line.startswith(
-        f"warning log folder: {logs} holds an eval-set of the same task and model"
+        f"warning log folder: {logs} contains an eval-set of the same task and model"
     )
     [other] = await looked(login, asked.replace("evalroom/smoke", "evalroom/arithmetic"))
     [line] = troubles(other)
-    said_so = "holds another eval-set: evalroom/smoke with mockllm/model (1 log); choose another"
+    said_so = "contains another eval-set: evalroom/smoke with mockllm/model (1 log); choose another"
     assert line.startswith(f"stop log folder: {logs} {said_so}")
 
 
