@@ -12,22 +12,23 @@ export PYTHONDONTWRITEBYTECODE :=
 run: $(VENV)/.runs  ## open the room on a small real eval on this computer
 	@$(BIN)/evalroom demo
 
-test: check  ## every check, then the whole suite (under 10 minutes)
-	$(BIN)/pytest $(SUITE) -m "not slow and not bench" --ignore tests/architecture
+test: check  ## every check, then the rest of the fast suite (under 10 minutes)
+	$(BIN)/pytest $(SUITE) -m "not slow and not bench and not pure" --ignore tests/architecture
 
 test-slow: $(VENV)/.tests  ## old versions of Inspect, long faults, kills at every moment
 	@scripts/system-packages
 	$(BIN)/pytest $(SUITE) -m slow
 
-check: $(VENV)/.tests  ## lint, format, types, import contracts, start-up imports
+check: $(VENV)/.tests  ## lint, format, types, import contracts, dead code, coverage of core
 	@scripts/system-packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(BIN)/deptry . 2>/dev/null
+	$(BIN)/deptry .
 	$(BIN)/vulture
 	$(MAKE) --no-print-directory -j 2 mypy pyright
 	$(BIN)/pytest -q tests/architecture
+	$(BIN)/pytest -q $(SUITE) -m "pure and not slow and not bench" --cov --cov-report= tests/core
 
 mypy:
 	$(BIN)/mypy cli core ssh storage tui tests
@@ -48,7 +49,7 @@ format: $(VENV)/.tests
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
 
 $(VENV)/.made:
 	@PYTHON="$(PYTHON)" scripts/make-venv $(VENV)
