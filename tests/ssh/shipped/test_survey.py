@@ -158,7 +158,7 @@ async def test_a_task_that_hangs_and_an_interpreter_that_is_none_are_told(
     base = of("/x/t.py@t")
     for python, says in (
         (str(slow), "warning task: unknown whether /x/t.py@t can be imported: no answer"),
-        ("/nowhere/python3", "stop python: /nowhere/python3 does not exist on the machine; name an"),
+        ("/nowhere/python3", "stop python: /nowhere/python3 does not exist on the machine; set `p"),
         (str(login.tool("broken", "echo no such library >&2; exit 127")),
          "does not run: no such library"),
         (str(login.tool("garbage", "head -c 3000000 /dev/zero")), "does not run"),
