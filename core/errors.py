@@ -106,15 +106,19 @@ class OnErrorMissing(SpecWrong):
 class SecretMissing(EvalroomError):
     """No value is stored for one or more secrets.
 
+    Args:
+        names: The names of these secrets.
+        advice: What to do; None: store the first one.
+
     Attributes:
         names: The names of these secrets.
     """
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, names: tuple[str, ...], advice: str | None = None) -> None:
         listed = ", ".join(shown(name) for name in names)
+        store = f"store it: evalroom secrets set {shown(names[0])}" if names else ""
         super().__init__(
-            f"no value is stored for the secret {listed}",
-            f"store it: evalroom secrets set {shown(names[0])}" if names else "",
+            f"no value is stored for the secret {listed}", store if advice is None else advice
         )
         self.names = names
 

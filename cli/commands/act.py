@@ -101,7 +101,7 @@ async def act_on(desk: DeskReader, acting: ActionService, command: ActCommand) -
 def title_of(action: Action, places: Sequence[ActionPlace]) -> str:
     """Return the title of a plan."""
     now = " now" if action.now else ""
-    manner = f" ({action.manner})" if action.manner else ""
+    manner = f" ({action.manner})" if action.manner and action.manner != action.verb else ""
     return f"{action.verb}{now}{manner}, {len(places)} selected"
 
 

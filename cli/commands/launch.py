@@ -144,7 +144,7 @@ class _StateNotes:
         more = f": {shown(run.said, 300)}" if run.said else ""
         if self._said.get(run.id) != f"{run.state}{more}":
             self._said[run.id] = f"{run.state}{more}"
-            print_note(f"{run.id} is {run.state}{more}")
+            print_note(f"run {run.id}: {run.state}{more}")
 
 
 async def _ended(

@@ -99,7 +99,7 @@ def _list(names: Mapping[str, KeptIn], file: Path, *, as_json: bool) -> None:
 
 async def _delete(store: SecretStore, command: SecretsCommand) -> None:
     if command.name not in await store.names():
-        raise SecretMissing((command.name,))
+        raise SecretMissing((command.name,), "see: evalroom secrets list")
     await confirm(
         command.consent,
         question=f"delete the secret {command.name}",

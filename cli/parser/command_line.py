@@ -91,7 +91,10 @@ class CommandParser(argparse.ArgumentParser):
             add_arguments: Callable[[argparse.ArgumentParser], None]
             add_arguments = getattr(importlib.import_module(module), function)
             add_arguments(self)
-        return super().parse_known_args(*args, **settings)
+        found, unknown = super().parse_known_args(*args, **settings)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageWrong` with argparse's own message."""

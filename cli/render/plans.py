@@ -7,7 +7,7 @@ from itertools import groupby
 from cli.render.fleet_json import Json, plain_json
 from core.act.executor import OrderReport
 from core.act.plan import Plan, Step, blast_radius, skipped
-from core.act.undo import undo_sentence
+from core.act.undo import is_undo, undo_sentence
 from core.ids import address_of
 from core.text import shown, shown_lines
 
@@ -22,7 +22,7 @@ def plan_lines(plan: Plan, *, content: bool) -> list[str]:
     lines = [f"{plan.title}: {blast_radius(plan)}"]
     for _, group in groupby(sorted(plan.sent, key=_likeness), key=_likeness):
         steps = list(group)
-        lines += ["", *(_together(steps) if len(steps) >= _ALIKE else _each(steps))]
+        lines += ["", *(_together(plan, steps) if len(steps) >= _ALIKE else _each(plan, steps))]
         if content:
             lines += [line for step in steps for line in _content(step)]
     if plan.others and len(plan.sent) > 1:
@@ -43,20 +43,25 @@ def _likeness(step: Step) -> tuple[str, str]:
     return step.where, step.preview.sentence if step.preview is not None else ""
 
 
-def _together(steps: Sequence[Step]) -> list[str]:
+def _together(plan: Plan, steps: Sequence[Step]) -> list[str]:
     names = ", ".join(step.name for step in steps[:_NAMED])
     more = len(steps) - _NAMED
     tail = f" and {more} more" if more > 0 else ""
-    return [f"{steps[0].where}  {len(steps)} targets: {names}{tail}", *_preview_lines(steps[0])]
-
-
-def _each(steps: Sequence[Step]) -> list[str]:
     return [
-        line for step in steps for line in [f"{step.where}  {step.name}", *_preview_lines(step)]
+        f"{steps[0].where}  {len(steps)} targets: {names}{tail}",
+        *_preview_lines(plan, steps[0]),
     ]
 
 
-def _preview_lines(step: Step) -> list[str]:
+def _each(plan: Plan, steps: Sequence[Step]) -> list[str]:
+    return [
+        line
+        for step in steps
+        for line in [f"{step.where}  {step.name}", *_preview_lines(plan, step)]
+    ]
+
+
+def _preview_lines(plan: Plan, step: Step) -> list[str]:
     preview = step.preview
     if preview is None:
         return []
@@ -64,10 +69,16 @@ def _preview_lines(step: Step) -> list[str]:
     lines = [f"  {preview.sentence} ({source})"]
     lines += [f"  note: {note}" for note in preview.notes]
     lines += [f"  withheld: {each.size} (--content shows it)" for each in preview.withheld]
-    lines += [f"  {undo_sentence(step.action, step.undo, step.target)}"]
+    lines += [f"  {_undo_of(plan, step)}"]
     production = ", on a production machine" if step.is_production else ""
     whose = "launched by you" if step.is_ours else "launched by someone else"
     return [*lines, f"  {whose}{production}", f"  $ {shown(step.command, 1_000)}"]
+
+
+def _undo_of(plan: Plan, step: Step) -> str:
+    if is_undo(plan.id):
+        return "an undo can't be undone"
+    return undo_sentence(step.action, step.undo, step.target)
 
 
 def _content(step: Step) -> list[str]:
@@ -100,7 +111,7 @@ def act_answer(
 ) -> Json:
     """Return a plan and its outcomes as one object."""
     steps = plan.steps if reports is None else [each.step for each in reports]
-    rows = [_row(step, content=content) for step in steps]
+    rows = [_row(plan, step, content=content) for step in steps]
     for row, each in zip(rows, reports or (), strict=False):
         row["outcome"] = {
             "state": "refused" if each.outcome is None else str(each.outcome.state),
@@ -109,7 +120,7 @@ def act_answer(
     return {"action": str(plan.action.verb), "dry_run": dry_run, "targets": rows}
 
 
-def _row(step: Step, *, content: bool) -> Json:
+def _row(plan: Plan, step: Step, *, content: bool) -> Json:
     address = address_of(step.target)
     row: Json = {
         "machine": address.process.machine,
@@ -121,11 +132,11 @@ def _row(step: Step, *, content: bool) -> Json:
     }
     row = {name: value for name, value in row.items() if value is not None}
     row["command"] = shown(step.command, 4_000)
-    row["preview"] = _preview(step, content=content)
+    row["preview"] = _preview(plan, step, content=content)
     return row
 
 
-def _preview(step: Step, *, content: bool) -> Json:
+def _preview(plan: Plan, step: Step, *, content: bool) -> Json:
     preview, refusal = step.preview, step.refusal
     sentence = refusal.sentence if refusal is not None else ""
     if preview is None:
@@ -139,7 +150,7 @@ def _preview(step: Step, *, content: bool) -> Json:
         "skipped": refusal.kind if refusal is not None else None,
         "ours": step.is_ours,
         "production": step.is_production,
-        "undo": undo_sentence(step.action, step.undo, step.target),
+        "undo": _undo_of(plan, step),
         "withheld": [each.size for each in preview.withheld],
     }
     if content:

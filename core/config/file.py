@@ -162,15 +162,16 @@ class _ConfigReader:
         return self._read_values((name,), cast("dict[str, Any]", value), self._table_rules[name])
 
     def _read_keys(self, value: object, actions: Mapping[str, str] | None) -> Mapping[str, str]:
+        for action in value if isinstance(value, dict) else ():
+            if actions is not None and action not in actions:
+                self._unknown_key(("keys", str(action)), tuple(actions))
         try:
             keys = rules.key_names(value)
         except rules.InvalidValue as error:
             self._invalid_value(("keys", *error.within), error)
             return {}
-        for action in keys:
-            if actions is not None and action not in actions:
-                self._unknown_key(("keys", action), tuple(actions))
-        for action, other in conflicts(keys, actions or {}):
+        known = {name: key for name, key in keys.items() if actions is None or name in actions}
+        for action, other in conflicts(known, actions or {}):
             what = f'"{shown(action)}" uses a key of "{shown(other)}"'
             advice = f'choose another key, or change the key of "{shown(other)}" too'
             self._problem(("keys", action), what, advice)

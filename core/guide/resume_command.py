@@ -20,6 +20,8 @@ _OURS = frozenset({"--json", "--detach", "--no-detach"})
 _PINNED = frozenset({"XDG_DATA_HOME"})
 """Environment variables that the command itself sets."""
 _VERBS = frozenset({"eval", "eval-set", "eval-retry", "score"})
+_MODULES = frozenset({"inspect_ai", "inspect_ai._cli.main"})
+"""Modules that run Inspect; it starts a detached eval as the second."""
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*\Z")
 _LOG = (".eval", ".json")
 
@@ -115,7 +117,7 @@ def _verb_at(words: Sequence[str]) -> int | None:
         at = 1
         while at < len(words) and words[at].startswith("-") and words[at] != "-m":
             at += 2 if words[at] in {"-W", "-X"} else 1
-        if words[at : at + 2] == ("-m", "inspect_ai"):
+        if words[at] == "-m" and words[at + 1 : at + 2] and words[at + 1] in _MODULES:
             at += 1
         elif at >= len(words) or _base(words[at]) != "inspect":
             return None

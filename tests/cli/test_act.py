@@ -82,6 +82,7 @@ def test_a_yes_does_it_a_repeat_is_a_noop_and_undo_takes_it_back(home: Home, one
     undone = home.run("undo", "--yes")
     assert (undone.status, undone.err) == (0, "")
     assert undone.out.startswith("Undo pause: turns on here: affects")
+    assert "an undo can't be undone" in undone.out
     assert paused(one) is None
     orders = home.run("journal", "--json").json["orders"]
     assert [order["action"]["verb"] for order in orders] == ["resume", "pause"]

@@ -43,6 +43,7 @@ def test_a_secret_is_piped_in_listed_by_its_name_and_deleted(home: Home) -> None
     for words in (("--yes",), ()):
         gone = home.run("secrets", "delete", "A_KEY", "--json", *words)
         assert (gone.status, gone.json["error"]["kind"]) == (1, "secret_missing")
+        assert gone.json["error"]["advice"] == "see: evalroom secrets list"
 
 
 def test_a_value_is_never_an_argument_and_not_repeated_where_it_was_one(home: Home) -> None:

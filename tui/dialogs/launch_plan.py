@@ -179,7 +179,7 @@ class LaunchPlanDialog(GuardedDialog):
     def body(self) -> Iterator[TextLine]:
         """Return the checks of each run, or the runs as they start."""
         if self._phase == "checking":
-            on = ", ".join(self._spec.machine)
+            on = ", ".join("the machines" if each == "any" else each for each in self._spec.machine)
             yield (Span(self._progress or shown(f"checking {on} ..."), "dim"),)
         elif self._phase == "failed":
             yield (Span(self._failed, "look"),)

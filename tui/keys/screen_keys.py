@@ -86,7 +86,7 @@ GUIDE_KEYS: tuple[Key, ...] = (
         keys="n",
         action="guide_skip",
         word="skip step",
-        help="Skip the step that waits.",
+        help="Skip the step that waits for you.",
         where="guides",
         in_bar=True,
     ),

@@ -134,7 +134,7 @@ def _means(choice: OnError) -> str:
     if choice == "stop":
         return "the first failed sample ends the task"
     if choice == "continue":
-        return "all samples run; a task with failed samples ends as failed"
+        return "all samples run; a task with failed samples ends in error"
     count = choice.threshold
     samples = f"{100 * count:.6g}% of its samples" if count < 1 else f"{count} of its samples"
     return f"the task fails once {samples} have failed"

@@ -39,7 +39,7 @@ _SMOKE = f"""\
 # Checks that an eval runs on a machine. Needs no network, no API key and no Docker.
 task = "evalroom/smoke"
 model = "mockllm/model"         # a mock model that answers at once
-machine = "local"               # the name of a machine, a tag, or "any"
+machine = "any"                 # the first that fits; or the name of a machine, or a tag
 {_ON_ERROR}
 args = {{ samples = 10, pass_rate = 0.7 }}   # with the mock model, 70% of the samples pass
 """

@@ -12,15 +12,16 @@ _STARTING = frozenset({RunState.PREPARING, RunState.QUEUED, RunState.STARTING})
 
 def run_totals(fleet: Fleet, now: float) -> tuple[Span, ...]:
     """Return how many runs are starting and how many failed lately; empty: none."""
-    starting = failed = 0
+    starting, failed = 0, {RunState.ERROR: 0, RunState.LOST: 0}
     for run in fleet.runs.values():
         if run.state in _STARTING:
             starting += 1
         elif run.has_failed and run.is_ours and now - (run.ended_at or run.at) < _FAILED_FOR_S:
-            failed += 1
-    if not starting + failed:
+            failed[run.state] += 1
+    total = starting + sum(failed.values())
+    if not total:
         return ()
-    spans = [span_of(plural(starting + failed, "run"))]
-    spans += [span_of(f" {failed} failed", "hand")] if failed else []
+    spans = [span_of(plural(total, "run"))]
+    spans += [span_of(f" {count} {state}", "hand") for state, count in failed.items() if count]
     spans += [span_of(f" {starting} starting", "dim")] if starting else []
     return tuple(spans)

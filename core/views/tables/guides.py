@@ -31,7 +31,7 @@ def state_of(guide: Guide, *, is_here: bool = True) -> str:
 
 
 _TONES: dict[str, Tone] = {
-    "waits": "look",
+    "your turn": "look",
     "left": "look",
     "running": "good",
     "stopped": "dim",
@@ -48,7 +48,8 @@ def _where(line: _Line) -> str:
 
 
 def _word(line: _Line) -> str:
-    return state_of(line[0], is_here=line[1])
+    state = state_of(line[0], is_here=line[1])
+    return "your turn" if state == "waits" else state
 
 
 _FIELDS = Fields[_Line](
@@ -63,7 +64,7 @@ _FIELDS = Fields[_Line](
             "state",
             lambda line: text_cell(_word(line), _TONES[_word(line)]),
             _word,
-            width=7,
+            width=9,
         ),
         field(
             "guide",
@@ -109,7 +110,7 @@ def guides_table(guides: Sequence[Guide], here: frozenset[str], now: float) -> T
         ),
         title="Guides",
         footer=f"{still} open · {len(guides)} total" if guides else "",
-        empty="no guides yet: start one from the palette (guide-park, guide-finish ...)",
+        empty="no guides yet: select a task in the room, press : and type guide",
     )
 
 

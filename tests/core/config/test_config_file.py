@@ -213,6 +213,16 @@ def test_unknown_actions_are_refused_where_the_screens_name_theirs(tmp_path: Pat
         read_config(path, actions={"quit": "q"})
 
 
+def test_an_unknown_action_is_one_error_beside_an_invalid_key() -> None:
+    text = '[keys]\nqiut = "q"\nquit = "ctrl+hyper+q"\n'
+    _, found = check_config(text, HERE, actions={"quit": "q"})
+    assert [each.message.rpartition(", ")[2] for each in found] == [
+        'line 2: unknown key "qiut" in [keys]', 'line 3: the value of "quit" is wrong',
+    ]  # fmt: skip
+    _, found = check_config('[keys]\nqiut = "q"\n', HERE, actions={"quit": "q"})
+    assert len(found) == 1
+
+
 def test_hostile_text_of_a_config_is_shown_harmless() -> None:
     assert "\x1b" not in the_one_wrong('"\\u001b[2J" = 1\n')
 

@@ -45,6 +45,22 @@ def test_an_eval_set_is_started_again_as_it_was_and_detached(extra: tuple[str, .
     )
 
 
+def test_a_detached_eval_set_runs_inspects_own_module_and_is_resumed_too() -> None:
+    argv = (
+        PYTHON,
+        "-m",
+        "inspect_ai._cli.main",
+        "eval-set",
+        "/e/mine.py@hello",
+        "--log-dir",
+        "logs",
+    )
+    assert built(*argv, "--json", "--no-detach").command == (
+        "cd '/home/op/my runs' && env XDG_DATA_HOME=/data /venv/bin/python -m inspect_ai._cli.main"
+        " eval-set --detach /e/mine.py@hello --log-dir logs"
+    )
+
+
 def test_an_eval_set_without_a_log_folder_gets_the_one_it_writes_to() -> None:
     argv = ("inspect", "eval-set", "ctf.py")
     assert built(*argv).command.endswith("inspect_ai eval-set --detach --log-dir /logs ctf.py")

@@ -89,7 +89,7 @@ def test_the_way_of_a_run_is_to_its_task_else_its_process() -> None:
 
 
 def test_the_header_counts_runs_on_their_way_and_what_failed_lately() -> None:
-    assert words([run_totals(FLEET, NOW)]) == "3 runs 1 failed 2 starting"
+    assert words([run_totals(FLEET, NOW)]) == "3 runs 1 error 2 starting"
     assert run_totals(with_runs(Fleet(), [run(1, RunState.SUCCESS)]), NOW) == ()
 
 
