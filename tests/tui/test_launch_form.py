@@ -54,6 +54,7 @@ async def smoke(pilot: Pilot[None], *, machine: str = "h100-1") -> None:
     await shows(pilot, "New run from")
     await pilot.press("enter")
     await shows(pilot, "Launch · smoke")
+    await pilot.press("up", "up", "up")  # from on_error, the one field to fill in, to machine
     await typed(pilot, machine)
 
 

@@ -15,7 +15,8 @@ from tui.app import RoomApp
 
 Picture = Callable[[RoomApp], None]
 SMALL, USUAL, LARGE = (80, 24), (120, 40), (200, 50)
-FORM = ("n", "enter", "ctrl+u", *"h100-2")
+TO_MACHINE = ("n", "enter", "up", "up", "up", "end", "ctrl+u")
+FORM = (*TO_MACHINE, *"h100-2")
 ON_ERROR = ("ctrl+r", "enter", "down", "enter")
 MODEL = ("pageup", "pageup", "pageup", "ctrl+u", *"openai-api/acme/x", "down", "enter")
 PRINTED = b"\x1b[1mLoading\x1b[0m tasks ...\nNo inspect tasks were found at the specified paths.\n"
@@ -71,7 +72,7 @@ async def test_the_plan(picture: Picture, machines: str, size: tuple[int, int]) 
     told, app = room()
     told.passed_over = ((H2, "its link is down"),) if machines == "any" else ()
     async with app.run_test(size=size) as pilot:
-        await press(pilot, "n", "enter", "end", "ctrl+u", *machines, *ON_ERROR, "ctrl+r")
+        await press(pilot, *TO_MACHINE, *machines, *ON_ERROR, "ctrl+r")
         await answerable(pilot, "Plan")
         picture(app)
 
