@@ -70,7 +70,6 @@ class Plan:
         title: What the plan is called, in a few words.
         action: The action of its first step.
         steps: One for each target, in the order of the requests.
-        made_at: Unix seconds at the desk.
         reason: Why, in the operator's words.
     """
 
@@ -78,7 +77,6 @@ class Plan:
     title: str
     action: Action
     steps: tuple[Step, ...]
-    made_at: float
     reason: str = ""
 
     @property

@@ -134,7 +134,6 @@ class Planner:
             title=title,
             action=requests[0][0],
             steps=tuple(steps[index] for index in range(len(requests))),
-            made_at=self._desk.now(),
             reason=reason,
         )
 

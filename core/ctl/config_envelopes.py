@@ -6,11 +6,9 @@ from typing import cast
 
 from core.ctl.decode import (
     JsonObject,
-    as_number,
     count,
     flag,
     inner,
-    items,
     number,
     objects,
     parse_object,
@@ -21,7 +19,6 @@ from core.errors import AnswerMalformed
 from core.model.knobs import (
     BufferView,
     ConfigView,
-    LimitChange,
     LimitView,
     ModelThroughput,
     Throughput,
@@ -49,7 +46,6 @@ def config_view(body: bytes) -> ConfigView:
         limits=_whole_numbers(inner(row, "limits")),
         buffer=_buffer(cast("JsonObject", buffer)) if isinstance(buffer, dict) else None,
         warnings=texts(row, "warnings"),
-        raw=body,
     )
 
 
@@ -74,21 +70,7 @@ def _limit(row: JsonObject, name: str) -> LimitView:
         launch=count(row, "launch"),
         in_flight=count(row, "in_flight"),
         pending=count(row, "pending"),
-        changes=tuple(
-            LimitChange(
-                at=text(change, "at") or _worded(change.get("at")),
-                before=count(change, "from"),
-                after=count(change, "to"),
-                reason=text(change, "reason"),
-            )
-            for change in objects(row, "recent_changes")
-        ),
     )
-
-
-def _worded(value: object) -> str | None:
-    found = as_number(value)
-    return None if found is None else str(found)
 
 
 def _whole_numbers(row: JsonObject) -> Mapping[str, int | None]:
@@ -104,7 +86,7 @@ def _buffer(row: JsonObject) -> BufferView:
 
 
 def throughput(body: bytes) -> Throughput:
-    """Decode `GET /models/throughput`.
+    """Decode `GET /models/throughput`; a model without a name is left out.
 
     Raises:
         AnswerMalformed: It has no list of models.
@@ -117,12 +99,7 @@ def throughput(body: bytes) -> Throughput:
         for model in objects(row, "models")
         if (name := text(model, "model")) is not None
     )
-    lost = len(items(row, "models")) - len(models)
-    return Throughput(
-        models=models,
-        malformed=("a model without a name",) * lost,
-        raw=body,
-    )
+    return Throughput(models=models)
 
 
 def _model(name: str, row: JsonObject) -> ModelThroughput:

@@ -22,7 +22,6 @@ from core.ctl.decode import (
     raw_fields,
     raw_rows,
     text,
-    texts,
 )
 from core.ctl.envelopes import sample_row
 from core.errors import AnswerMalformed
@@ -65,7 +64,6 @@ def sample_detail(body: bytes, *, content: bool) -> SampleDetail:
             found for error in errors if (found := _error(error, content=content)) is not None
         ),
         limit_reason=text(row, "limit_reason") if content else None,
-        raw=raw,
     )
 
 
@@ -136,11 +134,9 @@ def messages(body: bytes, *, content: bool) -> Messages:
         AnswerMalformed: It does not have the expected list.
     """
     fields = _envelope(body, "messages")
-    head = _head(fields, "as_of", "status", "count")
+    head = _head(fields, "count")
     rows, malformed = _rows(fields["messages"], lambda raw: message(raw, content=content))
     return Messages(
-        as_of=number(head, "as_of"),
-        status=text(head, "status"),
         count=count(head, "count"),
         messages=rows,
         malformed=malformed,
@@ -157,29 +153,20 @@ def message(raw: bytes, *, content: bool) -> SampleMessage:
     index, role = count(row, "index"), text(row, "role")
     if index is None or role is None:
         raise AnswerMalformed("a message without an index or a role")
-    calls = objects(row, "tool_calls")
-    if not content:
-        kept = dict(row)
-        if calls:
-            kept["tool_calls"] = [_fields_but(call, ("arguments",)) for call in calls]
-        raw = _without(kept, raw if kept == row else encoded(kept), ("content", "error"))
     return SampleMessage(
         index=index,
         role=role,
-        id=text(row, "id"),
         calls=tuple(
             MessageCall(
-                id=text(call, "id") or "",
                 function=text(call, "function") or "",
                 arguments=_optional(call, "arguments") if content else None,
             )
-            for call in calls
+            for call in objects(row, "tool_calls")
         ),
         function=text(row, "function"),
         has_error=flag(row, "has_error"),
         content=_optional(row, "content") if content else None,
         error=_optional(row, "error") if content else None,
-        raw=raw,
     )
 
 
@@ -194,17 +181,9 @@ def store(body: bytes, *, content: bool) -> Store:
     if not isinstance(listed, dict):
         raise AnswerMalformed("a store answer without a store")
     entries = cast("JsonObject", listed)
-    raw = body
-    if not content and any("value" in _fields(entry) for entry in entries.values()):
-        kept = {key: _fields_but(_fields(entry), ("value",)) for key, entry in entries.items()}
-        raw = encoded({**row, "store": kept})
     return Store(
-        as_of=number(row, "as_of"),
-        status=text(row, "status"),
         count=count(row, "count"),
         entries=tuple(_entry(key, entry, content=content) for key, entry in entries.items()),
-        missing=texts(row, "missing"),
-        raw=raw,
     )
 
 
@@ -214,7 +193,6 @@ def _entry(key: str, entry: object, *, content: bool) -> StoreEntry:
         key=key,
         type=text(fields, "type"),
         size=count(fields, "size"),
-        length=count(fields, "len"),
         value=_optional(fields, "value") if content else None,
     )
 

@@ -10,22 +10,6 @@ _NONE: Mapping[str, int | None] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LimitChange:
-    """One change that an adaptive limit made by itself.
-
-    Attributes:
-        at: When, as text of Inspect; None: unknown.
-        before, after: The limit before and after the change.
-        reason: Why, in Inspect's words.
-    """
-
-    at: str | None = None
-    before: int | None = None
-    after: int | None = None
-    reason: Untrusted | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LimitView:
     """One limit on concurrency. None means unknown, or no limit.
 
@@ -39,7 +23,6 @@ class LimitView:
         override: The value that an operator set.
         launch: The value at launch.
         in_flight, pending: For the limit of tasks: tasks that run, and tasks that wait.
-        changes: Recent changes of an adaptive limit.
     """
 
     name: str = ""
@@ -53,7 +36,6 @@ class LimitView:
     launch: int | None = None
     in_flight: int | None = None
     pending: int | None = None
-    changes: tuple[LimitChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +65,6 @@ class ConfigView:
         limits: Overrides of `time_limit`, `token_limit`, `message_limit`; empty for a process.
         buffer: How often samples are written to the log; None: not reported.
         warnings: Warnings of Inspect.
-        raw: The answer's JSON.
     """
 
     max_samples: LimitView | None = None
@@ -96,7 +77,6 @@ class ConfigView:
     limits: Mapping[str, int | None] = field(default_factory=lambda: _NONE)
     buffer: BufferView | None = None
     warnings: tuple[Untrusted, ...] = ()
-    raw: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,10 +106,6 @@ class Throughput:
 
     Attributes:
         models: The models that the process used.
-        malformed: A sentence for each model that could not be read.
-        raw: The answer's JSON.
     """
 
     models: tuple[ModelThroughput, ...] = ()
-    malformed: tuple[str, ...] = ()
-    raw: bytes = b""

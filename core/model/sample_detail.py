@@ -35,14 +35,12 @@ class SampleDetail:
         error: The error that ended it; None if it has no error.
         error_retries: The errors of earlier tries, oldest first.
         limit_reason: The limit that ended it, in words; None: no limit did, or it is withheld.
-        raw: The answer's JSON, without content unless that was asked for.
     """
 
     sample: Sample
     error: SampleError | None = None
     error_retries: tuple[SampleError, ...] = ()
     limit_reason: Untrusted | None = None
-    raw: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +94,6 @@ class EventPage:
 class MessageCall:
     """A tool call that an assistant's message requests."""
 
-    id: str
     function: str
     arguments: Untrusted | None = None
 
@@ -108,24 +105,20 @@ class SampleMessage:
     Attributes:
         index: Its place in the conversation, from 0; a compaction may change places.
         role: `system`, `user`, `assistant`, `tool`, or a role of a newer Inspect.
-        id: Inspect's id of the message.
         calls: The tool calls that an assistant's message requests.
         function: The tool that answers, for role `tool`.
         has_error: Whether the tool failed; None for other roles.
         content: Its text; None while the content is withheld.
         error: The tool's error; None: it has none, or the content is withheld.
-        raw: The message's JSON, without content unless that was asked for.
     """
 
     index: int
     role: str
-    id: str | None = None
     calls: tuple[MessageCall, ...] = ()
     function: str | None = None
     has_error: bool | None = None
     content: Untrusted | None = None
     error: Untrusted | None = None
-    raw: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,15 +126,11 @@ class Messages:
     """The answer to `GET .../sample/messages`: a snapshot.
 
     Attributes:
-        as_of: Time of the snapshot, Unix seconds on the eval's own clock.
-        status: The status of the sample.
         count: Messages in the whole conversation, listed or not.
         messages: The listed messages, oldest first.
         malformed: A sentence for each message that could not be read.
     """
 
-    as_of: float | None
-    status: str | None
     count: int | None
     messages: tuple[SampleMessage, ...] = ()
     malformed: tuple[str, ...] = ()
@@ -155,14 +144,12 @@ class StoreEntry:
         key: Its key. The agent may choose it, so it is untrusted too.
         type: The type of its value, in Python's words.
         size: Size of its value as JSON, bytes.
-        length: Number of items of its value; None: it has no length.
         value: A preview of its value as text; None while the content is withheld.
     """
 
     key: Untrusted
     type: str | None = None
     size: int | None = None
-    length: int | None = None
     value: Untrusted | None = None
 
 
@@ -171,17 +158,9 @@ class Store:
     """The answer to `GET .../sample/store`.
 
     Attributes:
-        as_of: Time of the answer, Unix seconds on the eval's own clock.
-        status: The status of the sample.
         count: Entries in the whole store, listed or not.
         entries: The listed entries.
-        missing: Keys that were asked for and do not exist.
-        raw: The answer's JSON, without content unless that was asked for.
     """
 
-    as_of: float | None
-    status: str | None
     count: int | None
     entries: tuple[StoreEntry, ...] = ()
-    missing: tuple[Untrusted, ...] = ()
-    raw: bytes = b""

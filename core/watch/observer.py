@@ -193,8 +193,7 @@ class Observer:
     def _processes(self, frame: Frame, at: float) -> Iterator[Event]:
         clock = number(frame.head, "at") or at
         listed = {
-            one.event.process: one
-            for one in process_reports(self._machine, frame.body, clock=clock, at=at)
+            one.event.process: one for one in process_reports(self._machine, frame.body, at=at)
         }
         # A process that was known before this probe started and is not listed has ended.
         for key in [key for key in self._sent if key not in listed]:

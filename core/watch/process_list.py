@@ -37,13 +37,11 @@ class ProcessReport:
         event: The process as an event, with its state when the frame was made.
         channel: The probe's word for the state of its control socket.
         alive: Whether the process is alive.
-        at: When the frame was made, Unix seconds on the host's clock.
     """
 
     event: ProcessSeen
     channel: Channel
     alive: bool
-    at: float
 
     @property
     def is_refused(self) -> bool:
@@ -78,15 +76,12 @@ class ProcessReport:
         return _STATES.get(self.channel, ProcessState.LIVE)
 
 
-def process_reports(
-    machine: MachineName, body: bytes, *, clock: float, at: float
-) -> Iterator[ProcessReport]:
+def process_reports(machine: MachineName, body: bytes, *, at: float) -> Iterator[ProcessReport]:
     """Yield the processes in the body of a `processes` frame.
 
     Args:
         machine: The machine that they run on.
         body: The frame's body.
-        clock: When the frame was made, Unix seconds on the host's clock.
         at: Now at the desk, Unix seconds.
 
     Raises:
@@ -96,14 +91,12 @@ def process_reports(
     if not isinstance(listed, list):
         raise AnswerMalformed("the probe's list of processes is not a JSON list")
     for row in objects({"listed": listed}, "listed"):
-        found = _report(machine, row, clock=clock, at=at)
+        found = _report(machine, row, at=at)
         if found is not None:
             yield found
 
 
-def _report(
-    machine: MachineName, row: JsonObject, *, clock: float, at: float
-) -> ProcessReport | None:
+def _report(machine: MachineName, row: JsonObject, *, at: float) -> ProcessReport | None:
     pid, start = count(row, "pid"), text(row, "start")
     if pid is None or start is None:
         return None
@@ -127,5 +120,4 @@ def _report(
         event=event,
         channel=text(row, "channel") or "",
         alive=flag(row, "alive") is not False,
-        at=clock,
     )

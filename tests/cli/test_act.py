@@ -90,7 +90,7 @@ def test_a_yes_does_it_a_repeat_is_a_noop_and_undo_takes_it_back(home: Home, one
     assert orders[1]["reason"] == "a quiet night"
     nothing = home.run("undo", "--yes")
     assert nothing.status == 2
-    assert "nothing is left to undo" in nothing.err
+    assert "there is nothing to undo" in nothing.err
 
 
 def test_what_destroys_takes_its_words_and_no_yes_stands_for_them(home: Home, one: Eval) -> None:

@@ -1,7 +1,6 @@
 """Marks the tests of core that start no program; `make check` measures the coverage with them."""
 
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -26,5 +25,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("pure")
 
 
-def _starts_programs(module: ModuleType) -> bool:
+def _starts_programs(module: object) -> bool:
     return any(getattr(each, "__module__", None) in _PROGRAMS for each in vars(module).values())

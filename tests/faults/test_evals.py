@@ -113,8 +113,8 @@ async def test_three_processes_on_two_machines_and_how_two_of_them_end(
 async def test_a_blocked_loop_is_starved_not_gone_and_a_retry_is_the_same_task(
     two_machines: TwoMachines, evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.watch.process_list.BUSY", 1.0)
-    monkeypatch.setattr("core.watch.process_list.STARVED", 5.0)
+    monkeypatch.setattr("core.watch.process_list.BUSY_AFTER_S", 1.0)
+    monkeypatch.setattr("core.watch.process_list.STARVED_AFTER_S", 5.0)
     gate = evals.folder / "gate"
     blocked = evals.start(
         "blocked", args={"gate": gate, "seconds": 11, "rest": 30}, data_dir=data_dir(evals, RED)

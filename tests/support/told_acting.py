@@ -18,7 +18,6 @@ from core.ids import Target, TaskKey, process_of
 from core.model.action import Action, Verb, offer_of, scope_of
 from core.model.order import OrderState, Outcome
 from core.views.actions.action_menu import targets_of
-from tests.support.fleets import NOW
 from tests.support.orders import HERE, Book
 from tests.support.rooms import FakeRoom
 
@@ -69,7 +68,7 @@ class ToldActing(ActionService):
             tell(PlanningProgress(len(targets) // 2, len(targets)))
         await self.asking.wait()
         steps = tuple(self._step(action, each, reason) for each in targets)
-        return Plan(id="p", title=title, action=action, steps=steps, made_at=NOW, reason=reason)
+        return Plan(id="p", title=title, action=action, steps=steps, reason=reason)
 
     def _step(self, action: Action, target: Target, reason: str) -> Step:
         fleet = self.room.fleet

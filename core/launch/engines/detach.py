@@ -52,19 +52,13 @@ class DetachEngine:
 _Text = Annotated[str, msgspec.Meta(max_length=4096)]
 
 
-class _Control(msgspec.Struct, frozen=True):
-    socket_path: _Text | None = None
-
-
 class _LaunchRecord(msgspec.Struct, frozen=True):
     """A line that Inspect prints: `launch`, or only `done` if the log folder was complete."""
 
     event: _Text
     pid: Annotated[int, msgspec.Meta(gt=0)] | None = None
-    eval_set_id: _Text | None = None
     log_dir: _Text | None = None
     output_file: _Text | None = None
-    control: _Control | None = None
 
 
 def _record(line: str) -> _LaunchRecord | None:
@@ -79,12 +73,9 @@ def _record(line: str) -> _LaunchRecord | None:
 
 
 def _started(record: _LaunchRecord) -> StartResult:
-    control = record.control
     return StartResult(
         pid=record.pid,
         log_dir=record.log_dir,
-        eval_set_id=record.eval_set_id,
-        socket=None if control is None else control.socket_path,
         is_complete=record.event == "done",
         output=None if record.output_file is None else FileOutput(record.output_file),
     )

@@ -48,8 +48,6 @@ class StartResult:
     Attributes:
         pid: The eval's process; None: unknown, the run is found by its id.
         log_dir: Absolute, or with a scheme; None: unknown.
-        eval_set_id: Inspect's own id of the eval-set; None: unknown.
-        socket: Path of the control socket; None: unknown, or the eval has none.
         is_complete: Whether nothing had to run, because the log folder was complete before.
         attach: The command that shows it in a terminal of its machine; empty: it has none.
         output: Where its output is; None: unknown.
@@ -57,8 +55,6 @@ class StartResult:
 
     pid: int | None = None
     log_dir: str | None = None
-    eval_set_id: str | None = None
-    socket: str | None = None
     is_complete: bool = False
     attach: tuple[str, ...] = ()
     output: OutputSource | None = None

@@ -10,7 +10,8 @@ from typing import Any
 @cache
 def inspect_facts() -> Mapping[str, Any]:
     """Return the file as a table; it is read once, at the first call."""
-    return tomllib.loads(files(__package__).joinpath("inspect_facts.toml").read_text("utf-8"))
+    text = files("core.launch.spec").joinpath("inspect_facts.toml").read_text("utf-8")
+    return tomllib.loads(text)
 
 
 def inspect_version() -> str:

@@ -355,7 +355,7 @@ def test_a_destructive_plan_is_never_confirmed_by_nothing_and_always_by_its_word
         target=TASK, action=offer.action, offer=offer, name=shown(name, 60), where="red",
         command="", basis={}, request=Request("POST", "/x"),
     )  # fmt: skip
-    plan = Plan(id="p", title="t", action=offer.action, steps=(step,), made_at=0)
+    plan = Plan(id="p", title="t", action=offer.action, steps=(step,))
     assert plan.words.strip()
     for words in ("", " ", "\u3000", "\x00"):
         assert unmet(plan, words=words, yes=True) is not None

@@ -68,18 +68,15 @@ def test_every_engine_keeps_a_process_and_lets_it_be_steered_where_asked(name: s
 def test_inspects_launch_record_is_read() -> None:
     said = f"a warning\n{json.dumps(RECORD)}\n"
     assert engine_named("detach").read(0, said, "") == StartResult(
-        pid=7, log_dir="/l", eval_set_id="s", socket="/d/7.sock",
-        output=FileOutput("/d/detach/o.out"),
-    )  # fmt: skip
+        pid=7, log_dir="/l", output=FileOutput("/d/detach/o.out")
+    )
     bare = engine_named("detach").read(0, '{"event": "launch", "pid": 7, "control": null}', "")
     assert bare == StartResult(pid=7)
 
 
 def test_a_start_that_found_all_complete_says_so() -> None:
     done = '{"event": "done", "run_id": null, "eval_set_id": "s", "success": true, "logs": []}'
-    assert engine_named("detach").read(0, done, "") == StartResult(
-        eval_set_id="s", is_complete=True
-    )
+    assert engine_named("detach").read(0, done, "") == StartResult(is_complete=True)
 
 
 @pytest.mark.parametrize("name", ["detach", "tmux"])

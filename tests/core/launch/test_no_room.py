@@ -39,7 +39,7 @@ async def test_a_full_disk_is_told_and_nothing_is_started(full_home: Path, folde
         [run] = await here.launches.launch(here.checked(spec()))
         assert run.state is RunState.ERROR
         assert "no space is left" in run.said
-        assert "Make room on that disk" in run.said
+        assert "Free some space on that disk" in run.said
         await asyncio.to_thread(wait_all_gone, run.id)
         assert not list((full_home / ".evalroom").rglob("*.toml"))
 

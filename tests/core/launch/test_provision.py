@@ -82,12 +82,12 @@ async def test_each_job_knows_what_it_needs_and_one_alone_the_token() -> None:
 @pytest.mark.parametrize(
     ("answers", "says"),
     [
-        ({"uv": {}}, "sent no version"),
+        ({"uv": {}}, "did not report the version"),
         ({"uv": {"wants": -1}}, "past the end of uv"),
         ({"uv": {"wants": 10**18}}, "past the end of uv"),
-        ({"packages": {"version": 3}}, "sent no version"),
+        ({"packages": {"version": 3}}, "did not report the version"),
         ({"checkout": {"commit": "main; rm -rf /"}}, "sent an invalid commit"),
-        ({"checkout": {}}, "sent no commit"),
+        ({"checkout": {}}, "did not report the commit"),
     ],
 )
 async def test_an_answer_that_is_none_is_an_error(
