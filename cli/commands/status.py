@@ -162,7 +162,7 @@ def _inspect(found: InspectFound, machine: Machine) -> str:
         return found.version or "unknown"
     why = found.error or str(found.state)
     if found.state is ToolState.ABSENT:
-        return f"{why}; launches install it unless the config sets `python` of {machine.name}"
+        return f"{why}; a launch brings its own, unless the config sets `python` of {machine.name}"
     return why
 
 

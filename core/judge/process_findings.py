@@ -67,7 +67,8 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
     ran = ""
     if process.started_at is not None:
         ran = f" after {duration_in_words(at + offset - process.started_at)}"
-    had = f", with {plural(running, 'task')} still running" if running else ""
+    was = "was" if running == 1 else "were"
+    had = f"; {plural(running, 'task')} {was} running at the last poll" if running else ""
     return Finding(
         id=f"went:{_identity(process.key)}",
         kind="process",

@@ -133,6 +133,17 @@ def test_wrong_words_are_a_sentence(line: str, says: str) -> None:
     assert says in wrong.value.message
 
 
+@pytest.mark.parametrize(
+    ("line", "helps"),
+    [("launch s --wiat", "launch"), ("runs x", "runs")],
+)
+def test_an_unknown_argument_names_the_help_of_its_command(line: str, helps: str) -> None:
+    with pytest.raises(UsageWrong) as wrong:
+        parse(line.split())
+    assert wrong.value.message == f"{helps}: unrecognized arguments: {line.rpartition(' ')[2]}"
+    assert wrong.value.advice == f"see: evalroom {helps} --help"
+
+
 def test_the_help_of_every_command_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     for name, _, says in command_line.COMMANDS:
         with pytest.raises(SystemExit):

@@ -87,5 +87,5 @@ def test_a_python_without_inspect_is_told_with_what_to_do() -> None:
     fleet = fleet_after(named(), link(), facts(inspect=lacks))
     [line] = [each for each in machine_lines(fleet.machines[H1]) if "inspect" in each]
     assert line.endswith(
-        f"has no inspect_ai; launches install it unless the config sets `python` of {H1}"
+        f"has no inspect_ai; a launch brings its own, unless the config sets `python` of {H1}"
     )

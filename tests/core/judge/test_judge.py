@@ -103,7 +103,7 @@ def test_a_process_that_was_there_before_us_is_no_news_but_a_new_one_is() -> Non
 def test_a_process_that_went_with_running_tasks_says_with_how_many() -> None:
     fleet = judged(process_gone(at=NOW + 60), fleet=RUNNING)
     [went] = fleet.findings
-    assert went.text == "Process 100 has ended after 2h 31m, with 1 task still running"
+    assert went.text == "Process 100 has ended after 2h 31m; 1 task was running at the last poll"
 
 
 def test_a_headless_process_is_open_until_it_answers() -> None:
