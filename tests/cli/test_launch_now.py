@@ -85,7 +85,7 @@ def test_who_interrupts_a_launch_is_told_where_to_look(here: Home) -> None:
     child = here.start("launch", "s.toml", "--yes", "--wait", err=subprocess.STDOUT)
     assert child.stdout is not None
     said = ""
-    while "is preparing" not in said:
+    while ": preparing" not in said:
         line = child.stdout.readline().decode()
         assert line, said
         said += line
