@@ -162,7 +162,7 @@ class _ConfigReader:
         return self._read_values((name,), cast("dict[str, Any]", value), self._table_rules[name])
 
     def _read_keys(self, value: object, actions: Mapping[str, str] | None) -> Mapping[str, str]:
-        for action in value if isinstance(value, dict) else ():
+        for action in _keys_of(value):
             if actions is not None and action not in actions:
                 self._unknown_key(("keys", str(action)), tuple(actions))
         try:
@@ -286,3 +286,8 @@ _SCREEN: Mapping[str, rules.Rule] = {
     "attach": rules.one_of("window", "switch"),
 }
 _STORAGE: Mapping[str, rules.Rule] = {"limit_mib": rules.whole(8, 1_048_576)}
+
+
+def _keys_of(value: object) -> tuple[object, ...]:
+    """Return the keys of a table; none where the value is not a table."""
+    return tuple(cast("dict[object, object]", value)) if isinstance(value, dict) else ()
