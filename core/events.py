@@ -145,7 +145,7 @@ class SamplesSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LooksUnchanged:
+class ReadsUnchanged:
     """Reads gave the same answers as before, so the rows that are shown are fresh.
 
     Attributes:
@@ -301,7 +301,7 @@ Event = (
     | ProcessGone
     | TasksSeen
     | SamplesSeen
-    | LooksUnchanged
+    | ReadsUnchanged
     | ReadFailed
     | LogRead
     | LogUnreadable
