@@ -146,7 +146,7 @@ class SamplesSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LooksUnchanged:
+class ReadsUnchanged:
     """Reads gave the same answers as before, so the rows that are shown are fresh.
 
     Attributes:
@@ -302,7 +302,7 @@ Event = (
     | ProcessGone
     | TasksSeen
     | SamplesSeen
-    | LooksUnchanged
+    | ReadsUnchanged
     | ReadFailed
     | LogRead
     | LogUnreadable

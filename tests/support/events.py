@@ -365,7 +365,7 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
             "truncated": st.booleans(),
             "malformed": tuples(texts, 1),
         },
-        ev.LooksUnchanged: {
+        ev.ReadsUnchanged: {
             "machine": machine,
             "tasks": tuples(st.tuples(process, numbers)),
             "samples": tuples(st.tuples(task, numbers)),
