@@ -117,4 +117,5 @@ def test_many_causes_end_in_one_group_and_lose_no_sample() -> None:
 def test_no_value_in_the_place_of_samples_breaks_the_decoder(value: object) -> None:
     for name in ("counts", "errors", "rows"):
         spoiled = {**ANSWER["samples"], name: value}
-        assert log_reading(json.loads(json.dumps({**ANSWER, "samples": spoiled})))
+        found = log_reading(json.loads(json.dumps({**ANSWER, "samples": spoiled})))
+        assert isinstance(found, LogSummary)
