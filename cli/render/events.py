@@ -31,9 +31,10 @@ from core.events import (
     TimePassed,
 )
 from core.ids import ProcessKey, TaskKey
+from core.model.log_summary import Metric
 from core.model.machine import LinkState
 from core.model.sample import Sample
-from core.model.task import Metric, TaskRow
+from core.model.task import TaskRow
 from core.text import shown
 
 _PULSE = (LinkHeard, ReadsUnchanged, TimePassed)

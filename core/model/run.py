@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from core.ids import MachineName
-from core.model.task import Metric
+from core.model.log_summary import Metric
 
 
 class RunState(StrEnum):

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from core.ids import MachineName
+from core.model.log_summary import Metric
 from core.model.order import Instance
 from core.model.run import Run, RunLog, RunState
-from core.model.task import Metric
 from storage.database import Database
 from storage.orders import OrderJournal
 from storage.runs import SqliteRunStore

@@ -9,8 +9,8 @@ from core.fleet import Fleet
 from core.fold.fold import fold
 from core.ids import MachineName
 from core.launch.spec.spec_writer import spec_table
+from core.model.log_summary import Metric
 from core.model.run import Run, RunLog, RunState
-from core.model.task import Metric
 from tests.support.fleets import H1, H2, NOW, process_key
 from tests.support.specs import spec
 
