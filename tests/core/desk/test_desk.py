@@ -2,6 +2,7 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from core.errors import NotThere, RequestFailed, StorageError
 from core.events import Event, TimePassed
 from core.fleet import Fleet
 from core.frames import Frame
-from core.ids import MachineName, TaskKey
+from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.machine import LinkState
 from core.model.task import ProgressPoint, TaskState
 from core.ports import EventStore, FleetUpdate, Heard, Room, SignIn
@@ -162,8 +163,12 @@ async def test_an_idle_fleet_shows_nothing() -> None:
         count = len(shown)
         for pid in range(1, 5):  # a tenth of a second at least between two of them
             connection.say(told(process_seen(pid=pid)))
-            await until(lambda pid=pid: len(shown[-1].fleet.processes) == pid)
+            await until(partial(_shows, shown, process_key(pid=pid)))
         assert len(shown) == count + 4, "only what happened is shown"
+
+
+def _shows(shown: Sequence[FleetUpdate], process: ProcessKey) -> bool:
+    return process in shown[-1].fleet.processes
 
 
 async def test_who_unsubscribed_sees_no_more() -> None:
