@@ -1,4 +1,6 @@
 """GPUs of a run: nobody else gets them until its eval is gone, whoever is killed before."""
+# pyright: standard
+# The shipped programs have no types.
 
 import fcntl
 import json
