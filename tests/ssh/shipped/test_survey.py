@@ -26,6 +26,7 @@ from core.launch.preflight.machine_choice import check_machine, choose_machines
 from core.model.job import Job
 from core.model.machine import MachineFacts, ToolState
 from ssh import jobs
+from ssh.shipped.common.answers import answer_line
 from tests.support.evals import short_folder
 from tests.support.processes import wait_gone
 from tests.support.programs import program_file
@@ -150,11 +151,10 @@ async def test_a_task_that_hangs_and_an_interpreter_that_is_none_are_told(
     login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(survey_request, "TASK_TIMEOUT_S", 2.0)
-    slow = login.tool(
-        "slow",
-        'echo \'{"python": "3.11.0"}\'; echo \'{"inspect": "0.3.285", "packages": {}}\'\n'
-        "echo '{\"imported\": true}'; echo '{\"options\": null}'; sleep 600",
-    )
+    facts = {"python": "3.11.0", "inspect": "0.3.285", "packages": {}, "imported": True}
+    answer = answer_line({**facts, "options": None})
+    noise = 'printf "\\033[?1034h"; echo \'{"python": "0.0"}\''
+    slow = login.tool("slow", f"{noise}; printf %s '{answer}'; sleep 600")
     base = of("/x/t.py@t")
     for python, says in (
         (str(slow), "warning task: unknown whether /x/t.py@t can be imported: no answer"),
