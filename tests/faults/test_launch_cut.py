@@ -59,7 +59,7 @@ async def test_a_launch_whose_link_is_cut_goes_on_and_runs_once(
             [run] = await here.launches.launch(here.checked(spec("", "machine=gpu")))
             run = await here.over(run, 90)
             assert cut
-            assert run.state is RunState.SUCCESS, run.said
+            assert run.state is RunState.SUCCESS, run.message
             there = own_sshd.home(SUPER) / ".evalroom" / "runs"
             assert [each.name for each in there.iterdir()] == [run.id]
             assert len(list(there.rglob("*.eval"))) == 1
@@ -97,7 +97,7 @@ def test_a_run_of_a_killed_evalroom_is_found_by_its_id(moment: str) -> None:
                 assert told["scores"][0]["value"] == pytest.approx(0.7)
             else:
                 assert (told["state"], logs) == ("error", [])
-                assert "evalroom exited before it started this run" in told["said"]
+                assert "evalroom exited before it started this run" in told["message"]
             wait_all_gone(run)
         finally:
             end_all([run])

@@ -34,7 +34,7 @@ from tui.screens.launch_form import LaunchFormScreen
 from tui.screens.runs import RunsScreen
 
 SIZE = (120, 40)
-STOP = Check(name="docker", level=CheckLevel.STOP, said="it does not answer", advice="start it")
+STOP = Check(name="docker", level=CheckLevel.STOP, message="it does not answer", advice="start it")
 
 
 def room_to_launch(fleet: Fleet | None = None, **more: Any) -> tuple[ToldLaunching, RoomApp]:

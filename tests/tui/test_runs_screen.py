@@ -148,7 +148,7 @@ async def test_a_run_that_changes_is_seen_at_once_and_the_cursor_stays() -> None
         await pilot.press("down")
         room = app.room
         assert isinstance(room, FakeRoom)
-        changed = run(6, RunState.ERROR, ago=1, said="it went wrong", ended_at=NOW)
+        changed = run(6, RunState.ERROR, ago=1, message="it went wrong", ended_at=NOW)
         room.happen(RunChanged(at=NOW, run=changed))
         await shows(pilot, "it went wrong")
         assert runs(app).run_here == run(4)

@@ -214,7 +214,7 @@ def _check(check: Check) -> Iterator[TextLine]:
         Span(glyph(name), tone),
         Span(shown(f" {check.name}  ", 60), "plain" if is_ok else "strong"),
         Span(shown(word), tone),
-        Span(shown(check.said, 600), "dim" if is_ok else tone),
+        Span(shown(check.message, 600), "dim" if is_ok else tone),
     )
     if check.advice:
         yield (_INDENT, _INDENT, Span(Shown("→ "), "key"), Span(shown(check.advice, 600)))
@@ -268,8 +268,8 @@ def launched_lines(runs: Iterable[Run], checked: Sequence[CheckedPlan]) -> Itera
             Span(shown(plan.request.task), "strong"),
             Span(shown(f"  {plan.request.model}"), "dim"),
         )
-        if run is not None and run.said:
-            yield (_INDENT, Span(shown(run.said, 600), "look"))
+        if run is not None and run.message:
+            yield (_INDENT, Span(shown(run.message, 600), "look"))
 
 
 def launched_summary(runs: Iterable[Run], of: int) -> TextLine:
