@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.errors import AnswerMalformed
 from core.program_answers import AnswerReader, objects_in
-from ssh.shipped.common import answers
+from tests.support.shipped_answers import answer_line, answers_in, objects_found
 
 NOISE = [
     "",
@@ -28,12 +28,6 @@ NOISE = [
 VALUES = [{}, {"a": [1, None, "\x1b[31m é \u2028"]}, {"out": "evalroom-answer 2 {} evalroom-end\n"}]
 
 
-def line_of(value: object) -> str:
-    """The line as the shipped programs write it."""
-    line: str = answers.answer_line(value)
-    return line
-
-
 def read(output: bytes, *, piece: int = 1 << 20, most: int = 4096) -> object:
     """The answer in an output that comes in pieces of so many bytes; None: there is none."""
     reader = AnswerReader(most)
@@ -47,28 +41,27 @@ def read(output: bytes, *, piece: int = 1 << 20, most: int = 4096) -> object:
 @pytest.mark.parametrize("before", NOISE, ids=ascii)
 def test_noise_around_an_answer_is_no_part_of_it(before: str, value: object) -> None:
     for after in NOISE:
-        output = f"{before}{line_of(value)}{after}"
+        output = f"{before}{answer_line(value)}{after}"
         assert read(output.encode()) == read(output.encode(), piece=7) == value, after
-        found: list[object] = answers.answers_in(output)
-        assert found == [value], after
+        assert answers_in(output) == [value], after
 
 
 @pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
 def test_line_ends_that_a_terminal_changed_do_no_harm(value: object) -> None:
-    assert read(line_of(value).replace("\n", "\r\n").encode()) == value
+    assert read(answer_line(value).replace("\n", "\r\n").encode()) == value
 
 
 @pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
 def test_an_answer_that_was_cut_off_is_none(value: object) -> None:
-    whole = line_of(value).rstrip("\n")
+    whole = answer_line(value).rstrip("\n")
     for end in range(len(whole)):
         assert read(whole[:end].encode()) is None
-        assert answers.answers_in(whole[:end]) == []
+        assert answers_in(whole[:end]) == []
     assert read(whole.encode()) == value
 
 
 def test_the_first_whole_answer_counts_and_a_second_one_is_noise() -> None:
-    assert read(f"{line_of({'a': 1})}{line_of({'a': 2})}".encode()) == {"a": 1}
+    assert read(f"{answer_line({'a': 1})}{answer_line({'a': 2})}".encode()) == {"a": 1}
 
 
 def test_an_answer_larger_than_allowed_is_refused_before_it_arrives() -> None:
@@ -87,7 +80,7 @@ def test_noise_without_end_takes_no_memory() -> None:
 @given(st.text(), st.lists(st.none() | st.text()), st.text())
 def test_any_text_around_any_value(before: str, value: object, after: str) -> None:
     noise = before.replace("evalroom-answer", "")
-    output = f"{noise}{line_of(value)}{after}".encode("utf-8", "replace")
+    output = f"{noise}{answer_line(value)}{after}".encode("utf-8", "replace")
     assert read(output, most=1 << 20) == value
 
 
@@ -96,7 +89,7 @@ def test_an_object_of_another_program_is_found_by_its_shape(noise: str) -> None:
     record = json.dumps({"event": "launch", "pid": 4242})
     found = list(objects_in(f"{noise}{record}\r\n{noise}", "pid"))
     assert found == [record]
-    assert answers.objects_in(f"{noise}{record}\r\n{noise}", "pid") == [json.loads(record)]
+    assert objects_found(f"{noise}{record}\r\n{noise}", "pid") == [json.loads(record)]
 
 
 def test_half_an_object_is_none() -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ssh.shipped.common.answers import answer_line
 from tests.support.fetching import Hands
 from tests.support.processes import with_words
+from tests.support.shipped_answers import answer_line
 from tests.support.surveys import of
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from ssh.shipped.common.answers import answers_in
 from ssh.shipped.gpu_holder.main import EXIT_NO_GPUS
 from ssh.shipped_program import shipped_program
 from tests.support.direct_probe import direct_probe
 from tests.support.programs import program_file
 from tests.support.pythons import pythons
+from tests.support.shipped_answers import answers_in
 from tests.support.tree import ROOT
 
 SHIPPED = ROOT / "ssh" / "shipped"

@@ -26,10 +26,10 @@ from core.launch.preflight.machine_choice import check_machine, choose_machines
 from core.model.job import Job
 from core.model.machine import MachineFacts, ToolState
 from ssh import jobs
-from ssh.shipped.common.answers import answer_line
 from tests.support.evals import short_folder
 from tests.support.processes import wait_gone
 from tests.support.programs import program_file
+from tests.support.shipped_answers import answer_line
 from tests.support.small_disk import small_disk_at
 from tests.support.specs import Home as AtHome
 from tests.support.specs import plan, plans, spec
