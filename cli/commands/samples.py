@@ -17,6 +17,7 @@ from core import format as fmt
 from core.ctl.decode import as_number
 from core.events import ContentRevealed
 from core.ids import SampleKey
+from core.model.sample import word_of_status
 from core.text import shown, shown_lines
 
 _ONE_LINE = 100
@@ -92,7 +93,7 @@ def sample_table(rows: list[Json], as_of: float | None) -> list[str]:
             [
                 shown(row.get("sample_id"), 40),
                 _text(row.get("epoch")),
-                _text(row.get("status")),
+                word_of_status(_text(row.get("status"))),
                 _doing(row.get("activity"), as_of),
                 _number(row.get("turn_count"), fmt.count),
                 _number(row.get("message_count"), fmt.count),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, cast
 
+from core.format import plural, times_in_words
 from core.launch.plan.matrix import RunRequest
 from core.launch.spec.eval_options import option_kind
 from core.launch.spec.rules import task_file
@@ -154,10 +155,13 @@ class WorstCase:
 
     @property
     def says(self) -> str:
-        """The number in words: `up to 11 x 100 sample runs`."""
+        """The number in words, as after "at worst": `1100 sample runs (100 samples x 11)`."""
         if self.samples is None:
-            return f"up to {self.attempts} x all samples of the task"
-        return f"up to {self.attempts} x {self.samples} sample runs"
+            return f"every sample of the task, {times_in_words(self.attempts)}"
+        if self.attempts == 1:
+            return plural(self.samples, "sample run")
+        runs = self.attempts * self.samples
+        return f"{runs} sample runs ({plural(self.samples, 'sample')} x {self.attempts})"
 
 
 def worst_case(spec: Spec) -> WorstCase:

@@ -193,7 +193,7 @@ def test_a_wrong_field_says_beside_it_what_is_allowed() -> None:
 def test_a_chosen_error_policy_is_explained_with_the_worst_case() -> None:
     form = SMOKE.typed("on_error", "continue")
     rows, checked = rows_of(form)
-    assert words([rows["retry_attempts"].note]) == "up to 11 x 10 sample runs"
+    assert words([rows["retry_attempts"].note]) == "at worst 110 sample runs (10 samples x 11)"
     told = words(explained(form, checked, HERE, "on_error"))
     assert "is retried up to 10 times" in told
     assert rows[PLAN].value.tone == "good"
@@ -270,7 +270,8 @@ def test_a_plan_tells_machine_checks_files_command_and_names_of_variables() -> N
     over = tuple(replace(each, passed_over=((EU, "no docker"),)) for each in checked)
     text = words(body_lines(over, Fleet(), details=False))
     for part in (
-        "on local", "passed over a100-eu: no docker", "✓ python", "up to 11 x 10 sample runs",
+        "on local", "passed over a100-eu: no docker", "✓ python",
+        "110 sample runs (10 samples x 11)",
         "spec.toml", "start.sh", "A, EVALROOM_RUN", "K_KEY", "eval-set", "--continue-on-fail",
     ):  # fmt: skip
         assert part in text, part
