@@ -151,8 +151,8 @@ async def test_a_task_that_hangs_and_an_interpreter_that_is_none_are_told(
     login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(survey_request, "TASK_TIMEOUT_S", 2.0)
-    facts = {"python": "3.11.0", "inspect": "0.3.285", "packages": {}, "imported": True}
-    answer = answer_line({**facts, "options": None})
+    facts: dict[str, Any] = {"python": "3.11.0", "inspect": "0.3.285", "packages": {}}
+    answer = answer_line({**facts, "imported": True, "options": None})
     noise = 'printf "\\033[?1034h"; echo \'{"python": "0.0"}\''
     slow = login.tool("slow", f"{noise}; printf %s '{answer}'; sleep 600")
     base = of("/x/t.py@t")
