@@ -39,21 +39,19 @@ class ProxyProcess:
             OSError: The shell can't be started.
         """
         own_end, other_end = socket.socketpair()
-        try:
-            with other_end:
-                child = await asyncio.create_subprocess_exec(
-                    environment.get("SHELL") or "/bin/sh",
-                    "-c",
-                    f"exec {command}",
-                    stdin=other_end.fileno(),
-                    stdout=other_end.fileno(),
-                    stderr=asyncio.subprocess.PIPE,
-                    start_new_session=True,
-                    env=environment,
-                )
-        except BaseException:
-            own_end.close()
-            raise
+        with contextlib.ExitStack() as undo, other_end:
+            undo.callback(own_end.close)
+            child = await asyncio.create_subprocess_exec(
+                environment.get("SHELL") or "/bin/sh",
+                "-c",
+                f"exec {command}",
+                stdin=other_end.fileno(),
+                stdout=other_end.fileno(),
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+                env=environment,
+            )
+            undo.pop_all()
         own_end.setblocking(False)
         return cls(child, own_end)
 
