@@ -7,7 +7,7 @@ from cli.render.fleet_json import Json
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
 from core.ctl.decode import parse_object
-from core.errors import AnswerMalformed, NobodyReached, NotThere, TargetUnclear
+from core.errors import AnswerMalformed, NoMachineReached, NotThere, TargetUnclear
 from core.model.feature import Feature
 from core.model.task import Task
 from core.target_escapes import escaped, readings
@@ -41,12 +41,12 @@ async def find(desk: DeskReader, target: str, timeout: float) -> Task:
     """Poll everything once, then return the task that `target` names.
 
     Raises:
-        NobodyReached: No machine answered.
+        NoMachineReached: No machine answered.
         TargetUnclear: The target matches no task, or several.
     """
     await desk.first_poll(timeout)
     if not desk.fleet.tasks and not any(each.is_reached for each in desk.fleet.machines.values()):
-        raise NobodyReached("no machine could be reached", "find out why: evalroom machines")
+        raise NoMachineReached("no machine could be reached", "find out why: evalroom machines")
     return desk.fleet.tasks[find_task(desk.fleet, target)]
 
 

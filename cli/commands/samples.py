@@ -17,6 +17,7 @@ from core import format as fmt
 from core.ctl.decode import as_number
 from core.events import ContentRevealed
 from core.ids import SampleKey
+from core.model.sample import word_of_status
 from core.target_escapes import escaped
 from core.task_targets import task_name
 from core.text import shown, shown_lines
@@ -94,7 +95,7 @@ def sample_table(rows: list[Json], as_of: float | None) -> list[str]:
             [
                 escaped(str(row.get("sample_id"))),
                 _text(row.get("epoch")),
-                _text(row.get("status")),
+                word_of_status(_text(row.get("status"))),
                 _doing(row.get("activity"), as_of),
                 _number(row.get("turn_count"), fmt.count),
                 _number(row.get("message_count"), fmt.count),

@@ -324,8 +324,8 @@ class Planner:
         if not was_quiet:
             return None
         return (
-            "It was interrupted, its control server is gone, and its last answer said that it was"
-            " quiesced and had written all finished samples to the log, so nothing is lost"
+            "It was interrupted, its control server is gone, and its last answer said that no"
+            " sample was in flight and all finished samples were in the log, so nothing is lost"
         )
 
 

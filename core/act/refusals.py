@@ -221,8 +221,8 @@ def signal_refusal(
         wait = INTERRUPT_INTERVAL_S - ago
         return Refusal(
             "refused",
-            f"The process was interrupted {ago:.0f} s ago and is finalising; a second interrupt"
-            f" would abort that. evalroom allows a second one in {wait:.0f} s.",
+            f"The process was interrupted {ago:.0f} s ago and is writing its logs; a second"
+            f" interrupt would abort that. evalroom allows a second one in {wait:.0f} s.",
         )
     return None
 

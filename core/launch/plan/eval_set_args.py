@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, cast
 
+from core.format import plural, times_in_words
 from core.launch.plan.matrix import RunRequest
 from core.launch.plan.sample_selection import sample_patterns, selected_samples
 from core.launch.spec.eval_options import option_kind
@@ -153,14 +154,17 @@ class WorstCase:
 
     attempts: int
     samples: int | None
-    selected: str = "all samples of the task"
+    selected: str = "every sample of the task"
 
     @property
     def says(self) -> str:
-        """The number in words: `up to 11 x 100 sample runs`."""
+        """The number in words, as after "at worst": `1100 sample runs (100 samples x 11)`."""
         if self.samples is None:
-            return f"up to {self.attempts} x {self.selected}"
-        return f"up to {self.attempts} x {self.samples} sample runs"
+            return f"{self.selected}, {times_in_words(self.attempts)}"
+        if self.attempts == 1:
+            return plural(self.samples, "sample run")
+        runs = self.attempts * self.samples
+        return f"{runs} sample runs ({plural(self.samples, 'sample')} x {self.attempts})"
 
 
 def worst_case(spec: Spec) -> WorstCase:
@@ -169,7 +173,7 @@ def worst_case(spec: Spec) -> WorstCase:
     samples = _samples(spec)
     count = None if samples is None else samples * (spec.epochs or 1)
     if sample_patterns(spec.sample_ids):
-        selected = "all samples that fit sample_ids"
+        selected = "every sample that fits sample_ids"
         return WorstCase(attempts=attempts, samples=count, selected=selected)
     return WorstCase(attempts=attempts, samples=count)
 
