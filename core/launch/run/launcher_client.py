@@ -119,16 +119,15 @@ async def discover_runs(
     return objects(answer, "runs")
 
 
-async def read_logs(worker: Worker, run: Run) -> tuple[Mapping[str, Any], ...]:
-    """Let the machine's Inspect read the headers of a run's logs; return a row each, newest first.
+async def read_logs(worker: Worker, run: Run) -> Mapping[str, Any]:
+    """Let the machine's Inspect read a run's own logs; return the report for `after_logs`.
 
     Raises:
         JobFailed: The machine can't read them.
         RequestFailed: No answer came.
     """
     given = {"directory": run.directory, "log_dir": run.log_dir}
-    answer = await _do(worker, run.machine, "logs", given, deadline=LOGS_TIMEOUT_S)
-    return objects(answer, "logs")
+    return await _do(worker, run.machine, "logs", given, deadline=LOGS_TIMEOUT_S)
 
 
 async def read_output(worker: Worker, run: Run, file: str, start: int | None) -> OutputChunk:

@@ -6,9 +6,9 @@ instance of evalroom ended during the launch: the run's id tells whether it was 
 
 import asyncio
 import contextlib
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from core.ctl.decode import inner, parse_object
 from core.ctl.routes import PROCESS_CONFIG
@@ -17,11 +17,11 @@ from core.ids import MachineName
 from core.launch.engines.registry import engine_named
 from core.launch.ports import LaunchDesk
 from core.launch.run import launcher_client
+from core.launch.run.run_logs import after_logs
 from core.launch.run.run_record import run_from_manifest
 from core.launch.run.run_registry import RunRegistry
 from core.launch.run.run_state import (
     after_fleet,
-    after_logs,
     after_poll,
     after_screen,
     has_started,
@@ -40,14 +40,25 @@ _YOUNG_S = 30.0
 """For this many seconds after its start, a run is polled every `_SOON_S`."""
 _FIRST_DISCOVERY_DELAY_S = 5.0
 """How long after a machine's first answer the first discovery waits, seconds."""
-_DISCOVERY_INTERVAL_S = 300.0
+_DISCOVERY_INTERVAL_S = 30.0
 """Interval at which a machine is asked for other people's runs, seconds."""
 _FAST_LOG_READS = 5
 """Number of first attempts to read a log that follow each other every `_SOON_S`."""
-_MAX_LOG_READS = 8
-"""After this many failed attempts to read its logs, a few minutes in all, a run is lost."""
+_UNCHANGED_LOGS_S = 600.0
+"""How often logs that can't be read and do not change are tried again, seconds."""
+_NEED_LOGS = frozenset({RunState.FINISHING, RunState.UNREADABLE, RunState.ELSEWHERE})
+_SELDOM = frozenset({RunState.UNREADABLE, RunState.ELSEWHERE})
 _RELOAD_INTERVAL_S = 20.0
 """How often the changes of this operator's other instances are loaded, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class _LogReads:
+    """The attempts to read a run's logs: how many since they changed, and when the last was."""
+
+    count: int = 0
+    at: float = 0.0
+    changed: object = None
 
 
 class RunPoller:
@@ -67,7 +78,7 @@ class RunPoller:
         self._poll_at: dict[str, float] = {}
         self._discover_at: dict[MachineName, float] = {}
         self._busy: set[MachineName] = set()
-        self._log_reads: dict[str, int] = defaultdict(int)
+        self._log_reads: dict[str, _LogReads] = {}
         self._loaded_at = float("-inf")
         self._abandoned: frozenset[str] = frozenset()
 
@@ -120,7 +131,7 @@ class RunPoller:
         unwatched: list[Run] = []
         for run in runs:
             process = self._desk.fleet.process_of_run(run)
-            if process is not None:
+            if process is not None and not process.is_gone and not run.is_over:
                 known = await self._registry.update(after_fleet(run, process, self._desk.now()))
                 if known.state is RunState.FINISHING and self._is_due(run):
                     await self._read_logs(known, is_alive=await self._may_continue(process))
@@ -138,8 +149,6 @@ class RunPoller:
 
         Inspect reports no task limit any more for a process that is kept alive after its end.
         """
-        if process.is_gone:
-            return False
         try:
             reply = await self._desk.read(process.key, PROCESS_CONFIG, deadline=_CONFIG_TIMEOUT_S)
             if reply.error is not None:
@@ -161,6 +170,10 @@ class RunPoller:
             row = rows.get(run.id)
             if row is None or run.id in self._registry.starting:
                 continue
+            if run.is_over:  # only a process of it is left
+                self._poll_after(run, _SELDOM_S)
+                await self._registry.update(after_poll(run, row, now, is_abandoned=False))
+                continue
             is_abandoned = run.is_ours and run.id in self._abandoned
             if is_abandoned and not has_started(run, row) and not await self._bar_start(run):
                 continue
@@ -171,9 +184,12 @@ class RunPoller:
             # A short eval can end before its process was ever seen.
             is_young = now - (known.started_at or now) < _YOUNG_S
             is_soon = is_young or known.state is RunState.STARTING
-            self._poll_after(run, _SOON_S if is_soon else _OFTEN_S)
-            if known.state is RunState.FINISHING:
-                await self._read_logs(known, is_alive=row.get("alive") is True)
+            often = _SOON_S if is_soon else _OFTEN_S
+            self._poll_after(run, _SELDOM_S if known.state in _SELDOM else often)
+            if known.state in _NEED_LOGS:
+                await self._read_logs(
+                    known, is_alive=row.get("alive") is True, changed=row.get("logs")
+                )
 
     async def _bar_start(self, run: Run) -> bool:
         """Take an abandoned run's start lock; False: it has started, or no answer came."""
@@ -184,20 +200,34 @@ class RunPoller:
         except RequestFailed:
             return False
 
-    async def _read_logs(self, run: Run, *, is_alive: bool) -> None:
-        self._log_reads[run.id] += 1
-        reads = self._log_reads[run.id]
-        self._poll_after(run, _SOON_S if reads < _FAST_LOG_READS else _SELDOM_S)
-        now, is_last = self._desk.now(), reads >= _MAX_LOG_READS
+    async def _read_logs(self, run: Run, *, is_alive: bool, changed: object = None) -> None:
+        """Read a run's logs, unless nothing changed since they could not be read.
+
+        Args:
+            run: The run as it is after a poll.
+            is_alive: Whether its process may still work.
+            changed: The state of its log files; another one is a reason to read them again.
+        """
+        now = asyncio.get_running_loop().time()
+        last = self._log_reads.get(run.id, _LogReads())
+        if run.state in _SELDOM:
+            if changed != last.changed:
+                last = _LogReads()
+            elif last.count >= _FAST_LOG_READS and now - last.at < _UNCHANGED_LOGS_S:
+                return
+        reads = _LogReads(count=last.count + 1, at=now, changed=changed)
+        self._log_reads[run.id] = reads
+        is_patient = reads.count < _FAST_LOG_READS
+        self._poll_after(run, _SOON_S if is_patient else _SELDOM_S)
         try:
-            rows = await launcher_client.read_logs(self._desk, run)
+            report = await launcher_client.read_logs(self._desk, run)
         except JobFailed as error:  # the folder is gone, or unreadable
-            state = RunState.LOST if is_last and not is_alive else run.state
-            await self._registry.update(replace(run, state=state, message=error.message))
-            return
+            report = {"error": error.message}
         except RequestFailed:
             return  # the next round tries again
-        await self._update(after_logs(run, rows, now, is_alive=is_alive, is_last=is_last))
+        await self._update(
+            after_logs(run, report, self._desk.now(), is_alive=is_alive, is_patient=is_patient)
+        )
 
     async def _update(self, run: Run) -> Run:
         """Update the registry; a failed run without a log gets the error on its screen."""
@@ -223,8 +253,28 @@ class RunPoller:
         if now < self._discover_at.setdefault(machine, now + delay):
             return
         self._discover_at[machine] = now + _DISCOVERY_INTERVAL_S
-        rows = await launcher_client.discover_runs(self._desk, machine, self._registry.runs.keys())
+        known = self._registry.runs
+        elsewhere = {run.id for run in known.values() if _is_only_seen_from(run, machine)}
+        rows = await launcher_client.discover_runs(self._desk, machine, known.keys() - elsewhere)
+        found: list[tuple[Run, Mapping[str, Any]]] = []
         for row in rows:
-            found = run_from_manifest(machine, row, self._desk.now())
-            if found is not None and found.id not in self._registry.runs:
-                self._registry.publish(after_poll(found, row, self._desk.now(), is_abandoned=False))
+            run = run_from_manifest(machine, row, self._desk.now())
+            if run is None or (run.id in known and row.get("is_here") is not True):
+                continue
+            if run.id in known:  # it is this machine's, and was found from another one first
+                self._registry.publish(replace(known[run.id], machine=machine))
+                continue
+            run = after_poll(run, row, self._desk.now(), is_abandoned=False)
+            if run.state not in _NEED_LOGS:
+                self._registry.publish(run)
+            else:
+                found.append((run, row))
+        for run, row in found:
+            await self._read_logs(run, is_alive=False, changed=row.get("logs"))
+            if run.id not in self._registry.runs:
+                self._registry.publish(run)
+
+
+def _is_only_seen_from(run: Run, machine: MachineName) -> bool:
+    """Whether another machine found a run that it can't see; this one may be its own."""
+    return not run.is_ours and run.state is RunState.ELSEWHERE and run.machine != machine

@@ -7,11 +7,14 @@ import time
 from ssh.shipped.common.answers import objects_in
 from ssh.shipped.common.cannot_do import CannotDo
 from ssh.shipped.common.paths import at_home
-from ssh.shipped.launcher.files import TAIL_BYTES
+from ssh.shipped.launcher.files import TAIL_BYTES, tail_of
 from ssh.shipped.launcher.log_files import SEARCH_TIMEOUT_S, newest_first, newest_logs
 from ssh.shipped.launcher.manifests import manifest_of
+from ssh.shipped.launcher.own_logs import LogClaims
+from ssh.shipped.launcher.run_processes import last_record
 
 HEADER_TIMEOUT_S = 60
+EVAL_FIELDS = ("task", "model", "eval_id", "task_id", "eval_set_id", "created", "metadata")
 
 
 def read_logs(given):
@@ -26,23 +29,25 @@ def read_logs(given):
     if "://" in where:
         found, error = inspect.list_logs(where)
         if error:
-            return {"logs": [{"path": where, "header": None, "error": error}]}
+            return {"logs": [], "error": error}
     else:
         until = time.monotonic() + SEARCH_TIMEOUT_S
         found = newest_logs(os.path.join(folder, at_home(where)), until)
-    rows, since = [], changed_at(os.path.join(folder, "started"))
+    rows = []
     for row in found:
         header, error = inspect.header_of(row["path"])
-        rows.append(dict(row, header=header, error=error, is_old=row["at"] < since))
-    return {"logs": rows}
+        rows.append(dict(row, header=header, error=error))
+    own, others = LogClaims(folder, manifest, at_home(where)).own(rows)
+    return {"logs": own, "others": others, "output": "" if own else output_of_run(folder)}
 
 
-def changed_at(path):
-    """Return when a file or folder was last changed, Unix seconds; 0 if it does not exist."""
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
+def output_of_run(folder):
+    """Return the end of a run's output: of the file that its eval wrote, else of its start."""
+    record = last_record(tail_of(os.path.join(folder, "launch.json"))) or {}
+    output = record.get("output_file")
+    texts = [tail_of(at_home(output))] if isinstance(output, str) else []
+    texts += [tail_of(os.path.join(folder, name)) for name in ("launch.err", "start.err")]
+    return next((text for text in texts if text.strip()), "")
 
 
 def env_of(manifest):
@@ -116,7 +121,7 @@ def header_row(header):
     what, results = header.get("eval") or {}, header.get("results") or {}
     return {
         "status": header.get("status"),
-        "eval": {name: what.get(name) for name in ("task", "model", "eval_id", "task_id")},
+        "eval": {name: what.get(name) for name in EVAL_FIELDS},
         "has_error": bool(header.get("error")),
         "results": {
             name: results.get(name) for name in ("scores", "total_samples", "completed_samples")
