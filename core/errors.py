@@ -9,7 +9,7 @@ EvalroomError                 every error has a message (what happened, where) a
 │   ├── NothingToDo           an action has nothing to act on (exit 0: already so)
 │   └── TargetUnclear         a TARGET that fits nothing, or several things
 ├── NotConfirmed              an action needs a yes or typed words (exit 4)
-├── NobodyReached             no machine answered, so nothing is known (exit 3)
+├── NoMachineReached          no machine answered, so nothing is known (exit 3)
 ├── MachineError              about one machine
 │   ├── LinkLost              the connection broke, or could not be made: it is retried
 │   ├── NeedsTrust            an unknown host key: the operator decides
@@ -135,7 +135,7 @@ class TargetUnclear(UsageWrong):
     """A TARGET fits nothing, or several things; the message lists them."""
 
 
-class NobodyReached(EvalroomError):
+class NoMachineReached(EvalroomError):
     """No machine could be reached (exit status 3)."""
 
 

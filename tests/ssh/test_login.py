@@ -1,6 +1,5 @@
 """Logging in: keys, passphrases, the agent, ssh_config; and never twice by itself."""
 
-import asyncio
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -20,6 +19,7 @@ from ssh.links.ssh_config import resolve_host
 from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, connection_of, machine_of, trusting
 from tests.support.sshd import Sshd, keygen, prepared
+from tests.support.waiting import wait_until
 
 
 def ssh_config(text: str) -> None:
@@ -29,15 +29,18 @@ def ssh_config(text: str) -> None:
 
 async def test_a_wrong_key_needs_you_and_is_not_tried_again(sshd: Sshd, tmp_path: Path) -> None:
     wrong = keygen(tmp_path / "wrong")
-    machine = replace(machine_of(sshd), identity=str(wrong))
-    before = sshd.log().count("Connection from")
+    machine = replace(machine_of(sshd, "bob"), identity=str(wrong))
+    nobody = replace(machine, name=MachineName("nobody"), port=1)
     async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         needs = await heard.link(LinkState.NEEDS_YOU)
         assert needs.retry_at is None
         assert needs.advice
-        await asyncio.sleep(2.5)
-        assert heard.state is LinkState.NEEDS_YOU
-    assert sshd.log().count("Connection from") == before + 1
+        async with hearing(connection_of(nobody, tmp_path / "nothing")) as retried:
+            await retried.until(lambda: len(retried.links) >= 4)
+        assert {each.state for each in retried.links[1::2]} == {LinkState.DOWN}
+        assert heard.links[-1] is needs, "another that is retried was tried again meanwhile"
+    tried = "Connection closed by authenticating user bob"
+    assert wait_until(lambda: sshd.log().count(tried), "sshd wrote it down") == 1
 
 
 async def test_a_locked_key_asks_once_when_the_operator_wants_it(

@@ -339,7 +339,8 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         """Yield the names of the keys that can do something now."""
         pane = self.panes[self.current]
         yield from ("command", "help")
-        if isinstance(pane, TablePane):
+        yield from (f"pane_{digit}" for digit in range(1, len(self.panes) + 1))
+        if isinstance(pane, TablePane) and pane.rows:
             yield from ("open", "sort")
         if pane.filter_text is not None:
             yield "filter"

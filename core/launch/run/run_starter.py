@@ -81,7 +81,7 @@ class RunStarter:
                     run,
                     state=RunState.STARTING,
                     started_at=self.desk.now(),
-                    said="",
+                    message="",
                     commit=brought.commit or "",
                 )
             )
@@ -93,7 +93,7 @@ class RunStarter:
 
     def _publish_progress(self, run: Run, text: str) -> None:
         """Publish how far the preparation is, without saving it."""
-        self.registry.publish(replace(self.registry.runs[run.id], said=text))
+        self.registry.publish(replace(self.registry.runs[run.id], message=text))
 
     async def _run_script(
         self, plan: RunPlan, run: Run, engine: Engine, secrets: Mapping[str, str]
@@ -108,7 +108,7 @@ class RunStarter:
             text = sentences(
                 error.message, "the run may have started anyway; evalroom is checking its folder"
             )
-            return await self.registry.update(replace(run, said=text))
+            return await self.registry.update(replace(run, message=text))
         if status is None or (status == EXIT_ALREADY_STARTED and not out.strip()):
             return run  # the poller finds out from the run's folder
         return await self.registry.update(_after_start(run, engine.read(status, out, err)))
@@ -132,7 +132,7 @@ class RunStarter:
                 text = sentences(
                     error.message, f"the launch will continue once {run.machine} answers again"
                 )
-                await self.registry.update(replace(self.registry.runs[run.id], said=text))
+                await self.registry.update(replace(self.registry.runs[run.id], message=text))
                 await asyncio.sleep(_RETRY_DELAY_S)
                 while not self.desk.fleet.is_up(run.machine) and clock.time() < until:  # noqa: ASYNC110
                     await asyncio.sleep(_RETRY_DELAY_S)
