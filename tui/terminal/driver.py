@@ -31,7 +31,7 @@ class RoomDriver(OpenDriver):
 
     def start_application_mode(self) -> None:
         """Take the terminal."""
-        super().start_application_mode()
+        super().start_application_mode()  # type: ignore[no-untyped-call]
         self._is_taken = True
 
     def suspend_application_mode(self) -> None:
