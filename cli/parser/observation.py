@@ -119,7 +119,9 @@ def add_sample(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `sample`."""
     add_json(parser)
     parser.add_argument("task", metavar="TASK", help="machine:task-id, or any unique part of it")
-    parser.add_argument("sample_id", metavar="ID", help="the sample's ID")
+    parser.add_argument(
+        "sample_id", metavar="ID", help="the sample's ID, as it is or as evalroom prints it"
+    )
     parser.add_argument(
         "epoch",
         metavar="EPOCH",

@@ -307,7 +307,7 @@ async def test_the_preflight_is_left_with_esc_while_it_looks() -> None:
         await pilot.press("escape")
         await shows(pilot, "Launch · smoke")
         told.gate.set()
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert isinstance(app.screen, LaunchFormScreen)
 
 

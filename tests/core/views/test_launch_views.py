@@ -297,13 +297,16 @@ def test_of_many_runs_each_is_told_in_short_those_that_are_stopped_first() -> No
 
 
 @pytest.mark.parametrize(
-    ("models", "asked"), [('["mockllm/a"]', "local"), ('["mockllm/a", "mockllm/b"]', "local")]
+    ("models", "asked"),
+    [('["mockllm/a"]', "local"), ('["mockllm/a", "mockllm/b"]', "launch 2")],
 )
-def test_a_production_machine_asks_for_its_name(models: str, asked: str) -> None:
+def test_one_run_on_a_production_machine_asks_for_its_name_several_for_their_number(
+    models: str, asked: str
+) -> None:
     checked = checked_of(f"model={models}")
     fleet = on(busy_fleet(), production=True)
     assert words_of(checked, fleet) == asked
-    assert "type local" in words(foot_lines(checked, fleet))
+    assert f"type {asked}" in words(foot_lines(checked, fleet))
     assert words_of(checked, on(busy_fleet())) == ""
 
 
