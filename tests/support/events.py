@@ -309,7 +309,7 @@ def runs_of(names: list[MachineName]) -> st.SearchStrategy[Run]:
                 "model": texts,
                 "is_ours": st.booleans(),
                 "spec": st.dictionaries(texts, maybe(texts | whole | st.booleans()), max_size=2),
-                "said": texts,
+                "message": texts,
                 "pid": maybe(st.integers(1, 2**22)),
                 "start": maybe(texts),
                 "started_at": maybe(times),

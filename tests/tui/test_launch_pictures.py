@@ -43,9 +43,7 @@ def room() -> tuple[ToldLaunching, RoomApp]:
 
 
 async def press(pilot: Pilot[None], *keys: str) -> None:
-    for key in keys:
-        await pilot.press(key)
-        await pilot.pause(0.02)
+    await pilot.press(*keys)
 
 
 @pytest.mark.parametrize("size", [SMALL, USUAL, LARGE], ids=lambda size: str(size[0]))

@@ -135,7 +135,7 @@ async def test_in_little_room_nothing_is_fetched_until_its_pane_is_opened() -> N
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("N")
         await shows(pilot, "7 total")
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert told.read == []
         await pilot.press("3")
         await shows(pilot, "printed words")

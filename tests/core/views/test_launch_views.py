@@ -193,7 +193,7 @@ def test_a_wrong_field_says_beside_it_what_is_allowed() -> None:
 def test_a_chosen_error_policy_is_explained_with_the_worst_case() -> None:
     form = SMOKE.typed("on_error", "continue")
     rows, checked = rows_of(form)
-    assert words([rows["retry_attempts"].note]) == "up to 11 x 10 sample runs"
+    assert words([rows["retry_attempts"].note]) == "at worst 110 sample runs (10 samples x 11)"
     told = words(explained(form, checked, HERE, "on_error"))
     assert "is retried up to 10 times" in told
     assert rows[PLAN].value.tone == "good"
@@ -270,7 +270,8 @@ def test_a_plan_tells_machine_checks_files_command_and_names_of_variables() -> N
     over = tuple(replace(each, passed_over=((EU, "no docker"),)) for each in checked)
     text = words(body_lines(over, Fleet(), details=False))
     for part in (
-        "on local", "passed over a100-eu: no docker", "✓ python", "up to 11 x 10 sample runs",
+        "on local", "passed over a100-eu: no docker", "✓ python",
+        "110 sample runs (10 samples x 11)",
         "spec.toml", "start.sh", "A, EVALROOM_RUN", "K_KEY", "eval-set", "--continue-on-fail",
     ):  # fmt: skip
         assert part in text, part
@@ -296,13 +297,16 @@ def test_of_many_runs_each_is_told_in_short_those_that_are_stopped_first() -> No
 
 
 @pytest.mark.parametrize(
-    ("models", "asked"), [('["mockllm/a"]', "local"), ('["mockllm/a", "mockllm/b"]', "local")]
+    ("models", "asked"),
+    [('["mockllm/a"]', "local"), ('["mockllm/a", "mockllm/b"]', "launch 2")],
 )
-def test_a_production_machine_asks_for_its_name(models: str, asked: str) -> None:
+def test_one_run_on_a_production_machine_asks_for_its_name_several_for_their_number(
+    models: str, asked: str
+) -> None:
     checked = checked_of(f"model={models}")
     fleet = on(busy_fleet(), production=True)
     assert words_of(checked, fleet) == asked
-    assert "type local" in words(foot_lines(checked, fleet))
+    assert f"type {asked}" in words(foot_lines(checked, fleet))
     assert words_of(checked, on(busy_fleet())) == ""
 
 

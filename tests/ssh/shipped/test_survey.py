@@ -29,6 +29,7 @@ from ssh import jobs
 from tests.support.evals import short_folder
 from tests.support.processes import wait_gone
 from tests.support.programs import program_file
+from tests.support.shipped_answers import answer_line
 from tests.support.small_disk import small_disk_at
 from tests.support.specs import Home as AtHome
 from tests.support.specs import plan, plans, spec
@@ -150,11 +151,10 @@ async def test_a_task_that_hangs_and_an_interpreter_that_is_none_are_told(
     login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(survey_request, "TASK_TIMEOUT_S", 2.0)
-    slow = login.tool(
-        "slow",
-        'echo \'{"python": "3.11.0"}\'; echo \'{"inspect": "0.3.285", "packages": {}}\'\n'
-        "echo '{\"imported\": true}'; echo '{\"options\": null}'; sleep 600",
-    )
+    facts: dict[str, Any] = {"python": "3.11.0", "inspect": "0.3.285", "packages": {}}
+    answer = answer_line({**facts, "imported": True, "options": None})
+    noise = 'printf "\\033[?1034h"; echo \'{"python": "0.0"}\''
+    slow = login.tool("slow", f"{noise}; printf %s '{answer}'; sleep 600")
     base = of("/x/t.py@t")
     for python, says in (
         (str(slow), "warning task: unknown whether /x/t.py@t can be imported: no answer"),
