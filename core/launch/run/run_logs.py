@@ -1,19 +1,23 @@
 """The state of a run that its logs prove. Pure."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.ctl.decode import count, inner, objects, text
-from core.ctl.envelopes import header_metrics
+from core.ctl.decode import count, objects, text
+from core.ctl.log_answers import log_reading
+from core.errors import AnswerMalformed
 from core.format import plural
 from core.launch.engines.start_failures import error_line, plain_text, reason_in
 from core.launch.run.run_state import with_error
+from core.model.log_summary import LogReading, UnreadLog
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
 
 _NO_END = "its process is gone, and one of its logs is incomplete"
 _MAX_CAUSE_CHARS, _MAX_MESSAGE_CHARS = 160, 600
+_MAX_GROUPS = 20
 _MAX_CAUSES = 3
 """Causes of errors in a message; the run's page has all."""
 
@@ -38,10 +42,11 @@ def after_logs(
             may be retried.
         is_patient: Whether logs that can't be read are tried again soon.
     """
-    rows = objects(report, "logs")
-    logs = newest_logs(rows)
+    readings = _readings(report)
+    logs = newest_logs(readings)
     known = replace(run, logs=logs or run.logs)
-    unread = text(report, "error") or next((e for row in rows if (e := text(row, "error"))), None)
+    reasons = (each.reason for each in readings if isinstance(each, UnreadLog))
+    unread = text(report, "error") or next(reasons, None)
     statuses = {log.status for log in logs}
     has_no_end = not statuses or "started" in statuses
     if run.state is RunState.ELSEWHERE and (unread is not None or has_no_end):
@@ -52,12 +57,11 @@ def after_logs(
     ended = replace(known, ended_at=run.ended_at or now)
     if is_alive and statuses != {"success"}:
         return replace(ended, message="its process is still running and may retry a task")
-    return _ended(ended, report, now)
+    return _ended(ended, logs, report, now)
 
 
-def _ended(run: Run, report: Mapping[str, Any], now: float) -> Run:
+def _ended(run: Run, logs: Sequence[RunLog], report: Mapping[str, Any], now: float) -> Run:
     """Return the final state of a run whose process is gone and whose logs were read."""
-    logs = newest_logs(objects(report, "logs"))
     statuses = {log.status for log in logs}
     if not logs:
         return with_error(run, _no_log(report), now)
@@ -98,26 +102,33 @@ def _why(logs: Sequence[RunLog]) -> str:
     return f"one of its logs ended with {worst}"
 
 
-def newest_logs(rows: Sequence[Mapping[str, Any]]) -> tuple[RunLog, ...]:
+def newest_logs(readings: Sequence[LogReading]) -> tuple[RunLog, ...]:
     """Return the newest log of each task: a retried task has several."""
     out: dict[object, RunLog] = {}
-    for row in rows:
-        header = inner(row, "header")
-        status = text(header, "status")
-        if status is None:
+    for reading in readings:
+        if isinstance(reading, UnreadLog):
             continue
-        what, results = inner(header, "eval"), inner(header, "results")
-        key = (text(what, "task_id") or text(row, "path"), text(what, "model"))
+        header = reading.header
         out.setdefault(
-            key,
+            (header.task_id or header.location, header.model),
             RunLog(
-                location=(text(row, "path") or "")[:4_096],
-                status=status[:50],
-                task=(text(what, "task") or "")[:500],
-                model=(text(what, "model") or "")[:500],
-                metrics=header_metrics(results)[:50],
-                completed_samples=count(results, "completed_samples"),
-                total_samples=count(results, "total_samples"),
+                location=header.location[:4_096],
+                status=header.status[:50],
+                task=header.task[:500],
+                model=header.model[:500],
+                metrics=header.metrics[:50],
+                completed_samples=header.completed_samples,
+                total_samples=header.total_samples,
+                cause=header.cause[:_MAX_CAUSE_CHARS],
+                errors=() if reading.samples is None else reading.samples.errors[:_MAX_GROUPS],
             ),
         )
     return tuple(out.values())
+
+
+def _readings(report: Mapping[str, Any]) -> tuple[LogReading, ...]:
+    found: list[LogReading] = []
+    for row in objects(report, "logs"):
+        with contextlib.suppress(AnswerMalformed):
+            found.append(log_reading(row))
+    return tuple(found)

@@ -1,15 +1,16 @@
 """Which logs of a folder are a run's own: a folder may hold those of other evals too."""
 
-import datetime
 import os
+from datetime import datetime
 
 from ssh.shipped.common.paths import at_home
 from ssh.shipped.launcher.files import tail_of
+from ssh.shipped.launcher.log_files import is_inside
 from ssh.shipped.launcher.run_hosts import host_record
 from ssh.shipped.launcher.run_processes import last_record
 
 RUN_METADATA = "evalroom_run"  # the run's id in the metadata of its logs
-MAX_OUTPUT_BYTES = 256 * 1024
+EVAL_OUTPUT_BYTES = 256 * 1024
 CLOCK_STEP_S = 5.0
 
 
@@ -34,7 +35,7 @@ class LogClaims:
         self.started_at = as_seconds(host_record(folder)[1])
         started = last_record(tail_of(os.path.join(folder, "launch.json"))) or {}
         output = started.get("output_file")
-        printed = tail_of(at_home(output), MAX_OUTPUT_BYTES) if isinstance(output, str) else ""
+        printed = tail_of(at_home(output), EVAL_OUTPUT_BYTES) if isinstance(output, str) else ""
         ended = last_record(printed) or {}
         self.eval_sets = {each.get("eval_set_id") for each in (started, ended)} - {None}
         rows = ended.get("logs") if isinstance(ended.get("logs"), list) else []
@@ -43,8 +44,8 @@ class LogClaims:
     def own(self, rows):
         """Return the rows of the run's own logs, and the number of the others.
 
-        A row has `path` and either `header` (with `eval`) or `error`; a log that can't be read
-        is taken for another eval's, unless nothing else can be in the folder.
+        A row has `log`, its path, and either `header` (with `eval`) or `error`. A log that can't
+        be read counts as another eval's, unless nothing else can be in the folder.
         """
         eval_sets = set(self.eval_sets)
         eval_sets.update(eval_of_row(row).get("eval_set_id") for row in rows if self.marks(row))
@@ -52,11 +53,10 @@ class LogClaims:
         return own, len(rows) - len(own)
 
     def marks(self, row):
-        metadata = eval_of_row(row).get("metadata")
-        return isinstance(metadata, dict) and metadata.get(RUN_METADATA) == self.run
+        return eval_of_row(row).get("run") == self.run
 
     def is_own(self, row, eval_sets):
-        if self.is_private or self.marks(row) or plain_path(row["path"]) in self.locations:
+        if self.is_private or self.marks(row) or plain_path(row["log"]) in self.locations:
             return True
         about = eval_of_row(row)
         if self.has_mark and not self.is_older(about):
@@ -86,10 +86,6 @@ def eval_of_row(row):
     return about if isinstance(about, dict) else {}
 
 
-def is_inside(path, folder):
-    return os.path.normpath(path).startswith(os.path.normpath(folder) + os.sep)
-
-
 def plain_path(location):
     text = location if isinstance(location, str) else ""
     return text[len("file://") :] if text.startswith("file://") else text
@@ -102,7 +98,7 @@ def as_seconds(moment):
     except (TypeError, ValueError):
         pass
     try:
-        at = datetime.datetime.fromisoformat(str(moment).replace("Z", "+00:00"))
+        at = datetime.fromisoformat(str(moment).replace("Z", "+00:00"))
         return at.timestamp()
     except (ValueError, OverflowError, OSError):
         return None
