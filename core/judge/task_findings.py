@@ -79,7 +79,7 @@ def _end(task: Task, at: float) -> Finding:
 
 def _how(task: Task) -> str:
     samples, header = task.progress, task.header
-    done = f"{samples.completed} of {plural(samples.total, 'sample')} completed"
+    done = f"{samples.completed} of {plural(samples.total, 'sample')} done"
     if samples.errored:
         done += f", {samples.errored} errored"
     if task.state is TaskState.LOST:
