@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
 from core.model.order import Order, OrderState
-from core.model.process import ProcessState
+from core.model.process import ContainerPlace, ProcessState, Unsignalled
 from core.model.run import Run
 from core.model.sample import Sample, SampleCounts
 from core.model.task import LogHeader, Metric, TaskRow
@@ -88,6 +88,9 @@ class ProcessSeen:
     run: str | None = None
     variables: tuple[str, ...] = ()
     waiting_since: float | None = None
+    unsignalled: Unsignalled | None = None
+    container: ContainerPlace | None = None
+    is_cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
