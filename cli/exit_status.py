@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from cli.parser.command_line import wants_json
 from cli.version import version
-from core.errors import EvalroomError, NobodyReached, NotConfirmed, UsageWrong
+from core.errors import EvalroomError, NoMachineReached, NotConfirmed, UsageWrong
 from core.text import shown
 
 _INTERRUPTED = 130
@@ -50,7 +50,7 @@ def status_of(error: EvalroomError) -> int:
             return _WRONG_WORDS
         case NotConfirmed():
             return _NOT_CONFIRMED
-        case NobodyReached():
+        case NoMachineReached():
             return _NOBODY_REACHED
         case _:
             return 1

@@ -7,12 +7,13 @@ Every event has `at`, Unix seconds on the desk's clock. Each has one case in the
 from dataclasses import dataclass
 
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
+from core.model.log_summary import LogHeader, Metric
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
 from core.model.order import Order, OrderState
 from core.model.process import ContainerPlace, ProcessState, Unsignalled
 from core.model.run import Run
 from core.model.sample import Sample, SampleCounts
-from core.model.task import LogHeader, Metric, TaskRow
+from core.model.task import TaskRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +149,7 @@ class SamplesSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LooksUnchanged:
+class ReadsUnchanged:
     """Reads gave the same answers as before, so the rows that are shown are fresh.
 
     Attributes:
@@ -304,7 +305,7 @@ Event = (
     | ProcessGone
     | TasksSeen
     | SamplesSeen
-    | LooksUnchanged
+    | ReadsUnchanged
     | ReadFailed
     | LogRead
     | LogUnreadable

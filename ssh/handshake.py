@@ -98,6 +98,7 @@ async def start_python(
     nonce = secrets.token_hex(12)
     line = start_line(python, nonce, arguments).encode()
     ready, old = f"ready {nonce}\n".encode(), f"old {nonce} ".encode()
+    ready_on_terminal = f"ready {nonce}\r\n".encode()
     noise = bytearray()
     for timeout in (*(MAX_ATTEMPTS - 1) * (READY_TIMEOUT_S,), LAST_READY_TIMEOUT_S):
         try:
@@ -122,6 +123,8 @@ async def start_python(
                             old=old,
                         )
                     noise += data
+                    if ready_on_terminal in noise:
+                        raise _terminal_error(machine)
                     if len(noise) > MAX_NOISE_BYTES:
                         raise ProbeBroken(
                             machine,
@@ -132,10 +135,25 @@ async def start_python(
             continue
         await program.write(f"{nonce} {len(source)}\n".encode() + source)
         return bytes(noise[noise.index(ready) + len(ready) :])
+    if _ECHOED in noise:
+        raise _terminal_error(machine)
     raise ProbeBroken(
         machine,
         f"Python did not start on {machine} within {TIMEOUT_S:.0f} s",
         "check its login shell's rc files (.bashrc, .profile) for a command that reads input",
+    )
+
+
+_ECHOED = b" -u -I -c '"
+"""A part of the start line; only a terminal sends it back."""
+
+
+def _terminal_error(machine: MachineName) -> LinkRefused:
+    return LinkRefused(
+        machine,
+        f"a terminal is on the way to {machine}: it echoes and changes the bytes of the link",
+        f"remove -t or -tt (ssh, docker, kubectl) or `script` from `command` of {machine} "
+        "in the config, and RequestTTY from ssh_config",
     )
 
 

@@ -1,7 +1,8 @@
 """Runs the jobs of a launch: each is a short program on its own channel.
 
 The program gets one line of JSON on its standard input (with any secrets) and answers with one
-line. Nothing is passed as an argument: other users could read it with `ps`.
+line between marks (`core.program_answers`), so that nothing else that is printed there is taken
+for its answer. Nothing is passed as an argument: other users could read it with `ps`.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from core.ctl.decode import parse_object
 from core.errors import AnswerMalformed, JobFailed, LinkLost, MachineError, RequestFailed
 from core.ids import MachineName
 from core.model.job import Job
+from core.program_answers import AnswerReader
 from core.text import shown
 from ssh.handshake import ErrorTail, start_python
 from ssh.links.link import Link, Program
@@ -92,14 +94,14 @@ async def _run_job(
             errors=errors,
         )
         await program.write(_request_line(job))
-        answer = await _read_line(machine, program, first_bytes)
+        answer = await _read_answer(machine, program, job, first_bytes, errors)
     except LinkLost as error:
         raise RequestFailed(error.message, error.advice) from error
     finally:
         reading.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await reading
-    return _decoded(machine, job, answer, errors)
+    return _decoded(machine, job, answer)
 
 
 def _request_line(job: Job) -> bytes:
@@ -114,25 +116,26 @@ async def _collect_errors(program: Program, errors: ErrorTail) -> None:
         errors.add(data)
 
 
-async def _read_line(machine: MachineName, program: Program, first_bytes: bytes) -> bytes:
-    """Return the first line of the output; the part that arrived, if the program ends early."""
-    answer = bytearray(first_bytes)
-    while b"\n" not in answer:
-        data = await program.read()
-        if not data:
-            break
-        answer += data
-        if len(answer) > MAX_ANSWER_BYTES:
-            raise RequestFailed(f"the answer from {machine} is larger than 8 MiB")
-    return bytes(answer).partition(b"\n")[0]
+async def _read_answer(
+    machine: MachineName, program: Program, job: Job, first_bytes: bytes, errors: ErrorTail
+) -> bytes:
+    reader, data = AnswerReader(MAX_ANSWER_BYTES), first_bytes
+    try:
+        while (answer := reader.feed(data)) is None:
+            data = await program.read()
+            if not data:
+                output = shown(errors.text(), 300) or "no error output"
+                raise RequestFailed(f"{job.verb} on {machine} ended without an answer: {output}")
+    except AnswerMalformed as error:
+        raise RequestFailed(f"{machine} sent {error.message}") from error
+    return answer
 
 
-def _decoded(machine: MachineName, job: Job, answer: bytes, errors: ErrorTail) -> Mapping[str, Any]:
+def _decoded(machine: MachineName, job: Job, answer: bytes) -> Mapping[str, Any]:
     try:
         found = parse_object(answer)
-    except AnswerMalformed:
-        output = shown(errors.text(), 300) or "no error output"
-        raise RequestFailed(f"{job.verb} on {machine} ended without an answer: {output}") from None
+    except AnswerMalformed as error:
+        raise RequestFailed(f"{job.verb} on {machine}: {machine} sent {error.message}") from error
     if "failed" in found:
         raise JobFailed(shown(found["failed"], 600), shown(found.get("advice", ""), 300))
     return found

@@ -8,7 +8,6 @@ from core.events import (
     LinkHeard,
     LogRead,
     LogUnreadable,
-    LooksUnchanged,
     MachineNamed,
     MachineRead,
     OrderEnded,
@@ -17,6 +16,7 @@ from core.events import (
     ProcessGone,
     ProcessSeen,
     ReadFailed,
+    ReadsUnchanged,
     RunChanged,
     SamplesSeen,
     ScoreSeen,
@@ -39,7 +39,7 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             | LinkHeard(machine=machine)
             | ProbeAnswered(machine=machine)
             | MachineRead(machine=machine)
-            | LooksUnchanged(machine=machine)
+            | ReadsUnchanged(machine=machine)
         ):
             return (str(machine), None, None, None)
         case (

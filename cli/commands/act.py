@@ -21,7 +21,7 @@ from core.act.executor import OrderReport
 from core.act.plan import Plan
 from core.act.service import ActionService
 from core.act.target_expansion import ActionPlace
-from core.act.target_grammar import places_of
+from core.act.target_grammar import places_of, tasks_to_list
 from core.desk.desk import Desk
 from core.errors import NothingToDo
 from core.events import OrderEnded
@@ -82,7 +82,8 @@ async def act_on(desk: DeskReader, acting: ActionService, command: ActCommand) -
     await desk.first_poll(command.timeout)
     if not any(each.is_reached for each in desk.fleet.machines.values()):
         return _nobody(desk, command)
-    places = places_of(command.targets, action, desk.fleet)
+    listings = await acting.list_samples(tasks_to_list(command.targets, desk.fleet))
+    places = places_of(command.targets, action, desk.fleet, listings)
     hurry = asyncio.Event()
     hurry.set()  # without the room, no one can press the key that hurries this
     try:

@@ -141,7 +141,7 @@ class _StateNotes:
         self._said: dict[str, str] = {}
 
     def __call__(self, run: Run) -> None:
-        more = f": {shown(run.said, 300)}" if run.said else ""
+        more = f": {shown(run.message, 300)}" if run.message else ""
         if self._said.get(run.id) != f"{run.state}{more}":
             self._said[run.id] = f"{run.state}{more}"
             print_note(f"run {run.id}: {run.state}{more}")

@@ -138,7 +138,7 @@ def preview_lines(machine: MachineName, wanted: Sequence[PrepareItem]) -> list[s
 
 def _print_one(done: PreparedItem) -> None:
     state = "nothing to do" if done.state == "there" else done.state
-    lines = [f"{done.item.what} {done.item.name}: {state}, {done.said}"]
+    lines = [f"{done.item.what} {done.item.name}: {state}, {done.message}"]
     print_lines([*lines, *([f"  {done.advice}"] if done.advice else [])])
 
 
@@ -150,4 +150,4 @@ def _row(item: PrepareItem, done: PreparedItem | None) -> dict[str, Any]:
     row = {"what": str(item.what), "name": item.name, "where": item.where, "how": item.how}
     if done is None:
         return row
-    return {**row, "state": done.state, "said": done.said, "advice": done.advice}
+    return {**row, "state": done.state, "message": done.message, "advice": done.advice}

@@ -7,10 +7,11 @@ from cli.render.fleet_json import Json
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
 from core.ctl.decode import parse_object
-from core.errors import AnswerMalformed, NobodyReached, NotThere, TargetUnclear
+from core.errors import AnswerMalformed, NoMachineReached, NotThere, TargetUnclear
 from core.model.feature import Feature
 from core.model.task import Task
-from core.task_targets import find_task
+from core.target_escapes import escaped, readings
+from core.task_targets import find_task, several, task_name
 from core.text import shown
 
 PAGES = 2_000
@@ -40,12 +41,12 @@ async def find(desk: DeskReader, target: str, timeout: float) -> Task:
     """Poll everything once, then return the task that `target` names.
 
     Raises:
-        NobodyReached: No machine answered.
+        NoMachineReached: No machine answered.
         TargetUnclear: The target matches no task, or several.
     """
     await desk.first_poll(timeout)
     if not desk.fleet.tasks and not any(each.is_reached for each in desk.fleet.machines.values()):
-        raise NobodyReached("no machine could be reached", "find out why: evalroom machines")
+        raise NoMachineReached("no machine could be reached", "find out why: evalroom machines")
     return desk.fleet.tasks[find_task(desk.fleet, target)]
 
 
@@ -66,6 +67,24 @@ async def samples_of(desk: DeskReader, task: Task, *, status: str | None, all_ro
     named = {"task_id": task.row.task_id, "task": task.row.task}
     rows = [{**named, **withheld(row), **ours} for row in _rows(answer, "samples")]
     return {**answer, "samples": rows}
+
+
+async def sample_id_of(desk: DeskReader, task: Task, word: str) -> str:
+    """Return the sample id that a typed word means: itself, or with its escapes resolved.
+
+    Raises:
+        TargetUnclear: The task has samples with both ids.
+        RequestFailed, AnswerMalformed: The samples can't be listed, and the two differ.
+    """
+    meant = readings(word)
+    if len(meant) == 1:
+        return word
+    answer = await samples_of(desk, task, status=None, all_rows=True)
+    listed = {str(row.get("sample_id")) for row in answer["samples"]}
+    found = [each for each in meant if each in listed]
+    if len(found) > 1:
+        raise several(word, [escaped(each) for each in found])
+    return found[0] if found else word
 
 
 async def sample_of(
@@ -138,7 +157,7 @@ async def _read(desk: DeskReader, task: Task, path: str, what: str, feature: Fea
     try:
         body = good_body(reply, what, feature, process.python if process is not None else None)
     except NotThere as error:
-        target = shown(f"{task.key.machine}:{task.row.task_id}", 200)
+        target = task_name(desk.fleet, task.key)
         raise NotThere(
             error.message, f"see: evalroom samples {target} --all", status=error.status
         ) from error

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from cli.commands.desk_protocols import DeskReader
-from cli.commands.process_reads import find, sample_of, samples_of
+from cli.commands.process_reads import find, sample_id_of, sample_of, samples_of
 from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.observation import SampleCommand, SamplesCommand
@@ -17,6 +17,9 @@ from core import format as fmt
 from core.ctl.decode import as_number
 from core.events import ContentRevealed
 from core.ids import SampleKey
+from core.model.sample import word_of_status
+from core.target_escapes import escaped
+from core.task_targets import task_name
 from core.text import shown, shown_lines
 
 _ONE_LINE = 100
@@ -62,10 +65,12 @@ async def print_samples(desk: DeskReader, command: SamplesCommand) -> int:
     if command.as_json:
         print_json(answer)
         return 0
-    title = f"{found.key.machine}:{shown(found.row.task_id)} {shown(found.row.task)}"
+    title = f"{task_name(desk.fleet, found.key)} {shown(found.row.task)}"
     counts = answer.get("counts")
     pairs = cast("Json", counts).items() if isinstance(counts, dict) else ()
-    said = " · ".join(f"{_flat_line(value)} {shown(name)}" for name, value in pairs if value)
+    said = " · ".join(
+        f"{_flat_line(value)} {word_of_status(shown(name))}" for name, value in pairs if value
+    )
     lines = [f"{title}  {said}", "", *sample_table(answer["samples"], _as_of(answer))]
     if answer.get("truncated"):
         lines += ["", "this is not the whole list; add --all to print all samples"]
@@ -90,9 +95,9 @@ def sample_table(rows: list[Json], as_of: float | None) -> list[str]:
         retries = row.get("retries")
         lines.append(
             [
-                shown(row.get("sample_id"), 40),
+                escaped(str(row.get("sample_id"))),
                 _text(row.get("epoch")),
-                _text(row.get("status")),
+                word_of_status(_text(row.get("status"))),
                 _doing(row.get("activity"), as_of),
                 _number(row.get("turn_count"), fmt.count),
                 _number(row.get("message_count"), fmt.count),
@@ -155,13 +160,14 @@ async def print_sample(desk: DeskReader, command: SampleCommand, *, keep: Keep) 
         TargetUnclear, RequestFailed, AnswerMalformed: There is no good answer.
     """
     found = await find(desk, command.task, command.timeout)
+    sample_id = await sample_id_of(desk, found, command.sample_id)
     if command.content:
-        key = SampleKey(found.key, command.sample_id, command.epoch or 1)
+        key = SampleKey(found.key, sample_id, command.epoch or 1)
         await keep(ContentRevealed(at=desk.now(), sample=key, eval_id=found.row.eval_id))
     answer = await sample_of(
         desk,
         found,
-        command.sample_id,
+        sample_id,
         command.epoch,
         part=command.part,
         content=command.content,

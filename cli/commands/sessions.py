@@ -8,6 +8,7 @@ from cli.parser.runs import EndSessionCommand, SessionsCommand
 from cli.render.plain import print_json, print_lines
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
+from core.confirmation import words_to_confirm
 from core.errors import UsageWrong
 from core.launch.engines.tmux_sessions import end_effect
 from core.launch.run.sessions import MachineSession, list_sessions
@@ -63,7 +64,7 @@ async def end_one(desk: DeskWorker, command: EndSessionCommand) -> int:
     await confirm(
         command.consent,
         question=f"end {shown(name, 80)}",
-        words="" if one.session.has_ended else name,
+        words="" if one.session.has_ended else words_to_confirm("end", [name]),
         otherwise="the session was not ended",
     )
     await end_on_machine(desk, one)

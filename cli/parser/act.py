@@ -1,6 +1,7 @@
 """The arguments of the commands that change something: `act`, `config-set`, `undo`."""
 
 import argparse
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +11,7 @@ from cli.parser.command import Consent, ParsedCommand, command_of
 from cli.parser.options import add_consent, add_dry_run, add_json, add_timeout
 from core.act.target_grammar import TargetSpec, action_named
 from core.errors import UsageWrong
-from core.model.action import CLEARABLE, OFFERS, Action, Change, Verb
+from core.model.action import CLEARABLE, KNOB_UNITS, OFFERS, Action, Change, Verb
 from core.text import shown
 
 KNOBS = {
@@ -19,18 +20,27 @@ KNOBS = {
     "message_limit": 0, "timeout": 0, "attempt_timeout": 0, "stream_idle_timeout": 0,
     "max_retries": 0,
 }  # fmt: skip
-"""The settings, named as in `inspect ctl config`, each with its smallest value."""
+"""The knobs, named as in `inspect ctl config`, each with its smallest value."""
 
 _MOST_DIGITS = 12
+_OF_KNOBS = (
+    "A knob is a value that a running eval lets you change: a limit, the number of retries,\n"
+    "the log buffer. Knobs are named as in `inspect ctl config`. `clear` goes back to the value\n"
+    "that the eval was launched with."
+)
 _KNOB = "knob_"
-"""Prefix of settings in the argparse namespace: one setting is named `timeout` like an option."""
-_NAMES = ", ".join(dict.fromkeys(offer.name for offer in OFFERS if offer.name != "config"))
+"""Prefix of knobs in the argparse namespace: one knob is named `timeout` like an option."""
 _TARGETS = """\
 TARGET is one of:
   machine:task-id                a task; any unique part of this is enough
   TASK#ID or TASK#ID/EPOCH       a sample
   machine:PID                    a process
   machine:                       all processes of a machine
+Without a machine, a name must fit on one machine only. A TARGET with several
+readings is refused; the message lists full names, which have one reading each:
+  @machine:PID   @machine:PID:task-id   @machine:PID:task-id#ID/EPOCH
+evalroom prints names with %XX (two hex digits of a byte) for a blank, a #, a %
+and other odd characters. You can type a name as it is, or as it is printed.
 """
 
 
@@ -69,18 +79,18 @@ class UndoCommand(ActingCommand):
 
 
 def option_of(knob: str) -> str:
-    """Return the option of a setting, as `inspect ctl config` spells it."""
+    """Return the option of a knob, as `inspect ctl config` spells it."""
     return f"--{knob.replace('_', '-')}"
 
 
 def add_act(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `act`."""
-    parser.epilog = _TARGETS
+    parser.epilog = f"ACTION is one of:\n{_action_lines()}\n\n{_TARGETS}"
     add_json(parser)
-    parser.add_argument("action", metavar="ACTION", help=f"one of: {_NAMES}")
+    parser.add_argument("action", metavar="ACTION", help="what to do (see below)")
     _add_targets(parser)
     parser.add_argument(
-        "--model", metavar="M", help="pause, resume: only this model, in the processes"
+        "--model", metavar="M", help="pause, resume: only this model of the processes"
     )
     parser.add_argument(
         "--errored", action="store_true", help="requeue: all errored samples of the tasks"
@@ -89,10 +99,10 @@ def add_act(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--manner",
         choices=("score", "error", "cancel"),
-        help="cancel: what happens to running samples",
+        help="cancel: score running samples, mark them errored, or cut them off",
     )
     parser.add_argument(
-        "--completed-only", action="store_true", help="score: only samples that have finished"
+        "--completed-only", action="store_true", help="score: use finished samples only"
     )
     parser.add_argument(
         "--call", dest="tool_call", metavar="ID", help="cancel-call: the tool call to cancel"
@@ -101,18 +111,36 @@ def add_act(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(make=_act)
 
 
+def _action_lines() -> str:
+    """Return each action with what it does; where it fits several scopes, to a task."""
+    helps = {offer.name: offer.help for offer in OFFERS}
+    helps |= {offer.name: offer.help for offer in OFFERS if offer.scope == "task"}
+    lines = [
+        textwrap.fill(
+            text,
+            90,
+            initial_indent=f"  {name:<16} ",
+            subsequent_indent=" " * 19,
+        )
+        for name, text in helps.items()
+        if name != "config"
+    ]
+    return "\n".join(lines)
+
+
 def add_config_set(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `config-set`."""
-    parser.epilog = f"The settings are named as in `inspect ctl config`.\n\n{_TARGETS}"
+    parser.epilog = f"{_OF_KNOBS}\n\n{_TARGETS}"
     add_json(parser)
     _add_targets(parser)
     for knob, least in KNOBS.items():
         clears = ", or `clear`" if knob in CLEARABLE else ""
+        unit = f" ({KNOB_UNITS[knob]})" if knob in KNOB_UNITS else ""
         parser.add_argument(
             option_of(knob),
             dest=f"{_KNOB}{knob}",
             metavar="N",
-            help=f"a whole number from {least}{clears}",
+            help=f"a whole number from {least}{unit}{clears}",
         )
     parser.add_argument(
         "--model",

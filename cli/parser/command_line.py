@@ -34,7 +34,7 @@ COMMANDS = (
     ("machines", "machines", "show all machines, or check or prepare one"),
     ("journal", "journal", "show past orders (reads the local journal only)"),
     ("act", "act", "preview an action on targets, confirm it, send it"),
-    ("config-set", "act", "change settings of running evals"),
+    ("config-set", "act", "change knobs (limits, retries, log buffer) of running evals"),
     ("undo", "act", "undo your last action that can be undone"),
     ("guide", "guide", "follow a checklist: park, incident, finish early, clean up"),
     ("launch", "launch", "start the runs of a spec after showing the plan"),

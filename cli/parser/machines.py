@@ -14,7 +14,8 @@ evalroom machines check NAME          check whether runs can be launched on this
 evalroom machines check NAME SPEC     check whether this spec's runs can be launched on it
 evalroom machines prepare NAME SPEC   download to the machine what the spec needs: uv and
                                       packages, the task's data, container images, the
-                                      tokenizer; then it can run without a network
+                                      tokenizer; then it can run without a network.
+                                      For model weights, it prints the command to run
 
 Exit status 1: a check or a download failed. 3: the machine can't be reached.
 """

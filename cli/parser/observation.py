@@ -7,9 +7,10 @@ from typing import ClassVar
 
 from cli.parser.command import ParsedCommand, command_of
 from cli.parser.options import add_json, add_timeout, from_one, seconds
+from core.model.sample import DONE_WORD, SampleStatus
 
-STATUSES = ("running", "completed", "error", "cancelled", "pending", "queued")
-"""The sample states that `samples --status` accepts."""
+STATUSES = ("running", DONE_WORD, "error", "cancelled", "pending", "queued")
+"""The sample states that `samples --status` accepts, besides Inspect's own `completed`."""
 
 _PARTS = {
     "events": "print its events",
@@ -101,7 +102,8 @@ def add_samples(parser: argparse.ArgumentParser) -> None:
         "--status",
         type=_statuses,
         metavar="S",
-        help=f"only samples in these states, joined with commas: {', '.join(STATUSES)}",
+        help=f"only samples in these states, joined with commas: {', '.join(STATUSES)}"
+        " (--json prints done as completed, Inspect's own word)",
     )
     parser.add_argument(
         "--all",
@@ -117,7 +119,9 @@ def add_sample(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `sample`."""
     add_json(parser)
     parser.add_argument("task", metavar="TASK", help="machine:task-id, or any unique part of it")
-    parser.add_argument("sample_id", metavar="ID", help="the sample's ID")
+    parser.add_argument(
+        "sample_id", metavar="ID", help="the sample's ID, as it is or as evalroom prints it"
+    )
     parser.add_argument(
         "epoch",
         metavar="EPOCH",
@@ -138,7 +142,9 @@ def add_sample(parser: argparse.ArgumentParser) -> None:
 
 
 def _statuses(text: str) -> str:
-    wrong = next((each for each in text.split(",") if each not in STATUSES), None)
+    """Return the states in Inspect's words, joined with commas."""
+    words = text.split(",")
+    wrong = next((each for each in words if each not in {*STATUSES, SampleStatus.COMPLETED}), None)
     if wrong is not None:
         raise argparse.ArgumentTypeError(f"{wrong!r} is not one of {', '.join(STATUSES)}")
-    return text
+    return ",".join(SampleStatus.COMPLETED if each == DONE_WORD else each for each in words)

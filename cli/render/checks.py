@@ -13,7 +13,7 @@ _MARKS = {CheckLevel.OK: "ok  ", CheckLevel.WARNING: "warn", CheckLevel.STOP: "S
 def check_rows(checks: Sequence[Check]) -> list[str]:
     """Return a line for each check: its level, the finding, the advice."""
     return [
-        f"{_MARKS[each.level]}  {each.name}: " + shown(sentences(each.said, each.advice), 1_200)
+        f"{_MARKS[each.level]}  {each.name}: " + shown(sentences(each.message, each.advice), 1_200)
         for each in checks
     ]
 
@@ -21,7 +21,12 @@ def check_rows(checks: Sequence[Check]) -> list[str]:
 def checks_json(checks: Sequence[Check]) -> list[dict[str, str]]:
     """Return checks as values for JSON."""
     return [
-        {"name": each.name, "level": str(each.level), "said": each.said, "advice": each.advice}
+        {
+            "name": each.name,
+            "level": str(each.level),
+            "message": each.message,
+            "advice": each.advice,
+        }
         for each in checks
     ]
 

@@ -14,7 +14,6 @@ from core.events import (
     LinkHeard,
     LogRead,
     LogUnreadable,
-    LooksUnchanged,
     MachineNamed,
     MachineRead,
     OrderEnded,
@@ -23,6 +22,7 @@ from core.events import (
     ProcessGone,
     ProcessSeen,
     ReadFailed,
+    ReadsUnchanged,
     RunChanged,
     SamplesSeen,
     ScoreSeen,
@@ -31,12 +31,13 @@ from core.events import (
     TimePassed,
 )
 from core.ids import ProcessKey, TaskKey
+from core.model.log_summary import Metric
 from core.model.machine import LinkState
 from core.model.sample import Sample
-from core.model.task import Metric, TaskRow
+from core.model.task import TaskRow
 from core.text import shown
 
-_PULSE = (LinkHeard, LooksUnchanged, TimePassed)
+_PULSE = (LinkHeard, ReadsUnchanged, TimePassed)
 
 
 def event_row(event: Event) -> Json | None:
@@ -119,14 +120,14 @@ class EventLines:
                 named = self._orders.pop(event.order, "an order")
                 return [f"{named}: {event.state}, {event.message}"]
             case RunChanged(run=run):
-                said = f": {shown(run.said)}" if run.said else ""
+                said = f": {shown(run.message)}" if run.message else ""
                 word = f"run {shown(run.id)} of {shown(run.task)} is {run.state}{said}"
-                return [word] if self._is_new((run.id, "run"), (run.state, run.said)) else []
+                return [word] if self._is_new((run.id, "run"), (run.state, run.message)) else []
             case (
                 MachineNamed()
                 | MachineRead()
                 | LinkHeard()
-                | LooksUnchanged()
+                | ReadsUnchanged()
                 | SurfaceRead()
                 | Dismissed()
                 | TimePassed()

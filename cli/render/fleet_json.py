@@ -11,9 +11,10 @@ from typing import Any, cast
 import msgspec
 
 from core.fleet import Fleet
+from core.model.log_summary import Metric
 from core.model.machine import Machine
 from core.model.process import Process
-from core.model.task import Metric, Task
+from core.model.task import Task
 
 Json = dict[str, Any]
 

@@ -57,7 +57,7 @@ def _each(plan: Plan, steps: Sequence[Step]) -> list[str]:
     return [
         line
         for step in steps
-        for line in [f"{step.where}  {step.name}", *_preview_lines(plan, step)]
+        for line in [f"{step.where}  {step.name}  ({step.typed})", *_preview_lines(plan, step)]
     ]
 
 
@@ -131,6 +131,7 @@ def _row(plan: Plan, step: Step, *, content: bool) -> Json:
         "model": address.model,
     }
     row = {name: value for name, value in row.items() if value is not None}
+    row["target"] = step.typed
     row["command"] = shown(step.command, 4_000)
     row["preview"] = _preview(plan, step, content=content)
     return row

@@ -18,7 +18,7 @@ def run_json(run: Run) -> dict[str, Any]:
         "run_id": run.id,
         "state": str(run.state),
         "status": run.status,
-        "said": run.said,
+        "message": run.message,
         "machine": run.machine,
         "task": run.task,
         "model": run.model,
@@ -74,8 +74,8 @@ def run_line(run: Run) -> str:
 
 
 def _ending(run: Run) -> str:
-    if run.said:
-        return f"  {shown(run.said, 300)}"
+    if run.message:
+        return f"  {shown(run.message, 300)}"
     scores = [words for log in run.logs for words in score_words(log.metrics)]
     return f"  {', '.join(scores)}" if scores else ""
 

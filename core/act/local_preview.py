@@ -94,7 +94,7 @@ def end_preview(
             something.
     """
     if statuses and all(status in FINAL for status in statuses.values()):
-        logs = "Its log is" if len(statuses) == 1 else f"All {len(statuses)} logs of it are"
+        logs = "Its log is" if len(statuses) == 1 else f"All its {len(statuses)} logs are"
         return _computed(f"Process {process.pid} is killed. {logs} final, so nothing is lost")
     if leftover is not None:
         return _computed(f"Process {process.pid} is killed. {leftover}")
@@ -105,5 +105,5 @@ def end_preview(
     return Refusal(
         "refused",
         f"A log of this process is not final: {shown(log, 120)} {how}."
-        " First interrupt the process and let it finalise, or cancel its tasks.",
+        " First interrupt the process and let it write its logs, or cancel its tasks.",
     )

@@ -8,6 +8,7 @@ from typing import Literal
 from core.act.preview import Preview
 from core.act.refusals import Refusal
 from core.act.requests import Request
+from core.confirmation import words_to_confirm
 from core.format import plural
 from core.ids import SampleKey, Target, TaskKey, process_of
 from core.model.action import Action, Offer
@@ -25,6 +26,7 @@ class Step:
         offer: How the action is offered on the target's scope.
         name: The target's label; harmless text.
         where: Its machine, and process or task; harmless text.
+        typed: Its name as a TARGET of a command; harmless text.
         command: The equivalent shell command.
         basis: The fields that must still hold when the plan is confirmed.
         preview: The preview of the target's dry run; None: it has no preview.
@@ -50,6 +52,7 @@ class Step:
     is_production: bool = False
     undo: Action | None = None
     moved: tuple[str, ...] = ()
+    typed: str = ""
 
     @property
     def is_sent(self) -> bool:
@@ -101,8 +104,7 @@ class Plan:
         sent = self.sent
         if self.confirmation != "words":
             return ""
-        name = sent[0].name.strip() if len(sent) == 1 else ""
-        return name or f"{self.action.verb} {len(sent)}"
+        return words_to_confirm(str(self.action.verb), [step.name for step in sent])
 
     @property
     def others(self) -> int:

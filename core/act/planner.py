@@ -32,6 +32,7 @@ from core.act.replies import body_of, why_untrusted
 from core.act.requests import request_of
 from core.act.snapshot import TargetSnapshot
 from core.act.target_expansion import ActionRequest, does_not_apply
+from core.act.target_grammar import place_name
 from core.act.target_labels import target_label, target_location
 from core.act.undo import undo_action
 from core.ctl.decode import parse_object
@@ -221,6 +222,7 @@ class Planner:
             offer=offer,
             name=target_label(target, fleet),
             where=target_location(target, fleet),
+            typed=place_name(target, fleet),
             command=equivalent(action, target, fleet, reason=reason),
             basis={},
             is_ours=process is not None and self.is_ours(process),
@@ -322,8 +324,8 @@ class Planner:
         if not was_quiet:
             return None
         return (
-            "It was interrupted, its control server is gone, and its last answer said that it was"
-            " quiesced and had written all finished samples to the log, so nothing is lost"
+            "It was interrupted, its control server is gone, and its last answer said that no"
+            " sample was in flight and all finished samples were in the log, so nothing is lost"
         )
 
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.act.requests import SIGNALS
+from core.act.sample_targets import has_twin, twin_sentence
 from core.act.snapshot import TargetSnapshot
 from core.ctl.features import DRY_RUN_API_VERSION, missing, missing_feature, upgrade_command
 from core.fleet import Fleet
 from core.format import plural
-from core.ids import ModelKey, ProcessKey, Target, TaskKey, process_of
+from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
 from core.model.action import Action, Offer, Verb
 from core.model.feature import Feature
 from core.model.order import Order, OrderState
@@ -66,7 +67,18 @@ def fleet_refusal(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
 def _unfit(offer: Offer, target: Target, process: Process, fleet: Fleet) -> Refusal | None:
     if offer.needs is None:
         return None
-    return _no_channel(process) or _over(offer, target, fleet) or _lacking(offer, process)
+    return (
+        _no_channel(process)
+        or _over(offer, target, fleet)
+        or _twin(target, fleet)
+        or _lacking(offer, process)
+    )
+
+
+def _twin(target: Target, fleet: Fleet) -> Refusal | None:
+    if isinstance(target, SampleKey) and has_twin(fleet, target):
+        return Refusal("refused", twin_sentence(target))
+    return None
 
 
 def read_only_reason(names: Iterable[str]) -> str:
@@ -219,8 +231,8 @@ def signal_refusal(
         wait = INTERRUPT_INTERVAL_S - ago
         return Refusal(
             "refused",
-            f"The process was interrupted {ago:.0f} s ago and is finalising; a second interrupt"
-            f" would abort that. evalroom allows a second one in {wait:.0f} s.",
+            f"The process was interrupted {ago:.0f} s ago and is writing its logs; a second"
+            f" interrupt would abort that. evalroom allows a second one in {wait:.0f} s.",
         )
     return None
 

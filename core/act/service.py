@@ -13,12 +13,18 @@ from core.act.planner import Planner, PlanningProgress
 from core.act.ports import ActionDesk, OrderStore
 from core.act.reader import FreshReader, SurfaceCache
 from core.act.resolver import Resolver
-from core.act.target_expansion import ActionPlace, ActionRequest, requests_for
+from core.act.sample_targets import Listings
+from core.act.target_expansion import (
+    ActionPlace,
+    ActionRequest,
+    list_samples,
+    requests_for,
+)
 from core.act.undo import as_undo, newest_undoable, undo_title
 from core.ctl.features import features
 from core.errors import NotConfirmed, UsageWrong
 from core.events import Event, SurfaceRead
-from core.ids import ProcessKey
+from core.ids import ProcessKey, TaskKey
 from core.model.action import Action
 from core.model.order import Instance, Order
 from core.model.process import Process
@@ -107,6 +113,10 @@ class ActionService:
         if surface is not None:
             can = tuple(sorted(features(surface)))
             self._post(SurfaceRead(at=self._desk.now(), process=process, can=can))
+
+    async def list_samples(self, tasks: Iterable[TaskKey]) -> Listings:
+        """Return the ids of all samples of these tasks; a task that can't be listed is left out."""
+        return await list_samples(self._desk, tasks)
 
     async def plan(
         self,

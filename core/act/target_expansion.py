@@ -1,9 +1,11 @@
 """From a selection (the cursor, the marks, the words of a command) to concrete targets."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from core.act.ports import ActionDesk
 from core.act.requests import split_changes
+from core.act.sample_targets import Listings, SampleId
 from core.ctl import reads
 from core.errors import AnswerMalformed, NothingToDo, RequestFailed, UsageWrong
 from core.fleet import Fleet
@@ -137,6 +139,18 @@ def does_not_apply(action: Action, scope: Scope) -> UsageWrong:
         if any(offer.action.verb is action.verb for offer in offers_on(each))
     ]
     return UsageWrong(f'"{action.verb}" doesn\'t apply to a {scope}', f"name {' or '.join(works)}")
+
+
+async def list_samples(desk: ActionDesk, tasks: Iterable[TaskKey]) -> Listings:
+    """Return the ids of all samples of these tasks; a task that can't be listed is left out."""
+    found: dict[TaskKey, frozenset[SampleId]] = {}
+    for task in tasks:
+        with suppress(RequestFailed, AnswerMalformed):
+            eval_id = desk.fleet.tasks[task].row.eval_id
+            answer = await reads.read_samples(desk.read, task, eval_id, all_rows=True)
+            if not answer.truncated:
+                found[task] = frozenset((row.sample_id, row.epoch) for row in answer.rows)
+    return found
 
 
 async def _errored(desk: ActionDesk, task: TaskKey) -> tuple[SampleKey, ...]:

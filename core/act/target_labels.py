@@ -1,5 +1,6 @@
 """Labels of targets: on screen, in the journal, and typed to confirm an action."""
 
+from core.act.sample_targets import known_ids, sample_id_name
 from core.fleet import Fleet
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.text import Shown, shown
@@ -12,7 +13,8 @@ def target_label(target: Target, fleet: Fleet) -> Shown:
     """Return a target's own name; an operator types it to confirm an action on it."""
     match target:
         case SampleKey():
-            return shown(f"{target.sample_id}/{target.epoch}", _MAX_LENGTH)
+            named = sample_id_name(target, known_ids(fleet, target.task))
+            return shown(f"{named}/{target.epoch}", _MAX_LENGTH)
         case TaskKey():
             task = fleet.tasks.get(target)
             named = task.row.task if task is not None else ""

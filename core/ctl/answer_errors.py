@@ -21,6 +21,17 @@ _OK = 200
 _NOT_FOUND = 404
 _UNAVAILABLE = 503
 _SAID = 300
+_IN_WORDS = {
+    "refused": "its control server is gone",
+    "no socket": "its control server is gone",
+    "no channel": "its control server is gone",
+    "reset": "its control server closed the connection",
+    "not allowed": "its control server belongs to another user",
+    "unsafe": "its control socket is not where Inspect puts it",
+    "bad answer": "its answer is not HTTP",
+    "short answer": "its answer was cut off",
+}
+"""The words of the probe for a read that failed, as a sentence about the process."""
 _COMMAND = 400
 
 
@@ -49,7 +60,11 @@ def good_body(
         case 404 if said == "Not Found":
             raise _unsupported(what, feature, python)
         case 404:
-            raise NotThere(f"{what}: {said or 'not found'}", status=_NOT_FOUND)
+            # "sample 9 (epoch 1) not found" names the thing itself.
+            is_named = said.endswith(" not found")
+            raise NotThere(
+                said if is_named else f"{what}: {said or 'not found'}", status=_NOT_FOUND
+            )
         case 503:
             raise TooBusy(
                 f"{what}: the eval has too many connections open",
@@ -98,7 +113,7 @@ def _said(reply: Reply) -> Shown | str:
     if found:
         return shown(found, _SAID)
     if reply.error is not None:
-        return shown(reply.error, _SAID)
+        return shown(_IN_WORDS.get(reply.error, reply.error), _SAID)
     return f"HTTP {reply.status}" if reply.status not in {None, _NOT_FOUND} else ""
 
 

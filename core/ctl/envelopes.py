@@ -23,8 +23,9 @@ from core.ctl.decode import (
     texts,
 )
 from core.errors import AnswerMalformed
+from core.model.log_summary import Metric
 from core.model.sample import Activity, Sample, SampleCounts, ToolCall
-from core.model.task import Metric, TaskCounts, TaskRow
+from core.model.task import TaskCounts, TaskRow
 
 
 @dataclass(frozen=True, slots=True)

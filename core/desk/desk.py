@@ -21,12 +21,12 @@ from core.events import (
     LinkHeard,
     LogRead,
     LogUnreadable,
-    LooksUnchanged,
     MachineNamed,
     MachineRead,
     ProbeAnswered,
     ProcessGone,
     ReadFailed,
+    ReadsUnchanged,
     TasksSeen,
     TimePassed,
 )
@@ -46,7 +46,7 @@ _MAX_FOLD_SLICE_S = 0.01
 """Seconds of folding after which the loop lets other tasks run."""
 _LARGE_FRAME_BYTES = 256 * 1024
 """A frame that is larger is decoded in a thread."""
-_AGE_EVENTS = (LinkHeard, LooksUnchanged, MachineRead, TimePassed)
+_AGE_EVENTS = (LinkHeard, ReadsUnchanged, MachineRead, TimePassed)
 """Events that mostly change ages: publishing them is not urgent."""
 
 

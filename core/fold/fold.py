@@ -14,7 +14,6 @@ from core.events import (
     LinkHeard,
     LogRead,
     LogUnreadable,
-    LooksUnchanged,
     MachineNamed,
     MachineRead,
     OrderEnded,
@@ -23,6 +22,7 @@ from core.events import (
     ProcessGone,
     ProcessSeen,
     ReadFailed,
+    ReadsUnchanged,
     RunChanged,
     SamplesSeen,
     ScoreSeen,
@@ -91,7 +91,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             task = fleet.tasks.get(event.task)
             mine = task is not None and task.row.eval_id == event.eval_id
             return _with_task(fleet, at, see_samples(task, event) if task and mine else None)
-        case LooksUnchanged():
+        case ReadsUnchanged():
             return _refresh_ages(fleet, event)
         case ReadFailed():
             process = fleet.processes.get(event.process)
@@ -152,7 +152,7 @@ def _as_its_rows_say(fleet: Fleet, process: Process, at: float) -> Process:
     return with_rows(process, [fleet.tasks[key].row for key in process.tasks], at)
 
 
-def _refresh_ages(fleet: Fleet, event: LooksUnchanged) -> Fleet:
+def _refresh_ages(fleet: Fleet, event: ReadsUnchanged) -> Fleet:
     changed = dict[TaskKey, Task]()
     for process_key, as_of in event.tasks:
         process = fleet.processes.get(process_key)

@@ -55,7 +55,7 @@ def park_guide(
         kind=StepKind.COMMAND,
         title="command that resumes the run",
         state=StepState.DONE if known else StepState.SKIPPED,
-        sentence="known; press y to copy it" if known else f"unknown: {built.why_not}. {_STOPS}",
+        sentence="known; shown below" if known else f"unknown: {built.why_not}. {_STOPS}",
         since=now,
     )
     steps = (

@@ -291,3 +291,15 @@ CLEARABLE = frozenset(
     }
 )  # fmt: skip
 """Knobs whose override can be cleared."""
+
+KNOB_UNITS = {
+    "time_limit": "seconds",
+    "timeout": "seconds",
+    "attempt_timeout": "seconds",
+    "stream_idle_timeout": "seconds",
+    "log_shared": "seconds",
+    "log_buffer": "samples",
+    "token_limit": "tokens",
+    "message_limit": "messages",
+}
+"""The units of knobs that are not plain counts."""

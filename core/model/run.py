@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from core.ids import MachineName
-from core.model.task import Metric
+from core.model.log_summary import Metric
 
 
 class RunState(StrEnum):
@@ -90,7 +90,7 @@ class Run:
         command_line: The exact command of Inspect.
         commit: The commit of its repository's checkout; empty: no checkout, or not yet.
         launch: The id shared by the runs of one matrix; for a single run, its own id.
-        said: Why it failed, is lost, or makes no progress, one sentence; empty: no problem.
+        message: Why it failed, is lost, or makes no progress, one sentence; empty: no problem.
         pid, start: Its process, as in `ProcessKey`; None: not known yet.
         started_at, ended_at: Unix seconds at the desk; None: not yet.
         logs: The headers of its logs; empty until they were read.
@@ -114,7 +114,7 @@ class Run:
     command_line: str = ""
     commit: str = ""
     launch: str = ""
-    said: str = ""
+    message: str = ""
     pid: int | None = None
     start: str | None = None
     started_at: float | None = None

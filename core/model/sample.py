@@ -20,6 +20,14 @@ class SampleStatus(StrEnum):
 ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANCELLED})
 """The statuses of a sample that has ended. A requeue can still run it again."""
 
+DONE_WORD = "done"
+"""What evalroom calls a completed sample on screen and in options; JSON keeps Inspect's word."""
+
+
+def word_of_status(status: str) -> str:
+    """Return the word for a sample's status on screen: Inspect's own, but `done`."""
+    return DONE_WORD if status == SampleStatus.COMPLETED else status
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:

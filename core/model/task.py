@@ -6,6 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from core.ids import TaskKey
+from core.model.log_summary import LogHeader, Metric
 from core.model.sample import Sample, SampleCounts, SampleId
 
 
@@ -95,38 +96,6 @@ class TaskRow:
     def is_completed(self) -> bool:
         """Whether this attempt is finished; how it ended is in its log alone."""
         return self.status == "completed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """One metric of a scorer; `stderr` is its error bar, None: it has none."""
-
-    scorer: str
-    name: str
-    value: float
-    stderr: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogHeader:
-    """The header of a log, read by the machine's own Inspect.
-
-    Attributes:
-        location: The path or URL of the log.
-        status: `started`, `success`, `error`, `cancelled`.
-        eval_id: The id of the attempt that wrote it.
-        metrics: The metrics of all scorers, in the log's order.
-        completed_samples, total_samples: The counts in the log's results.
-        has_error: Whether it contains an error (whose text is withheld).
-    """
-
-    location: str
-    status: str
-    eval_id: str = ""
-    metrics: tuple[Metric, ...] = ()
-    completed_samples: int | None = None
-    total_samples: int | None = None
-    has_error: bool = False
 
 
 NO_SAMPLES: Mapping[SampleId, Sample] = MappingProxyType({})

@@ -7,7 +7,8 @@ from core.events import LogRead, LogUnreadable
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, TaskKey
-from core.model.task import LogHeader, Task, TaskState
+from core.model.log_summary import LogHeader
+from core.model.task import Task, TaskState
 from core.ports import Reply
 from core.text import shown
 

@@ -17,12 +17,12 @@ from core.events import (
     Event,
     LinkChanged,
     LinkHeard,
-    LooksUnchanged,
     MachineRead,
     ProbeAnswered,
     ProcessGone,
     ProcessSeen,
     ReadFailed,
+    ReadsUnchanged,
     SamplesSeen,
     ScoreSeen,
     TasksSeen,
@@ -326,7 +326,7 @@ class Observer:
             elif poll.kind in {"samples", "running"} and poll.task is not None:
                 samples.append((poll.task, clock))
         if tasks or samples:
-            yield LooksUnchanged(
+            yield ReadsUnchanged(
                 at=at, machine=self._machine, tasks=tuple(tasks), samples=tuple(samples)
             )
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import pty
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from tests.support.commands import EVALROOM, Home, machine
 from tests.support.fleets import NOW
 from tests.support.specs import SMOKE
 from tests.support.terminal import Terminal
+from tests.support.waiting import until
 
 YES = Consent(yes=True)
 RIGHT, WRONG = Consent(confirm=("turns",)), Consent(confirm=("turn",))
@@ -52,16 +54,10 @@ def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 async def answered(keyboard: int, keys: bytes, words: str = "") -> None:
     """Ask, and type once the question is there."""
-
-    async def type_keys() -> None:
-        await asyncio.sleep(0.05)
-        os.write(keyboard, keys)
-
-    typing = asyncio.ensure_future(type_keys())
-    try:
-        await asked(Consent(), words)
-    finally:
-        await typing
+    asking = asyncio.create_task(asked(Consent(), words))
+    await asyncio.sleep(0)  # its first step asks, and then waits for the keyboard
+    os.write(keyboard, keys)
+    await asking
 
 
 @pytest.mark.parametrize(
@@ -126,7 +122,7 @@ async def test_another_answer_and_the_end_of_the_input_are_a_no(
 
 async def test_what_was_typed_before_the_question_is_no_answer(keyboard: int) -> None:
     os.write(keyboard, b"y\n")
-    await asyncio.sleep(0.05)
+    await until(lambda: select.select([sys.stdin], [], [], 0)[0], "the terminal took it in")
     with pytest.raises(NotConfirmed):
         await answered(keyboard, b"n\n")
 

@@ -82,7 +82,7 @@ def test_an_incident_stays_open_until_it_is_resumed(evals: Evals, tmp_path: Path
     assert begun.status == 0, begun
     assert one.task()["paused_now"] == ["model"]
     [guide] = begun.json["guides"]
-    assert guide["state"] == "waits"
+    assert guide["state"] == "waiting"
     back = home.run("guide", "resume", guide["id"], "--yes")
     assert back.status == 0, back
     assert "1 resumed" in back.out

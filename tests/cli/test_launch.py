@@ -11,7 +11,7 @@ def test_a_dry_run_prints_the_whole_plan_and_touches_nothing(home: Home) -> None
     assert ran.status == 0, ran.err
     for each in (
         "run 20", "evalroom/smoke", "continue (--continue-on-fail): all samples run",
-        "up to 11 x 10 sample runs", "EVALROOM_RUN=", "start.sh", "0600", "umask 077",
+        "110 sample runs (10 samples x 11)", "EVALROOM_RUN=", "start.sh", "0600", "umask 077",
         "logs     ~/.evalroom/runs/20",
         "eval-set tasks/smoke.py@evalroom/smoke --model mockllm/model",
     ):  # fmt: skip
@@ -39,7 +39,7 @@ def test_the_plan_is_json_too_with_set_and_standard_input(home: Home) -> None:
     first = plans[0]
     assert first["on_error"]["flags"] == ["--fail-on-error", "2"]
     assert first["worst_case"] == {
-        "attempts": 11, "samples": 3, "says": "up to 11 x 3 sample runs",
+        "attempts": 11, "samples": 3, "says": "33 sample runs (3 samples x 11)",
     }  # fmt: skip
     assert (first["secrets"], first["secrets_from"]) == ({"OPENAI_API_KEY": "OPENAI_API_KEY"}, "-")
     assert first["environment"] == {"EVALROOM_RUN": first["run_id"]}

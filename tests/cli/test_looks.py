@@ -202,7 +202,7 @@ def test_a_watch_tells_an_eval_from_its_start_to_its_end(home: Home, evals: Eval
     kinds = [each["event"] for each in seen]
     assert kinds[0] in {"LinkChanged", "MachineNamed"}
     assert {"ProbeAnswered", "ProcessSeen", "TasksSeen", "SamplesSeen"} <= set(kinds)
-    assert not {"LinkHeard", "LooksUnchanged", "TimePassed"} & set(kinds)
+    assert not {"LinkHeard", "ReadsUnchanged", "TimePassed"} & set(kinds)
     [row] = next(each["rows"] for each in seen if each["event"] == "TasksSeen" and each["rows"])
     assert row["log_location"].startswith(str(one.log_dir))
     assert seen[-1]["header"]["status"] == "success"

@@ -24,8 +24,8 @@ def test_a_machine_is_looked_at_for_any_run(home: Home) -> None:
     told = {each["name"]: each for each in ran.json["checks"]}
     assert ran.json["machine"] == "here"
     assert set(told) >= {"python", "Inspect", "uv", "Docker", "GPUs", "disk", "tmux"}
-    assert told["Inspect"]["said"].startswith("Inspect 0.3.")
-    assert all(set(each) == {"name", "level", "said", "advice"} for each in told.values())
+    assert told["Inspect"]["message"].startswith("Inspect 0.3.")
+    assert all(set(each) == {"name", "level", "message", "advice"} for each in told.values())
 
 
 def test_a_spec_is_judged_and_a_stop_is_the_exit_status(home: Home) -> None:
@@ -39,7 +39,7 @@ def test_a_spec_is_judged_and_a_stop_is_the_exit_status(home: Home) -> None:
     assert bad.status == 1
     [plan] = bad.json["plans"]
     stops = [each for each in plan["checks"] if each["level"] == "stop"]
-    assert [each["said"] for each in stops] == [
+    assert [each["message"] for each in stops] == [
         "/nowhere/py does not exist on the machine",
         "the secret NOPE is not stored",
     ]

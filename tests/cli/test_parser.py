@@ -15,6 +15,7 @@ from cli.parser.command import Consent, GlobalOptions, ParsedCommand
 from cli.parser.command_line import parse
 from cli.parser.guide import GuideCommand, GuideListCommand
 from cli.parser.machines import CheckCommand, MachinesCommand, PrepareCommand
+from cli.parser.observation import SamplesCommand
 from cli.parser.runs import EndSessionCommand, SessionsCommand
 from core.errors import UsageWrong
 from core.model.action import Change, Verb
@@ -63,6 +64,11 @@ def test_a_command_names_a_function_that_takes_it(line: str) -> None:
     first, second = inspect.signature(runner_of(command)).parameters.values()
     assert issubclass(type(command), first.annotation)
     assert second.annotation is GlobalOptions
+
+
+def test_the_word_of_the_screen_for_completed_samples_is_an_option_too() -> None:
+    given = [parse(f"samples t --status {word}".split()).command for word in ("done", "completed")]
+    assert {each.status for each in given if isinstance(each, SamplesCommand)} == {"completed"}
 
 
 def test_every_command_of_the_table_is_among_these() -> None:

@@ -74,4 +74,4 @@ def test_each_thing_is_answered_and_a_second_time_all_is_there(far: Home) -> Non
     ran = far.run(*words, "--set", "inspect=0.3.99999", "--json", env=uv_env())
     rows = {each["what"]: each for each in ran.json["items"]}
     assert (ran.status, rows["packages"]["state"]) == (1, "failed")
-    assert "there is no version of inspect-ai==0.3.99999" in rows["packages"]["said"]
+    assert "there is no version of inspect-ai==0.3.99999" in rows["packages"]["message"]

@@ -4,7 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from core.fleet import Fleet
 from core.fold.fold import fold
 from core.frames import Frame
 from core.ids import MachineName
+from core.launch.run.launcher_client import discover_runs
+from core.model.job import Job
 from core.ports import Heard, MachineConnection, Reply
 from core.watch.observer import Observer
 from ssh.factory import connection_for
@@ -138,6 +140,24 @@ async def test_frames_replies_and_events_are_those_of_the_real_probe(
             assert set(simulated.body("facts")) <= set(real.body("facts"))
             assert _told(await _ask(simulated)) == _told(await _ask(real))
             assert _kinds(simulated) <= _kinds(real)
+
+
+async def test_a_job_finds_a_machine_without_runs(folder: Path) -> None:
+    with simulator(folder, processes=1) as sim:
+        config = MachineConfig(name=HERE, link="command", python=str(sim.python))
+        async with watched(config, folder) as one:
+            assert await discover_runs(_Worker(one.connection), HERE, ()) == ()
+
+
+class _Worker:
+    """Does jobs over one connection."""
+
+    def __init__(self, connection: MachineConnection) -> None:
+        self._connection = connection
+
+    async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
+        assert machine == self._connection.machine
+        return await self._connection.work(job, deadline=deadline)
 
 
 async def _ask(one: Watched) -> tuple[Reply, Reply]:

@@ -20,8 +20,10 @@ def sleeps(seconds: float) -> Solver:
 
 
 @task
-def quiet(samples: int = 12, seconds: float = 1.0) -> Task:
-    rows = [Sample(id=f"s{n:03d}", input="say yes", target="yes") for n in range(1, samples + 1)]
+def quiet(samples: int = 12, seconds: float = 1.0, ids: str = "") -> Task:
+    """`ids`: the ids of its samples, with `|` between them."""
+    named = ids.split("|") if ids else [f"s{n:03d}" for n in range(1, samples + 1)]
+    rows = [Sample(id=each, input="say yes", target="yes") for each in named]
     return Task(
         dataset=MemoryDataset(rows, name="quiet"), solver=sleeps(seconds), scorer=includes()
     )

@@ -15,14 +15,16 @@ from core.errors import RequestFailed
 from core.ids import MachineName
 from core.model.job import Job
 from core.model.run import RunState
+from ssh.jobs import JOB_MARKER
 from tests.core.launch.test_service import gpu_host
 from tests.support.commands import Home, machine
 from tests.support.evals import short_folder
 from tests.support.launches import end_all, launching, wait_all_gone
+from tests.support.processes import children_of, command_of
 from tests.support.reached import trusting
 from tests.support.specs import SMOKE, spec
 from tests.support.sshd import SUPER, Sshd
-from tests.support.waiting import wait_until
+from tests.support.waiting import until, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cuts"), pytest.mark.timeout(180)]
 Really = Callable[[], Any]
@@ -51,7 +53,7 @@ async def test_a_launch_whose_link_is_cut_goes_on_and_runs_once(
                     own_sshd.signal_sessions(signal.SIGKILL)
                     raise RequestFailed(f"the link to {machine} went")
                 asked = asyncio.ensure_future(really())
-                await asyncio.sleep(0.4)
+                await until(lambda: asked.done() or _does_a_job(own_sshd), "the job is begun")
                 own_sshd.signal_sessions(signal.SIGKILL)
                 return await asked
 
@@ -59,11 +61,17 @@ async def test_a_launch_whose_link_is_cut_goes_on_and_runs_once(
             [run] = await here.launches.launch(here.checked(spec("", "machine=gpu")))
             run = await here.over(run, 90)
             assert cut
-            assert run.state is RunState.SUCCESS, run.said
+            assert run.state is RunState.SUCCESS, run.message
             there = own_sshd.home(SUPER) / ".evalroom" / "runs"
             assert [each.name for each in there.iterdir()] == [run.id]
             assert len(list(there.rglob("*.eval"))) == 1
             await asyncio.to_thread(wait_all_gone, run.id)
+
+
+def _does_a_job(sshd: Sshd) -> bool:
+    """Whether a session's program is that of a job."""
+    programs = (child for session in sshd.sessions() for child in children_of(session))
+    return any(JOB_MARKER in command_of(program) for program in programs)
 
 
 MOMENTS: dict[str, Callable[[Path, str], bool]] = {
@@ -97,7 +105,7 @@ def test_a_run_of_a_killed_evalroom_is_found_by_its_id(moment: str) -> None:
                 assert told["scores"][0]["value"] == pytest.approx(0.7)
             else:
                 assert (told["state"], logs) == ("error", [])
-                assert "evalroom exited before it started this run" in told["said"]
+                assert "evalroom exited before it started this run" in told["message"]
             wait_all_gone(run)
         finally:
             end_all([run])

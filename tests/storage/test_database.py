@@ -4,7 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-import time
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -239,14 +239,18 @@ async def fill_for_ever(database: Database) -> None:
 
 
 async def test_a_cancelled_write_leaves_no_transaction_behind(path: Path) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
     def slow(connection: sqlite3.Connection) -> None:
         add_task(connection, "slow")
-        time.sleep(0.2)
+        begun.set()
+        assert goes_on.wait(30)
 
     async with Database.at(path) as database:
         task = asyncio.create_task(database.write(slow))
-        await asyncio.sleep(0.05)
+        assert await asyncio.to_thread(begun.wait, 30)
         task.cancel()
+        goes_on.set()
         with pytest.raises(asyncio.CancelledError):
             await task
         await database.write(add_task)

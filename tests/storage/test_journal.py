@@ -22,10 +22,11 @@ from core.events import (
     TimePassed,
 )
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
+from core.model.log_summary import LogHeader, Metric
 from core.model.machine import LinkState, MachineFacts
 from core.model.process import ProcessState
 from core.model.sample import SampleCounts
-from core.model.task import LogHeader, Metric, ProgressPoint, TaskCounts, TaskRow
+from core.model.task import ProgressPoint, TaskCounts, TaskRow
 from storage.database import Database
 from storage.event_columns import event_columns
 from storage.identity import operator_name

@@ -12,7 +12,7 @@ from core.errors import StorageError
 from storage.os_keyring import OsKeyring
 from tests.support.commands import Home
 from tests.support.processes import lives
-from tests.support.waiting import wait_until
+from tests.support.waiting import until, wait_until
 
 SAYS = "import sys; sys.stderr.write('Traceback\\nkeyring.errors.KeyringLocked: {}.'); sys.exit(1)"
 
@@ -20,18 +20,22 @@ SAYS = "import sys; sys.stderr.write('Traceback\\nkeyring.errors.KeyringLocked: 
 async def test_one_that_does_not_answer_holds_nobody_up(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     child = ("/bin/sh", "-c", f"sleep 600 & echo $! >{pids}; wait")
-    turns = 0
-    keyring = OsKeyring(child, timeout=0.3)
-    asking = asyncio.create_task(keyring.set("A_KEY", "sk-1"))
-    while not asking.done():
-        turns += 1
-        await asyncio.sleep(0.01)
+    timeout = 0.3
+    asking = asyncio.create_task(OsKeyring(child, timeout=timeout).set("A_KEY", "sk-1"))
+    await until(lambda: asking.done() or _is_written(pids), "it is asked; the loop goes on")
     with pytest.raises(StorageError, match="did not answer within 0 s: is it locked") as told:
         await asking
-    assert turns > 3
     assert "null.Keyring" in told.value.advice
+    while not _is_written(pids):  # its time was over before it had started anything
+        timeout *= 2
+        with pytest.raises(StorageError, match="did not answer"):
+            await OsKeyring(child, timeout=timeout).set("A_KEY", "sk-1")
     pid = int(pids.read_text())
     wait_until(lambda: not lives(pid), "what it started is ended too")
+
+
+def _is_written(pids: Path) -> bool:
+    return pids.exists() and pids.read_text().endswith("\n")
 
 
 async def test_what_it_says_of_its_failure_is_told_without_the_value() -> None:

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from core.ids import MachineName
+from core.model.log_summary import Metric
 from core.model.order import Instance
 from core.model.run import Run, RunLog, RunState
-from core.model.task import Metric
 from storage.database import Database
 from storage.orders import OrderJournal
 from storage.runs import SqliteRunStore
@@ -101,7 +101,9 @@ async def test_an_older_run_gets_the_words_of_today(
             raw.executescript(sql)
             raw.execute(f"PRAGMA user_version = {number}")
         raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        body = json.dumps({**msgspec.to_builtins(replace(run("r1"), spec={})), "state": old})
+        of_old = {**msgspec.to_builtins(replace(run("r1"), spec={})), "state": old, "said": "why"}
+        del of_old["message"]
+        body = json.dumps(of_old)
         rows = [("r1", body), ("r2", "not JSON"), ("r3", None)]
         raw.executemany(
             "INSERT INTO run (id, at, machine, operator, spec, body)"
@@ -113,7 +115,7 @@ async def test_an_older_run_gets_the_words_of_today(
         [row] = await database.read("SELECT body FROM run WHERE id = 'r1'")
         assert json.loads(row["body"])["state"] == new
         [kept] = await SqliteRunStore(database).recent(5)
-        assert kept == replace(run("r1"), state=new, spec={})
+        assert kept == replace(run("r1"), state=new, message="why", spec={})
 
 
 def test_a_recording_with_the_old_words_is_read() -> None:

@@ -54,6 +54,11 @@ class Watched:
         """Return the first true answer; it fails when none came in time."""
         return await until(wanted, what, seconds, seen=self._seen)
 
+    async def goes_on(self, events: int = 6) -> None:
+        """Wait until so many more events came: what earlier ones cause has happened by then."""
+        before = len(self.events)
+        await self.until(lambda: len(self.events) >= before + events, "the desk takes events")
+
     def _seen(self) -> str:
         links = [(name, m.link) for name, m in self.fleet.machines.items()]
         processes = [(p.key, p.state, p.trouble) for p in self.fleet.processes.values()]

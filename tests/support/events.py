@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from core import events as ev
 from core.ids import Address, MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.action import Action, Change, Verb
+from core.model.log_summary import LogHeader, Metric
 from core.model.machine import (
     Container,
     Disk,
@@ -25,7 +26,7 @@ from core.model.order import Instance, Order, OrderState
 from core.model.process import ProcessState
 from core.model.run import Run, RunLog, RunState
 from core.model.sample import Activity, Sample, SampleCounts, ToolCall
-from core.model.task import LogHeader, Metric, TaskCounts, TaskRow
+from core.model.task import TaskCounts, TaskRow
 
 KINDS: tuple[type[ev.Event], ...] = get_args(ev.Event)
 
@@ -287,7 +288,7 @@ def runs_of(names: list[MachineName]) -> st.SearchStrategy[Run]:
                 "model": texts,
                 "is_ours": st.booleans(),
                 "spec": st.dictionaries(texts, maybe(texts | whole | st.booleans()), max_size=2),
-                "said": texts,
+                "message": texts,
                 "pid": maybe(st.integers(1, 2**22)),
                 "start": maybe(texts),
                 "started_at": maybe(times),
@@ -364,7 +365,7 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
             "truncated": st.booleans(),
             "malformed": tuples(texts, 1),
         },
-        ev.LooksUnchanged: {
+        ev.ReadsUnchanged: {
             "machine": machine,
             "tasks": tuples(st.tuples(process, numbers)),
             "samples": tuples(st.tuples(task, numbers)),

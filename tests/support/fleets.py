@@ -19,10 +19,11 @@ from core.events import (
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.ids import MachineName, ProcessKey, TaskKey
+from core.model.log_summary import LogHeader, Metric
 from core.model.machine import Gpu, GpuProcess, LinkState, MachineFacts, Memory, ToolState
 from core.model.process import ProcessState
 from core.model.sample import Activity, Sample, SampleCounts
-from core.model.task import LogHeader, Metric, TaskCounts, TaskRow
+from core.model.task import TaskCounts, TaskRow
 
 NOW = 1_000_000.0
 """When builders' events happen, Unix seconds at the desk; hosts have the same clock."""

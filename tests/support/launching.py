@@ -21,9 +21,9 @@ from ssh.run_files import run_files
 from tests.support.rooms import FakeRoom
 
 PYTHON = Check(
-    name="python", level=CheckLevel.OK, said="3.12 at /opt/venv/bin/python, Inspect 0.3.285"
+    name="python", level=CheckLevel.OK, message="3.12 at /opt/venv/bin/python, Inspect 0.3.285"
 )
-DISK = Check(name="disk", level=CheckLevel.OK, said="812G free where the run's folder is")
+DISK = Check(name="disk", level=CheckLevel.OK, message="812G free where the run's folder is")
 
 
 class ToldLaunching:

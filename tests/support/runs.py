@@ -9,8 +9,8 @@ from core.fleet import Fleet
 from core.fold.fold import fold
 from core.ids import MachineName
 from core.launch.spec.spec_writer import spec_table
+from core.model.log_summary import Metric
 from core.model.run import Run, RunLog, RunState
-from core.model.task import Metric
 from tests.support.fleets import H1, H2, NOW, process_key
 from tests.support.specs import spec
 
@@ -52,11 +52,11 @@ def every_run() -> tuple[Run, ...]:
     ctf = "inspect_evals/gdm_intercode_ctf"
     return (
         run(1, RunState.SUCCESS, ago=90_000, ended_at=NOW - 89_000, logs=(LOG,)),
-        run(2, RunState.ERROR, ago=4_000, machine=H2, ended_at=NOW - 700, said=said),
+        run(2, RunState.ERROR, ago=4_000, machine=H2, ended_at=NOW - 700, message=said),
         run(
             3, RunState.LOST, ago=3_000, machine=EU, ended_at=NOW - 2_000, model="openai/gpt-5",
             task="inspect_evals/gpqa_diamond", operator="bob", is_ours=False,
-            said="its process is gone, and one of its logs is incomplete",
+            message="its process is gone, and one of its logs is incomplete",
         ),
         run(
             4, RunState.RUNNING, task=ctf, model="acme/sec-agent", pid=100, engine="tmux",
@@ -66,7 +66,7 @@ def every_run() -> tuple[Run, ...]:
         run(6, RunState.QUEUED, ago=20, machine=H2, started_at=None),
         run(
             7, RunState.ERROR, ago=6_000, ended_at=NOW - 5_000,
-            said="one of its logs ended with error",
+            message="one of its logs ended with error",
             logs=(replace(LOG, status="error", metrics=(), completed_samples=3),),
         ),
     )  # fmt: skip

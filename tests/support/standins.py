@@ -1,6 +1,5 @@
 """A login where tools are what a test says: shell scripts that stand in for docker and others."""
 
-import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from tests.support.fetching import Hands
 from tests.support.processes import with_words
+from tests.support.shipped_answers import answer_line
 from tests.support.surveys import of
 
 
@@ -49,7 +49,7 @@ class Login:
             "packages": {},
             "imported": True,
         }
-        return self.tool("python-well", f"echo '{json.dumps(told)}'")
+        return self.tool("python-well", f"printf %s '{answer_line(told)}'")
 
     def quick(self, task: str = "evalroom/smoke") -> str:
         """The text of a spec that this interpreter runs."""

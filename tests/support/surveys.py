@@ -113,7 +113,7 @@ def said(checks: Sequence[Check], *levels: CheckLevel) -> list[str]:
     """Checks of these levels (none: all that are not ok) as texts: `STOP docker: ...; advice`."""
     wanted = levels or (CheckLevel.WARNING, CheckLevel.STOP)
     return [
-        f"{each.level} {each.name}: {each.said}; {each.advice}"
+        f"{each.level} {each.name}: {each.message}; {each.advice}"
         for each in checks
         if each.level in wanted
     ]

@@ -18,11 +18,11 @@ from core.frames import Frame
 from core.ids import SampleKey
 from core.ports import MachineConnection, Reply, Room
 from tests.support.acting import Acted, acting_on_eval
+from tests.support.clocks import LOOKING
 from tests.support.evals import Eval, Evals
 from tests.support.rooms import answerable, app_on, screen_text, services_on, shows
 from tests.support.waiting import wait_until
 from tui.app import RoomApp
-from tui.dialogs.guarded_dialog import MIN_DISPLAY_S
 
 SIZE = (160, 46)
 
@@ -183,9 +183,10 @@ async def test_no_key_sends_anything_unconfirmed(evals: Evals) -> None:
         for opening in DIALOGS:
             await _home(pilot, app)
             await _typed(app, *opening)
-            await pilot.pause(MIN_DISPLAY_S + 0.2)
+            await pilot.pause()
+            LOOKING.go_on()  # a dialog takes keys from now on
             await _typed(app, *KEYS)
-        await pilot.pause(MIN_DISPLAY_S)
+        await acted.watched.goes_on()
         kinds = [frame.head["path"] for frame in acted.wire if frame.kind == "send"]
         assert kinds
         assert acted.sent == []
@@ -234,7 +235,7 @@ async def test_an_order_without_an_answer_stays_on_screen_until_a_look_tells(
         await pilot.press("escape")
         await shows(pilot, "orders 1 unknown")
         await pilot.press("j", "k")
-        await pilot.pause(0.5)
+        await acted.watched.goes_on(2)
         assert "orders 1 unknown" in screen_text(app)
         os.kill(one.pid, signal.SIGCONT)
         await shows(pilot, "orders 1 done")

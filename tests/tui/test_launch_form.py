@@ -34,7 +34,7 @@ from tui.screens.launch_form import LaunchFormScreen
 from tui.screens.runs import RunsScreen
 
 SIZE = (120, 40)
-STOP = Check(name="docker", level=CheckLevel.STOP, said="it does not answer", advice="start it")
+STOP = Check(name="docker", level=CheckLevel.STOP, message="it does not answer", advice="start it")
 
 
 def room_to_launch(fleet: Fleet | None = None, **more: Any) -> tuple[ToldLaunching, RoomApp]:
@@ -78,7 +78,12 @@ async def test_from_a_template_to_a_run_by_keys_alone() -> None:
     told, app = room_to_launch()
     async with app.run_test(size=SIZE) as pilot:
         await planned(pilot)
-        for words in ("✓ python", "up to 11 x 10 sample runs", "--continue-on-fail", "spec.toml"):
+        for words in (
+            "✓ python",
+            "110 sample runs (10 samples x 11)",
+            "--continue-on-fail",
+            "spec.toml",
+        ):
             assert words in screen_text(app)
         assert told.launched == []
         await pilot.press("enter")
@@ -302,7 +307,7 @@ async def test_the_preflight_is_left_with_esc_while_it_looks() -> None:
         await pilot.press("escape")
         await shows(pilot, "Launch · smoke")
         told.gate.set()
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert isinstance(app.screen, LaunchFormScreen)
 
 

@@ -28,11 +28,13 @@ def room() -> tuple[ToldLaunching, RoomApp]:
     held = FakeRoom(replace(fleet, machines={**fleet.machines, H1: marked}))
     told = ToldLaunching(held)
     stop = Check(
-        name="docker", level=CheckLevel.STOP, said="the daemon does not answer: permission denied",
+        name="docker",
+        level=CheckLevel.STOP,
+        message="the daemon does not answer: permission denied",
         advice="add the user to the group docker, then log in anew",
     )  # fmt: skip
     memory = Check(
-        name="containers", level=CheckLevel.WARNING, said="8 x 4G are asked for, 20G are free",
+        name="containers", level=CheckLevel.WARNING, message="8 x 4G are asked for, 20G are free",
         advice="max_samples = 5",
     )  # fmt: skip
     told.checks = {EU: (PYTHON, stop, memory)}
@@ -41,9 +43,7 @@ def room() -> tuple[ToldLaunching, RoomApp]:
 
 
 async def press(pilot: Pilot[None], *keys: str) -> None:
-    for key in keys:
-        await pilot.press(key)
-        await pilot.pause(0.02)
+    await pilot.press(*keys)
 
 
 @pytest.mark.parametrize("size", [SMALL, USUAL, LARGE], ids=lambda size: str(size[0]))

@@ -395,3 +395,31 @@ async def test_an_enter_that_is_held_down_confirms_nothing_until_it_was_let_go()
         await pilot.press("enter")
         await shows(pilot, "1 done")
         assert len(acting.carried) == 1
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 18), (60, 15), (50, 12), (40, 10)])
+async def test_the_keys_stay_in_view_on_a_low_terminal(size: tuple[int, int]) -> None:
+    _, _, app = opened()
+    async with app.run_test(size=size) as pilot:
+        await seen(pilot, "p", words="Esc close")
+        assert "Enter pause" in screen_text(app)
+        texts = [screen_text(app)]
+        for _ in range(12):
+            await pilot.press("pagedown")
+            texts.append(screen_text(app))
+        for words in ("Pause gdm_intercode_ctf", "38 samples in flight", "launched by"):
+            assert any(words in text for text in texts), words
+
+
+async def test_on_a_terminal_that_is_too_small_no_key_sends_a_plan() -> None:
+    _, acting, app = opened()
+    async with app.run_test(size=WIDE) as pilot:
+        await seen(pilot, "p")
+        await pilot.resize_terminal(30, 8)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert acting.carried == []
+        await pilot.resize_terminal(*WIDE)
+        await answerable(pilot, "Enter pause")
+        await pilot.press("enter")
+        await shows(pilot, "1 done")

@@ -135,7 +135,7 @@ async def test_in_little_room_nothing_is_fetched_until_its_pane_is_opened() -> N
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("N")
         await shows(pilot, "7 total")
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert told.read == []
         await pilot.press("3")
         await shows(pilot, "printed words")
@@ -148,7 +148,7 @@ async def test_a_run_that_changes_is_seen_at_once_and_the_cursor_stays() -> None
         await pilot.press("down")
         room = app.room
         assert isinstance(room, FakeRoom)
-        changed = run(6, RunState.ERROR, ago=1, said="it went wrong", ended_at=NOW)
+        changed = run(6, RunState.ERROR, ago=1, message="it went wrong", ended_at=NOW)
         room.happen(RunChanged(at=NOW, run=changed))
         await shows(pilot, "it went wrong")
         assert runs(app).run_here == run(4)

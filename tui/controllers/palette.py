@@ -73,6 +73,8 @@ class PaletteController:
         for key in KEYS:
             if key.where in _MOVEMENT or (key.in_bar and key.name not in available_keys | _SELF):
                 continue
+            if key.name.startswith("pane_") and key.name not in available_keys:
+                continue
             if key.name != "command":
                 yield PaletteCommand(
                     name=key.word.replace(" ", "-"),

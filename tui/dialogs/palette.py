@@ -16,10 +16,13 @@ from core.text import Shown
 from core.views.cells import Column, Span, Table
 from tui.app_access import app_of
 from tui.dialogs.choices import ChoicePane, choice_row
+from tui.dialogs.dialog import TextBlock
 from tui.panes.table import TablePane
 
 _MOST = 200
 """At most this many entries are drawn."""
+_BELOW = 2
+"""Lines under the list with the whole description of the row under the cursor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,7 @@ class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
     def __init__(self, commands: Sequence[PaletteCommand]) -> None:
         super().__init__()
         self._commands = tuple(commands)
+        self._words = TextBlock(())
 
     def compose(self) -> ComposeResult:
         """Lay out the input and the list."""
@@ -59,12 +63,14 @@ class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
             line.cursor_blink = False
             yield line
             yield ChoicePane()
+            yield self._words
 
     def on_mount(self) -> None:
         """Draw all commands."""
         pane = self.query_one(ChoicePane)
         pane.make_current(True)
-        pane.styles.height = max(min(20, app_of(self).size.height - 6), 5)
+        pane.styles.height = max(min(20, app_of(self).size.height - 6 - _BELOW), 5)
+        self._words.styles.height = _BELOW
         self._draw("")
 
     @on(Input.Changed)
@@ -88,6 +94,12 @@ class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
     @on(TablePane.CursorMoved)
     def _moved(self, message: TablePane.CursorMoved) -> None:
         message.stop()
+        self._describe()
+
+    def _describe(self) -> None:
+        key = self.query_one(ChoicePane).cursor_key
+        under = next((each for each in self._commands if each.name == key), None)
+        self._words.show(() if under is None else ((Span(under.title),),))
 
     def _take(self, key: object) -> None:
         self.dismiss(next((each for each in self._commands if each.name == key), None))
@@ -134,6 +146,7 @@ class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
             empty=Shown("no match"),
         )
         self.query_one(ChoicePane).show(table, context=typed)
+        self._describe()
 
 
 def _ranked(commands: Sequence[PaletteCommand], typed: str) -> list[PaletteCommand]:

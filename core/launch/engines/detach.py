@@ -6,8 +6,7 @@ import msgspec
 
 from core.launch.engines.engine import EXIT_ALREADY_STARTED, FileOutput, StartResult
 from core.launch.engines.start_failures import start_failure
-
-_MAX_LINE_CHARS = 64 * 1024
+from core.program_answers import objects_in
 
 
 class DetachEngine:
@@ -40,8 +39,8 @@ class DetachEngine:
 
     def read(self, status: int, out: str, err: str) -> StartResult:
         """See `Engine.read`."""
-        for line in out.splitlines():
-            record = _record(line)
+        for found in objects_in(out, "event"):
+            record = _record(found)
             if record is not None:
                 return _started(record)
         if status == EXIT_ALREADY_STARTED and not out.strip():
@@ -53,7 +52,7 @@ _Text = Annotated[str, msgspec.Meta(max_length=4096)]
 
 
 class _LaunchRecord(msgspec.Struct, frozen=True):
-    """A line that Inspect prints: `launch`, or only `done` if the log folder was complete."""
+    """What Inspect prints: `launch`, or only `done` if the log folder was complete."""
 
     event: _Text
     pid: Annotated[int, msgspec.Meta(gt=0)] | None = None
@@ -61,11 +60,9 @@ class _LaunchRecord(msgspec.Struct, frozen=True):
     output_file: _Text | None = None
 
 
-def _record(line: str) -> _LaunchRecord | None:
-    if not line.startswith("{") or len(line) > _MAX_LINE_CHARS:
-        return None
+def _record(found: str) -> _LaunchRecord | None:
     try:
-        record = msgspec.json.decode(line, type=_LaunchRecord)
+        record = msgspec.json.decode(found, type=_LaunchRecord)
     except (msgspec.DecodeError, RecursionError):
         return None
     is_launch = record.event == "launch" and record.pid is not None

@@ -23,6 +23,7 @@ from core.launch.engines.tmux_sessions import (
     screen_command,
     session_name,
 )
+from core.program_answers import objects_in
 from core.quoting import quoted
 
 SCREEN_COLUMNS, SCREEN_ROWS = 200, 50
@@ -97,11 +98,14 @@ class _SessionRecord(msgspec.Struct, frozen=True):
 
 
 def _session(out: str) -> str | None:
-    try:
-        record = msgspec.json.decode(out.strip(), type=_SessionRecord)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    return record.session if is_session_name(record.session) else None
+    for found in objects_in(out, "session"):
+        try:
+            record = msgspec.json.decode(found, type=_SessionRecord)
+        except (msgspec.DecodeError, RecursionError):
+            continue
+        if is_session_name(record.session):
+            return record.session
+    return None
 
 
 _CLEAN_ENV = (

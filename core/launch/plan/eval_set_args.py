@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, cast
 
+from core.format import plural, times_in_words
 from core.launch.plan.matrix import RunRequest
+from core.launch.plan.sample_selection import sample_patterns, selected_samples
 from core.launch.spec.eval_options import option_kind
 from core.launch.spec.rules import task_file
 from core.launch.spec.spec import BUILT_IN_TASKS, OnError, Spec, Tolerate
@@ -146,33 +148,40 @@ class WorstCase:
 
     Attributes:
         attempts: Attempts of each sample: those of its task times its own.
-        samples: Samples times epochs of one attempt; None: unknown, all samples of the task.
+        samples: Samples times epochs of one attempt; None: unknown.
+        selected: The samples in words, where their number is unknown.
     """
 
     attempts: int
     samples: int | None
+    selected: str = "every sample of the task"
 
     @property
     def says(self) -> str:
-        """The number in words: `up to 11 x 100 sample runs`."""
+        """The number in words, as after "at worst": `1100 sample runs (100 samples x 11)`."""
         if self.samples is None:
-            return f"up to {self.attempts} x all samples of the task"
-        return f"up to {self.attempts} x {self.samples} sample runs"
+            return f"{self.selected}, {times_in_words(self.attempts)}"
+        if self.attempts == 1:
+            return plural(self.samples, "sample run")
+        runs = self.attempts * self.samples
+        return f"{runs} sample runs ({plural(self.samples, 'sample')} x {self.attempts})"
 
 
 def worst_case(spec: Spec) -> WorstCase:
     """Return the largest number of sample runs of a run."""
     attempts = (1 + retry_attempts(spec)) * (1 + (spec.retry_on_error or 0))
     samples = _samples(spec)
-    return WorstCase(
-        attempts=attempts, samples=None if samples is None else samples * (spec.epochs or 1)
-    )
+    count = None if samples is None else samples * (spec.epochs or 1)
+    if sample_patterns(spec.sample_ids):
+        selected = "every sample that fits sample_ids"
+        return WorstCase(attempts=attempts, samples=count, selected=selected)
+    return WorstCase(attempts=attempts, samples=count)
 
 
 def _samples(spec: Spec) -> int | None:
     has = _built_in_samples(spec)
     if spec.sample_ids:
-        return len(spec.sample_ids)
+        return selected_samples(spec.sample_ids, has)
     if spec.limit is None:
         return has
     first, last = spec.limit if isinstance(spec.limit, tuple) else (1, spec.limit)

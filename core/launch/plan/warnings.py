@@ -1,11 +1,15 @@
 """Warnings about a run, from its spec alone."""
 
 from core.launch.plan.matrix import RunRequest
+from core.launch.plan.sample_selection import sample_patterns
 from core.launch.spec.eval_options import option_kind
 from core.launch.spec.inspect_facts import inspect_version
 from core.launch.spec.model_providers import missing_variables, provider_of
 from core.launch.spec.spec import BUILT_IN_TASKS, Spec
 from core.text import shown
+
+_NAMED = 5
+"""Patterns that a warning names."""
 
 
 def warnings_of(
@@ -29,6 +33,7 @@ def warnings_by_key(
     spec = request.spec
     found = [
         ("task", _task(spec)),
+        ("sample_ids", _sample_ids(spec)),
         ("retry_attempts", _errors(spec)),
         ("model", _provider(spec)),
         ("packages", _interpreter(spec, python)),
@@ -63,6 +68,19 @@ def _task(spec: Spec) -> list[str]:
     if spec.task[0] == "inspect_evals/cybench" and "CYBENCH_ACKNOWLEDGE_RISKS" not in spec.env:
         return ["Cybench starts Docker only if env sets CYBENCH_ACKNOWLEDGE_RISKS: read its risks"]
     return []
+
+
+def _sample_ids(spec: Spec) -> list[str]:
+    patterns = sample_patterns(spec.sample_ids)
+    if not patterns:
+        return []
+    listed = ", ".join(shown(each, 60) for each in patterns[:_NAMED])
+    more = f" and {len(patterns) - _NAMED} more" if len(patterns) > _NAMED else ""
+    warning = (
+        "Inspect takes these sample_ids for patterns, which select every sample that fits:"
+        f" {listed}{more}; write [*], [?] and [[] for the characters themselves"
+    )
+    return [warning]
 
 
 def _provider(spec: Spec) -> list[str]:

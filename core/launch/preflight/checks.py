@@ -28,13 +28,13 @@ class Check:
     Attributes:
         name: What was checked, one or two words: `docker`, `log folder`.
         level: How serious it is.
-        said: What was found, one sentence without its full stop.
+        message: What was found, one sentence without its full stop.
         advice: What to do; empty: nothing.
     """
 
     name: str
     level: CheckLevel
-    said: str
+    message: str
     advice: str = ""
 
 
@@ -58,25 +58,25 @@ class CheckedPlan:
         return tuple(each for each in self.checks if each.level is CheckLevel.STOP)
 
 
-def passed(name: str, said: str) -> Check:
+def passed(name: str, message: str) -> Check:
     """Return a check of level OK."""
-    return _check(name, CheckLevel.OK, said, "")
+    return _check(name, CheckLevel.OK, message, "")
 
 
-def warning(name: str, said: str, advice: str = "") -> Check:
+def warning(name: str, message: str, advice: str = "") -> Check:
     """Return a check of level WARNING."""
-    return _check(name, CheckLevel.WARNING, said, advice)
+    return _check(name, CheckLevel.WARNING, message, advice)
 
 
-def stop(name: str, said: str, advice: str = "") -> Check:
+def stop(name: str, message: str, advice: str = "") -> Check:
     """Return a check of level STOP."""
-    return _check(name, CheckLevel.STOP, said, advice)
+    return _check(name, CheckLevel.STOP, message, advice)
 
 
-def _check(name: str, level: CheckLevel, said: str, advice: str) -> Check:
+def _check(name: str, level: CheckLevel, message: str, advice: str) -> Check:
     return Check(
         name=shown(name, _MAX_NAME_CHARS),
         level=level,
-        said=shown(said, _MAX_TEXT_CHARS),
+        message=shown(message, _MAX_TEXT_CHARS),
         advice=shown(advice, _MAX_TEXT_CHARS),
     )

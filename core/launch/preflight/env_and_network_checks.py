@@ -98,10 +98,11 @@ def _server(facts: SurveyFacts, server: str) -> Iterator[Check]:
 
 def _weights(facts: SurveyFacts, name: str, caches: CacheFacts) -> Iterator[Check]:
     what = f"the weights of {name} are not in {caches.hub}"
+    advice = f"run `hf download {name}` on the machine while it has a network"
     if caches.offline:
-        yield stop("network", f"{what}, and {caches.offline[0]} forbids the download")
+        yield stop("network", f"{what}, and {caches.offline[0]} forbids the download", advice)
     else:
-        yield from _unreached(facts, requirements.HUB_ADDRESS, what, _PREPARE)
+        yield from _unreached(facts, requirements.HUB_ADDRESS, what, advice)
 
 
 def _unreached(facts: SurveyFacts, host: str, what: str, advice: str) -> Iterator[Check]:

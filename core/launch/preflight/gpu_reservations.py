@@ -10,10 +10,11 @@ eval has ended. The rules for every program that reads or writes reservations:
   no UUID that starts with `GPU-` (`lock_name`). Files stay; their existence means nothing.
 - A GPU is **held** while a process has an exclusive `flock` on its file, or while a process in
   the file's `pids` is alive with the same start: an eval whose holder was killed.
-- Content: empty, or one JSON object of at most `MAX_LOCK_BYTES`: `v` (1), `run`, `operator`,
-  `account`, `host`, `gpu` (the index), `uuid` (or null), `at` (Unix seconds), and `pids`, an
-  object of pid to start in the probe's form (`<first 8 of the boot id>-<start ticks>`). Every
-  account can write it: it is untrusted text.
+- Content: empty, or one JSON object, filled with spaces to `MAX_LOCK_BYTES`: `v` (1), `run`,
+  `operator`, `account`, `host`, `gpu` (the index), `uuid` (or null), `at` (Unix seconds), and
+  `pids`, an object of pid to start in the probe's form (`<first 8 of the boot id>-<start ticks>`).
+  Every account can write it: it is untrusted text. One write replaces it, so a held GPU keeps
+  its names; its run empties the file right before it unlocks it.
 - `turn.lock` is locked by a program while it picks GPUs. A program that only reads locks it too,
   and tests the files with a shared, non-blocking `flock`: a picker would otherwise take the
   reader's lock for a reservation.

@@ -194,4 +194,4 @@ def _checked(best: _Candidate, fitting: Sequence[_Candidate]) -> CheckedPlan:
 def _why_not(stops: Sequence[Check]) -> str:
     """Return why a candidate was passed over, one sentence."""
     more = len(stops) - 1
-    return stops[0].said + (f" (and {more} more)" if more else "")
+    return stops[0].message + (f" (and {more} more)" if more else "")

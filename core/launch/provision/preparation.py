@@ -72,13 +72,13 @@ class PreparedItem:
         item: The item.
         state: `there`: already on the machine; `skipped`: something that it needs failed;
             `by hand`: the operator has to fetch it.
-        said: What happened, one sentence without its full stop.
+        message: What happened, one sentence without its full stop.
         advice: What to do; empty: nothing.
     """
 
     item: PrepareItem
     state: PrepareState
-    said: Shown
+    message: Shown
     advice: Shown = field(default_factory=lambda: shown(""))
 
 
@@ -269,7 +269,7 @@ class Preparer:
         rows = objects(answer, "images")
         failed = [row for row in rows if text(row, "how") == "failed"]
         if failed:
-            first = f"{text(failed[0], 'what')}: {text(failed[0], 'said')}"
+            first = f"{text(failed[0], 'what')}: {text(failed[0], 'message')}"
             return _prepared(item, "failed", f"{len(failed)} of {len(rows)} failed: {first}")
         is_there = all(text(row, "how") == "there" for row in rows)
         return _prepared(item, "there" if is_there else "done", plural(len(rows), "image"))
@@ -325,4 +325,4 @@ def _of(item: PrepareItem, got: fetch_client.FetchResult) -> PreparedItem:
 
 
 def _prepared(item: PrepareItem, state: PrepareState, text: str, advice: str = "") -> PreparedItem:
-    return PreparedItem(item=item, state=state, said=shown(text, 600), advice=shown(advice, 300))
+    return PreparedItem(item=item, state=state, message=shown(text, 600), advice=shown(advice, 300))

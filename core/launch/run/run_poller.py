@@ -193,7 +193,7 @@ class RunPoller:
             rows = await launcher_client.read_logs(self._desk, run)
         except JobFailed as error:  # the folder is gone, or unreadable
             state = RunState.LOST if is_last and not is_alive else run.state
-            await self._registry.update(replace(run, state=state, said=error.message))
+            await self._registry.update(replace(run, state=state, message=error.message))
             return
         except RequestFailed:
             return  # the next round tries again

@@ -17,7 +17,7 @@ from core.launch.engines.registry import engine_named
 from core.launch.plan.run_plan import RunPlan
 from core.launch.ports import LaunchDesk
 from core.launch.progress import OnProgress
-from core.launch.provision.dependencies import Provisioned
+from core.launch.provision.dependencies import ProvisionedRun
 from core.launch.run import launcher_client
 from core.launch.run.run_record import manifest
 from core.launch.run.run_registry import RunRegistry
@@ -33,7 +33,7 @@ _WATCHED_WAIT_S = 20.0
 """How long to wait until the probe lists the started process, seconds."""
 _WATCHED_POLL_S = 0.1
 
-Provision = Callable[[RunPlan, OnProgress], Awaitable[Provisioned]]
+Provision = Callable[[RunPlan, OnProgress], Awaitable[ProvisionedRun]]
 """Puts uv, packages and code on a run's machine."""
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class RunStarter:
                     run,
                     state=RunState.STARTING,
                     started_at=self.desk.now(),
-                    said="",
+                    message="",
                     commit=brought.commit or "",
                 )
             )
@@ -93,7 +93,7 @@ class RunStarter:
 
     def _publish_progress(self, run: Run, text: str) -> None:
         """Publish how far the preparation is, without saving it."""
-        self.registry.publish(replace(self.registry.runs[run.id], said=text))
+        self.registry.publish(replace(self.registry.runs[run.id], message=text))
 
     async def _run_script(
         self, plan: RunPlan, run: Run, engine: Engine, secrets: Mapping[str, str]
@@ -108,7 +108,7 @@ class RunStarter:
             text = sentences(
                 error.message, "the run may have started anyway; evalroom is checking its folder"
             )
-            return await self.registry.update(replace(run, said=text))
+            return await self.registry.update(replace(run, message=text))
         if status is None or (status == EXIT_ALREADY_STARTED and not out.strip()):
             return run  # the poller finds out from the run's folder
         return await self.registry.update(_after_start(run, engine.read(status, out, err)))
@@ -132,7 +132,7 @@ class RunStarter:
                 text = sentences(
                     error.message, f"the launch will continue once {run.machine} answers again"
                 )
-                await self.registry.update(replace(self.registry.runs[run.id], said=text))
+                await self.registry.update(replace(self.registry.runs[run.id], message=text))
                 await asyncio.sleep(_RETRY_DELAY_S)
                 while not self.desk.fleet.is_up(run.machine) and clock.time() < until:  # noqa: ASYNC110
                     await asyncio.sleep(_RETRY_DELAY_S)

@@ -31,7 +31,7 @@ def after_fleet(run: Run, process: Process, now: float) -> Run:
         pid=process.key.pid,
         start=process.key.start,
         started_at=run.started_at or now,
-        said="",
+        message="",
     )
     if process.is_resting:
         return replace(known, state=RunState.FINISHING, ended_at=run.ended_at or now)
@@ -54,7 +54,7 @@ def after_poll(run: Run, row: Mapping[str, Any], now: float, *, is_abandoned: bo
         pid, start = count(row, "pid"), text(row, "start")
         if pid is None:
             return replace(begun, state=RunState.STARTING)
-        return replace(begun, state=RunState.RUNNING, pid=pid, start=start, said="")
+        return replace(begun, state=RunState.RUNNING, pid=pid, start=start, message="")
     if run.state in {RunState.PREPARING, RunState.STARTING, RunState.QUEUED} and _never_ran(row):
         if _is_still_starting(begun, row, now):
             return replace(begun, state=RunState.STARTING)
@@ -139,7 +139,7 @@ def after_screen(run: Run, screen: str, now: float) -> Run:
 
 def with_error(run: Run, why: str, now: float) -> Run:
     """Return a run in the state error, with the reason."""
-    return replace(run, state=RunState.ERROR, said=shown(why, 600), ended_at=run.ended_at or now)
+    return replace(run, state=RunState.ERROR, message=shown(why, 600), ended_at=run.ended_at or now)
 
 
 def after_logs(
@@ -167,18 +167,20 @@ def after_logs(
     if unread is not None:
         said = f"can't read one of its logs: {error_line(plain_text(unread))}"
         is_over = is_last and not is_alive
-        return replace(known, state=RunState.LOST if is_over else known.state, said=said)
+        return replace(known, state=RunState.LOST if is_over else known.state, message=said)
     if not logs:
-        return replace(known, state=RunState.LOST, said="its process is gone and left no log")
+        return replace(known, state=RunState.LOST, message="its process is gone and left no log")
     statuses = {log.status for log in logs}
     if is_alive and statuses != {"success"}:
-        return replace(known, said="its process is still running and may retry a task")
+        return replace(known, message="its process is still running and may retry a task")
     if "started" in statuses:
-        return replace(known, state=RunState.LOST, said=_NO_END)
+        return replace(known, state=RunState.LOST, message=_NO_END)
     if statuses == {"success"}:
-        return replace(known, state=RunState.SUCCESS, said="")
+        return replace(known, state=RunState.SUCCESS, message="")
     worst = "error" if "error" in statuses else "cancelled"
-    return replace(known, state=RunState.ERROR, said=f"one of its logs ended with {shown(worst)}")
+    return replace(
+        known, state=RunState.ERROR, message=f"one of its logs ended with {shown(worst)}"
+    )
 
 
 def _is_of(run: Run, row: Mapping[str, Any]) -> bool:

@@ -103,7 +103,7 @@ class DeskLaunchService:
         for each in checked:
             for stop in each.stops:
                 raise NotConfirmed(
-                    f"nothing was launched: {each.plan.machine}: {stop.said}", stop.advice
+                    f"nothing was launched: {each.plan.machine}: {stop.message}", stop.advice
                 )
 
     async def _values(self, plan: RunPlan) -> Mapping[str, str]:

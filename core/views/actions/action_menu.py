@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.act.refusals import fleet_refusal, read_only_reason
+from core.act.refusals import Refusal, fleet_refusal, read_only_reason
 from core.act.target_expansion import ActionPlace, live_processes, models_of, scope_at, with_model
 from core.act.target_labels import target_label, target_location
 from core.fleet import Fleet
@@ -12,6 +12,7 @@ from core.format import age, plural
 from core.ids import MachineName, ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
 from core.model.action import OFFERS, Action, Offer, Scope, Verb, offers_on
 from core.model.process import ProcessState
+from core.model.sample import ENDED, word_of_status
 from core.model.task import TaskState
 from core.text import Shown, shown
 from core.views.glyphs import glyph
@@ -19,6 +20,7 @@ from core.views.glyphs import glyph
 _DIGITS = "123456789"
 _LOOKED_AT = 20
 """Targets of a large selection that the action bar checks."""
+_ENDING = frozenset({Verb.CANCEL, Verb.CANCEL_CALL})
 _SCOPE_WORDS: dict[Scope, tuple[str, str]] = {
     "sample": ("sample", "samples"),
     "task": ("task", "tasks"),
@@ -167,7 +169,11 @@ def _entry(
     *,
     title: str,
 ) -> MenuEntry:
-    refusals = [refusal for each in targets if (refusal := fleet_refusal(offer, each, fleet))]
+    refusals = [
+        refusal
+        for each in targets
+        if (refusal := fleet_refusal(offer, each, fleet) or _sample_over(offer, each, fleet))
+    ]
     open_for = len(targets) - len(refusals)
     why_not = None
     if not targets:
@@ -314,6 +320,20 @@ def calls(fleet: Fleet, places: Sequence[ActionPlace]) -> tuple[MenuEntry, ...]:
             )
         )
     return tuple(made)
+
+
+def _sample_over(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
+    """Return why nothing of a sample can be ended, where the fleet shows that it has ended.
+
+    The planner does not ask this: a requeue may have started the sample again since.
+    """
+    if not isinstance(target, SampleKey) or offer.action.verb not in _ENDING:
+        return None
+    task = fleet.tasks.get(target.task)
+    sample = task.samples.get((target.sample_id, target.epoch)) if task is not None else None
+    if sample is None or sample.status not in ENDED:
+        return None
+    return Refusal("noop", f"the sample has ended ({word_of_status(sample.status)})")
 
 
 def _is_worth_a_button(entry: MenuEntry, fleet: Fleet) -> bool:

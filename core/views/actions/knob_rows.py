@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from core.act.argv_knobs import launched_with
 from core.act.preconditions import knob_value
 from core.format import count
-from core.model.action import CLEARABLE, Change
+from core.model.action import CLEARABLE, KNOB_UNITS, Change
 from core.model.knobs import ConfigView, LimitView
 from core.model.order import BasisValue
 from core.text import Shown, shown
@@ -18,16 +18,6 @@ _FROM_ZERO = frozenset(
     }
 )  # fmt: skip
 """Knobs whose least value is 0."""
-_UNITS = {
-    "time_limit": "seconds",
-    "timeout": "seconds",
-    "attempt_timeout": "seconds",
-    "stream_idle_timeout": "seconds",
-    "log_shared": "seconds",
-    "log_buffer": "samples",
-    "token_limit": "tokens",
-    "message_limit": "messages",
-}
 MAX_KNOB_VALUE = 10**12
 """The largest value that the form accepts."""
 
@@ -69,7 +59,7 @@ class Knob:
     @property
     def allowed(self) -> Shown:
         """The values that can be typed."""
-        unit = f" ({_UNITS[self.change.knob]})" if self.change.knob in _UNITS else ""
+        unit = f" ({KNOB_UNITS[self.change.knob]})" if self.change.knob in KNOB_UNITS else ""
         clear = ", or clear" if self.is_clearable else ""
         return Shown(f"a whole number from {self.least}{unit}{clear}")
 

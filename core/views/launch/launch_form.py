@@ -129,7 +129,7 @@ def _short(what: str, advice: str) -> Shown:
 def _note(form: Form, checked: CheckedForm, around: FormContext, key: str) -> TextLine:
     spec = checked.spec
     if key == "retry_attempts" and spec is not None:
-        return (Span(shown(worst_case(spec).says), "dim"),)
+        return (Span(shown(f"at worst {worst_case(spec).says}"), "dim"),)
     if key == "machine" and len(checked.launches) > 1:
         return (span_of(plural(len(checked.launches), "run"), "dim"),)
     if key == "secrets" and form.text(key) and around.secrets is not None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from core import format as fmt
 from core.fleet import Fleet
-from core.format import plural
+from core.format import plural, times_in_words
 from core.ids import MachineName
 from core.launch.plan.confirmation import words_to_launch
 from core.launch.plan.warnings import warnings_by_key
@@ -92,10 +92,10 @@ def _worst(checked: Sequence[CheckedPlan]) -> str:
     total = sum(worst.attempts * (worst.samples or 0) for worst in known)
     if len(known) == len(checked):
         return f"{total} sample runs"
-    more = f" and {total} sample runs of the others" if known else ""
+    more = f", and {total} sample runs of the others" if known else ""
     unknown = len(checked) - len(known)
     most = max(each.plan.worst.attempts for each in checked)
-    return f"up to {most} x all samples of {plural(unknown, 'run')}{more}"
+    return f"every sample of {plural(unknown, 'run')}, {times_in_words(most)}{more}"
 
 
 def _told(checked: Sequence[CheckedPlan]) -> Iterator[Span]:
@@ -214,7 +214,7 @@ def _check(check: Check) -> Iterator[TextLine]:
         Span(glyph(name), tone),
         Span(shown(f" {check.name}  ", 60), "plain" if is_ok else "strong"),
         Span(shown(word), tone),
-        Span(shown(check.said, 600), "dim" if is_ok else tone),
+        Span(shown(check.message, 600), "dim" if is_ok else tone),
     )
     if check.advice:
         yield (_INDENT, _INDENT, Span(Shown("→ "), "key"), Span(shown(check.advice, 600)))
@@ -268,8 +268,8 @@ def launched_lines(runs: Iterable[Run], checked: Sequence[CheckedPlan]) -> Itera
             Span(shown(plan.request.task), "strong"),
             Span(shown(f"  {plan.request.model}"), "dim"),
         )
-        if run is not None and run.said:
-            yield (_INDENT, Span(shown(run.said, 600), "look"))
+        if run is not None and run.message:
+            yield (_INDENT, Span(shown(run.message, 600), "look"))
 
 
 def launched_summary(runs: Iterable[Run], of: int) -> TextLine:

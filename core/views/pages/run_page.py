@@ -53,8 +53,8 @@ def run_page(fleet: Fleet, run: Run | None, now: float) -> Page:
 def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
     state = (run_glyph(run), span_of(f" {run.state}", LOOKS[run.state][1]))
     yield fact("state", state)
-    if run.said:
-        yield words("message", run.said, "look", _LONG)
+    if run.message:
+        yield words("message", run.message, "look", _LONG)
     yield words("machine", run.machine, "strong")
     yield words("model", run.model)
     yield fact(

@@ -6,7 +6,7 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.ids import TaskKey
 from core.judge.pace import durations, quantile, time_left
-from core.model.task import Metric
+from core.model.log_summary import Metric
 from core.views.cells import UNKNOWN, Bar, Cell, count_cell, span_of
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.row_context import EstimateTimeLeft, TaskLine, task_line

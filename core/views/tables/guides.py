@@ -27,7 +27,7 @@ def state_of(guide: Guide, *, is_here: bool = True) -> str:
         return "stopped" if was_stopped(guide) else "done"
     if not is_here:
         return "left"
-    return "waits" if guide.waits else "running"
+    return "waiting" if guide.waits else "running"
 
 
 _TONES: dict[str, Tone] = {
@@ -49,7 +49,7 @@ def _where(line: _Line) -> str:
 
 def _word(line: _Line) -> str:
     state = state_of(line[0], is_here=line[1])
-    return "your turn" if state == "waits" else state
+    return "your turn" if state == "waiting" else state
 
 
 _FIELDS = Fields[_Line](

@@ -71,8 +71,8 @@ def scores(log: RunLog) -> Cell:
 
 def result(run: Run) -> Cell:
     """Return the message of a run, or else its scores."""
-    if run.said:
-        return text_cell(run.said, "look" if run.has_failed else "dim", 300)
+    if run.message:
+        return text_cell(run.message, "look" if run.has_failed else "dim", 300)
     found = [cell for log in run.logs if (cell := scores(log))]
     between = Span(shown("; "), "dim")
     return tuple(part for cell in found for part in (between, *cell))[1:]

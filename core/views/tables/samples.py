@@ -3,7 +3,7 @@
 from core import format as fmt
 from core.fleet import Fleet
 from core.ids import SampleKey, TaskKey
-from core.model.sample import Activity, Sample, SampleStatus
+from core.model.sample import Activity, Sample, SampleStatus, word_of_status
 from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, span_of, text_cell
 from core.views.tables.fields import Fields, FieldValue, field, table
 from core.views.tables.row_context import SampleLine, TaskLine, task_line
@@ -13,7 +13,6 @@ _TONES: dict[str, Tone] = {
     SampleStatus.ERROR: "hand",
     SampleStatus.CANCELLED: "look",
 }
-_WORDS: dict[str, str] = {SampleStatus.COMPLETED: "done"}
 _ACTIVITIES = {
     "model": "generating",
     "retry_wait": "retry",
@@ -28,12 +27,12 @@ def status_word(line: SampleLine) -> Span:
     sample = line.sample
     activity = sample.activity
     if line.gone and not sample.has_ended:
-        return span_of(f"was {_WORDS.get(sample.status, sample.status)}", "look")
+        return span_of(f"was {word_of_status(sample.status)}", "look")
     if sample.interrupt:
         return span_of(f"stopping: {sample.interrupt}", "look")
     if sample.status == SampleStatus.RUNNING and activity and activity.type == "retry_wait":
         return span_of("retrying", "look")
-    word = _WORDS.get(sample.status, sample.status)
+    word = word_of_status(sample.status)
     return span_of(word, _TONES.get(sample.status, "dim"))
 
 

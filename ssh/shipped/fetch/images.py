@@ -27,9 +27,9 @@ def fetch_images(given):
 
 def image_row(what, fetch):
     try:
-        return {"what": what, "how": fetch(), "said": ""}
+        return {"what": what, "how": fetch(), "message": ""}
     except CannotDo as cannot:
-        return {"what": what, "how": "failed", "said": str(cannot)}
+        return {"what": what, "how": "failed", "message": str(cannot)}
 
 
 def fetch_by_name(docker, name, until):

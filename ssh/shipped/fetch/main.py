@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 
+from ssh.shipped.common.answers import write_answer
 from ssh.shipped.common.cannot_do import CannotDo
 from ssh.shipped.fetch.checkout import fetch_code
 from ssh.shipped.fetch.hidden import SECRETS, without_secrets
@@ -43,8 +44,7 @@ def main():
     except Exception as error:  # its text could hold anything, a secret too
         answer = {"failed": "%s failed: %s" % (asked["verb"], type(error).__name__)}
     try:
-        sys.stdout.write(json.dumps(without_secrets(answer)) + "\n")
-        sys.stdout.flush()
+        write_answer(without_secrets(answer))
     finally:
         os._exit(0)  # the thread that waits for the end of the input must not keep us
 

@@ -2,12 +2,20 @@
 
 import re
 
+from ssh.shipped.common.answers import ANSWER_LINE, answers_in
 from ssh.shipped.common.cannot_do import CannotDo, no_space
 from ssh.shipped.common.paths import at_home
 from ssh.shipped.fetch.job import HOME, eval_env, until_of
 from ssh.shipped.fetch.programs import one_line, run
 
-PRINT_VERSION = "import importlib.metadata as m; print(m.version('inspect-ai'))"
+PRINT_VERSION = (
+    """
+import importlib.metadata as metadata, json
+text = json.dumps(metadata.version("inspect-ai"))
+print(%r %% (len(text), text))
+"""
+    % ANSWER_LINE
+)
 
 
 def fetch_packages(given):
@@ -15,16 +23,19 @@ def fetch_packages(given):
     until, env = until_of(given), eval_env(given)
     offline = [at_home(word) for word in given["offline"]]
     known = run([*offline, "-I", "-c", PRINT_VERSION], until, env, HOME)
-    if known.status == 0:
-        return {"version": known.out.strip(), "how": "there"}
+    found = answers_in(known.out)
+    if known.status == 0 and found:
+        return {"version": found[0], "how": "there"}
     online = [at_home(word) for word in given["online"]]
     done = run([*online, "--version"], until, env, HOME)
     if done.status != 0:
         raise why_no_packages(done.err or done.out)
     known = run([*offline, "-I", "-c", PRINT_VERSION], until, env, HOME)
-    if known.status != 0:  # without a cache that stays, each start would fetch all of it again
+    found = answers_in(known.out)
+    # Without a cache that stays, each start would fetch all of it again.
+    if known.status != 0 or not found:
         raise why_no_packages(known.err)
-    return {"version": known.out.strip(), "how": "fetched"}
+    return {"version": found[0], "how": "fetched"}
 
 
 def why_no_packages(message):

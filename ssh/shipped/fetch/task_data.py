@@ -3,6 +3,7 @@
 import json
 import os
 
+from ssh.shipped.common.answers import ANSWER_LINE, answers_in
 from ssh.shipped.common.cannot_do import CannotDo
 from ssh.shipped.common.paths import at_home
 from ssh.shipped.common.private_folders import make_private
@@ -13,9 +14,18 @@ from ssh.shipped.fetch.programs import exception_of, run
 
 PREPARE_FOLDER = os.path.join(HOME, ".evalroom", "prepare")
 ASKED_FILE = "asked.json"
-MARK = "evalroom-task "
-MAKE_TASK = (
+PRINT_ANSWER = (
     """
+def print_answer(**answer):
+    import json
+    text = json.dumps(answer)
+    print(%r %% (len(text), text), flush=True)
+"""
+    % ANSWER_LINE
+)
+MAKE_TASK = (
+    PRINT_ANSWER
+    + """
 import json, os
 with open("asked.json", encoding="utf-8") as file:
     asked = json.load(file)
@@ -47,22 +57,23 @@ take(first)
 for sample in task.dataset:
     if sample.sandbox is not None and sample.sandbox.config is not None:
         take(sample.sandbox)
-print("\\n" + %r + json.dumps({
-    "task": task.name, "samples": len(task.dataset), "sandboxes": sorted(kinds),
-    "files": files, "images": sorted(images)}))
+print_answer(task=task.name, samples=len(task.dataset), sandboxes=sorted(kinds),
+             files=files, images=sorted(images))
 """
-    % MARK
 )
 """Creates the task as Inspect would, which fetches its data, and prints its sandboxes."""
-FETCH_TOKENIZER = """
-import json, os, tempfile, tiktoken, tiktoken.load as load
+FETCH_TOKENIZER = (
+    PRINT_ANSWER
+    + """
+import os, tempfile, tiktoken, tiktoken.load as load
 fetched, read = [], load.read_file
 load.read_file = lambda path: (fetched.append(path), read(path))[1]
 tiktoken.get_encoding("o200k_base")
 named = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
 where = named or os.path.join(tempfile.gettempdir(), "data-gym-cache")
-print(json.dumps({"how": "fetched" if fetched else "there", "path": where, "kept": bool(named)}))
+print_answer(how="fetched" if fetched else "there", path=where, kept=bool(named))
 """
+)
 """Makes tiktoken fetch its file, and prints the path and whether it was cached."""
 
 
@@ -79,22 +90,23 @@ def fetch_task_data(given):
         json.dump(asked, file)
     env = dict(eval_env(given, **more), **SECRETS)
     done = run([*words, "-c", MAKE_TASK], until, env, folder)
-    found = [line for line in done.out.splitlines() if line.startswith(MARK)]
+    found = answers_in(done.out)
     if done.status != 0 or not found:
         raise CannotDo(
             "the task can't be created there: %s" % exception_of(done.err or done.out),
             "check `task`, `args`, `packages` and `secrets` in the spec",
         )
-    return json.loads(found[-1][len(MARK) :])
+    return found[-1]
 
 
 def fetch_tokenizer(given):
     """Fetch the file that token counting needs; return its path and whether it was cached."""
     words = [at_home(word) for word in given["python"]]
     done = run([*words, "-c", FETCH_TOKENIZER], until_of(given), eval_env(given), HOME)
-    if done.status != 0:
+    found = answers_in(done.out)
+    if done.status != 0 or not found:
         raise CannotDo("the tokenizer's file can't be fetched: %s" % exception_of(done.err))
-    return json.loads(done.out.splitlines()[-1])
+    return found[-1]
 
 
 def remove_task_folder(given):

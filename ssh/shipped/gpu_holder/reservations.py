@@ -15,15 +15,17 @@ MAX_LOCK_BYTES = 4096
 MAX_MANIFEST_BYTES = 256 * 1024
 MANIFEST_FILE = "run.json"
 MAX_PIDS = 64
+NAME_TIMEOUT_S = 2.0  # how long a held GPU may have no name in its file: its run is leaving it
 
 
 def reserve(folder, gpus, wanted):
     """Lock `wanted` of these GPUs, all or none; return [(gpu, descriptor)]."""
     taken, others = [], []
+    named_by = time.monotonic() + NAME_TIMEOUT_S
     for gpu in gpus:
         if len(taken) == wanted:
             break
-        fd, why = lock_gpu(lock_path(folder, gpu))
+        fd, why = lock_gpu(lock_path(folder, gpu), named_by)
         if fd is not None and gpu["why"]:
             os.close(fd)
             fd, why = None, gpu["why"]
@@ -39,24 +41,31 @@ def reserve(folder, gpus, wanted):
     return taken
 
 
-def lock_gpu(path):
-    """Return (descriptor, None), or (None, why this GPU can't be reserved)."""
-    try:
-        fd = take_lock(path)
-    except OSError as error:
-        return None, "can't be reserved: %s: %s" % (path, error.strerror)
-    record = object_in(path, MAX_LOCK_BYTES)
-    pids = record.get("pids")
-    rows = list(pids.items())[:MAX_PIDS] if isinstance(pids, dict) else []
-    if fd is not None and not any(is_same_process(pid, start) for pid, start in rows):
-        return fd, None
-    if fd is not None:
-        os.close(fd)  # its holder was killed, but its eval is alive
-    who = record.get("operator") or record.get("account")
-    run = record.get("run")
-    return None, "is reserved" + (
-        " by run %s of %s" % (str(run)[:64], str(who)[:64]) if run and who else ""
-    )
+def lock_gpu(path, named_by):
+    """Return (descriptor, None), or (None, why this GPU can't be reserved).
+
+    A lock without a name belongs to a run that leaves the GPU at this moment. Until `named_by`
+    (monotonic time) this waits for the GPU to become free, or for the name of its next run.
+    """
+    while True:
+        try:
+            fd = take_lock(path)
+        except OSError as error:
+            return None, "can't be reserved: %s: %s" % (path, error.strerror)
+        record = object_in(path, MAX_LOCK_BYTES)
+        pids = record.get("pids")
+        rows = list(pids.items())[:MAX_PIDS] if isinstance(pids, dict) else []
+        if fd is not None and not any(is_same_process(pid, start) for pid, start in rows):
+            return fd, None
+        if fd is not None:
+            os.close(fd)  # its holder was killed, but its eval is alive
+        who = record.get("operator") or record.get("account")
+        run = record.get("run")
+        if run and who:
+            return None, "is reserved by run %s of %s" % (str(run)[:64], str(who)[:64])
+        if time.monotonic() > named_by:
+            return None, "is reserved"
+        time.sleep(0.02)
 
 
 def lock_path(folder, gpu):
@@ -90,9 +99,12 @@ def owner_record(run):
 
 
 def write_owner(taken, record, pids):
-    """Write into the lock files who has the GPUs: the run, and the processes that use them."""
-    alive = {str(pid): start_mark(pid) for pid in pids}
+    """Write into the lock files who has the GPUs: the run, and the processes that use them.
+
+    Spaces fill each file to its full size, so that one write replaces all that was there: the
+    file never is without the name, also when this process is killed or the disk is full.
+    """
+    alive = {str(pid): start_mark(pid) for pid in sorted(pids)[:MAX_PIDS]}
     for gpu, fd in taken:
         full = dict(record, gpu=gpu["index"], uuid=gpu["uuid"], pids=alive)
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, json.dumps(full).encode("ascii"), 0)
+        os.pwrite(fd, json.dumps(full).encode("ascii").ljust(MAX_LOCK_BYTES), 0)

@@ -4,9 +4,10 @@ import os
 import subprocess
 import time
 
+from ssh.shipped.common.answers import objects_in
 from ssh.shipped.common.cannot_do import CannotDo
 from ssh.shipped.common.paths import at_home
-from ssh.shipped.launcher.files import TAIL_BYTES, json_of
+from ssh.shipped.launcher.files import TAIL_BYTES
 from ssh.shipped.launcher.log_files import SEARCH_TIMEOUT_S, newest_first, newest_logs
 from ssh.shipped.launcher.manifests import manifest_of
 
@@ -66,29 +67,32 @@ class RunInspect:
 
     def list_logs(self, where):
         """Return the newest logs of a location that only Inspect can list."""
-        listed, error = self.run("log", "list", "--json", "--absolute", "--log-dir", where)
+        out, error = self.run("log", "list", "--json", "--absolute", "--log-dir", where)
         if error:
             return [], error
         try:
             found = [
                 {"path": each["name"], "size": each["size"], "at": (each["mtime"] or 0) / 1000.0}
-                for each in listed
+                for each in objects_in(out, "name")
             ]
         except (KeyError, TypeError):
             return [], "Inspect did not print a list of logs"
         return newest_first(found), None
 
     def header_of(self, path):
-        header, error = self.run("log", "dump", "--header-only", path)
+        out, error = self.run("log", "dump", "--header-only", path)
         if error:
             return None, error
-        try:
-            return header_row(header), None
-        except (AttributeError, TypeError):
-            return None, "Inspect did not print the header of a log"
+        for found in objects_in(out, "status"):
+            if isinstance(found.get("eval"), dict):
+                try:
+                    return header_row(found), None
+                except (AttributeError, TypeError):
+                    continue
+        return None, "Inspect did not print the header of a log"
 
     def run(self, *arguments):
-        """Return the value that Inspect prints as JSON."""
+        """Return what Inspect prints."""
         try:
             done = subprocess.run(
                 [*self.words, *arguments],
@@ -104,8 +108,7 @@ class RunInspect:
         if done.returncode != 0:
             why = done.stderr[-TAIL_BYTES:].decode("utf-8", "replace")
             return None, why or "Inspect gave no reason"
-        value = json_of(done.stdout.decode("utf-8", "replace"))
-        return value, None if value is not None else "Inspect did not print JSON"
+        return done.stdout.decode("utf-8", "replace"), None
 
 
 def header_row(header):

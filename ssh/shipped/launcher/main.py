@@ -4,6 +4,7 @@ import json
 import os
 import sys
 
+from ssh.shipped.common.answers import write_answer
 from ssh.shipped.common.cannot_do import CannotDo
 from ssh.shipped.launcher.log_headers import read_logs
 from ssh.shipped.launcher.output import read_piece, run_command
@@ -32,8 +33,7 @@ def main():
         answer = {"failed": str(cannot), "advice": cannot.advice}
     except OSError as error:
         answer = {"failed": "%s: %s" % (asked["verb"], error)}
-    sys.stdout.write(json.dumps(answer) + "\n")
-    sys.stdout.flush()
+    write_answer(answer)
 
 
 if __name__ == "__main__":

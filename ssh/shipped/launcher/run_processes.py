@@ -3,9 +3,10 @@
 import os
 import re
 
+from ssh.shipped.common.answers import objects_in
 from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.common.proc import argv_of, start_mark, stat_of
-from ssh.shipped.launcher.files import head_of, json_of
+from ssh.shipped.launcher.files import head_of
 
 RUN_VARIABLE = re.compile(rb"(?:\A|\0)EVALROOM_RUN=([0-9a-z-]{1,64})(?:\0|\Z)")
 MAX_ENVIRON_BYTES = 1024 * 1024
@@ -59,12 +60,9 @@ def eval_of(pids, out):
 
 
 def last_record(out):
-    """Return the last line of `out` that is a record of Inspect's start; None: there is none."""
-    for line in reversed(out.splitlines()):
-        found = json_of(line)
-        if isinstance(found, dict) and "event" in found:
-            return found
-    return None
+    """Return the last record of Inspect's start in `out`; None: there is none."""
+    found = [each for each in objects_in(out, "event") if each["event"] in ("launch", "done")]
+    return found[-1] if found else None
 
 
 def is_alive(pid):

@@ -2,23 +2,30 @@
 
 import sys
 
+from ssh.shipped.common.answers import ANSWER_LINE, answers_in
 from ssh.shipped.common.failures import Absent, Failed
 from ssh.shipped.common.text import first_line
 from ssh.shipped.common.tools import run_to_end
 from ssh.shipped.probe.reading import TOOL_TIMEOUT_S
 
 PRINT_VERSION = (
-    "import importlib.metadata as m\n"
-    "try: print(m.version('inspect_ai'))\n"
-    "except m.PackageNotFoundError: print('absent')"
+    """
+import importlib.metadata as metadata, json
+try:
+    text = json.dumps(metadata.version("inspect_ai"))
+except metadata.PackageNotFoundError:
+    text = "null"
+print(%r %% (len(text), text))
+"""
+    % ANSWER_LINE
 )
 
 
 def read_inspect_version():
     run = run_to_end([sys.executable, "-c", PRINT_VERSION], TOOL_TIMEOUT_S)
-    if run.code:
+    found = answers_in(run.out.decode("utf-8", "replace"))
+    if run.code or not found:
         raise Failed(first_line(run.err) or "exit %d" % run.code)
-    version = first_line(run.out, 60)
-    if version == "absent":
+    if not isinstance(found[0], str):
         raise Absent("this Python has no inspect_ai")
-    return version
+    return found[0][:60]

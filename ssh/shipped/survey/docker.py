@@ -1,8 +1,8 @@
 """Docker."""
 
-import json
 import re
 
+from ssh.shipped.common.answers import objects_in
 from ssh.shipped.common.failures import Failed
 from ssh.shipped.common.tools import run_to_end, run_tool
 from ssh.shipped.common.units import size_in_bytes
@@ -12,12 +12,11 @@ from ssh.shipped.survey.programs import TOOL_TIMEOUT_S, message_of, tool_path
 def read_docker():
     docker = tool_path("docker")
     run = run_to_end([docker, "info", "--format", "{{json .}}"], TOOL_TIMEOUT_S)
-    try:
-        info = json.loads(run.out.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        info = None
-    if not isinstance(info, dict):
+    text = run.out.decode("utf-8", "replace")
+    found = objects_in(text, "ServerVersion") or objects_in(text, "ServerErrors")
+    if not found:
         raise Failed(message_of(run))
+    info = found[0]
     errors = info.get("ServerErrors")
     if errors or not info.get("ServerVersion"):
         raise Failed(errors[0] if isinstance(errors, list) and errors else message_of(run))

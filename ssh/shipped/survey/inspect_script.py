@@ -1,9 +1,13 @@
 """The script that a run's own interpreter executes, to report on its Inspect and on tasks.
 
-It prints lines of JSON as it runs, so that a task that hangs does not hide earlier results.
+It prints answers as it runs, so that a task that hangs does not hide earlier results.
 """
 
-INSPECT_SCRIPT = r"""
+from ssh.shipped.common.answers import ANSWER_LINE
+
+INSPECT_SCRIPT = (
+    "ANSWER_LINE = %r" % ANSWER_LINE
+    + r"""
 import json, os, sys
 out = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
 os.dup2(2, 1)
@@ -20,7 +24,8 @@ def end_with_parent():
 end_with_parent()
 
 def report(**row):
-    out.write(json.dumps(row) + "\n")
+    text = json.dumps(row)
+    out.write(ANSWER_LINE % (len(text), text))
     out.flush()
 
 def text_of(error):
@@ -185,3 +190,4 @@ for names in groups.values():
     load_apart(names)
 os._exit(0)
 """
+)

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 
+from ssh.shipped.common.answers import answers_in
 from ssh.shipped.common.failures import Absent, Failed
 from ssh.shipped.common.paths import at_home
 from ssh.shipped.common.text import last_line
@@ -34,11 +35,7 @@ def read_inspect(given):
     run = run_tool(argv, inspect_timeout(given) - 1.0, env=env_of_run(given))
     why = None if run.failure is None else str(run.failure)
     facts = {"tasks": {}, "ended": run.code == 0, "why": why}
-    for line in run.out.decode("utf-8", "replace").splitlines():
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
+    for row in answers_in(run.out.decode("utf-8", "replace")):
         if isinstance(row, dict) and isinstance(row.get("tasks"), list):
             for name in row.pop("tasks"):
                 facts["tasks"].setdefault(str(name), row)

@@ -1,10 +1,10 @@
 """Reads the job, prints the answer, and exits when the link ends."""
 
 import json
-import os
 import sys
 import threading
 
+from ssh.shipped.common.answers import write_answer
 from ssh.shipped.common.children import leave
 from ssh.shipped.survey.side_by_side import short
 from ssh.shipped.survey.survey import survey
@@ -33,9 +33,7 @@ def main():
             answer = survey(asked.get("given") or {})
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         answer = {"failed": "the survey can't read its request: %s" % short(error)}
-    data = json.dumps(answer).encode() + b"\n"
-    while data:
-        data = data[os.write(1, data) :]
+    write_answer(answer)
     leave(0)
 
 

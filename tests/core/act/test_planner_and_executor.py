@@ -175,7 +175,7 @@ def fleet() -> Fleet:
         (TargetSpec(targets=["red:"]), "pause", ["red"]),
         (TargetSpec(targets=["gpqa#s 1"]), "cancel", [SampleKey(TaskKey(PROCESS, "T2"), "s 1", 1)]),
         (
-            TargetSpec(targets=["ctf#a/b/2"]),
+            TargetSpec(targets=["@red:7:T1#a/b/2"]),
             "cancel",
             [SampleKey(TaskKey(PROCESS, "T1"), "a/b", 2)],
         ),
@@ -201,7 +201,12 @@ def test_words_aim_at(aim: TargetSpec, action: str, found: list[object]) -> None
     ("aim", "action", "error", "said"),
     [
         (TargetSpec(), "pause", UsageWrong, "no TARGET"),
-        (TargetSpec(targets=["ctf#1"]), "cancel", TargetUnclear, "2 epochs"),
+        (
+            TargetSpec(targets=["ctf#1"]),
+            "cancel",
+            TargetUnclear,
+            "fits 2: @red:7:T1#1/1, @red:7:T1#1/2",
+        ),
         (TargetSpec(model="acme/none"), "pause", UsageWrong, "no selected process runs"),
         (TargetSpec(model="acme/agent"), "drain", UsageWrong, "--model works only with"),
         (TargetSpec(on="mars"), "pause", TargetUnclear, "no machine mars"),

@@ -138,13 +138,17 @@ async def test_where_sigint_is_ignored_the_leftover_may_be_ended_once_nothing_ca
 
 async def plan_to_end(acted: Acted, process: ProcessKey) -> Plan:
     """Return the plan that ends a process, once it is allowed."""
-    async with asyncio.timeout(60):
-        while not (plan := await acted.plan(_END, process)).sent:
-            [step] = plan.steps
-            assert step.refusal is not None
-            assert step.refusal.kind == "refused"
-            await asyncio.sleep(0.3)
-    return plan
+    plans: list[Plan] = []
+
+    async def plan_again() -> None:
+        plans.append(await acted.plan(_END, process))
+        [step] = plans[-1].steps
+        assert plans[-1].sent or (step.refusal is not None and step.refusal.kind == "refused")
+
+    def allowed() -> Plan | None:
+        return plans[-1] if plans[-1].sent else None
+
+    return await until(allowed, "the end is allowed", 60, before=plan_again, every=0.3)
 
 
 def samples_in_log(one: Eval) -> int:

@@ -45,11 +45,11 @@ def test_any_unambiguous_part_names_a_task(target: str, task_id: str) -> None:
 
 
 def test_an_ambiguous_target_lists_its_candidates() -> None:
-    with pytest.raises(TargetUnclear, match="matches 2 tasks") as raised:
+    with pytest.raises(TargetUnclear, match="fits 2") as raised:
         find_task(FLEET, "QRorgCTu")
     assert "h100-1:QRorgCTu" in raised.value.message
     assert "h100-2:QRorgCTu" in raised.value.message
-    with pytest.raises(TargetUnclear, match="matches 2"):
+    with pytest.raises(TargetUnclear, match="fits 2"):
         find_task(FLEET, "h100-1:")
 
 
@@ -62,12 +62,15 @@ def test_a_target_that_fits_nothing_lists_what_there_is() -> None:
 
 def test_a_task_name_with_a_colon_is_found() -> None:
     fleet = fleet_after(named(), process_seen(), tasks_seen(task_row(task="suite:one")))
-    assert find_task(fleet, "suite:one") == task_key()
+    assert find_task(fleet, "suite%3Aone") == task_key()
+    assert find_task(fleet, "h100-1:suite:one") == task_key()
+    with pytest.raises(TargetUnclear, match="a machine 'suite' that the config doesn't have"):
+        find_task(fleet, "suite:one")
 
 
 def test_what_is_listed_of_a_hostile_name_is_harmless() -> None:
     rows = [task_row(f"t{number}", task="\x1b]52;c;x\x07") for number in range(20)]
     fleet = fleet_after(named(), process_seen(), tasks_seen(*rows))
     with pytest.raises(TargetUnclear, match="and 10 more") as raised:
-        find_task(fleet, "\x1b[2J:t")
+        find_task(fleet, "\x1b[2J")
     assert raised.value.message.isprintable()

@@ -66,6 +66,12 @@ def test_only_a_watched_list_has_the_place_for_its_moment() -> None:
 # -- what an answer means
 
 
+def test_a_sample_that_is_not_found_is_named_once() -> None:
+    with pytest.raises(NotThere) as found:
+        good_body(reply(b'{"error":"sample 9 (epoch 1) not found"}', 404, None), "sample 9/1")
+    assert found.value.message == "sample 9 (epoch 1) not found"
+
+
 @pytest.mark.parametrize(
     ("body", "status", "error", "wanted", "says"),
     [
@@ -74,6 +80,7 @@ def test_only_a_watched_list_has_the_place_for_its_moment() -> None:
         (b'{"error":"a\x1b[31mb"}', 404, None, NotThere, "not found"),
         (b'{"error":"a\\u001b[31mb"}', 404, None, NotThere, "a␛[31mb"),
         (b"Service Unavailable", 503, None, TooBusy, "too many connections"),
+        (b"", None, "no socket", RequestFailed, "it: its control server is gone"),
         (b"", None, "too large", TooLarge, "32 MiB"),
         (b"", None, "no answer in 15 s", RequestFailed, "no answer in 15 s"),
         (b'{"detail":[{"msg":"Field required"}]}', 422, None, RequestFailed, "Field required"),

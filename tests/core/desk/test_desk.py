@@ -2,6 +2,7 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from core.errors import NotThere, RequestFailed, StorageError
 from core.events import Event, TimePassed
 from core.fleet import Fleet
 from core.frames import Frame
-from core.ids import MachineName, TaskKey
+from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.machine import LinkState
 from core.model.task import ProgressPoint, TaskState
 from core.ports import EventStore, FleetUpdate, Heard, Room, SignIn
@@ -154,13 +155,20 @@ async def test_many_events_are_shown_at_most_ten_times_a_second_and_the_last_is_
 
 async def test_an_idle_fleet_shows_nothing() -> None:
     shown = list[FleetUpdate]()
-    desk = desk_of(FakeConnection(H1, up(H1)))
+    connection = FakeConnection(H1, up(H1))
+    desk = desk_of(connection)
     async with running(desk):
         desk.subscribe(shown.append)
         await until(lambda: shown and shown[-1].fleet.machines[H1].link.state is LinkState.UP)
         count = len(shown)
-        await asyncio.sleep(0.3)
-        assert len(shown) == count
+        for pid in range(1, 5):  # a tenth of a second at least between two of them
+            connection.say(told(process_seen(pid=pid)))
+            await until(partial(_shows, shown, process_key(pid=pid)))
+        assert len(shown) == count + 4, "only what happened is shown"
+
+
+def _shows(shown: Sequence[FleetUpdate], process: ProcessKey) -> bool:
+    return process in shown[-1].fleet.processes
 
 
 async def test_who_unsubscribed_sees_no_more() -> None:
@@ -297,7 +305,10 @@ async def test_the_first_poll_is_over_when_all_have_answered_or_failed() -> None
         await until(lambda: connection.sent)
         connection.say(listed(process_seen()))
         await until(lambda: desk.fleet.processes)
-        await asyncio.sleep(0.02)
+        heard = list[Event]()
+        desk.listen(heard.append)
+        desk.post(TimePassed(at=NOW))
+        await until(lambda: heard)
         assert not look.done()
         connection.say(told(tasks_seen(task_row())))
         assert await look
@@ -320,10 +331,15 @@ async def test_the_log_of_an_ended_task_is_read_once() -> None:
         await until(lambda: connection.sent)
         connection.say(connection_says)
         await until(lambda: desk.fleet.tasks and desk.fleet.tasks[KEY].is_over)
-        connection.say(told(process_seen(pid=2)))
-        await asyncio.sleep(0.05)
+        await another_log_is_read(connection)
     assert desk.fleet.tasks[KEY].state is TaskState.SUCCESS
-    assert [frame.kind for frame in connection.requests] == ["header"]
+    assert [frame.head["pid"] for frame in connection.requests] == [KEY.process.pid, 2]
+
+
+async def another_log_is_read(connection: FakeConnection) -> None:
+    """Return once the log of a task that ended after all others was asked for: none was left."""
+    connection.say(told(process_seen(pid=2), tasks_seen(task_row(), pid=2), process_gone(pid=2)))
+    await until(lambda: connection.requests and connection.requests[-1].head["pid"] == 2)
 
 
 async def test_logs_of_one_machine_are_read_one_at_a_time() -> None:
@@ -387,22 +403,28 @@ async def test_a_request_that_fails_says_nothing_of_the_log_and_waits() -> None:
     desk = desk_of(connection)
     async with running(desk):
         await until(lambda: connection.requests)
-        connection.say(told(process_seen(pid=2)))
-        await asyncio.sleep(0.1)
-    assert len(connection.requests) == 1
+        await another_log_is_read(connection)
+    assert [frame.head["pid"] for frame in connection.requests] == [KEY.process.pid, 2]
     assert desk.fleet.tasks[KEY].state is TaskState.FINISHING
 
 
 async def test_no_log_is_asked_for_while_the_link_is_down() -> None:
     events = told(process_seen(), tasks_seen(task_row()), process_gone())
-    connection = FakeConnection(H1, events, down(H1), answer=lambda _: header("success"))
+    asked_while = list[LinkState]()
+
+    def answer(_: Frame) -> Any:
+        asked_while.append(desk.fleet.machines[H1].link.state)
+        return header("success")
+
+    connection = FakeConnection(H1, events, down(H1), answer=answer)
     desk = desk_of(connection)
     async with running(desk):
         await until(lambda: desk.fleet.tasks)
-        await asyncio.sleep(0.02)
-        assert not connection.requests
+        connection.say(told(process_seen(pid=2)))
+        await until(lambda: len(desk.fleet.processes) == 2)
         connection.say(up(H1))
         await until(lambda: desk.fleet.tasks[KEY].is_over)
+    assert asked_while == [LinkState.UP]
 
 
 # Keeping

@@ -29,6 +29,7 @@ from tests.support.fleets import (
     tasks_seen,
 )
 from tests.support.recordings import write_recording
+from tests.support.waiting import until
 
 STORY: tuple[Event, ...] = (
     named(),
@@ -90,7 +91,7 @@ async def test_time_runs_between_two_events_and_stands_still_at_the_end() -> Non
     clock = SetClock(at=50.0)
     desk = ReplayDesk(iter(STORY[:5]), clock=clock, speed=10)
     run = asyncio.create_task(desk.run())
-    await asyncio.sleep(0.05)
+    await until(lambda: desk.fleet.machines, "it began")
     clock.later(0.05)
     assert desk.now() == pytest.approx(NOW + 0.5)
     run.cancel()

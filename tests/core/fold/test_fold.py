@@ -9,8 +9,8 @@ from core.events import (
     Dismissed,
     Event,
     LogUnreadable,
-    LooksUnchanged,
     ReadFailed,
+    ReadsUnchanged,
     TimePassed,
 )
 from core.fleet import Fleet
@@ -281,7 +281,7 @@ def test_running_errored_and_the_newest_finished_stay_and_the_rest_are_counts() 
 
 
 def test_unchanged_looks_make_what_they_show_fresh() -> None:
-    look = LooksUnchanged(
+    look = ReadsUnchanged(
         at=NOW + 60,
         machine=H1,
         tasks=((process_key(), NOW + 61),),

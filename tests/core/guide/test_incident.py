@@ -113,7 +113,7 @@ async def test_finishing_early_goes_one_step_with_each_key(evals: Evals, tmp_pat
         await here.acted.watched.until(
             lambda: "abandoned" in here.guiding.guides[0].steps[1].sentence, "what is left is shown"
         )
-        await asyncio.sleep(1)
+        await here.acted.watched.goes_on()
         assert len(here.acted.sent) == 1, "it goes no further by itself"
         await here.go_on(guide)
         ended = await here.over(guide)

@@ -114,7 +114,7 @@ async def test_after_a_restart_it_goes_on_where_it_stood_and_sent_nothing_by_its
         assert here.guiding.guides == ()
         taken = await here.guiding.take_over(guide.id)
         await here.waits(taken, StepKind.FLUSH)
-        await asyncio.sleep(1)
+        await here.acted.watched.goes_on()
         assert not here.acted.sent
         await here.go_on(taken)
         await here.go_on(await here.waits(taken, StepKind.INTERRUPT))

@@ -74,6 +74,17 @@ def test_inspects_launch_record_is_read() -> None:
     assert bare == StartResult(pid=7)
 
 
+@pytest.mark.parametrize(
+    "before",
+    ["\x1b[?1034h", "\ufeff", "Welcome to gpu1 ", '{"event": "motd"}', "{ warning: ", "x\r\n"],
+    ids=ascii,
+)
+def test_what_is_printed_around_a_record_is_no_part_of_it(before: str) -> None:
+    for name, record in (("detach", json.dumps(RECORD)), ("tmux", '{"session": "smoke-x"}')):
+        engine = engine_named(name)
+        assert engine.read(0, f"{before}{record}\r\n{{}}", "") == engine.read(0, record, "")
+
+
 def test_a_start_that_found_all_complete_says_so() -> None:
     done = '{"event": "done", "run_id": null, "eval_set_id": "s", "success": true, "logs": []}'
     assert engine_named("detach").read(0, done, "") == StartResult(is_complete=True)

@@ -145,15 +145,18 @@ def test_a_task_is_named_from_where_inspect_runs(
 @pytest.mark.parametrize(
     ("sets", "says"),
     [
-        (("on_error=continue", "limit=100"), "up to 11 x 100 sample runs"),
-        (("on_error=stop", "limit=100"), "up to 1 x 100 sample runs"),
-        (("on_error=stop", "limit=10-20", "epochs=2"), "up to 1 x 22 sample runs"),
-        (("on_error=continue",), "up to 11 x all samples of the task"),
+        (("on_error=continue", "limit=100"), "1100 sample runs (100 samples x 11)"),
+        (("on_error=stop", "limit=100"), "100 sample runs"),
+        (("on_error=stop", "limit=10-20", "epochs=2"), "22 sample runs"),
+        (("on_error=continue",), "every sample of the task, 11 times"),
         (("on_error=continue", "retry_attempts=1", "retry_on_error=2", "sample_ids=[1,2]"),
-         "up to 6 x 2 sample runs"),
+         "12 sample runs (2 samples x 6)"),
+        (("on_error=stop", "sample_ids=[1, '1', 'a']", "epochs=2"), "4 sample runs"),
+        (("on_error=stop", "sample_ids=['a*', 'b']"), "every sample that fits sample_ids, once"),
+        (("on_error=stop", "task=evalroom/arithmetic", "sample_ids=['*']"), "20 sample runs"),
         (("on_error=continue", "task=evalroom/smoke", "args.samples=7"),
-         "up to 11 x 7 sample runs"),
-        (("on_error=stop", "task=evalroom/arithmetic", "limit=500"), "up to 1 x 20 sample runs"),
+         "77 sample runs (7 samples x 11)"),
+        (("on_error=stop", "task=evalroom/arithmetic", "limit=500"), "20 sample runs"),
     ],
 )  # fmt: skip
 def test_the_worst_case_is_in_sample_runs(sets: tuple[str, ...], says: str) -> None:

@@ -54,7 +54,7 @@ async def test_a_run_whose_start_failed_never_starts_later(
         starts_badly(here, JobFailed("no room for its output"), is_done=False)
         checked = here.checked(spec("", "machine=here"))
         [run] = await here.launches.launch(checked)
-        assert (run.state, run.said) == (RunState.ERROR, "no room for its output")
+        assert (run.state, run.message) == (RunState.ERROR, "no room for its output")
 
         # The start arrives after all: it was on its way, somewhere.
         here.place.spoil = None
@@ -73,7 +73,7 @@ async def test_a_run_that_started_is_not_failed_whatever_its_start_answered(
         starts_badly(here, JobFailed("no room for its output"), is_done=True)
         [run] = await here.launches.launch(here.checked(spec("", "machine=here")))
         run = await here.over(run)
-        assert (run.state, run.said) == (RunState.SUCCESS, "")
+        assert (run.state, run.message) == (RunState.SUCCESS, "")
 
 
 async def test_a_run_that_ran_and_whose_folder_was_removed_is_lost_and_says_so(
@@ -88,7 +88,7 @@ async def test_a_run_that_ran_and_whose_folder_was_removed_is_lost_and_says_so(
         run = new_run(checked.plan, at=here.place.now(), operator="Ada", launch="x")
         await here.launches.registry.add([replace(run, state=RunState.RUNNING, pid=1)])
         run = await here.comes_to(run.id, RunState.LOST)
-        assert "does not record how to run its Inspect" in run.said
+        assert "does not record how to run its Inspect" in run.message
 
 
 async def test_a_run_of_an_evalroom_that_ended_is_kept_from_starting_before_it_is_called_failed(
@@ -104,6 +104,6 @@ async def test_a_run_of_an_evalroom_that_ended_is_kept_from_starting_before_it_i
         await launcher_client.create_folder(here.place, checked.plan, b"{}")
         here.launches.registry.starting.discard(run.id)  # it ended between the two
         run = await here.comes_to(run.id, RunState.ERROR)
-        assert "evalroom exited before it started this run" in run.said
+        assert "evalroom exited before it started this run" in run.message
         assert (await launcher_client.start_run(here.place, checked.plan, {}))[0] == 75
         await asyncio.to_thread(wait_all_gone, run.id)

@@ -26,6 +26,6 @@ async def test_logs_at_a_url_are_read_by_inspect(
         where = f"log_dir=file://{folder}/there"
         [run] = await here.launches.launch(here.checked(spec("", "machine=here", where)))
         run = await here.over(run)
-        assert (run.state, run.said) == (RunState.SUCCESS, "")
+        assert (run.state, run.message) == (RunState.SUCCESS, "")
         [log] = run.logs
         assert log.completed_samples == 10

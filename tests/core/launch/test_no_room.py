@@ -38,8 +38,8 @@ async def test_a_full_disk_is_told_and_nothing_is_started(full_home: Path, folde
         await here.watched.desk.first_poll(20)
         [run] = await here.launches.launch(here.checked(spec()))
         assert run.state is RunState.ERROR
-        assert "no space is left" in run.said
-        assert "Free some space on that disk" in run.said
+        assert "no space is left" in run.message
+        assert "Free some space on that disk" in run.message
         await asyncio.to_thread(wait_all_gone, run.id)
         assert not list((full_home / ".evalroom").rglob("*.toml"))
 
@@ -53,7 +53,7 @@ async def test_a_home_that_is_not_to_be_written_is_told(sshd: Sshd, folder: Path
             await here.watched.desk.first_poll(20)
             [run] = await here.launches.launch(here.checked(spec("", "machine=bob")))
             assert run.state is RunState.ERROR
-            assert "can't be written: Permission denied" in run.said
+            assert "can't be written: Permission denied" in run.message
             assert [each.name for each in home.iterdir()] == [".bashrc"]
     finally:
         home.chmod(0o755)

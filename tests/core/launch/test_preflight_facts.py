@@ -39,7 +39,7 @@ def test_an_answer_of_any_kind_is_judged(told: Mapping[str, Any]) -> None:
     checks = judged(
         spec(GIVEN + 'gpus = 1\nengine = "tmux"\nlog_dir = "/data/logs"', text=OWN_SPEC), facts
     )
-    assert all(each.said.isprintable() and each.advice.isprintable() for each in checks)
+    assert all(each.message.isprintable() and each.advice.isprintable() for each in checks)
     assess_machine(facts, Fleet(), MachineName("here"))
 
 

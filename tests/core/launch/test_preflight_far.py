@@ -43,7 +43,7 @@ async def test_an_account_that_may_little_is_told_all_that_it_lacks(
         "warning network: the model's server localhost:1 is not reachable from the machine: ",
     ):
         assert any(each.startswith(says) for each in lines), (says, lines)
-    assert any(each.name == "python" and "as alice" in each.said for each in checks)
+    assert any(each.name == "python" and "as alice" in each.message for each in checks)
     assert not (sshd.home("alice") / ".evalroom").exists(), "a look changes nothing"
 
 
@@ -55,7 +55,7 @@ async def test_a_machine_where_all_is_well_says_so(sshd: Sshd, folder: Path) -> 
         await desk.first_poll(20)
         checks = await preflight(desk, made, machine, desk.fleet, secrets=(), deadline=50)
         assert [each for each in said(checks) if each.startswith("stop")] == []
-        assert "Inspect 0.3." in next(each.said for each in checks if each.name == "Inspect")
+        assert "Inspect 0.3." in next(each.message for each in checks if each.name == "Inspect")
         # The link goes; what is asked then says so.
         sshd.stop()
         try:
@@ -66,4 +66,4 @@ async def test_a_machine_where_all_is_well_says_so(sshd: Sshd, folder: Path) -> 
         finally:
             sshd.start()
     assert check.name == "link"
-    assert check.said.startswith("local is not reachable: ")
+    assert check.message.startswith("local is not reachable: ")

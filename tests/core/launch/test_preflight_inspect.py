@@ -118,7 +118,7 @@ def test_code_that_is_fetched_first_is_no_missing_file() -> None:
     facts = task_told(WELL, f"{made.directory}/code/t.py@mine", TaskFacts(state="no file"))
     checks = assess_run(made, facts, Fleet())
     assert said(checks) == []
-    assert any("its code will be checked out" in each.said for each in checks)
+    assert any("its code will be checked out" in each.message for each in checks)
 
 
 def test_all_that_is_lacking_is_offered_in_one_line() -> None:

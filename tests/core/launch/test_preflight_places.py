@@ -146,7 +146,7 @@ def test_a_data_folder_whose_sockets_would_have_too_long_a_path_is_told() -> Non
     told = assess_run(plan(spec(), machine=there), WELL, Fleet())
     [stop] = [each for each in told if each.name == "control channel"]
     assert stop.level == "stop"
-    assert "132 bytes; the limit is 107" in stop.said
+    assert "132 bytes; the limit is 107" in stop.message
     host = WELL.host.value
     assert host is not None
     at_home = replace(WELL, host=found(replace(host, home=long)))

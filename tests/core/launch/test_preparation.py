@@ -105,9 +105,9 @@ async def test_code_data_tokens_and_images_come_and_nothing_else_stays(hands: Ha
         ItemKind.IMAGES: "done",
     }  # fmt: skip
     assert (hands.home / "data").read_text() == "hf_secret-valuex"
-    assert done[ItemKind.DATA].said.startswith("the task was created with 3 samples")
-    assert "tokenizer's file can't be fetched" in done[ItemKind.TOKENIZER].said
-    assert done[ItemKind.IMAGES].said == "3 images"
+    assert done[ItemKind.DATA].message.startswith("the task was created with 3 samples")
+    assert "tokenizer's file can't be fetched" in done[ItemKind.TOKENIZER].message
+    assert done[ItemKind.IMAGES].message == "3 images"
     asked = [json.loads(line) for line in told.read_text().splitlines()]
     assert [words for words in asked if not {"inspect", "config"} & set(words)] == [
         ["build", "-q", "-f", "Dockerfile", "box"],
@@ -121,17 +121,17 @@ async def test_what_fails_is_a_sentence_and_the_rest_comes_all_the_same(hands: H
     docker(hands, fails="other-compose.yaml")
     done = await prepared(hands, [boxed(hands)])
     said = "1 of 3 failed: "
-    assert (done[ItemKind.IMAGES].state, done[ItemKind.IMAGES].said[: len(said)]) == (
+    assert (done[ItemKind.IMAGES].state, done[ItemKind.IMAGES].message[: len(said)]) == (
         "failed",
         said,
     )
-    assert "denied" in done[ItemKind.IMAGES].said
+    assert "denied" in done[ItemKind.IMAGES].message
 
     done = await prepared(hands, [boxed(hands, fail=True)])
-    assert "the task can't be created there: " in done[ItemKind.DATA].said
-    assert "no data for [hidden]" in done[ItemKind.DATA].said
+    assert "the task can't be created there: " in done[ItemKind.DATA].message
+    assert "no data for [hidden]" in done[ItemKind.DATA].message
     assert (done[ItemKind.CODE].state, done[ItemKind.IMAGES].state) == ("done", "skipped")
-    assert done[ItemKind.IMAGES].said == "it needs data, which failed"
+    assert done[ItemKind.IMAGES].message == "it needs data, which failed"
 
 
 async def test_what_needs_something_that_failed_is_left_out(hands: Hands) -> None:

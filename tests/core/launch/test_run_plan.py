@@ -33,7 +33,7 @@ def test_a_plan_names_all_that_is_written() -> None:
         "mockllm/model", "-T", "samples=10", "-T", "pass_rate=0.7", "--continue-on-fail",
         "--log-dir", "logs", "--detach",
     )  # fmt: skip
-    assert made.worst.says == "up to 11 x 10 sample runs"
+    assert made.worst.says == "110 sample runs (10 samples x 11)"
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_what_no_longer_lives_is_finishing_until_its_logs_are_read() -> None:
 def test_what_never_ran_failed_and_says_how_far_it_came(row: dict[str, Any], says: str) -> None:
     found = look(**row)
     assert found.state is RunState.ERROR
-    assert says in found.said
+    assert says in found.message
 
 
 def test_what_another_evalroom_is_about_to_start_is_left_to_it() -> None:
@@ -71,7 +71,7 @@ def test_a_run_of_an_engine_that_is_not_known_here_says_so() -> None:
     row = {"there": True, "started": True, "alive": False}
     found = after_poll(other, row, NOW, is_abandoned=True)
     assert (
-        found.said
+        found.message
         == "no eval appeared for this run, and this version of evalroom does not know its engine"
     )
 
@@ -90,7 +90,7 @@ def test_a_run_of_others_that_is_still_prepared_is_not_failed() -> None:
     row = {"there": True, "started": False}
     assert after_poll(theirs, row, NOW, is_abandoned=False) == theirs
     old = after_poll(theirs, row, RUN.at + 90_000, is_abandoned=False)
-    assert (old.state, old.said) == (
+    assert (old.state, old.message) == (
         RunState.ERROR, "evalroom has not started this run within a day",
     )  # fmt: skip
 
@@ -138,13 +138,13 @@ def test_only_logs_prove_how_a_run_ended(
     run = replace(RUN, state=RunState.FINISHING)
     found = after_logs(run, rows, NOW, is_alive=is_alive)
     assert (found.state, found.status) == (state, status)
-    assert "\x1b" not in found.said
+    assert "\x1b" not in found.message
 
 
 def test_a_log_that_can_never_be_read_is_not_waited_for_for_ever() -> None:
     rows = [{"path": "/x", "header": None, "error": "bad"}, log("success")]
     found = after_logs(RUN, rows, NOW, is_alive=False, is_last=True)
-    assert (found.state, found.said) == (RunState.LOST, "can't read one of its logs: bad")
+    assert (found.state, found.message) == (RunState.LOST, "can't read one of its logs: bad")
     assert after_logs(RUN, rows, NOW, is_alive=True, is_last=True).state is RUN.state
 
 

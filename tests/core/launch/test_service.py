@@ -37,7 +37,7 @@ async def test_a_spec_becomes_a_run_that_is_watched_and_scored_by_its_log(
         [run] = await here.launches.launch(checked, on_change=lambda each: told.append(each.state))
         assert told[:3] == [RunState.PREPARING, RunState.STARTING, RunState.RUNNING]
         run = await here.over(run)
-        assert (run.state, run.status, run.said) == (RunState.SUCCESS, "success", "")
+        assert (run.state, run.status, run.message) == (RunState.SUCCESS, "success", "")
         [log] = run.logs
         [metric] = log.metrics
         assert metric.name == "accuracy"
@@ -84,7 +84,7 @@ async def test_a_launch_that_fails_says_why_and_leaves_nothing_running(
         [run] = await here.launches.launch(here.checked(spec("", "machine=gpu", *sets)))
         run = await here.over(run)
         assert run.state is RunState.ERROR
-        assert says in run.said
+        assert says in run.message
         await asyncio.to_thread(wait_all_gone, run.id)
 
 
@@ -107,7 +107,7 @@ async def test_an_eval_that_is_killed_is_lost_and_never_done(sshd: Sshd, folder:
         end_all([run.id])
         run = await here.over(run)
         assert (run.state, run.status) == (RunState.LOST, "started")
-        assert "one of its logs is incomplete" in run.said
+        assert "one of its logs is incomplete" in run.message
 
 
 @pytest.mark.slow
@@ -185,7 +185,7 @@ async def test_a_run_in_tmux_is_found_by_its_id_and_its_screen_says_why_it_faile
         done, failed = [await here.over(run, 60) for run in runs]
         assert (done.state, done.attach[:2]) == (RunState.SUCCESS, ("tmux", "-u"))
         assert failed.state is RunState.ERROR
-        assert "Inspect does not know the provider nope" in failed.said
+        assert "Inspect does not know the provider nope" in failed.message
         assert b"nope" in (await here.launches.output(failed)).data
         found = await list_sessions(here.place, [local.name])
         assert {each.session.run for each in found} == {each.id for each in runs}

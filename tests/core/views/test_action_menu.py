@@ -149,6 +149,18 @@ def test_ways_to_end_go_from_the_gentlest_and_name_the_calls_in_progress() -> No
     assert endings(known, [process_key()]) == ()
 
 
+def test_a_sample_that_has_ended_can_not_be_ended_again() -> None:
+    for status, word in (("completed", "done"), ("error", "error"), ("cancelled", "cancelled")):
+        row = samples_seen(sample(1, status=status))
+        known = fleet_after(named(), link(), process_seen(), tasks_seen(task_row()), row)
+        key = SampleKey(task_key(), 1, 1)
+        found = endings(known, [key])
+        assert {each.why_not for each in found} == {f"the sample has ended ({word})"}
+        assert Verb.CANCEL not in {each.action.verb for each in buttons(known, [key])}
+        requeue = next(e for e in entries(known, [key]) if e.action.verb is Verb.REQUEUE)
+        assert requeue.why_not is None
+
+
 def test_buttons_fit_the_state() -> None:
     words = [each.word for each in buttons(fleet(), [task_key()])]
     assert "pause" in words

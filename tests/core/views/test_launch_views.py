@@ -148,7 +148,7 @@ def test_nothing_hostile_of_a_run_is_drawn() -> None:
     hostile = run(
         1, RunState.ERROR, machine=H1, operator=evil, task=evil, model=evil, engine=evil,
         is_ours=False, spec={evil: evil, "task": {evil: [evil]}}, directory=f"~/{evil}",
-        log_dir=evil, command_line=evil, said=evil, logs=(log,), attach=(evil, "\0"),
+        log_dir=evil, command_line=evil, message=evil, logs=(log,), attach=(evil, "\0"),
     )  # fmt: skip
     fleet = with_runs(busy_fleet(), [hostile])
     [row] = runs_table(fleet, NOW).rows
@@ -193,7 +193,7 @@ def test_a_wrong_field_says_beside_it_what_is_allowed() -> None:
 def test_a_chosen_error_policy_is_explained_with_the_worst_case() -> None:
     form = SMOKE.typed("on_error", "continue")
     rows, checked = rows_of(form)
-    assert words([rows["retry_attempts"].note]) == "up to 11 x 10 sample runs"
+    assert words([rows["retry_attempts"].note]) == "at worst 110 sample runs (10 samples x 11)"
     told = words(explained(form, checked, HERE, "on_error"))
     assert "is retried up to 10 times" in told
     assert rows[PLAN].value.tone == "good"
@@ -250,9 +250,9 @@ def test_enter_offers_machines_by_name_and_tag_models_with_what_they_read_and_th
 # The plan
 
 
-OK = Check(name="python", level=CheckLevel.OK, said="3.12, Inspect 0.3.285")
-STOP = Check(name="docker", level=CheckLevel.STOP, said="it does not answer", advice="start it")
-WARN = Check(name="disk", level=CheckLevel.WARNING, said="2G free", advice="make room")
+OK = Check(name="python", level=CheckLevel.OK, message="3.12, Inspect 0.3.285")
+STOP = Check(name="docker", level=CheckLevel.STOP, message="it does not answer", advice="start it")
+WARN = Check(name="disk", level=CheckLevel.WARNING, message="2G free", advice="make room")
 
 
 def checked_of(*sets: str, checks: tuple[Check, ...] = (OK,)) -> tuple[CheckedPlan, ...]:
@@ -270,7 +270,8 @@ def test_a_plan_tells_machine_checks_files_command_and_names_of_variables() -> N
     over = tuple(replace(each, passed_over=((EU, "no docker"),)) for each in checked)
     text = words(body_lines(over, Fleet(), details=False))
     for part in (
-        "on local", "passed over a100-eu: no docker", "✓ python", "up to 11 x 10 sample runs",
+        "on local", "passed over a100-eu: no docker", "✓ python",
+        "110 sample runs (10 samples x 11)",
         "spec.toml", "start.sh", "A, EVALROOM_RUN", "K_KEY", "eval-set", "--continue-on-fail",
     ):  # fmt: skip
         assert part in text, part
@@ -296,13 +297,16 @@ def test_of_many_runs_each_is_told_in_short_those_that_are_stopped_first() -> No
 
 
 @pytest.mark.parametrize(
-    ("models", "asked"), [('["mockllm/a"]', "local"), ('["mockllm/a", "mockllm/b"]', "local")]
+    ("models", "asked"),
+    [('["mockllm/a"]', "local"), ('["mockllm/a", "mockllm/b"]', "launch 2")],
 )
-def test_a_production_machine_asks_for_its_name(models: str, asked: str) -> None:
+def test_one_run_on_a_production_machine_asks_for_its_name_several_for_their_number(
+    models: str, asked: str
+) -> None:
     checked = checked_of(f"model={models}")
     fleet = on(busy_fleet(), production=True)
     assert words_of(checked, fleet) == asked
-    assert "type local" in words(foot_lines(checked, fleet))
+    assert f"type {asked}" in words(foot_lines(checked, fleet))
     assert words_of(checked, on(busy_fleet())) == ""
 
 
@@ -317,7 +321,7 @@ def test_runs_on_several_production_machines_ask_for_the_verb_and_how_many() -> 
 
 def test_once_it_is_started_each_run_stands_with_its_state() -> None:
     checked = checked_of('model=["mockllm/a", "mockllm/b"]')
-    told = replace(run(1, RunState.ERROR, said="no"), id=checked[0].plan.run)
+    told = replace(run(1, RunState.ERROR, message="no"), id=checked[0].plan.run)
     text = words(launched_lines([told], checked))
     assert "✗ error" in text
     assert "\n  no\n" in text

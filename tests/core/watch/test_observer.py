@@ -14,12 +14,12 @@ from core.events import (
     Event,
     LinkChanged,
     LinkHeard,
-    LooksUnchanged,
     MachineRead,
     ProbeAnswered,
     ProcessGone,
     ProcessSeen,
     ReadFailed,
+    ReadsUnchanged,
     SamplesSeen,
     ScoreSeen,
     TasksSeen,
@@ -360,7 +360,7 @@ def test_looks_without_a_change_keep_rows_fresh(watched: Watched) -> None:
     others = [[7, "b:1", "unknown", 1, 1], "no look", [1]]
     others += [[7, "b:1", name, clock, 1] for name in watched.set for clock in (10**400, nan, "x")]
     (event,) = watched.hear("beat", looks=[*others, *looks])
-    assert isinstance(event, LooksUnchanged)
+    assert isinstance(event, ReadsUnchanged)
     task = watched.fleet.tasks[TASK]
     assert (task.as_of, task.heard_at) == (watched.now - 1, watched.now)
     assert task.samples_heard_at == watched.now

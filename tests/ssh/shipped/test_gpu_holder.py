@@ -1,5 +1,8 @@
 """GPUs of a run: nobody else gets them until its eval is gone, whoever is killed before."""
+# pyright: standard
+# The shipped programs have no types.
 
+import fcntl
 import json
 import os
 import re
@@ -7,6 +10,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +22,7 @@ from inspect_ai.log import list_eval_logs, read_eval_log
 from core.launch.plan.start_script import GPU_HOLDER_FILE
 from core.launch.preflight.gpu_reservations import OWN_FOLDER, SHARED_FOLDER
 from ssh.shipped.gpu_holder.main import EXIT_NO_GPUS
+from ssh.shipped.gpu_holder.reservations import write_owner
 from tests.support.evals import short_folder
 from tests.support.gpus import (
     HOLDER,
@@ -120,8 +125,53 @@ def test_of_two_in_the_same_instant_one_gets_the_last_gpu(gpus: Gpus, ended: lis
     (refused,) = (each for each in rans if each.status)
     winner = OTHER if refused is rans[0] else RUN
     assert "GPU 0 is used by pid 4242" in refused.err
-    # Who has it may not be written down yet in that instant; it is nobody else.
-    assert re.search(rf"GPU 1 is reserved( by run {winner}.*)?$", refused.err)
+    assert re.search(rf"GPU 1 is reserved by run {winner} of ", refused.err)
+
+
+def test_the_name_of_a_reservation_is_there_at_every_moment(tmp_path: Path) -> None:
+    """Another process reads the file again and again while it is written again and again."""
+    path = tmp_path / "GPU-aa.lock"
+    fd = os.open(path, os.O_RDWR | os.O_CREAT)
+    gpu: dict[str, object] = {"index": 0, "uuid": "GPU-aa"}
+    owner = {"run": RUN, "operator": "Ada"}
+    many = [os.getpid(), *range(100_000, 100_300)]
+    write_owner([(gpu, fd)], owner, many)
+    reads = [sys.executable, "-c", _READS, str(path)]
+    with subprocess.Popen(reads, stdout=subprocess.PIPE, text=True) as reader:
+        while reader.poll() is None:
+            for pids in ([os.getpid()], many):
+                write_owner([(gpu, fd)], owner, pids)
+        out, _ = reader.communicate()
+    os.close(fd)
+    assert out == f"{{'{RUN}'}}\n"
+
+
+_READS = """
+import sys
+from ssh.shipped.gpu_holder.reservations import MAX_LOCK_BYTES, object_in
+
+print({object_in(sys.argv[1], MAX_LOCK_BYTES).get("run") for _ in range(5000)})
+"""
+
+
+def test_a_gpu_that_its_run_leaves_at_this_moment_is_waited_for(
+    gpus: Gpus, ended: list[Ran]
+) -> None:
+    """The file is empty already, and the lock is still held."""
+    gpus.are("0, GPU-aa, Disabled\n")
+    gpus.locks.mkdir()
+    with (gpus.locks / "GPU-aa.lock").open("w") as leaving:
+        fcntl.flock(leaving, fcntl.LOCK_EX)
+        child = gpus.start(gpus.words(1))
+        wait_until(lambda: _has_open(child.pid, gpus.locks / "turn.lock"), "it picks a GPU")
+    ended.append(ran := gpus.end_of(child))
+    assert (ran.status, ran.given) == (0, "GPU-aa"), ran.err
+
+
+def _has_open(pid: int, path: Path) -> bool:
+    with suppress(OSError):  # it closes some while we look
+        return any(each.readlink() == path for each in Path(f"/proc/{pid}/fd").iterdir())
+    return False
 
 
 def test_of_several_that_want_all_gpus_one_gets_them(gpus: Gpus, ended: list[Ran]) -> None:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from ssh.shipped.common.inspect_commands import runs_evals
 from ssh.shipped.probe.discovery import VERBS
 from ssh.shipped.probe.redaction import redacted
-from tests.support.direct_probe import direct_probe
+from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.fake_eval import fake_eval, says
 
 _LISTENS = """
@@ -49,9 +50,20 @@ def test_a_process_is_listed_and_its_end_is_told_once(tmp_path: Path) -> None:
             probe.process(fake.pid, channel="ok")
         ended = probe.process(fake.pid, alive=False)
         assert ended["ended_at"] is not None
-        count = len(probe.of("processes"))
-        time.sleep(0.6)
-        assert len(probe.of("processes")) == count
+        for _ in range(3):
+            looked_again(probe, tmp_path)
+        lists = [json.loads(frame.body) for frame in probe.of("processes")]
+        assert all(before != after for before, after in pairwise(lists))
+        rows = [row for each in lists for row in each if row["pid"] == fake.pid]
+        assert rows[-1] == ended
+        assert [row["alive"] for row in rows].count(False) == len(rows) - rows.index(ended)
+
+
+def looked_again(probe: DirectProbe, data_dir: Path) -> None:
+    """Return once the probe looked for processes anew, by one that it found and lost."""
+    with fake_eval(data_dir, says([])) as another:
+        probe.process(another.pid)
+    probe.process(another.pid, alive=False)
 
 
 def test_records_that_are_not_right_are_passed_over(tmp_path: Path) -> None:
@@ -205,8 +217,10 @@ def test_a_reused_pid_is_not_taken_for_the_former_process(tmp_path: Path) -> Non
         old.close()
         with direct_probe(tmp_path) as probe:
             probe.process(fake.pid)
-            time.sleep(0.5)
-            assert [row["pid"] for row in probe.processes()] == [fake.pid]
+            looked_again(probe, tmp_path)
+            assert old.pid not in {
+                row["pid"] for frame in probe.of("processes") for row in json.loads(frame.body)
+            }
 
 
 @linux
@@ -274,8 +288,7 @@ def test_an_eval_of_another_data_folder_is_found_with_its_channel(
             number = probe.ask("get", pid=fake.pid, start=row["start"], path="/tasks")
             assert probe.reply(number).head["status"] == 200
         with direct_probe(tmp_path / "chosen", env=env) as probe:
-            probe.first("facts")
-            probe.first("processes")
+            looked_again(probe, tmp_path / "chosen")
             assert fake.pid not in [row["pid"] for row in probe.processes()]
 
 

@@ -29,6 +29,7 @@ from ssh import jobs
 from tests.support.evals import short_folder
 from tests.support.processes import wait_gone
 from tests.support.programs import program_file
+from tests.support.shipped_answers import answer_line
 from tests.support.small_disk import small_disk_at
 from tests.support.specs import Home as AtHome
 from tests.support.specs import plan, plans, spec
@@ -139,7 +140,7 @@ async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_import
     assert first["noisy.py@noisy"].startswith("warning task: F/noisy.py@noisy has no argument")
     boxed = next(each for each in checked if each.plan.request.task.endswith("boxed"))
     [containers] = [each for each in boxed.checks if each.name == "containers"]
-    assert "4.0 GiB of memory at once (from its compose file" in containers.said
+    assert "4.0 GiB of memory at once (from its compose file" in containers.message
     # Nothing is left: no compiled file beside a task, and no process.
     assert not list(folder.rglob("*.pyc"))
     assert not list(folder.rglob("__pycache__"))
@@ -150,11 +151,10 @@ async def test_a_task_that_hangs_and_an_interpreter_that_is_none_are_told(
     login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(survey_request, "TASK_TIMEOUT_S", 2.0)
-    slow = login.tool(
-        "slow",
-        'echo \'{"python": "3.11.0"}\'; echo \'{"inspect": "0.3.285", "packages": {}}\'\n'
-        "echo '{\"imported\": true}'; echo '{\"options\": null}'; sleep 600",
-    )
+    facts: dict[str, Any] = {"python": "3.11.0", "inspect": "0.3.285", "packages": {}}
+    answer = answer_line({**facts, "imported": True, "options": None})
+    noise = 'printf "\\033[?1034h"; echo \'{"python": "0.0"}\''
+    slow = login.tool("slow", f"{noise}; printf %s '{answer}'; sleep 600")
     base = of("/x/t.py@t")
     for python, says in (
         (str(slow), "warning task: unknown whether /x/t.py@t can be imported: no answer"),
@@ -180,14 +180,14 @@ async def test_uv_runs_inspect_as_far_as_its_cache_goes(login: Login) -> None:
     uv.chmod(0o755)
     text = of("evalroom/smoke") + 'inspect = "0.3.285"\n'
     [checked] = await looked(login, text)
-    assert [each.said for each in checked.checks if each.name == "uv"] == [
+    assert [each.message for each in checked.checks if each.name == "uv"] == [
         "uv 0.9.9 is installed",
         "Inspect 0.3.285 or a package is not cached: evalroom downloads it before the run starts",
     ]
     uv.write_text(UV + f'while [ "$1" != python ]; do shift; done; exec {login.quick_python()}\n')
     [checked] = await looked(login, text)
     assert troubles(checked) == []
-    assert "Inspect 0.3.285" in next(e.said for e in checked.checks if e.name == "Inspect")
+    assert "Inspect 0.3.285" in next(e.message for e in checked.checks if e.name == "Inspect")
 
 
 NVIDIA = """
@@ -203,11 +203,11 @@ async def test_tools_that_answer_are_told_in_short(login: Login) -> None:
     login.tool("nvidia-smi", NVIDIA)
     python = str(login.quick_python())
     checks = {e.name: e for e in await check_machine(login.hands(), HERE, Fleet(), python=python)}
-    assert checks["GPUs"].said == "1 of 2 are free (NVIDIA H100)"
-    assert checks["Docker"].said == (
+    assert checks["GPUs"].message == "1 of 2 are free (NVIDIA H100)"
+    assert checks["Docker"].message == (
         "Docker 27.1.1, Compose 2.29.1; 2 containers running using 1.0 GiB"
     )
-    assert checks["Inspect"].said.startswith("Inspect 0.3.")
+    assert checks["Inspect"].message.startswith("Inspect 0.3.")
     assert all(each.level is not CheckLevel.STOP for each in checks.values())
 
 

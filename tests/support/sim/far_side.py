@@ -3,7 +3,8 @@
     python -m tests.support.sim.far_side SOCKET [--processes 5] [--samples 20] [--changing 1.0]
 
 Each connection to SOCKET is one machine. A relay (`tests/support/sim/relay.py`) joins a real
-link to it. `tests/conformance/test_simulator.py` holds it to what a real probe does.
+link to it, and runs the jobs of a launch by itself. `tests/conformance/test_simulator.py` holds
+both to what a real machine does.
 """
 
 from __future__ import annotations

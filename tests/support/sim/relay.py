@@ -2,8 +2,9 @@
 
     relay.py SOCKET -u -I -c BOOT ARGUMENTS...
 
-It runs the very hand-shake of a real start (BOOT); only the program that then would be run is
-replaced by copying bytes to and from SOCKET.
+It runs the very hand-shake of a real start (BOOT); only the probe that then would be run is
+replaced by copying bytes to and from SOCKET. Any other program (the job of a launch) is run as it
+is, in an empty home: it finds a machine without runs.
 """
 
 import builtins
@@ -12,9 +13,12 @@ import os
 import socket
 import sys
 import threading
+from pathlib import Path
 from typing import cast
 
 real_exec = builtins.exec
+PROBE_MARKER = "evalroom-probe"
+"""The first argument of a probe, as `ssh.probe_session` names it."""
 
 
 def _join(*_: object) -> None:
@@ -36,9 +40,16 @@ def _join(*_: object) -> None:
 
 
 def main() -> None:
-    """Shake hands, then copy until either side ends."""
-    boot = sys.argv[sys.argv.index("-c") + 1]
-    builtins.exec = _join  # type: ignore[assignment]
+    """Shake hands; then copy until either side ends, or run a program that is not a probe."""
+    place = sys.argv.index("-c") + 1
+    boot, arguments = sys.argv[place], sys.argv[place + 1 :]
+    if arguments[:1] == [PROBE_MARKER]:
+        builtins.exec = _join  # type: ignore[assignment]
+    else:
+        home = Path(sys.argv[1]).with_name("far-home")
+        home.mkdir(exist_ok=True)
+        os.environ["HOME"] = str(home)
+        sys.argv[1:] = arguments
     real_exec(boot, {"__name__": "__main__"})
 
 

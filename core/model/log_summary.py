@@ -1,0 +1,148 @@
+"""The content of a log, as the machine's own Inspect reads it: its header and its samples."""
+
+from dataclasses import dataclass
+
+from core.model.sample import Sample, SampleId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One metric of a scorer.
+
+    Attributes:
+        scorer, name: The names of the scorer and of the metric.
+        value: Its value.
+        stderr: Its error bar; None: it has none.
+    """
+
+    scorer: str
+    name: str
+    value: float
+    stderr: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogHeader:
+    """The header of a log, read by the machine's own Inspect.
+
+    Attributes:
+        location: The path or URL of the log.
+        status: `started`, `success`, `error`, `cancelled`.
+        eval_id: The id of the attempt that wrote it.
+        metrics: The metrics of all scorers, in the log's order.
+        completed_samples, total_samples: The counts in the log's results.
+        has_error: Whether the log itself contains an error, apart from those of its samples.
+        cause: The cause of that error (see `ErrorGroup.cause`); empty: no error, or not read.
+        task, model: The names in the log; empty: not read.
+        task_id, run_id: Inspect's ids of its task and of its `eval()` call; empty: not read.
+        started_at, completed_at: When it started and ended, Unix seconds on the eval's own clock;
+            None: the log does not say.
+    """
+
+    location: str
+    status: str
+    eval_id: str = ""
+    metrics: tuple[Metric, ...] = ()
+    completed_samples: int | None = None
+    total_samples: int | None = None
+    has_error: bool = False
+    cause: str = ""
+    task: str = ""
+    model: str = ""
+    task_id: str = ""
+    run_id: str = ""
+    started_at: float | None = None
+    completed_at: float | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the eval has written its end into the log."""
+        return self.status in {"success", "error", "cancelled"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCounts:
+    """The samples of a log by outcome; a sample is one (sample id, epoch).
+
+    Attributes:
+        total: Samples that the eval had planned.
+        completed: Samples that ended without an error, those that a limit ended included.
+        errored: Samples that an error ended.
+        cancelled: Samples that were cancelled while they ran.
+        abandoned: Planned samples that are not in the log: the eval ended, or was drained, before
+            they started or before they were written.
+        scored: Samples that have a score.
+    """
+
+    total: int = 0
+    completed: int = 0
+    errored: int = 0
+    cancelled: int = 0
+    abandoned: int = 0
+    scored: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorGroup:
+    """The samples of a log that failed for one cause.
+
+    Attributes:
+        cause: The type of the error and the first line of its message, without the numbers, ids
+            and quoted texts that differ from sample to sample. Text from a host: it is shown
+            through `core.text.shown`.
+        count: How many samples it ended.
+        example: One of these samples; its own detail has the whole text.
+    """
+
+    cause: str
+    count: int
+    example: SampleId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSamples:
+    """The samples of a log.
+
+    Attributes:
+        counts: All its samples by outcome.
+        errors: Its errors grouped by cause, the most frequent first.
+        rows: Its sample rows: errored ones first, then the newest others, bounded.
+        cut: How many of its samples are not in `rows`.
+    """
+
+    counts: LogCounts
+    errors: tuple[ErrorGroup, ...] = ()
+    rows: tuple[Sample, ...] = ()
+    cut: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSummary:
+    """All that is read of a log when its eval has ended.
+
+    Attributes:
+        header: Its header.
+        samples: Its samples; None: they could not be read.
+        trouble: Why its samples could not be read, one harmless sentence; empty: they were.
+    """
+
+    header: LogHeader
+    samples: LogSamples | None = None
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadLog:
+    """A log that could not be read.
+
+    Attributes:
+        location: The path or URL of the log.
+        reason: Why, one harmless sentence.
+    """
+
+    location: str
+    reason: str
+
+
+LogReading = LogSummary | UnreadLog
+"""What came of the reading of one log."""
