@@ -3,9 +3,8 @@
 import os
 
 from ssh.shipped.common.inspect_commands import is_python
+from ssh.shipped.common.interpreters import is_trusted, is_trusted_python
 from ssh.shipped.common.tool_path import find_tool
-
-OTHERS_CAN_WRITE = 0o002
 
 
 def interpreter_of(pid, argv, env, cwd):
@@ -30,20 +29,6 @@ def path_named(argv, env, cwd):
     if "/" in first:
         return os.path.join(cwd or "/", first)
     return find_tool(first, env.get("PATH") or os.defpath) if first else None
-
-
-def is_trusted_python(path):
-    """Whether a path is a Python by name, and it and its folder belong to root or this user."""
-    try:
-        return is_python(path) and is_trusted(path) and is_trusted(os.path.dirname(path))
-    except (OSError, ValueError):
-        return False
-
-
-def is_trusted(path):
-    """Whether root or this user owns what a path leads to, and not everybody can write to it."""
-    found = os.stat(path)
-    return found.st_uid in (0, os.getuid()) and not found.st_mode & OTHERS_CAN_WRITE
 
 
 def is_same_file(one, other):

@@ -34,6 +34,7 @@ with open(sys.argv[1], "a") as file:
     file.write("ready\\n")
 time.sleep(300)
 """
+_NO_LOG = {"what": "headers", "logs": ["/none.eval"], "errored": 1, "others": 1, "bytes": 1000}
 _AT_START = """
 import os, sys
 with open({log!r}, "a") as file:
@@ -87,8 +88,8 @@ def try_to_reach(probe: DirectProbe, victim: Victim) -> None:
     probe.send(
         "watch", pid=victim.pid, start=victim.start, name="t", path="/tasks", every=0.2, as_of=None
     )
-    number = probe.ask("header", pid=victim.pid, start=victim.start, location="/none.eval")
-    assert probe.reply(number).head["status"] != 0
+    number = probe.ask("logs", pid=victim.pid, start=victim.start, pythons=[], asked=_NO_LOG)
+    probe.reply(number)
 
 
 def test_a_pid_of_another_namespace_is_not_the_process_that_has_it_here(
@@ -145,12 +146,14 @@ def test_a_program_that_is_not_a_python_by_name_is_never_run(
         with direct_probe(data) as probe:
             row = probe.process(child.pid)
             assert row["python"] is None
-            number = probe.ask("header", pid=child.pid, start=row["start"], location="/none.eval")
+            number = probe.ask(
+                "logs", pid=child.pid, start=row["start"], pythons=[str(program)], asked=_NO_LOG
+            )
             probe.reply(number)
     finally:
         child.kill()
         child.wait()
-    assert [line for line in victim.told if "inspect_ai" in line] == []
+    assert [line for line in victim.told if line.startswith("run -c")] == []
 
 
 def test_a_script_is_read_and_gets_no_signal(tmp_path: Path) -> None:
