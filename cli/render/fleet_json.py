@@ -14,7 +14,7 @@ from core.fleet import Fleet
 from core.model.log_summary import Metric
 from core.model.machine import Machine
 from core.model.process import Process
-from core.model.task import Task
+from core.model.task import Task, TaskState
 
 Json = dict[str, Any]
 
@@ -87,10 +87,36 @@ def task_row(fleet: Fleet, task: Task, now: float) -> Json:
         "socket_path": process.socket_path if process else None,
         "state": str(task.state),
         "scores": [metric_row(each) for each in _metrics(task)],
+        "log": log_row(task),
         "age_seconds": max(0.0, now - task.heard_at),
     }
     row = raw_row(task.row.raw) or plain_json(task.row, without=("raw",))
     return {**row, **ours}
+
+
+def log_row(task: Task) -> Json | None:
+    """Return what the log of an ended task says; None: the task has not ended.
+
+    `samples` is null until they were read: then the row's own counts are those of the last look.
+    """
+    if task.state is TaskState.RUNNING:
+        return None
+    header, logged = task.header, task.logged
+    return {
+        "status": header.status if header is not None else None,
+        "problem": task.log_problem or task.samples_error or None,
+        "cause": header.cause or None if header is not None else None,
+        "samples": plain_json(logged.counts) if logged is not None else None,
+        "errors": [
+            {
+                "cause": group.cause,
+                "count": group.count,
+                "sample_id": group.example[0],
+                "epoch": group.example[1],
+            }
+            for group in (logged.errors if logged is not None else ())
+        ],
+    }
 
 
 def _metrics(task: Task) -> tuple[Metric, ...]:

@@ -10,7 +10,7 @@ from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.machines import gpu_name
 from core.views.tables.processes import ProcessLine, command, process_words, running_for
 from core.views.tables.row_context import task_line
-from core.views.tables.tasks import progress_bar, score_cell, state_word
+from core.views.tables.tasks import done_cell, progress_bar, score_cell, state_word
 
 
 def process_page(fleet: Fleet, key: ProcessKey, now: float) -> Page:
@@ -67,13 +67,13 @@ def _tasks(fleet: Fleet, line: ProcessLine) -> Iterator[Fact]:
         task = task_line(fleet, key, line.now)
         if task is None:
             continue
-        samples = task.task.progress
-        done = samples.completed + samples.errored + samples.cancelled
         value: Cell = (
             state_word(task),
             span_of("  "),
             *progress_bar(task),
-            span_of(f" {fmt.count(done)}/{fmt.count(samples.total)}  "),
+            span_of(" "),
+            *done_cell(task),
+            span_of("  "),
             *score_cell(task),
         )
         yield fact(task.task.row.task or key.task_id, value)
