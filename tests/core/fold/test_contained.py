@@ -45,7 +45,7 @@ def offer(verb: Verb) -> Offer:
 def words_of(fleet: Fleet) -> str:
     page = process_page(fleet, process_key(), NOW)
     facts = [fact for each in page.sections for fact in each.facts]
-    return "\n".join("".join(span.text for span in fact.value) for fact in facts)
+    return "\n".join("".join(getattr(span, "text", "") for span in fact.value) for fact in facts)
 
 
 def test_an_eval_in_a_container_is_listed_with_the_way_to_watch_it() -> None:
