@@ -63,6 +63,18 @@ async def test_a_preview_says_what_it_takes_and_enter_confirms_it() -> None:
         assert [step.target for step in plan.sent] == [CTF]
 
 
+@pytest.mark.parametrize(("key", "words"), [("p", "Pause"), ("P", "Pause now")])
+async def test_the_pause_keys_on_samples_pause_their_task(key: str, words: str) -> None:
+    _, acting, app = opened()
+    async with app.run_test(size=WIDE) as pilot:
+        await seen(pilot, "3", "space", "space", key)
+        assert f"{words} gdm_intercode_ctf on h100-1" in screen_text(app)
+        await pilot.press("enter")
+        await shows(pilot, "1 done")
+        [(plan, _, _)] = acting.carried
+        assert [step.target for step in plan.sent] == [CTF]
+
+
 async def test_a_last_drawing_while_the_app_ends_does_no_harm() -> None:
     _, _, app = opened()
     async with app.run_test(size=WIDE) as pilot:
