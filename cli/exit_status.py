@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from cli.output import OutputFailed
 from cli.parser.command_line import wants_json
 from cli.version import version
 from core.errors import EvalroomError, NoMachineReached, NotConfirmed, UsageWrong
@@ -32,13 +33,16 @@ def ended_by(error: BaseException, argv: Sequence[str]) -> int:
         return _PIPE_BROKEN
     if not isinstance(error, Exception):
         raise error
+    if isinstance(error, OutputFailed):
+        _silence()  # the interpreter would fail at its last flush too
     if not isinstance(error, EvalroomError):
         error = _crashed(error)
     from cli.render.plain import print_error  # noqa: PLC0415 - not for --version
 
+    as_json = wants_json(argv) and not isinstance(error, OutputFailed)
     try:
-        print_error(error, as_json=wants_json(argv))
-    except OSError:
+        print_error(error, as_json=as_json)
+    except (OSError, OutputFailed):
         _silence()
     return status_of(error)
 

@@ -1,5 +1,6 @@
 """evalroom's version, from the metadata of the installed package."""
 
+from cli.output import writing_output
 from cli.parser.command import GlobalOptions, ParsedCommand
 
 
@@ -17,5 +18,6 @@ def version() -> str:
 def print_version(command: ParsedCommand, options: GlobalOptions) -> int:
     """Run `evalroom --version`; return the exit status."""
     del command, options
-    print(f"evalroom {version()}", flush=True)
+    with writing_output():
+        print(f"evalroom {version()}", flush=True)
     return 0

@@ -162,15 +162,28 @@ class LinkLost(MachineError):
 class NeedsTrust(MachineError):
     """The host key is unknown.
 
+    Args:
+        machine: The machine that is not reached.
+        fingerprint: See below.
+        known_hosts_line: See below.
+        of: Whose key it is, for the message: a jump host has its own. None: the machine's.
+
     Attributes:
         fingerprint: The fingerprint of the key in this handshake, `SHA256:...`.
         known_hosts_line: The line that is written if the operator accepts the key.
     """
 
-    def __init__(self, machine: MachineName, fingerprint: str, known_hosts_line: str) -> None:
+    def __init__(
+        self,
+        machine: MachineName,
+        fingerprint: str,
+        known_hosts_line: str,
+        *,
+        of: str | None = None,
+    ) -> None:
         super().__init__(
             machine,
-            f"the host key of {machine} is unknown ({fingerprint})",
+            f"the host key of {of or machine} is unknown ({fingerprint})",
             "compare it with the machine's own fingerprint, then press T in the room to accept it",
         )
         self.fingerprint = fingerprint

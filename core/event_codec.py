@@ -21,6 +21,9 @@ EVENTS: Mapping[str, type[Event]] = MappingProxyType(
 )
 """Every class of event by its name in a line."""
 
+_OLDER_NAMES = {"LooksUnchanged": "ReadsUnchanged"}
+"""Names of events in older recordings, each with its name today."""
+
 
 def line_of(event: Event) -> str:
     """Return an event as one line, with the line end."""
@@ -44,9 +47,13 @@ def event_of(line: str) -> Event:
     known = cast("dict[str, Any]", fields)
     if known.pop("v", None) != VERSION:
         raise ValueError("written by another version")
-    kind = EVENTS.get(str(known.pop("event", None)))
+    name = str(known.pop("event", None))
+    kind = EVENTS.get(_OLDER_NAMES.get(name, name))
     if kind is None:
         raise ValueError("an unknown kind of event")
+    run = known.get("run")
+    if isinstance(run, dict) and "said" in run:  # the name of its message in older recordings
+        run.setdefault("message", run.pop("said"))
     try:
         return msgspec.convert(known, kind)
     except msgspec.ValidationError as error:

@@ -7,10 +7,10 @@ Every event has `at`, Unix seconds on the desk's clock. Each has one case in the
 from dataclasses import dataclass
 
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
-from core.model.log_summary import LogHeader, Metric
+from core.model.log_summary import LogHeader, LogSamples, Metric
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
 from core.model.order import Order, OrderState
-from core.model.process import ProcessState
+from core.model.process import ContainerPlace, ProcessState, Unsignalled
 from core.model.run import Run
 from core.model.sample import Sample, SampleCounts
 from core.model.task import TaskRow
@@ -89,6 +89,9 @@ class ProcessSeen:
     run: str | None = None
     variables: tuple[str, ...] = ()
     waiting_since: float | None = None
+    unsignalled: Unsignalled | None = None
+    container: ContainerPlace | None = None
+    is_cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,16 +184,26 @@ class ReadFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRead:
-    """The machine's own Inspect read the header of a log."""
+    """The machine's own Inspect read a log.
+
+    Attributes:
+        at: Unix seconds on the desk's clock.
+        task: The task that wrote it.
+        header: Its header.
+        samples: Its samples; None: they could not be read.
+        trouble: Why they could not be read, one harmless sentence; empty: they were.
+    """
 
     at: float
     task: TaskKey
     header: LogHeader
+    samples: LogSamples | None = None
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogUnreadable:
-    """The header of a log could not be read; the task stays finishing, or becomes lost."""
+    """A log could not be read; it proves nothing, and is tried again."""
 
     at: float
     task: TaskKey

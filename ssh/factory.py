@@ -8,6 +8,7 @@ from core.errors import StorageError
 from core.ports import Ask, MachineConnection
 from core.text import shown
 from ssh.link_supervisor import LinkSupervisor, new_desk_id
+from ssh.links.agent import AgentWatch
 from ssh.links.command_link import CommandLink
 from ssh.links.link import Link, LinkFactory
 from ssh.links.sign_in import sign_in_for
@@ -43,10 +44,11 @@ def connection_for(
         watch=watch or WatchConfig(),
         lease=lease,
     )
+    agent = AgentWatch()
     if machine.link == "command":
 
         def make_command_link(*, interactive: bool) -> Link:  # noqa: ARG001 - never asks
-            return CommandLink(machine.name, machine.command)
+            return CommandLink(machine.name, machine.command, agent)
 
         return LinkSupervisor(
             machine.name,
@@ -54,17 +56,21 @@ def connection_for(
             make_link=make_command_link,
             options=options,
             sign_in=partial(sign_in_for, machine.command),
+            agent=agent,
         )
     return LinkSupervisor(
         machine.name,
         address=f"{machine.host or machine.name}:{machine.port or ''}",
-        make_link=_asyncssh_links(machine, known_hosts, ask),
+        make_link=_asyncssh_links(machine, known_hosts, ask, agent),
+        agent=agent,
         options=options,
         accept=lambda line: _accept_key(known_hosts, line),
     )
 
 
-def _asyncssh_links(machine: MachineConfig, known_hosts: Path, ask: Ask | None) -> LinkFactory:
+def _asyncssh_links(
+    machine: MachineConfig, known_hosts: Path, ask: Ask | None, agent: AgentWatch
+) -> LinkFactory:
     """Return a link factory that imports asyncssh at its first call, after the room is drawn."""
     factories: list[LinkFactory] = []
 
@@ -72,7 +78,9 @@ def _asyncssh_links(machine: MachineConfig, known_hosts: Path, ask: Ask | None) 
         if not factories:
             from ssh.links.asyncssh_link import asyncssh_link_factory  # noqa: PLC0415
 
-            factories.append(asyncssh_link_factory(machine, known_hosts=known_hosts, ask=ask))
+            factories.append(
+                asyncssh_link_factory(machine, known_hosts=known_hosts, ask=ask, agent=agent)
+            )
         return factories[0](interactive=interactive)
 
     return make_link

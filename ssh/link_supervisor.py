@@ -30,6 +30,7 @@ from core.model.job import Job
 from core.model.machine import LinkState
 from core.ports import Heard, Reply, SignIn
 from ssh.jobs import MAX_JOBS_PER_LINK, do_job
+from ssh.links.agent import AgentWatch
 from ssh.links.link import Link, LinkFactory
 from ssh.probe_session import ProbeOptions, ProbeSession
 
@@ -45,8 +46,9 @@ SLEEP_DRIFT_S = 15.0
 """If the wall clock runs ahead of the monotonic clock by more seconds, this computer slept."""
 CLOSE_TIMEOUT_S = 8.0
 """How long to wait for links to close when the supervisor ends, seconds."""
-OPEN_TIMEOUT_S = 40.0
-"""Limit for opening a link, on top of the link's own timeouts, seconds."""
+OPEN_TIMEOUT_S = 600.0
+"""Last limit for opening a link, seconds. The link's own timeouts are far shorter, for each of its
+jump hosts, and leave the operator time to type a password."""
 
 
 class ConnectLimiter:
@@ -87,6 +89,7 @@ class LinkSupervisor:
         options: ProbeOptions,
         accept: Callable[[str], None] | None = None,
         sign_in: Callable[[], Awaitable[SignIn | None]] | None = None,
+        agent: AgentWatch | None = None,
     ) -> None:
         self._machine = machine
         self._address = address
@@ -94,6 +97,7 @@ class LinkSupervisor:
         self._options = options
         self._accept = accept
         self._sign_in = sign_in
+        self._agent = agent
         self._hear: Callable[[Heard], None] = _ignore
         self._session: ProbeSession | None = None
         self._state: LinkState | None = None
@@ -298,7 +302,22 @@ class LinkSupervisor:
     async def _wait_for_operator(self, state: LinkState, error: MachineError) -> None:
         self._failures = 0
         self._report(state, error)
-        await self._retry.wait()
+        if state is LinkState.NEEDS_YOU and self._agent is not None:
+            await self._wait_for_agent(self._agent)
+        else:
+            await self._retry.wait()
+
+    async def _wait_for_agent(self, agent: AgentWatch) -> None:
+        """Wait for the operator, or for an ssh agent that can help with the login now."""
+        waits = {
+            asyncio.create_task(self._retry.wait()),
+            asyncio.create_task(agent.changed()),
+        }
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
 
     def _backoff(self) -> float:
         ceiling = min(MAX_BACKOFF_S, FIRST_BACKOFF_S * 2.0**self._failures)

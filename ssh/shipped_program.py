@@ -2,7 +2,8 @@
 
 The text is the package's docstring, the imports of the standard library, and the files in the
 order in which they need each other, each under a comment with its name and its docstring. Imports
-of our own files are left out, so no name may be defined in two files of one program.
+of our own files are left out, so no name may be defined in two files of one program. Where a
+program starts another one with another interpreter, that one's text stands in it as a string.
 """
 
 import ast
@@ -11,6 +12,8 @@ from functools import cache
 from importlib import resources
 
 _OWN = "ssh.shipped."
+_EMBEDDED = re.compile(r'embedded_program\("(?P<name>\w+)"\)')
+"""The text of another program (`ssh/shipped/common/embedded.py`)."""
 _HEAD = re.compile(
     r'"""(?P<docstring>.*?)"""\n'
     r"(?P<imports>(?:\n|import [^\n]+\n|from \S+ import (?:[^(\n]+|\([^)]*\))\n)*)",
@@ -35,7 +38,7 @@ def shipped_program(name: str) -> bytes:
 
 def _add(module: str, imports: set[str], files: dict[str, str]) -> None:
     """Add a file to `files`, those that it imports first, and its other imports to `imports`."""
-    if module in files:
+    if module in files or module == "common.embedded":
         return
     text = _read(module)
     head = _HEAD.match(text)
@@ -48,7 +51,15 @@ def _add(module: str, imports: set[str], files: dict[str, str]) -> None:
             imports.add(ast.unparse(node))
     title = f"-- {module.replace('.', '/')}.py: {head['docstring'].strip()}"
     comment = "\n".join(f"# {line}".rstrip() for line in title.splitlines())
-    files[module] = f"\n\n{comment}\n\n{text[head.end() :]}".rstrip()
+    body = _EMBEDDED.sub(_as_string, text[head.end() :])
+    files[module] = f"\n\n{comment}\n\n{body}".rstrip()
+
+
+def _as_string(call: re.Match[str]) -> str:
+    text = shipped_program(call["name"]).decode()
+    if "'''" in text:
+        raise ValueError(f"ssh/shipped/{call['name']}: its text can't stand in another program")
+    return f"r'''{text}'''"
 
 
 def _read(module: str) -> str:

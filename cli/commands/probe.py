@@ -2,6 +2,7 @@
 
 import sys
 
+from cli.output import writing_output
 from cli.parser.command import GlobalOptions
 from cli.parser.config import ProbeCommand
 from ssh.probe_session import probe_source
@@ -10,6 +11,7 @@ from ssh.probe_session import probe_source
 def probe(command: ProbeCommand, options: GlobalOptions) -> int:
     """Run `evalroom probe`; return the exit status."""
     del command, options
-    sys.stdout.buffer.write(probe_source())
-    sys.stdout.buffer.flush()
+    with writing_output():
+        sys.stdout.buffer.write(probe_source())
+        sys.stdout.buffer.flush()
     return 0

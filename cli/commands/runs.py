@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from cli.commands.desk_protocols import DeskReader
 from cli.event_loop import run_loop
+from cli.output import writing_output
 from cli.parser.command import GlobalOptions
 from cli.parser.runs import OutputCommand, RunCommand, RunsCommand
 from cli.render.plain import print_json, print_lines, print_note
@@ -149,8 +150,9 @@ async def known_run(
 def _print(piece: OutputChunk) -> None:
     """Print text from a host, made harmless for the terminal."""
     text = shown_lines(piece.data.decode("utf-8", "replace"), len(piece.data) + 1)
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    with writing_output():
+        sys.stdout.write(text)
+        sys.stdout.flush()
 
 
 async def _looked(desk: DeskReader, launches: DeskLaunchService, timeout: float) -> None:

@@ -68,7 +68,9 @@ async def print_samples(desk: DeskReader, command: SamplesCommand) -> int:
     title = f"{task_name(desk.fleet, found.key)} {shown(found.row.task)}"
     counts = answer.get("counts")
     pairs = cast("Json", counts).items() if isinstance(counts, dict) else ()
-    said = " · ".join(f"{_flat_line(value)} {shown(name)}" for name, value in pairs if value)
+    said = " · ".join(
+        f"{_flat_line(value)} {word_of_status(shown(name))}" for name, value in pairs if value
+    )
     lines = [f"{title}  {said}", "", *sample_table(answer["samples"], _as_of(answer))]
     if answer.get("truncated"):
         lines += ["", "this is not the whole list; add --all to print all samples"]

@@ -3,6 +3,7 @@
 import sys
 from typing import Any
 
+from cli.output import writing_output
 from cli.parser.command import GlobalOptions
 from cli.parser.launch import TemplatesCommand
 from cli.render.plain import print_json, print_lines
@@ -33,7 +34,9 @@ def show_templates(command: TemplatesCommand, options: GlobalOptions) -> int:
         elif sys.stdout.isatty():
             print_lines(shown_lines(one.text, _LIMIT).splitlines())
         else:
-            sys.stdout.write(one.text)
+            with writing_output():
+                sys.stdout.write(one.text)
+                sys.stdout.flush()
         return 0
     if as_json:
         print_json(

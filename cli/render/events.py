@@ -100,10 +100,9 @@ class EventLines:
                 is_new = unread.get(event.what) != event.reason
                 unread[event.what] = event.reason
                 return [said] if is_new else []
-            case LogRead(task=task, header=header):
-                scores = ", ".join(score_words(header.metrics))
-                ending = f": {scores}" if scores else ""
-                return [f"{self._name(task)} ended as {shown(header.status)}{ending}"]
+            case LogRead(task=task):
+                said = log_words(event)
+                return [f"{self._name(task)} {said}"] if self._is_new((task, "log"), said) else []
             case LogUnreadable(task=task):
                 said = f"{self._name(task)}: can't read its log: {shown(event.reason)}"
                 return [said] if self._is_new((task, "log"), event.reason) else []
@@ -148,10 +147,11 @@ class EventLines:
         standing = (samples.completed, samples.errored, samples.cancelled, row.status, row.paused)
         if not self._is_new((key, "row"), (*standing, row.attempts)):
             return None
-        done = samples.completed + samples.errored + samples.cancelled
-        parts = [f"{done}/{samples.total} done"]
+        parts = [f"{samples.completed}/{samples.total} done"]
         if samples.errored:
             parts.append(f"{samples.errored} errored")
+        if samples.cancelled:
+            parts.append(f"{samples.cancelled} cancelled")
         if row.attempts > 1:
             parts.append(f"attempt {row.attempts}")
         if row.paused:
@@ -194,6 +194,28 @@ class EventLines:
 
 def _process(process: ProcessKey) -> str:
     return f"{process.machine}: process {process.pid}"
+
+
+def log_words(event: LogRead) -> str:
+    """Return how a task ended by its log: its status, its score and its samples by outcome."""
+    counts = event.samples.counts if event.samples is not None else None
+    over = ""
+    if counts is not None and counts.scored < counts.total:
+        over = f" over {counts.scored} of {counts.total}"
+    parts = [f"{score}{over}" for score in score_words(event.header.metrics)]
+    if counts is not None:
+        parts.append(f"{counts.completed}/{counts.total} completed")
+        outcomes = (
+            (counts.errored, "errored"),
+            (counts.cancelled, "cancelled"),
+            (counts.abandoned, "abandoned"),
+        )
+        parts += [f"{number} {word}" for number, word in outcomes if number]
+    said = f": {', '.join(parts)}" if parts else ""
+    status = event.header.status
+    if status == "started":
+        return f"has a log that says started{said}"
+    return f"ended as {shown(status)}{said}"
 
 
 def score_words(metrics: tuple[Metric, ...]) -> list[str]:

@@ -14,7 +14,7 @@ from core.fleet import Fleet
 from core.model.log_summary import Metric
 from core.model.machine import Machine
 from core.model.process import Process
-from core.model.task import Task
+from core.model.task import Task, TaskState
 
 Json = dict[str, Any]
 
@@ -70,6 +70,9 @@ def process_row(fleet: Fleet, process: Process, now: float) -> Json:
         "api_version": process.api_version,
         "argv": list(process.argv),
         "cwd": process.cwd,
+        "can_signal": process.can_signal,
+        "signal_reason": process.signal_refusal,
+        "container": plain_json(process.container),
         "age_seconds": max(0.0, now - heard),
         "tasks": [
             {"task_id": each.row.task_id, "task": each.row.task, "status": each.row.status}
@@ -87,10 +90,36 @@ def task_row(fleet: Fleet, task: Task, now: float) -> Json:
         "socket_path": process.socket_path if process else None,
         "state": str(task.state),
         "scores": [metric_row(each) for each in _metrics(task)],
+        "log": log_row(task),
         "age_seconds": max(0.0, now - task.heard_at),
     }
     row = raw_row(task.row.raw) or plain_json(task.row, without=("raw",))
     return {**row, **ours}
+
+
+def log_row(task: Task) -> Json | None:
+    """Return what the log of an ended task says; None: the task has not ended.
+
+    `samples` is null until they were read: then the row's own counts are those of the last look.
+    """
+    if task.state is TaskState.RUNNING:
+        return None
+    header, logged = task.header, task.logged
+    return {
+        "status": header.status if header is not None else None,
+        "problem": task.log_problem or task.samples_error or None,
+        "cause": header.cause or None if header is not None else None,
+        "samples": plain_json(logged.counts) if logged is not None else None,
+        "errors": [
+            {
+                "cause": group.cause,
+                "count": group.count,
+                "sample_id": group.example[0],
+                "epoch": group.example[1],
+            }
+            for group in (logged.errors if logged is not None else ())
+        ],
+    }
 
 
 def _metrics(task: Task) -> tuple[Metric, ...]:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
+from cli.output import writing_output
 from core.errors import EvalroomError
 from core.text import Shown, shown_lines
 from core.text_width import width_of
@@ -93,8 +94,9 @@ def print_lines(lines: Sequence[str]) -> None:
 
 def _write(out: TextIO, text: str) -> None:
     encoding = out.encoding or "ascii"
-    out.write(text.encode(encoding, "replace").decode(encoding))
-    out.flush()
+    with writing_output():
+        out.write(text.encode(encoding, "replace").decode(encoding))
+        out.flush()
 
 
 def _harmless(text: str) -> Shown:
@@ -110,12 +112,12 @@ def print_note(text: str) -> None:
 def print_json(value: object) -> None:
     """Print a value as ASCII JSON, so that it can't control the terminal."""
     indent = 2 if sys.stdout.isatty() else None
-    print(json.dumps(value, indent=indent, ensure_ascii=True), flush=True)
+    _write(sys.stdout, f"{json.dumps(value, indent=indent, ensure_ascii=True)}\n")
 
 
 def print_json_line(value: object) -> None:
     """Print a value as one line of ASCII JSON."""
-    print(json.dumps(value, separators=(",", ":"), ensure_ascii=True), flush=True)
+    _write(sys.stdout, f"{json.dumps(value, separators=(',', ':'), ensure_ascii=True)}\n")
 
 
 def error_json(error: EvalroomError) -> dict[str, str]:

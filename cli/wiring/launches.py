@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.launch.plan.run_plan import RunPlan
     from core.launch.preflight.checks import CheckedPlan
     from core.launch.progress import OnProgress
-    from core.launch.provision.dependencies import Provisioned
+    from core.launch.provision.dependencies import ProvisionedRun
     from core.launch.run.service import DeskLaunchService
     from core.launch.run.sessions import MachineSession
 
@@ -81,7 +81,7 @@ def launches_of(desk: "Desk", config: "Config", history: "History") -> "DeskLaun
             desk, plans, machines, lambda: desk.fleet, secrets=names, on_progress=on_progress
         )
 
-    async def bring(plan: "RunPlan", on_progress: "OnProgress") -> "Provisioned":
+    async def bring(plan: "RunPlan", on_progress: "OnProgress") -> "ProvisionedRun":
         from core.launch.provision.dependencies import provision  # noqa: PLC0415
         from ssh.local_uv import local_uv  # noqa: PLC0415
 

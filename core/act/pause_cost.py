@@ -9,7 +9,6 @@ from core.act.snapshot import TargetSnapshot
 from core.ctl import reads, routes
 from core.ctl.answer_errors import good_body
 from core.ctl.config_envelopes import config_view
-from core.ctl.decode import count, inner, parse_object
 from core.errors import AnswerMalformed, RequestFailed
 from core.format import duration, plural
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
@@ -66,15 +65,12 @@ class TimeLimits:
         attempt = (key, row.eval_id)
         if attempt not in self._launched:
             try:
-                header = await self._desk.header(key, deadline=_HEADER_TIMEOUT_S)
-                if header.error is not None or header.status != 0:
-                    return None, False
-                config = inner(inner(parse_object(header.body), "eval"), "config")
-            except (RequestFailed, AnswerMalformed):
+                header = await self._desk.log_header(key, deadline=_HEADER_TIMEOUT_S)
+            except RequestFailed:
                 return None, False
             if len(self._launched) >= _MAX_REMEMBERED:
                 self._launched.clear()
-            self._launched[attempt] = count(config, "time_limit")
+            self._launched[attempt] = header.time_limit
         return self._launched[attempt], True
 
 

@@ -42,7 +42,6 @@ from core.ids import ProcessKey, Target, TaskKey, process_of
 from core.model.action import Action, Verb, offer_of, scope_of
 from core.model.order import Order
 from core.model.process import Process, ProcessState
-from core.watch.log_headers import read_header
 
 DRY_RUN_TIMEOUT_S = 15.0
 """Seconds that one dry run may take."""
@@ -304,11 +303,8 @@ class Planner:
 
     async def _log_status(self, key: TaskKey) -> str | None:
         try:
-            reply = await self._desk.header(key, deadline=LOG_STATUS_TIMEOUT_S)
-            if reply.error is not None or reply.status != 0:
-                return None
-            return read_header(reply.body, "").status
-        except (RequestFailed, AnswerMalformed):
+            return (await self._desk.log_header(key, deadline=LOG_STATUS_TIMEOUT_S)).status
+        except RequestFailed:
             return None
 
     def _why_leftover(

@@ -7,6 +7,7 @@ from core.act.order_query import OrderQuery
 from core.act.requests import Request
 from core.fleet import Fleet
 from core.ids import ProcessKey, TaskKey
+from core.model.log_summary import LogHeader
 from core.model.order import Instance, Order, Outcome
 from core.ports import Reply
 
@@ -44,11 +45,11 @@ class ActionDesk(Protocol):
         """
         ...
 
-    async def header(self, task: TaskKey, *, deadline: float) -> Reply:
-        """Have a task's log header read on its machine.
+    async def log_header(self, task: TaskKey, *, deadline: float) -> LogHeader:
+        """Have the header of a task's log read on its machine.
 
         Raises:
-            RequestFailed: There is no answer within `deadline` seconds.
+            RequestFailed: There is no answer within `deadline` seconds, or the log can't be read.
         """
         ...
 

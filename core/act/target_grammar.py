@@ -75,7 +75,9 @@ def action_named(name: str) -> Action:
     for offer in OFFERS:
         if name == offer.name:
             return offer.action
-    names = ", ".join(dict.fromkeys(offer.name for offer in OFFERS))
+    names = ", ".join(
+        dict.fromkeys(offer.name for offer in OFFERS if offer.action.verb is not Verb.CONFIG)
+    )
     raise UsageWrong(f"there is no action {shown(name, 40)}", f"the actions are {names}")
 
 

@@ -23,7 +23,7 @@ LOCAL = MachineConfig(name=MachineName("local"), link="command")
 """This computer: the only machine if the config names none."""
 
 _HOUR_S = 3_600.0
-_SSH_ONLY = ("host", "user", "port", "identity", "known_hosts")
+_SSH_ONLY = ("host", "user", "port", "identity", "known_hosts", "ssh_config")
 
 
 def default_config() -> Config:
@@ -262,6 +262,7 @@ def _machine_rules(folder: Path) -> Mapping[str, rules.Rule]:
         "port": rules.port,
         "identity": rules.local_path(folder),
         "known_hosts": rules.local_path(folder),
+        "ssh_config": rules.none_or(rules.local_path(folder)),
         "python": rules.program,
         "data_dir": rules.remote_path,
         "gpu_locks": rules.remote_path,

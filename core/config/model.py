@@ -20,6 +20,8 @@ class MachineConfig:
 
     Attributes:
         host, user, port, identity, known_hosts: None: the values in ~/.ssh/config for `name`.
+        ssh_config: The file that ssh reads in place of ~/.ssh/config and the system's (`ssh -F`);
+            `none`: no file. None: the usual ones.
         python: The interpreter on the machine that runs the probe and Inspect.
         data_dir: XDG_DATA_HOME of the machine's evals; None: that of the login.
         gpu_locks: The machine's folder of GPU reservations; None: the default one.
@@ -36,6 +38,7 @@ class MachineConfig:
     port: int | None = None
     identity: str | None = None
     known_hosts: str | None = None
+    ssh_config: str | None = None
     python: str = "python3"
     data_dir: str | None = None
     gpu_locks: str | None = None

@@ -163,6 +163,11 @@ def local_path(folder: Path) -> Callable[[object], str]:
     return rule
 
 
+def none_or(rule: Rule) -> Rule:
+    """Return a rule that takes the word `none` as it is, and all else by `rule`."""
+    return lambda value: value if value == "none" else rule(value)
+
+
 _PHASES: Mapping[str, TaskPhase] = MappingProxyType(
     {phase.replace(" ", "-"): phase for phase in CADENCES}
 )

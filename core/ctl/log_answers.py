@@ -1,10 +1,10 @@
-"""Decoder of the log script's answers: one answer for each log (`ssh/shipped/common/log_script`).
+"""Decoder of the log script's answers: one answer for each log (`ssh/shipped/log_script`).
 
 An answer of the script is `{"log": LOCATION, "error": WHY}`, or
 
     {"log": LOCATION,
      "header": {"status": ..., "eval": {...}, "error": TEXT, "results": {...},
-                "started_at": TIME, "completed_at": TIME},
+                "started_at": TIME, "completed_at": TIME, "time_limit": SECONDS},
      "samples": {"counts": {...}, "errors": [[TEXT, COUNT, ID, EPOCH], ...], "rows": [...]},
      "trouble": WHY THERE ARE NO SAMPLES}
 
@@ -78,6 +78,7 @@ def log_header(row: JsonObject, location: str) -> LogHeader | None:
         run_id=text(what, "run_id") or "",
         started_at=_unix_seconds(text(row, "started_at")),
         completed_at=_unix_seconds(text(row, "completed_at")),
+        time_limit=count(row, "time_limit"),
     )
 
 

@@ -172,6 +172,11 @@ class Desk(MachineRequests):
         first = trail[0].at if trail else float("inf")
         return (*(point for point in stored if point.at < first), *trail)
 
+    def read_log(self, task: TaskKey) -> None:
+        """Read the log of an ended task again now; an event will say what came of it."""
+        if (reader := self._log_readers.get(task.machine)) is not None:
+            reader.read_again(task)
+
     # The loop
 
     def begin(self) -> None:
@@ -294,8 +299,11 @@ class Desk(MachineRequests):
     def _nudge_log_reader(self, event: Event) -> None:
         """Wake a machine's log reader where `event` may have ended a task, or read its log."""
         match event:
-            case LinkChanged() | ProbeAnswered():
+            case LinkChanged():
                 name = event.machine
+            case ProbeAnswered(machine=name):
+                if (reader := self._log_readers.get(name)) is not None:
+                    reader.forget_failures()
             case ProcessGone():
                 name = event.process.machine
             case TasksSeen():

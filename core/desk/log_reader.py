@@ -1,22 +1,35 @@
-"""Reads the log headers of a machine's ended tasks: one at a time, with retries."""
+"""Reads the logs of a machine's ended tasks: many by one start of Inspect, with retries."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.errors import RequestFailed
 from core.events import Event, LogRead, LogUnreadable
 from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
-from core.ports import MachineConnection, Reply
-from core.watch.log_headers import header_event, header_frame, unread_tasks
+from core.model.log_summary import LogReading
+from core.ports import MachineConnection
+from core.watch.log_reads import (
+    LogAnswer,
+    batch_of,
+    has_location,
+    log_answer,
+    log_event,
+    logs_frame,
+    unread_tasks,
+)
 
 READ_TIMEOUT_S = 60.0
-"""Seconds that one read may take."""
-MAX_FAILED_READS = 3
-"""Failed reads after which a log counts as unreadable."""
-_RETRY_DELAYS_S = (2.0, 10.0, 30.0, 120.0, 300.0)
+"""Seconds that the reading of one log may take, the start of Inspect included."""
+_FURTHER_LOG_TIMEOUT_S = 4.0
+"""Seconds for each further log of a batch."""
+MAX_READS_OF_LIVE = 3
+"""Failed reads after which the log of a live process counts as unreadable, for now."""
+MAX_OWN_FAILURES = 3
+"""Reads that failed on our side after which the task is shown as unreadable, for now."""
+_RETRY_DELAYS_S = (2.0, 10.0, 30.0, 120.0, 300.0, 900.0)
 """Seconds until a log is read again, by the number of failed reads; the last repeats."""
 
 _Attempt = tuple[TaskKey, str]
@@ -25,115 +38,168 @@ _Attempt = tuple[TaskKey, str]
 
 @dataclass(frozen=True, slots=True)
 class _Retries:
+    """The failed reads of a log: how many, how many of them hung at it, when to try again."""
+
     failed: int = 0
+    hung: int = 0
     not_before: float = 0.0
 
 
 class LogReader:
-    """Reads the headers of one machine's finishing logs through its connection.
+    """Reads the logs of one machine's ended tasks through its connection.
 
-    A header that was read too early proves nothing, so it is read again: when its status is
-    `started` and the process is alive, or when the process ended during the read.
+    A log that was read too early proves nothing, so it is read again: when its status is
+    `started` and the process is alive, or when the process ended during the read. A log that
+    can't be read is tried again for as long as its task is known, ever more seldom.
     """
 
     def __init__(self, machine: MachineName, connection: MachineConnection) -> None:
         self._machine = machine
         self._connection = connection
         self._retries: dict[_Attempt, _Retries] = {}
+        self._again: set[TaskKey] = set()
         self._nudged = asyncio.Event()
 
     def nudge(self) -> None:
-        """Look for a log to read now: a task may have ended, or the link may be back."""
+        """Look for a log to read now: a task may have ended."""
+        self._nudged.set()
+
+    def forget_failures(self) -> None:
+        """Try every log again at once: a new probe answers."""
+        self._retries.clear()
+        self._nudged.set()
+
+    def read_again(self, task: TaskKey) -> None:
+        """Read the log of an ended task now, also if it is known already."""
+        self._again.add(task)
         self._nudged.set()
 
     async def run(
         self, fleet: Callable[[], Fleet], now: Callable[[], float], post: Callable[[Event], None]
     ) -> None:
-        """Read one log after the other until cancelled, and post an event for each."""
+        """Read one batch of logs after the other until cancelled, and post an event for each."""
         while True:
             self._nudged.clear()
-            key, wait = self.next_log(fleet(), now())
-            event = None if key is None else await self.read(fleet, key, now)
-            if event is not None:
-                # Folding the event in nudges this reader again.
+            keys, wait = self.next_logs(fleet(), now())
+            events = await self.read(fleet, keys, now) if keys else ()
+            if events:
+                # Folding the events in nudges this reader again.
                 self._nudged.clear()
-                post(event)
-            if event is not None or key is None:
+                for event in events:
+                    post(event)
+            if events or not keys:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(wait):
                         await self._nudged.wait()
 
-    def next_log(self, fleet: Fleet, now: float) -> tuple[TaskKey | None, float | None]:
-        """Return the task whose log to read now, or the seconds until one is due.
+    def next_logs(self, fleet: Fleet, now: float) -> tuple[tuple[TaskKey, ...], float | None]:
+        """Return the tasks whose logs to read now, or the seconds until one is due.
 
         Returns:
-            (task, None): read its log now. (None, seconds): wait that long. (None, None): there
+            (tasks, None): read their logs now. ((), seconds): wait that long. ((), None): there
             is no log to read.
         """
         machine = fleet.machines.get(self._machine)
         if machine is None or not machine.link.is_alive:
-            return None, None
-        wanted = [key for key in unread_tasks(fleet, self._machine) if key in fleet.tasks]
+            return (), None
+        again = [key for key in self._again if _can_read(fleet, key)]
+        self._again.clear()
+        wanted = [key for key in unread_tasks(fleet, self._machine) if key not in again]
         self._keep_only(_attempt(fleet, key) for key in wanted)
+        if again:
+            self._again.update(again[1:])
+            return (again[0],), None
         if not wanted:
-            return None, None
+            return (), None
         due_in = {key: self._retries_of(fleet, key).not_before - now for key in wanted}
-        first = min(wanted, key=lambda key: due_in[key])
-        return (first, None) if due_in[first] <= 0 else (None, due_in[first])
+        due = [key for key in wanted if due_in[key] <= 0]
+        if not due:
+            return (), min(due_in.values())
+        # A log that hung before comes last, so that it can't hold the others up again.
+        due.sort(key=lambda key: (self._retries_of(fleet, key).hung, due_in[key]))
+        return batch_of(fleet, due), None
 
     async def read(
-        self, fleet: Callable[[], Fleet], key: TaskKey, now: Callable[[], float]
-    ) -> LogRead | LogUnreadable | None:
-        """Read one log's header.
+        self, fleet: Callable[[], Fleet], keys: Sequence[TaskKey], now: Callable[[], float]
+    ) -> tuple[LogRead | LogUnreadable, ...]:
+        """Read a batch of logs.
 
         Args:
             fleet: Returns the fleet at that moment.
-            key: The task; it is in the fleet.
+            keys: The tasks; they are in the fleet.
             now: Returns Unix seconds at the desk.
 
         Returns:
-            The event that the log proves; None when the log must be read again later.
+            The events that the logs prove; a log without an event must be read again later.
         """
-        was_gone = fleet().is_gone(key.process)
-        frame = header_frame(fleet(), key)
+        gone = {key for key in keys if fleet().is_gone(key.process)}
+        locations = {key: fleet().tasks[key].row.log_location for key in keys}
+        frame = logs_frame(fleet(), keys)
+        timeout = READ_TIMEOUT_S + _FURTHER_LOG_TIMEOUT_S * (len(keys) - 1)
         try:
-            reply = await self._connection.request(frame, deadline=READ_TIMEOUT_S)
+            reply = await self._connection.request(frame, deadline=timeout)
         except RequestFailed:
-            # The link or the probe failed, which says nothing about the log.
-            self._count_failure(fleet(), key, now())
-            return None
-        return self._proved(fleet(), key, reply, was_gone=was_gone, at=now())
+            # The link or the probe failed, which says nothing about the logs.
+            for key in keys:
+                self._count_failure(fleet(), key, now())
+            return ()
+        answer = await asyncio.to_thread(log_answer, reply)  # it may hold thousands of rows
+        missing = [key for key in keys if locations[key] not in answer.logs]
+        if answer.logs and missing:
+            self._count_failure(fleet(), missing[0], now(), hung=True)
+        events = (
+            self._proved(fleet(), key, _reading(answer, locations[key]), key in gone, now())
+            for key in keys
+        )
+        return tuple(event for event in events if event is not None)
 
     def _proved(
-        self, fleet: Fleet, key: TaskKey, reply: Reply, *, was_gone: bool, at: float
+        self, fleet: Fleet, key: TaskKey, reading: LogReading | str, was_gone: bool, at: float
     ) -> LogRead | LogUnreadable | None:
         if key not in fleet.tasks:
             return None
-        event = header_event(fleet, key, reply, at)
-        if isinstance(event, LogRead) and event.header.status != "started":
-            return event
+        if isinstance(reading, str):  # the read failed on our side, which says nothing of the log
+            failed = self._count_failure(fleet, key, at)
+            event = LogUnreadable(at=at, task=key, reason=reading)
+            return event if failed >= MAX_OWN_FAILURES else None
+        proof = log_event(key, reading, at)
+        if isinstance(proof, LogRead) and proof.header.is_final:
+            return proof
         if fleet.is_gone(key.process) and not was_gone:
             return None
         failed = self._count_failure(fleet, key, at)
-        if isinstance(event, LogRead):
-            return event if was_gone else None
-        return event if failed >= MAX_FAILED_READS else None
+        is_unreadable = isinstance(proof, LogUnreadable) and failed >= MAX_READS_OF_LIVE
+        return proof if was_gone or is_unreadable else None
 
     def _retries_of(self, fleet: Fleet, key: TaskKey) -> _Retries:
         return self._retries.get(_attempt(fleet, key), _Retries())
 
-    def _count_failure(self, fleet: Fleet, key: TaskKey, at: float) -> int:
+    def _count_failure(self, fleet: Fleet, key: TaskKey, at: float, *, hung: bool = False) -> int:
         """Schedule the next read of a log; return how many reads of it have failed."""
         if key not in fleet.tasks:
             return 0
-        failed = self._retries_of(fleet, key).failed + 1
+        known = self._retries_of(fleet, key)
+        if hung:
+            self._retries[_attempt(fleet, key)] = replace(known, hung=known.hung + 1)
+            return known.failed
+        failed = known.failed + 1
         delay = _RETRY_DELAYS_S[min(failed, len(_RETRY_DELAYS_S)) - 1]
-        self._retries[_attempt(fleet, key)] = _Retries(failed, at + delay)
+        self._retries[_attempt(fleet, key)] = _Retries(failed, known.hung, at + delay)
         return failed
 
     def _keep_only(self, attempts: Iterable[_Attempt]) -> None:
         kept = set(attempts)
         self._retries = {each: known for each, known in self._retries.items() if each in kept}
+
+
+def _can_read(fleet: Fleet, key: TaskKey) -> bool:
+    task = fleet.tasks.get(key)
+    return task is not None and task.ended_at is not None and has_location(task)
+
+
+def _reading(answer: LogAnswer, location: str) -> LogReading | str:
+    """Return what came of a log; a text says why the read itself failed."""
+    return answer.logs.get(location) or answer.why or "the log script did not answer"
 
 
 def _attempt(fleet: Fleet, key: TaskKey) -> _Attempt:

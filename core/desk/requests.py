@@ -1,16 +1,26 @@
 """Requests of the desk to its machines: reads, mutations, log headers, jobs, the link."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.act.requests import Request
-from core.errors import NotThere
+from core.errors import NotThere, RequestFailed
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.job import Job
+from core.model.log_summary import LogHeader, LogSummary, UnreadLog
 from core.ports import MachineConnection, Reply, SignIn
-from core.watch.log_headers import header_frame
+from core.watch.log_reads import (
+    has_location,
+    log_answer,
+    logs_frame,
+    sample_frame,
+    sample_reply,
+)
+from core.watch.log_routes import DEADLINE_S as LOG_DEADLINE_S
+from core.watch.log_routes import log_read_of
 
 
 class MachineRequests:
@@ -27,12 +37,24 @@ class MachineRequests:
     async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
         """GET `path` of a process's control channel.
 
+        A path about samples of an eval that has ended is answered from its log, in the same form.
+
         Raises:
             RequestFailed: There is no answer (see `MachineConnection.request`).
         """
+        from_log = log_read_of(self.fleet, process, path)
+        if from_log is not None:
+            return await self._read_sample(*from_log, deadline=max(deadline, LOG_DEADLINE_S))
         head = {"pid": process.pid, "start": process.start, "path": path, "deadline": deadline}
         connection = self._connection_to(process.machine)
         return await connection.request(Frame("get", head), deadline=deadline)
+
+    async def _read_sample(
+        self, task: TaskKey, asked: Mapping[str, Any], *, deadline: float
+    ) -> Reply:
+        frame = sample_frame(self.fleet, task, asked)
+        reply = await self._connection_to(task.machine).request(frame, deadline=deadline)
+        return await asyncio.to_thread(sample_reply, reply)
 
     async def send(self, process: ProcessKey, request: Request, *, deadline: float) -> Reply:
         """Send a mutation or a signal to a process, once.
@@ -44,17 +66,29 @@ class MachineRequests:
         connection = self._connection_to(process.machine)
         return await connection.request(request.frame(process), deadline=deadline)
 
-    async def header(self, task: TaskKey, *, deadline: float) -> Reply:
-        """Have a task's log header read by the Inspect of its machine.
+    async def log_header(self, task: TaskKey, *, deadline: float) -> LogHeader:
+        """Have the header of a task's log read by the Inspect of its machine, now.
 
         Raises:
             NotThere: The fleet has no such task.
-            RequestFailed: There is no answer.
+            RequestFailed: There is no answer, or the log can't be read.
         """
-        if task not in self.fleet.tasks:
+        known = self.fleet.tasks.get(task)
+        if known is None:
             raise NotThere("this task is no longer known")
-        frame = header_frame(self.fleet, task)
-        return await self._connection_to(task.machine).request(frame, deadline=deadline)
+        if not has_location(known):
+            raise RequestFailed("the task has not named a log")
+        frame = logs_frame(self.fleet, (task,), with_samples=False)
+        answer = log_answer(
+            await self._connection_to(task.machine).request(frame, deadline=deadline)
+        )
+        match answer.logs.get(known.row.log_location):
+            case LogSummary(header=header):
+                return header
+            case UnreadLog(reason=reason):
+                raise RequestFailed(f"the log can't be read: {reason}")
+            case None:
+                raise RequestFailed(f"the log was not read: {answer.why or 'no answer'}")
 
     async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
         """Run a job of a launch on a machine (see `core.model.job.Worker`).

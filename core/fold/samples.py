@@ -1,11 +1,13 @@
 """Merges the sample rows of a task, and bounds how many stay in memory."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from types import MappingProxyType
 
 from core.events import SamplesSeen
 from core.fold.immutable import with_fields
-from core.model.sample import Sample, SampleId, SampleStatus
+from core.model.log_summary import LogSamples
+from core.model.sample import Sample, SampleCounts, SampleId, SampleStatus
 from core.model.task import Task
 
 MAX_FINISHED = 200
@@ -25,6 +27,8 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
     full list replaces all known rows; a truncated full list replaces only the rows that such a
     list names first: the samples that have not ended.
     """
+    if task.logged is not None:
+        return task  # its log is newer than any look
     known = task.samples
     if not event.whole:
         merged = known.copy() if isinstance(known, MappingProxyType) else dict(known)
@@ -49,6 +53,26 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
         samples_heard_at=event.at,
         samples_cut=max(0, event.counts.total - len(merged)),
         trouble="; ".join(event.malformed[:3]) or None,
+    )
+
+
+def with_logged_samples(task: Task, logged: LogSamples, at: float) -> Task:
+    """Return the task with the samples of its log, in place of those of the last look."""
+    counts = logged.counts
+    return with_fields(
+        task,
+        logged=replace(logged, rows=()),
+        counts=SampleCounts(
+            completed=counts.completed,
+            error=counts.errored,
+            cancelled=counts.cancelled,
+            abandoned=counts.abandoned,
+        ),
+        samples=MappingProxyType({(row.sample_id, row.epoch): row for row in logged.rows}),
+        samples_as_of=task.as_of if task.samples_as_of is None else task.samples_as_of,
+        samples_heard_at=at,
+        samples_cut=logged.cut,
+        trouble=None,
     )
 
 

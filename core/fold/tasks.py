@@ -1,7 +1,8 @@
-"""Changes of tasks. Only a log's header proves how a task ended."""
+"""Changes of tasks. Only its log proves how a task ended."""
 
 from core.events import LogRead, LogUnreadable, TasksSeen
 from core.fold.immutable import with_fields
+from core.fold.samples import with_logged_samples
 from core.ids import TaskKey
 from core.model.task import ProgressPoint, Task, TaskRow, TaskState
 
@@ -38,9 +39,12 @@ def _state(task: Task, *, gone: bool, ended: bool) -> TaskState:
         proved = _PROVED.get(task.header.status)
         if proved is not None:
             return proved
-        return TaskState.LOST if gone else TaskState.FINISHING
-    unreadable = task.header_error is not None or not task.row.log_location
-    return TaskState.LOST if gone and unreadable else TaskState.FINISHING
+        if not gone:
+            return TaskState.FINISHING
+        return TaskState.LOST if task.header.status == "started" else TaskState.UNREADABLE
+    if task.header_error is not None or (gone and not task.row.log_location):
+        return TaskState.UNREADABLE
+    return TaskState.FINISHING
 
 
 def see_row(known: Task | None, key: TaskKey, row: TaskRow, event: TasksSeen) -> Task:
@@ -83,7 +87,9 @@ def with_header(task: Task, event: LogRead, *, gone: bool) -> Task:
     attempt = event.header.eval_id
     if attempt and task.row.eval_id and attempt != task.row.eval_id:
         return task
-    read = with_fields(task, header=event.header, header_error=None)
+    read = with_fields(task, header=event.header, header_error=None, samples_error=event.trouble)
+    if event.samples is not None:
+        read = with_logged_samples(read, event.samples, event.at)
     ended = gone or task.state is not TaskState.RUNNING
     return settled(read, gone=gone, at=event.at, ended=ended)
 

@@ -195,7 +195,8 @@ def _logs(tasks: tuple[Task, ...]) -> str:
     states = Counter(task.state for task in tasks)
     summary = ", ".join(f"{number} {state}" for state, number in states.items())
     lost = " (a lost log is incomplete: check it)" if states[TaskState.LOST] else ""
-    return f"{plural(len(tasks), 'log')}: {summary}{lost}"
+    unread = " (an unreadable log proves nothing: check it)" if states[TaskState.UNREADABLE] else ""
+    return f"{plural(len(tasks), 'log')}: {summary}{lost}{unread}"
 
 
 def _task_end(step: GuideStep, task: Task | None, guide: Guide, world: GuideContext) -> GuideStep:

@@ -9,11 +9,14 @@ from core.ids import TaskKey
 from core.judge.finding_list import closed, open_finding
 from core.model.finding import Finding, Severity
 from core.model.task import Task, TaskState
+from core.text import shown
 
 JUST_ENDED_S = 60.0
 """A task that has already ended when it is first seen is reported within this time of its end."""
 MANY_ERRORS_SHARE = 0.1
 """Share of a task's samples from which errors are an error (`hand`), not a warning (`look`)."""
+
+_MAX_CAUSE_CHARACTERS = 100
 
 _ENDED: dict[TaskState, tuple[str, Severity, str]] = {
     TaskState.SUCCESS: ("finished", "good", "Success"),
@@ -35,9 +38,13 @@ def judge_task(before: Fleet, after: Fleet, key: TaskKey, at: float) -> Iterable
     else:
         is_news = known is not None
     ended = task.is_over and (known is None or known.state is not task.state)
-    if ended and (is_news or task.state is not TaskState.SUCCESS or _has_just_ended(task)):
+    if (
+        ended
+        and task.state in _ENDED
+        and (is_news or task.state is not TaskState.SUCCESS or _has_just_ended(task))
+    ):
         yield _end(task, at)
-    if ended or known is None or known.header_error != task.header_error:
+    if ended or known is None or known.log_problem != task.log_problem:
         yield from _log(after, task, at)
     if ended or known is None or known.row.samples.errored != task.row.samples.errored:
         yield from _errors(after, task, at)
@@ -79,31 +86,45 @@ def _end(task: Task, at: float) -> Finding:
 
 def _how(task: Task) -> str:
     samples, header = task.progress, task.header
-    done = f"{samples.completed} of {plural(samples.total, 'sample')} completed"
-    if samples.errored:
-        done += f", {samples.errored} errored"
+    done = f"{samples.completed} of {plural(samples.total, 'sample')} done"
+    parts = (
+        (samples.errored, f"errored{_main_cause(task)}"),
+        (samples.cancelled, "cancelled"),
+        (samples.abandoned, "abandoned"),
+    )
+    done += "".join(f", {number} {word}" for number, word in parts if number)
+    if task.is_last_look:
+        done += " at the last look"
     if task.state is TaskState.LOST:
-        if task.header_error:
-            log = f"its log can't be read: {task.header_error}"
-        elif task.header is None:
-            log = "the task never named a log"
-        else:
-            log = "the status of its log is still started"
-        return f": the process has ended, and {log} ({done})"
+        return f": the process has ended, and the status of its log is still started ({done})"
     if header is not None and header.metrics:
         metric = header.metrics[0]
         error = "" if metric.stderr is None else f" ±{metric.stderr:.2f}"
-        done = f"{metric.name} {metric.value:.2f}{error}, {done}"
+        over = "" if task.scored is None else f" over {task.scored[0]} of {task.scored[1]}"
+        done = f"{metric.name} {metric.value:.2f}{error}{over}, {done}"
+    if header is not None and header.cause and not (task.logged and task.logged.errors):
+        done += f"; {shown(header.cause, _MAX_CAUSE_CHARACTERS)}"
     return f": {done}"
+
+
+def _main_cause(task: Task) -> str:
+    """Return the most frequent cause of a task's errors, in brackets; empty: unknown."""
+    if task.logged is None or not task.logged.errors:
+        return ""
+    first, *others = task.logged.errors
+    more = f" and {plural(len(others), 'other cause')}" if others else ""
+    return f" ({shown(first.cause, _MAX_CAUSE_CHARACTERS)}{more})"
 
 
 def _log(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
     identity = f"log:{_identity(task)}"
     last = open_finding(after, identity)
-    if task.header_error is None or task.is_over:
+    if task.log_problem is None or (task.is_over and task.state is not TaskState.UNREADABLE):
         if last is not None:
             yield closed(last, at)
-    elif last is None:
+        return
+    text = f"The log can't be read: {task.log_problem}. evalroom tries again."
+    if last is None:
         yield Finding(
             id=identity,
             kind="log",
@@ -111,8 +132,10 @@ def _log(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
             opened_at=at,
             machine=task.key.machine,
             task=task.key,
-            text=f"The log can't be read: {task.header_error}",
+            text=text,
         )
+    elif last.text != text:
+        yield replace(last, text=text, changed_at=at)
 
 
 def _errors(after: Fleet, task: Task, at: float) -> Iterable[Finding]:

@@ -37,6 +37,8 @@ class LogHeader:
         task_id, run_id: Inspect's ids of its task and of its `eval()` call; empty: not read.
         started_at, completed_at: When it started and ended, Unix seconds on the eval's own clock;
             None: the log does not say.
+        time_limit: The time limit of its samples when it started, seconds; None: no limit.
+        time_limit: The time limit of its samples when it started, seconds; None: no limit.
     """
 
     location: str
@@ -53,6 +55,7 @@ class LogHeader:
     run_id: str = ""
     started_at: float | None = None
     completed_at: float | None = None
+    time_limit: int | None = None
 
     @property
     def is_final(self) -> bool:

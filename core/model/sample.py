@@ -118,7 +118,10 @@ SampleId = tuple[str | int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleCounts:
-    """Samples of a whole task by status, listed or not."""
+    """Samples of a whole task by status, listed or not.
+
+    `abandoned` samples are planned ones that are not in the log of a task that has ended.
+    """
 
     running: int = 0
     completed: int = 0
@@ -126,10 +129,10 @@ class SampleCounts:
     cancelled: int = 0
     pending: int = 0
     queued: int = 0
+    abandoned: int = 0
 
     @property
     def total(self) -> int:
         """All samples."""
-        return (
-            self.running + self.completed + self.error + self.cancelled + self.pending + self.queued
-        )
+        waiting = self.pending + self.queued + self.abandoned
+        return self.running + self.completed + self.error + self.cancelled + waiting

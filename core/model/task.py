@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from core.ids import TaskKey
-from core.model.log_summary import LogHeader, Metric
+from core.model.log_summary import LogHeader, LogSamples, Metric
 from core.model.sample import Sample, SampleCounts, SampleId
 
 
@@ -19,11 +19,17 @@ class TaskState(StrEnum):
     ERROR = "error"
     CANCELLED = "cancelled"
     LOST = "lost"
+    """Its process is gone, and its own log says `started`."""
+    UNREADABLE = "unreadable"
+    """It has ended, and its log can't be read; it is tried again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskCounts:
-    """The counts of samples in a task row; None is unknown."""
+    """The counts of samples in a task row; None is unknown.
+
+    `abandoned` samples are planned ones that are not in the log of a task that has ended.
+    """
 
     total: int = 0
     completed: int = 0
@@ -31,6 +37,12 @@ class TaskCounts:
     cancelled: int = 0
     in_flight: int | None = None
     queued: int | None = None
+    abandoned: int = 0
+
+    @property
+    def ended(self) -> int:
+        """Samples that have ended, however they did."""
+        return self.completed + self.errored + self.cancelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +152,10 @@ class Task:
             the server.
         trail: Recent progress points, oldest first, bounded.
         header: The header of its log; None until it was read.
+        logged: The counts and errors of its log's samples; their rows are in `samples`. None until
+            they were read.
         header_error: Why its log could not be read; None: no error.
+        samples_error: Why the samples of its log could not be read; empty: no error.
         interim: The running score, if the process reports one.
         ended_at: When it was found ended, Unix seconds at the desk; None: it has not ended.
         trouble: Which sample rows could not be read; None: no trouble.
@@ -159,35 +174,67 @@ class Task:
     samples_cut: int = 0
     trail: tuple[ProgressPoint, ...] = ()
     header: LogHeader | None = None
+    logged: LogSamples | None = None
     header_error: str | None = None
+    samples_error: str = ""
     interim: tuple[Metric, ...] = ()
     ended_at: float | None = None
     trouble: str | None = None
 
     @property
     def progress(self) -> TaskCounts:
-        """The newest counts: of its row; once it is over, of its log.
-
-        A process is often gone before its last samples were read.
-        """
-        header, counts = self.header, self.row.samples
-        if header is None or not self.is_over or header.completed_samples is None:
+        """The newest counts: of its log once that is read, else of the last look."""
+        counts = self.row.samples
+        if not self.is_over or self.header is None:
             return counts
-        total = counts.total if header.total_samples is None else header.total_samples
-        # In a successful log, a sample that is neither completed nor cancelled has errored.
-        missing = total - header.completed_samples - counts.cancelled
-        errored = max(counts.errored, missing) if header.status == "success" else counts.errored
+        if self.logged is not None:
+            log = self.logged.counts
+            return TaskCounts(
+                total=log.total,
+                completed=log.completed,
+                errored=log.errored,
+                cancelled=log.cancelled,
+                abandoned=log.abandoned,
+                in_flight=0,
+                queued=0,
+            )
+        if self.header.completed_samples is None:
+            return counts
+        total = self.header.total_samples
         return replace(
             counts,
-            total=total,
-            completed=header.completed_samples,
-            errored=errored,
+            total=counts.total if total is None else total,
+            completed=self.header.completed_samples,
             in_flight=0,
             queued=0,
         )
 
     @property
     def is_over(self) -> bool:
-        """Whether its end is known: its log was read, or the task is lost."""
+        """Whether it has ended and all that can be read now of its log is read."""
         # Called for a thousand tasks on each redraw: a set lookup would hash strings in Python.
         return self.state is not TaskState.RUNNING and self.state is not TaskState.FINISHING
+
+    @property
+    def is_last_look(self) -> bool:
+        """Whether it has ended, but its counts are those of the last look and not of its log."""
+        return self.state is not TaskState.RUNNING and self.logged is None
+
+    @property
+    def scored(self) -> tuple[int, int] | None:
+        """How many samples its score is over, and of how many; None: over all, or unknown."""
+        if self.logged is None or not self.is_over:
+            return None
+        counts = self.logged.counts
+        return (counts.scored, counts.total) if counts.scored < counts.total else None
+
+    @property
+    def log_problem(self) -> str | None:
+        """Why its log can't be read; None: it was read, or was not tried yet."""
+        if self.header_error is not None:
+            return self.header_error
+        if self.state is not TaskState.UNREADABLE:
+            return None
+        if self.header is not None:
+            return f"evalroom does not know its status {self.header.status!r}"
+        return "the task never named a log"

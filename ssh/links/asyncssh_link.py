@@ -4,22 +4,24 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import asyncssh
 
 from core.config.model import MachineConfig
 from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ports import Ask
-from ssh.links.asyncssh_auth import AuthClient, Credentials, LoadedKeys, agent_path, load_keys
+from core.text import shown
+from ssh.links.agent import AgentWatch, environment_with
+from ssh.links.asyncssh_auth import AuthClient, Credentials
+from ssh.links.asyncssh_options import connect_timeout, connection_options
 from ssh.links.errors import as_machine_errors, machine_error
 from ssh.links.link import SHELL, Link, LinkFactory
-from ssh.links.ssh_config import SshHost, resolve_host
+from ssh.links.login_keys import LoadedKeys, load_keys
+from ssh.links.proxy_command import ProxyProcess
+from ssh.links.ssh_config import Hop, resolve_route, ssh_words
 from ssh.links.trust import KnownHosts, read_known_hosts, revoked_key_error, untrusted_key_error
 
 MAX_READ_BYTES = 65_536
-CONNECT_TIMEOUT_S = 10.0
-"""Timeout of the TCP connect, seconds."""
 LOGIN_TIMEOUT_S = 15.0
 """Timeout of key exchange and login without the operator, seconds."""
 INTERACTIVE_LOGIN_TIMEOUT_S = 110.0
@@ -30,12 +32,10 @@ CHANNEL_TIMEOUT_S = 10.0
 """Timeout of opening a channel, seconds; asyncssh has none of its own."""
 CLOSE_TIMEOUT_S = 2.0
 """Timeout of a clean close, of a channel or of the connection, seconds."""
-KEEPALIVE_EVERY_S, MAX_MISSED_KEEPALIVES = 5, 3
-"""asyncssh gives a connection up after this many unanswered keepalives."""
-CIPHERS = "^aes256-gcm@openssh.com,aes128-gcm@openssh.com"
-"""Preferred ciphers where ssh_config sets none; OpenSSH prefers them too. asyncssh would prefer
-ChaCha20, which it partly computes in Python: six times the CPU per packet, at one packet for every
-frame of up to two hundred machines."""
+_AGENT_ADVICE = (
+    "add the key to your ssh agent: evalroom then tries again by itself. Or press r to enter a "
+    "passphrase or a password"
+)
 
 
 class ChannelProgram:
@@ -97,7 +97,7 @@ class ChannelProgram:
 
 
 class AsyncsshLink:
-    """A link over one asyncssh connection."""
+    """A link over one asyncssh connection, through the jump hosts of ssh_config."""
 
     def __init__(
         self,
@@ -106,113 +106,120 @@ class AsyncsshLink:
         known_hosts: Path,
         credentials: Credentials,
         ask: Ask | None,
+        agent: AgentWatch | None = None,
     ) -> None:
         self._machine = machine
         self._own_known_hosts = known_hosts
         self._credentials = credentials
         self._ask = ask
-        self._connection: asyncssh.SSHClientConnection | None = None
-        self._host: SshHost | None = None
+        self._agent = agent or AgentWatch()
+        self._connections: list[asyncssh.SSHClientConnection] = []
+        self._proxy: ProxyProcess | None = None
+        self._route: tuple[Hop, ...] = ()
         self._key_error: MachineError | None = None
-        self._auth: AuthClient | None = None
         self._free = asyncio.Semaphore(MAX_CHANNELS)
 
     async def open(self) -> None:
         """See `ssh.links.link.Link.open`."""
-        machine = self._machine.name
-        host = await asyncio.to_thread(resolve_host, self._machine)
-        self._host = host
+        self._route = await resolve_route(self._machine)
+        for hop in self._route:
+            await self._connect(hop)
+
+    async def _connect(self, hop: Hop) -> None:
+        """Connect to one host of the route, over the connection to the host before it."""
+        machine, host = self._machine.name, hop.host
+        is_target = hop is self._route[-1]
         known = await asyncio.to_thread(
             read_known_hosts,
             machine,
             self._own_known_hosts,
             host.known_hosts,
-            must_exist=self._machine.known_hosts is not None,
+            must_exist=is_target and self._machine.known_hosts is not None,
         )
-        keys = await load_keys(machine, host, self._credentials, self._ask)
+        agent = await self._agent.look(host.agent)
+        keys = await load_keys(
+            self._machine,
+            host,
+            agent,
+            self._credentials,
+            self._ask,
+            must_exist=is_target and self._machine.identity is not None,
+        )
         login_timeout = INTERACTIVE_LOGIN_TIMEOUT_S if self._ask is not None else LOGIN_TIMEOUT_S
+        options = connection_options(
+            self._machine, hop, known, keys, lambda: _LinkClient(self, hop, known)
+        )
         try:
-            with as_machine_errors(machine):
-                async with asyncio.timeout(CONNECT_TIMEOUT_S + login_timeout + 5.0):
-                    self._connection = await asyncssh.connect(
-                        **self._options(host, known, keys), login_timeout=login_timeout
+            with as_machine_errors(machine, ssh_words(self._machine)):
+                if host.proxy_command is not None:
+                    environment = environment_with(agent)
+                    self._proxy = await ProxyProcess.start(host.proxy_command, environment)
+                    options["sock"] = self._proxy.socket
+                elif self._connections:
+                    options["tunnel"] = self._connections[-1]
+                async with asyncio.timeout(connect_timeout(hop) + login_timeout + 5.0):
+                    self._connections.append(
+                        await asyncssh.connect(**options, login_timeout=login_timeout)
                     )
         except MachineError as error:
             cause = error.__cause__
             if isinstance(cause, asyncssh.HostKeyNotVerifiable):
-                raise self._host_key_error(known, host, error) from cause
+                raise self._host_key_error(known, hop, error) from cause
             if isinstance(error, NeedsYou):
-                raise self._with_hints(keys, error) from cause
-            raise
+                raise self._with_hints(keys, hop, error) from cause
+            raise await self._with_place(hop, error) from cause
+        finally:
+            keys.close()
 
-    def _options(self, host: SshHost, known: KnownHosts, keys: LoadedKeys) -> dict[str, Any]:
-        options: dict[str, Any] = {
-            "host": host.name,
-            "config": list(host.paths),
-            "known_hosts": known.match,
-            "client_factory": lambda: self._client(host, known),
-            "client_keys": list(keys.pairs),
-            "agent_forwarding": False,
-            "keepalive_interval": KEEPALIVE_EVERY_S,
-            "keepalive_count_max": MAX_MISSED_KEEPALIVES,
-            "connect_timeout": CONNECT_TIMEOUT_S,
-        }
-        if self._machine.user:
-            options["username"] = self._machine.user
-        if self._machine.port:
-            options["port"] = self._machine.port
-        if host.algorithms is None:
-            options["server_host_key_algs"] = known.algorithms(host.alias, host.port)
-        if host.ciphers is None:
-            options["encryption_algs"] = CIPHERS
-        if host.identities_only:
-            own = [pair.public_data for pair in keys.pairs]
-            options["agent_identities"] = [*keys.public, *own] or [b"none"]
-        return options
-
-    def _client(self, host: SshHost, known: KnownHosts) -> asyncssh.SSHClient:
-        self._auth = _LinkClient(self, host, known)
-        return self._auth
-
-    def note_untrusted_key(
-        self, host: str, port: int, known: KnownHosts, key: asyncssh.SSHKey
-    ) -> None:
+    def note_untrusted_key(self, hop: Hop, known: KnownHosts, key: asyncssh.SSHKey) -> None:
         """Record the error for a `key` of this handshake that is not trusted."""
-        self._key_error = untrusted_key_error(self._machine.name, known, host, port, key)
+        self._key_error = untrusted_key_error(
+            self._machine.name, known, *hop.host.known_as, key, of=self._place(hop)
+        )
 
-    def _host_key_error(
-        self, known: KnownHosts, host: SshHost, error: MachineError
-    ) -> MachineError:
+    def _place(self, hop: Hop) -> str:
+        """Return the machine's name, or that of its jump host."""
+        machine = self._machine.name
+        is_target = hop is self._route[-1]
+        return machine if is_target else f"{shown(hop.host.host, 80)}, a jump host of {machine},"
+
+    def _host_key_error(self, known: KnownHosts, hop: Hop, error: MachineError) -> MachineError:
         if self._key_error is not None:
             return self._key_error
-        revoked = known.match(host.alias, "", host.port)[2]
+        revoked = known.match(hop.host.known_as[0], "", hop.host.known_as[1])[2]
         if "revoked" in error.message and revoked:
             return revoked_key_error(self._machine.name, revoked)
         return LinkRefused(
             self._machine.name,
-            f"{error.message} (the key of {host.host} or of a jump host, or a certificate)",
-            f"run `ssh {host.name}` once in a terminal to see which key fails",
+            f"{error.message} (the key of {hop.host.host}, or its certificate)",
+            f"run `ssh {hop.host.name}` once in a terminal to see which key fails",
         )
 
-    def _with_hints(self, keys: LoadedKeys, error: NeedsYou) -> NeedsYou:
+    def _with_hints(self, keys: LoadedKeys, hop: Hop, error: NeedsYou) -> NeedsYou:
         self._credentials.forget()
-        hints: list[str] = []
-        if keys.locked:
-            hints.append(f"{', '.join(keys.locked)} needs a passphrase")
-        if not keys.pairs and not keys.locked:
-            hints.append("no usable key was found")
-        if agent_path() is None:
-            hints.append("no ssh agent is running")
+        hints = keys.hints()
+        if hop is not self._route[-1]:
+            hints.insert(0, f"at the jump host {shown(hop.host.address, 120)}")
         if not hints:
             return error
-        return NeedsYou(error.machine, f"{error.message} ({'; '.join(hints)})", error.advice)
+        advice = error.advice if keys.agent.problem() is None else _AGENT_ADVICE
+        return NeedsYou(error.machine, f"{error.message} ({'; '.join(hints)})", advice)
+
+    async def _with_place(self, hop: Hop, error: MachineError) -> MachineError:
+        """Add the jump host or the ProxyCommand to the reason, where one of them failed."""
+        more = await self._proxy.failure() if self._proxy is not None else None
+        if more is None and hop is not self._route[-1]:
+            more = f"at the jump host {shown(hop.host.address, 120)}"
+        if more is not None:
+            error.message = f"{error.message} ({more})"
+        return error
 
     async def start(self) -> ChannelProgram:
         """See `ssh.links.link.Link.start`."""
         machine = self._machine.name
-        connection = self._connection
-        if connection is None:
+        if not self._route or len(self._connections) < len(self._route):
             raise LinkLost(machine, f"the connection to {machine} is not open")
+        connection = self._connections[-1]
         async with asyncio.timeout(CHANNEL_TIMEOUT_S):
             await self._free.acquire()
         with contextlib.ExitStack() as undo:
@@ -227,15 +234,12 @@ class AsyncsshLink:
 
     async def close(self) -> None:
         """See `ssh.links.link.Link.close`."""
-        connection, self._connection = self._connection, None
-        if connection is None:
-            return
-        connection.close()
-        with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):
-            async with asyncio.timeout(CLOSE_TIMEOUT_S):
-                await connection.wait_closed()
-                return
-        connection.abort()
+        connections, self._connections = self._connections, []
+        for connection in reversed(connections):
+            await _close(connection)
+        proxy, self._proxy = self._proxy, None
+        if proxy is not None:
+            await proxy.close()
 
     def explain(self, status: int | None, stderr: str) -> MachineError | None:
         """See `ssh.links.link.Link.explain`."""
@@ -249,25 +253,35 @@ class AsyncsshLink:
 
     def advice(self) -> str | None:
         """See `ssh.links.link.Link.advice`."""
-        return self._host.advice() if self._host is not None else None
+        return self._route[-1].advice(self._machine) if self._route else None
+
+
+async def _close(connection: asyncssh.SSHClientConnection) -> None:
+    connection.close()
+    with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):
+        async with asyncio.timeout(CLOSE_TIMEOUT_S):
+            await connection.wait_closed()
+            return
+    connection.abort()
 
 
 class _LinkClient(AuthClient):
-    def __init__(self, link: AsyncsshLink, host: SshHost, known: KnownHosts) -> None:
-        super().__init__(host, link._credentials, link._ask)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    def __init__(self, link: AsyncsshLink, hop: Hop, known: KnownHosts) -> None:
+        super().__init__(hop.host, link._credentials, link._ask)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         self._link = link
+        self._hop = hop
         self._known = known
 
     def validate_host_public_key(
         self, host: str, addr: str, port: int, key: asyncssh.SSHKey
     ) -> bool:
-        del addr
-        self._link.note_untrusted_key(host, port, self._known, key)
+        del host, addr, port
+        self._link.note_untrusted_key(self._hop, self._known, key)
         return False
 
 
 def asyncssh_link_factory(
-    machine: MachineConfig, *, known_hosts: Path, ask: Ask | None
+    machine: MachineConfig, *, known_hosts: Path, ask: Ask | None, agent: AgentWatch
 ) -> LinkFactory:
     """Return the link factory of a machine; its links share the credentials that were typed."""
     credentials = Credentials()
@@ -278,6 +292,7 @@ def asyncssh_link_factory(
             known_hosts=known_hosts,
             credentials=credentials,
             ask=ask if interactive else None,
+            agent=agent,
         )
 
     return make_link

@@ -8,12 +8,15 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import Mapping
 from pathlib import PurePath
 
 from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ids import MachineName
 from core.text import shown
+from ssh.links.agent import AgentWatch, environment_with
 from ssh.links.link import SHELL
+from ssh.links.ssh_command import effective_options, is_ssh, link_options, option_words
 
 MAX_READ_BYTES = 65_536
 CLOSE_TIMEOUT_S = 2.0
@@ -22,13 +25,20 @@ CLOSE_TIMEOUT_S = 2.0
 _SSH_PROGRAMS = frozenset({"ssh", "autossh"})
 
 
-def shell_command(command: tuple[str, ...]) -> tuple[str, ...]:
+def shell_command(
+    command: tuple[str, ...], options: dict[str, str] | None = None
+) -> tuple[str, ...]:
     """Return the full argument list: `command` followed by the shell.
 
     ssh gets BatchMode, so that it never prompts on the terminal, and no pseudo-terminal.
+
+    Args:
+        command: The command of the config.
+        options: More options for ssh.
     """
     if command and PurePath(command[0]).name in _SSH_PROGRAMS:
-        command = (command[0], "-T", "-o", "BatchMode=yes", *command[1:])
+        flags = option_words({"BatchMode": "yes", **(options or {})})
+        command = (command[0], "-T", *flags, *command[1:])
     return (*command, SHELL)
 
 
@@ -99,13 +109,18 @@ async def _read(stream: asyncio.StreamReader) -> bytes:
 class CommandLink:
     """Starts programs with the command of the config, or on this computer."""
 
-    def __init__(self, machine: MachineName, command: tuple[str, ...]) -> None:
+    def __init__(
+        self, machine: MachineName, command: tuple[str, ...], agent: AgentWatch | None = None
+    ) -> None:
         self._machine = machine
+        self._configured = command
         self._command = shell_command(command)
+        self._agent = agent or AgentWatch()
+        self._environment: Mapping[str, str] | None = None
         self._programs: list[ChildProgram] = []
 
     async def open(self) -> None:
-        """See `ssh.links.link.Link.open`. Only checks the command.
+        """See `ssh.links.link.Link.open`. Checks the command, and asks ssh for its options.
 
         Raises:
             LinkRefused: The command contains a NUL character.
@@ -116,6 +131,11 @@ class CommandLink:
                 f"the command of {self._machine} contains a NUL character",
                 f"remove it from `command` of {self._machine} in the config",
             )
+        if is_ssh(self._configured):
+            options = await effective_options(self._configured)
+            self._command = shell_command(self._configured, link_options(options))
+            agent = await self._agent.look(options.get("identityagent", (None,))[0])
+            self._environment = environment_with(agent)
 
     async def start(self) -> ChildProgram:
         """See `ssh.links.link.Link.start`."""
@@ -127,6 +147,7 @@ class CommandLink:
                 stderr=asyncio.subprocess.PIPE,
                 start_new_session=True,
                 limit=MAX_READ_BYTES,
+                env=self._environment,
             )
         except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
             raise LinkRefused(
@@ -150,7 +171,11 @@ class CommandLink:
         """See `ssh.links.link.Link.explain`."""
         if len(self._command) == 1:
             return None
-        return explain_stderr(self._machine, self._command[0], status, stderr)
+        error = explain_stderr(self._machine, self._command[0], status, stderr)
+        problem = self._agent.seen.problem() if is_ssh(self._configured) else None
+        if isinstance(error, NeedsYou) and _DENIED_TEXT in stderr and problem is not None:
+            error.message = f"{error.message} ({problem})"
+        return error
 
     def advice(self) -> str | None:
         """See `ssh.links.link.Link.advice`."""
@@ -160,8 +185,9 @@ class CommandLink:
 _PRESS_R = "press r: evalroom then runs the same ssh in your terminal, where it can ask you"
 _RUN_BY_HAND = "run the same command once in a terminal, then press r"
 _KEY_CHANGED_TEXTS = ("REMOTE HOST IDENTIFICATION HAS CHANGED", "REVOKED HOST KEY")
+_DENIED_TEXT = "Permission denied"
 _SIGN_IN_TEXTS = (
-    "Permission denied",
+    _DENIED_TEXT,
     "Too many authentication failures",
     "Host key verification failed",
     "a password is required",

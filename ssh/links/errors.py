@@ -1,7 +1,8 @@
 """Turns errors of asyncssh and of the operating system into `MachineError`s with advice."""
 
+import json
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 import asyncssh
@@ -10,7 +11,6 @@ from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ids import MachineName
 from core.text import shown
 
-_USE_SSH = 'if plain `ssh` can connect, set link = "command" and command = ["ssh", "{}"]'
 _SIGN_IN = (
     "check the user, the key and the ssh agent, or press r to enter a passphrase or a password"
 )
@@ -21,7 +21,7 @@ def _lost(machine: MachineName, why: str) -> MachineError:
 
 
 def _refused(machine: MachineName, why: str) -> MachineError:
-    return LinkRefused(machine, f"can't connect to {machine}: {why}", _USE_SSH.format(machine))
+    return LinkRefused(machine, f"can't connect to {machine}: {why}")
 
 
 def _needs_you(machine: MachineName, why: str) -> MachineError:
@@ -69,8 +69,31 @@ TRANSLATIONS: dict[type[BaseException], Translate] = {
 every error class of asyncssh is listed."""
 
 
-def machine_error(machine: MachineName, error: BaseException) -> MachineError:
-    """Return the `MachineError` for an error of asyncssh or of the operating system."""
+def use_command(words: Sequence[str]) -> str:
+    """Return the advice to reach a machine by the ssh command `words`."""
+    listed = ", ".join(json.dumps(word, ensure_ascii=False) for word in words)
+    plain = "host", "user", "port", "identity"
+    replaced = f" in place of {', '.join(plain)}" if len(words) > len(("ssh", "host")) else ""
+    return f'set link = "command" and command = [{shown(listed, 400)}]{replaced}'
+
+
+def machine_error(
+    machine: MachineName, error: BaseException, ssh: Sequence[str] | None = None
+) -> MachineError:
+    """Return the `MachineError` for an error of asyncssh or of the operating system.
+
+    Args:
+        machine: For messages.
+        error: The error.
+        ssh: The ssh command that reaches the machine; None: by its name.
+    """
+    found = _machine_error(machine, error)
+    if isinstance(found, LinkRefused) and not found.advice:
+        found.advice = f"if plain `ssh` can connect, {use_command(ssh or ('ssh', machine))}"
+    return found
+
+
+def _machine_error(machine: MachineName, error: BaseException) -> MachineError:
     if isinstance(error, asyncssh.DisconnectError) and "oo many authentication" in str(error):
         return NeedsYou(
             machine,
@@ -118,10 +141,17 @@ def _system_error(machine: MachineName, error: OSError) -> MachineError:
 
 
 @contextmanager
-def as_machine_errors(machine: MachineName) -> Generator[None, None, None]:
-    """Raise the matching `MachineError` for any network or SSH error in the block."""
+def as_machine_errors(
+    machine: MachineName, ssh: Sequence[str] | None = None
+) -> Generator[None, None, None]:
+    """Raise the matching `MachineError` for any network or SSH error in the block.
+
+    Args:
+        machine: For messages.
+        ssh: The ssh command that reaches the machine; None: by its name.
+    """
     try:
         yield
     except (asyncssh.Error, asyncssh.PasswordChangeRequired, OSError, ValueError) as error:
         # asyncssh's key errors, and some of its argument errors, are ValueErrors.
-        raise machine_error(machine, error) from error
+        raise machine_error(machine, error, ssh) from error

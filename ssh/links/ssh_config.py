@@ -1,150 +1,253 @@
-"""Reads a host's settings from ssh_config, and finds the options that asyncssh ignores."""
+"""Finds out how ssh would connect to a machine: `ssh -G` is the truth wherever an ssh is installed.
 
-import getpass
-import os
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, cast
+Jump hosts are resolved the same way, so that asyncssh gets values and never reads a config file.
+"""
 
-import asyncssh
-from asyncssh.config import SSHClientConfig
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from core.config.model import MachineConfig
-from core.errors import LinkRefused
+from core.errors import LinkLost, LinkRefused
+from core.ids import MachineName
 from core.text import shown
-
-SYSTEM_CONFIG = Path("/etc/ssh/ssh_config")
-
-_COSMETIC_OPTIONS = frozenset(
-    {
-        "escapechar",
-        "fingerprinthash",
-        "hashknownhosts",
-        "ignoreunknown",
-        "loglevel",
-        "syslogfacility",
-        "updatehostkeys",
-        "visualhostkey",
-    }
+from ssh.links.config_lines import ConfigProblem
+from ssh.links.config_options import DEFAULTS
+from ssh.links.config_parser import Destination, Options, parse_config
+from ssh.links.config_tokens import LocalAccount
+from ssh.links.errors import use_command
+from ssh.links.resolved_host import (
+    Algorithms,
+    ResolvedHost,
+    algorithms_of,
+    needs_digest,
+    resolved_host,
 )
-"""Options about output and bookkeeping: the connection is the same without them."""
+from ssh.links.ssh_query import QUERY_TIMEOUT_S, NoSshToAsk, SshRejected, ask_ssh
+
+MAX_JUMPS = 8
+"""More jump hosts than this are a loop."""
+
+_REFUSED_OPTIONS = {
+    "bindinterface": "BindInterface",
+    "proxyusefdpass": "ProxyUseFdpass",
+    "requiredrsasize": "RequiredRSASize",
+    "revokedhostkeys": "RevokedHostKeys",
+}
+"""Options that asyncssh can't follow, and without which another way is taken or less is checked."""
+_IGNORED_OPTIONS = {
+    "controlmaster": "ControlMaster",
+    "controlpath": "ControlPath",
+    "hostbasedauthentication": "HostbasedAuthentication",
+    "knownhostscommand": "KnownHostsCommand",
+    "localcommand": "LocalCommand",
+    "pkcs11provider": "PKCS11Provider",
+    "securitykeyprovider": "SecurityKeyProvider",
+    "verifyhostkeydns": "VerifyHostKeyDNS",
+}
+"""Options that asyncssh does not follow; the machine is the same without them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SshHost:
-    """The connection settings of a machine, from the config and ssh_config together.
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One host on the way to a machine, or the machine itself.
 
     Attributes:
-        name: The name that one would give to `ssh`.
-        host: The host name to connect to.
-        alias: The name to look up in known_hosts: HostKeyAlias, or `host`.
-        identities: Key files in order; empty: the default ones.
-        known_hosts: The user's known_hosts files; evalroom reads them and never writes them.
-        algorithms: HostKeyAlgorithms; None: not set.
-        ciphers: Ciphers; None: not set.
-        unsupported: Options set for this host that asyncssh does not support.
-        paths: The ssh_config files that were read.
+        host: How to connect to it.
+        algorithms: The algorithms that ssh_config sets.
+        ignored: Options that are set for it, and that evalroom ignores.
     """
 
-    name: str
-    host: str
-    user: str
-    port: int
-    alias: str
-    identities: tuple[str, ...]
-    identities_only: bool
-    known_hosts: tuple[str, ...]
-    algorithms: str | None
-    ciphers: str | None
-    unsupported: tuple[str, ...]
-    paths: tuple[str, ...]
+    host: ResolvedHost
+    algorithms: Algorithms
+    ignored: tuple[str, ...]
 
-    @property
-    def address(self) -> str:
-        """`user@host:port`, for messages."""
-        return f"{self.user}@{self.host}:{self.port}"
-
-    def advice(self) -> str | None:
-        """Return a warning about unsupported options; None: there are none."""
-        if not self.unsupported:
+    def advice(self, machine: MachineConfig) -> str | None:
+        """Return a warning about the ignored options of `machine`; None: there are none."""
+        if not self.ignored:
             return None
-        options = ", ".join(shown(option, 40) for option in self.unsupported)
         return (
-            f"evalroom ignores {options} of {self.name} in ssh_config. If you need it, set "
-            f'link = "command" and command = ["ssh", "{self.name}"]'
+            f"evalroom ignores {', '.join(self.ignored)} of {self.host.name} in ssh_config. "
+            f"If you need it, {use_command(ssh_words(machine))}"
         )
 
 
-class _RecordingHandlers(dict[str, Any]):
-    """asyncssh's handlers of ssh_config options; records each option that has no handler."""
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The options of one destination.
 
-    def __init__(self, handlers: dict[str, Any], unsupported: list[str]) -> None:
-        super().__init__(handlers)
-        self._unsupported = unsupported
+    Attributes:
+        defaults: The options that this ssh uses where no file sets any.
+        is_of_ssh: Whether ssh itself gave them.
+        digest: The value of `%C` if a value needs it.
+    """
 
-    def __missing__(self, option: str) -> Any:
-        if option not in _COSMETIC_OPTIONS and option not in self._unsupported:
-            self._unsupported.append(option)
-        raise KeyError(option)
-
-
-def config_paths() -> tuple[str, ...]:
-    """Return the readable ssh_config files, the user's first."""
-    user = Path("~", ".ssh", "config").expanduser()
-    return tuple(str(path) for path in (user, SYSTEM_CONFIG) if os.access(path, os.R_OK))
+    options: Options
+    defaults: Options
+    is_of_ssh: bool
+    digest: str | None = None
 
 
-def resolve_host(machine: MachineConfig) -> SshHost:
-    """Return the connection settings of `machine`.
+_defaults: dict[str, Options] = {}
+"""The defaults of the installed ssh, asked for once."""
 
-    Blocks: it reads files and may run the program of a `Match exec`.
+
+async def resolve_route(machine: MachineConfig) -> tuple[Hop, ...]:
+    """Return the hosts on the way to `machine`: its jump hosts in order, and itself last.
+
+    Runs `ssh -G`, once for each host.
 
     Raises:
-        LinkRefused: ssh_config can't be read or parsed.
+        LinkRefused: ssh_config can't be read, or an option can't be followed.
+        LinkLost: `ssh -G` did not answer in time.
     """
-    name = machine.host or machine.name
-    paths = config_paths()
-    unsupported: list[str] = []
-    handlers = cast("dict[str, Any]", SSHClientConfig._handlers)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
-    recording = _RecordingHandlers(handlers, unsupported)
-    reader = type("Reader", (SSHClientConfig,), {"_handlers": recording})
-    user: Any = machine.user or ()
-    port: Any = machine.port or ()
+    destination = Destination(
+        name=machine.host or machine.name,
+        user=machine.user,
+        port=machine.port,
+        file=machine.ssh_config,
+    )
     try:
-        config = cast("type[SSHClientConfig]", reader).load(
-            None, paths, False, False, False, _local_user(), user, name, port
-        )
-    except (asyncssh.ConfigParseError, OSError, ValueError) as error:
+        *jumps, target = await _hops(machine, destination, depth=0)
+    except SshRejected as error:
         raise LinkRefused(
             machine.name,
-            f"can't use ssh_config for {machine.name}: {shown(error, 200)}",
-            f'fix it, or set link = "command" and command = ["ssh", "{name}"]',
+            f"ssh can't use its config for {machine.name}: {shown(error, 300)}",
+            "correct it, then press r",
         ) from error
-    get = config.get
-    host = str(get("Hostname") or name)
-    identity = machine.identity
-    identities = (identity,) if identity else tuple(cast("list[str]", get("IdentityFile") or ()))
-    named = machine.known_hosts
-    files = tuple(cast("list[str]", get("UserKnownHostsFile") or ("~/.ssh/known_hosts",)))
-    system = tuple(cast("list[str]", get("GlobalKnownHostsFile") or ("/etc/ssh/ssh_known_hosts",)))
-    return SshHost(
-        name=name,
-        host=host,
-        user=machine.user or str(get("User") or _local_user()),
-        port=machine.port or cast("int", get("Port") or 22),
-        alias=str(get("HostKeyAlias") or host),
-        identities=identities,
-        identities_only=bool(get("IdentitiesOnly")) or identity is not None,
-        known_hosts=(named,) if named else (*files, *system),
-        algorithms=cast("str | None", get("HostKeyAlgorithms")),
-        ciphers=cast("str | None", get("Ciphers")),
-        unsupported=tuple(unsupported),
-        paths=paths,
+    except ConfigProblem as error:
+        raise LinkRefused(
+            machine.name,
+            f"can't follow ssh_config for {machine.name}: {shown(error, 300)}",
+            f"correct it, or {use_command(ssh_words(machine))}",
+        ) from error
+    except TimeoutError as error:
+        raise LinkLost(
+            machine.name,
+            f"ssh -G did not answer for {machine.name} within {QUERY_TIMEOUT_S:.0f} s",
+            "check the programs of Match exec in ssh_config, and the DNS for canonical names",
+        ) from error
+    return (*jumps, replace(target, host=_with_own_settings(target.host, machine)))
+
+
+def ssh_words(machine: MachineConfig) -> tuple[str, ...]:
+    """Return the ssh command that reaches the same machine with the same user, port and key."""
+    return (
+        "ssh",
+        *(("-F", machine.ssh_config) if machine.ssh_config else ()),
+        *(("-l", machine.user) if machine.user else ()),
+        *(("-p", str(machine.port)) if machine.port else ()),
+        *(("-i", machine.identity) if machine.identity else ()),
+        *(("-o", f"UserKnownHostsFile={machine.known_hosts}") if machine.known_hosts else ()),
+        machine.host or machine.name,
     )
 
 
-def _local_user() -> str:
+def _with_own_settings(host: ResolvedHost, machine: MachineConfig) -> ResolvedHost:
+    """Return `host` with the values that evalroom's config sets."""
+    if machine.identity:
+        host = replace(host, identities=(machine.identity,), identities_only=True)
+    if machine.known_hosts:
+        host = replace(host, known_hosts=(machine.known_hosts,))
+    return host
+
+
+async def _hops(machine: MachineConfig, destination: Destination, *, depth: int) -> Sequence[Hop]:
+    if depth > MAX_JUMPS:
+        raise ConfigProblem(f"ProxyJump of {destination.name} leads in a circle")
+    account = LocalAccount.current()
+    answer = await _ask(destination, account)
+    host = resolved_host(
+        destination.without_syntax().name,
+        answer.options,
+        account,
+        digest=answer.digest,
+        is_expanded=answer.is_of_ssh,
+    )
+    await _refuse_unfollowed(machine, destination, account, answer)
+    hop = Hop(
+        host=host,
+        algorithms=algorithms_of(answer.options, answer.defaults),
+        ignored=_set_options(answer, _IGNORED_OPTIONS),
+    )
+    if host.jump is None:
+        return (hop,)
+    before, _, last = host.jump.rpartition(",")
+    jump = replace(jump_destination(last), file=destination.file, jump=before or None)
+    return (*await _hops(machine, jump, depth=depth + 1), hop)
+
+
+def jump_destination(text: str) -> Destination:
+    """Return the destination of one host of ProxyJump: `user@host:port`, or a URI."""
+    text = text.strip()
+    if text.startswith("ssh://"):
+        return Destination(name=text).without_syntax()
+    user, at, place = text.rpartition("@")
+    host, colon, port = place.rpartition(":")
+    is_whole = not colon or not port.isdecimal() or (":" in host and not host.startswith("["))
+    host = place if is_whole else host
+    return Destination(
+        name=host.removeprefix("[").removesuffix("]"),
+        user=user if at else None,
+        port=None if is_whole else int(port),
+    )
+
+
+async def _ask(destination: Destination, account: LocalAccount) -> _Answer:
+    words = _query_words(destination)
     try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return str(os.getuid())
+        if "ssh" not in _defaults:
+            _defaults["ssh"] = await ask_ssh(("-F", "none", "--", "no-host"))
+        options = await ask_ssh(words)
+        digest = None
+        if needs_digest(options):
+            expanded = await ask_ssh(("-o", "ControlPath=%C", *words))
+            digest = expanded.get("controlpath", (None,))[0]
+    except NoSshToAsk:
+        parsed = await asyncio.to_thread(parse_config, destination, account)
+        return _Answer(parsed.options, DEFAULTS, is_of_ssh=False)
+    return _Answer(options, _defaults["ssh"], is_of_ssh=True, digest=digest)
+
+
+def _query_words(destination: Destination) -> tuple[str, ...]:
+    return (
+        *(("-F", destination.file) if destination.file else ()),
+        *(("-l", destination.user) if destination.user else ()),
+        *(("-p", str(destination.port)) if destination.port else ()),
+        *(("-J", destination.jump) if destination.jump else ()),
+        "--",
+        destination.name,
+    )
+
+
+def _set_options(answer: _Answer, names: dict[str, str]) -> tuple[str, ...]:
+    """Return those of `names` that are not at ssh's default, in the usual spelling."""
+    none = (("none",), ("no",), ("false",), ("internal",))
+    options = answer.options
+    return tuple(
+        written
+        for name, written in names.items()
+        if options.get(name, none[0]) not in {*none, answer.defaults.get(name)}
+    )
+
+
+async def _refuse_unfollowed(
+    machine: MachineConfig, destination: Destination, account: LocalAccount, answer: _Answer
+) -> None:
+    refused = _set_options(answer, _REFUSED_OPTIONS)
+    if not refused:
+        return
+    try:
+        places = (await asyncio.to_thread(parse_config, destination, account)).places
+    except (ConfigProblem, OSError):
+        places = {}
+    named = [
+        f"{option} ({places[option.lower()]})" if option.lower() in places else option
+        for option in refused
+    ]
+    raise LinkRefused(
+        MachineName(machine.name),
+        f"evalroom can't follow {', '.join(shown(each) for each in named)} of ssh_config "
+        f"for {machine.name}",
+        use_command(ssh_words(machine)),
+    )

@@ -123,7 +123,13 @@ def read_known_hosts(
 
 
 def untrusted_key_error(
-    machine: MachineName, known: KnownHosts, host: str, port: int, key: asyncssh.SSHKey
+    machine: MachineName,
+    known: KnownHosts,
+    host: str,
+    port: int | None,
+    key: asyncssh.SSHKey,
+    *,
+    of: str | None = None,
 ) -> MachineError:
     """Return the error for a host that sent `key`, which is not one of its trusted keys.
 
@@ -131,8 +137,9 @@ def untrusted_key_error(
         machine: For messages.
         known: The entries of all known_hosts files.
         host: Its name in known_hosts.
-        port: The port of this handshake.
+        port: Its port in known_hosts; None: it stands there without one.
         key: The key that the host sent in this handshake.
+        of: Whose key it is, for messages; None: the machine's.
     """
     fingerprint = key.get_fingerprint()
     _, _, revoked = known.match(host, "", port)
@@ -145,13 +152,14 @@ def untrusted_key_error(
         )
         return LinkRefused(
             machine,
-            f"the host key of {machine} has changed: it is now {fingerprint}, "
+            f"the host key of {of or machine} has changed: it is now {fingerprint}, "
             f"but known_hosts has {was}",
             "someone may be intercepting the connection, or the machine was reinstalled: ask its "
             f"owner, then remove the old line (ssh-keygen -R '{_host_pattern(host, port)}')",
         )
     public = key.export_public_key("openssh").decode().split()
-    return NeedsTrust(machine, fingerprint, f"{_host_pattern(host, port)} {public[0]} {public[1]}")
+    line = f"{_host_pattern(host, port)} {public[0]} {public[1]}"
+    return NeedsTrust(machine, fingerprint, line, of=of)
 
 
 def revoked_key_error(machine: MachineName, keys: Sequence[asyncssh.SSHKey]) -> LinkRefused:

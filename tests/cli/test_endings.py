@@ -121,3 +121,17 @@ def test_a_watch_ends_when_its_reader_goes_away(home: Home) -> None:
     assert child.wait(40) == 141
     assert child.stderr.read() == b""
     child.stderr.close()
+
+
+@pytest.mark.parametrize("words", ["status", "status --json", "config show", "probe", "--version"])
+def test_output_that_can_not_be_written_is_a_sentence_and_no_crash(home: Home, words: str) -> None:
+    home.watch_here(home.folder / "d")
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
+        done = subprocess.run(
+            [*EVALROOM, *words.split()], env=home.env, stdin=subprocess.DEVNULL, stdout=full,
+            stderr=subprocess.PIPE, check=False, timeout=30, text=True,
+        )  # fmt: skip
+    assert done.stderr == (
+        "evalroom: can't write the output: No space left on device\n  write it to another place\n"
+    )
+    assert done.returncode == 1

@@ -6,10 +6,12 @@ from hypothesis import given, settings
 from core.desk.replay import read_recording
 from core.errors import StorageError
 from core.event_codec import EVENTS, event_of, line_of
-from core.events import Event
+from core.events import Event, RunChanged
+from core.model.run import RunState
 from tests.support.events import BY_KIND, KINDS
 from tests.support.fleets import H1, link, named
 from tests.support.recordings import write_recording
+from tests.support.runs import run
 
 
 def test_every_event_has_a_codec_case_and_a_sample() -> None:
@@ -55,3 +57,10 @@ def test_a_broken_line_is_named_by_its_number(tmp_path: Path) -> None:
 def test_a_recording_that_is_not_there_is_said_to_be_unreadable(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="can't be read"):
         list(read_recording(tmp_path / "nowhere"))
+
+
+def test_an_older_recording_is_read_by_the_names_of_its_day() -> None:
+    unchanged = '{"v":1,"event":"%s","at":1.0,"machine":"m"}'
+    assert event_of(unchanged % "LooksUnchanged") == event_of(unchanged % "ReadsUnchanged")
+    changed = line_of(RunChanged(at=1.0, run=run(1, RunState.ERROR, message="why")))
+    assert event_of(changed.replace('"message":', '"said":')) == event_of(changed)

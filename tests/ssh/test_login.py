@@ -15,16 +15,18 @@ from core.ids import MachineName
 from core.model.machine import LinkState
 from ssh.links.asyncssh_auth import Credentials
 from ssh.links.asyncssh_link import AsyncsshLink
-from ssh.links.ssh_config import resolve_host
+from ssh.links.ssh_config import resolve_route
 from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, connection_of, machine_of, trusting
 from tests.support.sshd import Sshd, keygen, prepared
 from tests.support.waiting import wait_until
 
 
-def ssh_config(text: str) -> None:
-    """Write the operator's ssh_config."""
-    (Path(os.environ["HOME"]) / ".ssh" / "config").write_text(text)
+def ssh_config(text: str) -> str:
+    """Write a config for ssh and return its path."""
+    path = Path(os.environ["HOME"]) / ".ssh" / "config"
+    path.write_text(text)
+    return str(path)
 
 
 async def test_a_wrong_key_needs_you_and_is_not_tried_again(sshd: Sshd, tmp_path: Path) -> None:
@@ -110,11 +112,11 @@ async def test_the_agent_opens_what_no_file_does(
 
 
 async def test_a_name_that_ssh_config_knows_is_enough(sshd: Sshd, tmp_path: Path) -> None:
-    ssh_config(
+    config = ssh_config(
         f"Host gpu-*\n  HostName 127.0.0.1\n  Port {sshd.port}\n  User alice\n"
         f"  IdentityFile {sshd.key}\n  IdentitiesOnly yes\n  ForwardAgent yes\n"
     )
-    machine = MachineConfig(name=MachineName("gpu-1"), python=PYTHON)
+    machine = MachineConfig(name=MachineName("gpu-1"), python=PYTHON, ssh_config=config)
     async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         hello = await heard.hello()
         assert hello.head["user"] == "alice"
@@ -122,33 +124,38 @@ async def test_a_name_that_ssh_config_knows_is_enough(sshd: Sshd, tmp_path: Path
 
 
 async def test_words_that_the_library_ignores_are_reported(sshd: Sshd, tmp_path: Path) -> None:
-    ssh_config(
+    config = ssh_config(
         "Host gpu-1\n  ControlMaster auto\n  ControlPath ~/.ssh/%C\n"
         "Host other\n  KnownHostsCommand /bin/false\n"
         f"Host *\n  HostName 127.0.0.1\n  HashKnownHosts yes\n  IdentityFile {sshd.key}\n"
     )
-    machine = MachineConfig(name=MachineName("gpu-1"), port=sshd.port, user="alice", python=PYTHON)
+    machine = MachineConfig(
+        name=MachineName("gpu-1"), port=sshd.port, user="alice", python=PYTHON, ssh_config=config
+    )
     async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         await heard.hello()
         advice = heard.links[-1].advice or ""
         assert heard.state is LinkState.UP
-        assert "controlmaster, controlpath" in advice
-        assert "knownhostscommand" not in advice
+        assert "ControlMaster, ControlPath" in advice
+        assert "KnownHostsCommand" not in advice
         assert 'link = "command"' in advice
 
 
-def test_ssh_config_decides_what_the_config_leaves_open() -> None:
-    ssh_config("Host gpu\n  HostName gpu.example.org\n  Port 2222\n  User op\n  HostKeyAlias g\n")
-    host = resolve_host(MachineConfig(name=MachineName("gpu"), user="me"))
+async def test_ssh_config_decides_what_the_config_leaves_open() -> None:
+    config = ssh_config(
+        "Host gpu\n  HostName gpu.example.org\n  Port 2222\n  User op\n  HostKeyAlias g\n"
+    )
+    machine = MachineConfig(name=MachineName("gpu"), user="me", ssh_config=config)
+    host = (await resolve_route(machine))[-1].host
     assert (host.host, host.port, host.user, host.alias) == ("gpu.example.org", 2222, "me", "g")
 
 
 async def test_a_broken_ssh_config_is_refused(sshd: Sshd, tmp_path: Path) -> None:
-    ssh_config("Host *\n  Port many\n")
-    machine = replace(machine_of(sshd), port=None)
+    config = ssh_config("Host *\n  Port many\n")
+    machine = replace(machine_of(sshd), port=None, ssh_config=config)
     async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         refused = await heard.link(LinkState.REFUSED)
-        assert "ssh_config" in (refused.reason or "")
+        assert f"{config} line 2: Bad port 'many'" in (refused.reason or "")
 
 
 async def test_a_key_file_that_is_missing_is_named(sshd: Sshd, tmp_path: Path) -> None:
@@ -181,6 +188,57 @@ async def test_a_password_is_asked_for_once_and_kept_in_memory(tmp_path: Path) -
             server.start()
             await heard.until(lambda: len(heard.frames("hello")) > 1)
             assert len(asked) == 1
+
+
+async def test_a_password_is_asked_for_where_questions_are_offered_and_none_comes(
+    tmp_path: Path,
+) -> None:
+    asked: list[str] = []
+
+    async def ask(prompt: str, seen: bool) -> str | None:
+        del seen
+        asked.append(prompt)
+        return "open sesame"
+
+    with prepared() as server:
+        server.options = (
+            "PasswordAuthentication yes\nPubkeyAuthentication no\n"
+            "KbdInteractiveAuthentication yes\nMaxAuthTries 3"
+        )
+        server.set_password("bob", "open sesame")
+        server.start()
+        connection = connection_of(machine_of(server, "bob"), trusting(server, tmp_path), ask=ask)
+        async with hearing(connection) as heard:
+            await heard.link(LinkState.NEEDS_YOU)
+            connection.retry_now()
+            await heard.until(lambda: bool(heard.frames("hello")))
+        assert asked == [f"Password for bob@127.0.0.1:{server.port}"]
+
+
+async def test_the_questions_of_pam_are_asked(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def ask(prompt: str, seen: bool) -> str | None:
+        assert not seen
+        asked.append(prompt)
+        return "open sesame"
+
+    with prepared() as server:
+        (server.root / "up" / "pam.d").mkdir()
+        (server.root / "up" / "pam.d" / "sshd").write_text(
+            "auth required pam_unix.so\naccount required pam_permit.so\n"
+            "session required pam_permit.so\n"
+        )
+        server.options = "UsePAM yes\nPubkeyAuthentication no\nKbdInteractiveAuthentication yes\n"
+        server.set_password("bob", "open sesame")
+        server.start()
+        connection = connection_of(machine_of(server, "bob"), trusting(server, tmp_path), ask=ask)
+        async with hearing(connection) as heard:
+            await heard.link(LinkState.NEEDS_YOU)
+            connection.retry_now()
+            await heard.until(lambda: bool(heard.frames("hello")))
+        assert len(asked) == 1
+        assert "Password" in asked[0]
 
 
 class _Token(asyncssh.SSHServer):

@@ -81,13 +81,12 @@ async def test_a_real_eval_is_watched_to_its_end_and_its_log_read(
         assert reply.status == 200
         assert len(json.loads(reply.body)["samples"]) == 2
         await heard.until(lambda: not (row_of(heard, pid) or {"alive": True})["alive"], 30)
-        header = await connection.request(
-            Frame("header", {"location": task["log_location"], "pid": pid}), deadline=30
+        missing = str(tmp_path / "no.eval")
+        asked = {"what": "headers", "logs": [task["log_location"], missing], "bytes": 10_000}
+        read = await connection.request(
+            Frame("logs", {"asked": asked, "pid": pid, "pythons": []}), deadline=30
         )
-        assert header.error is None
-        assert json.loads(header.body)["status"] == "success"
-        missing = await connection.request(
-            Frame("header", {"location": str(tmp_path / "no.eval"), "pid": None}), deadline=30
-        )
-        assert missing.status
-        assert missing.error
+        assert read.error is None
+        found, not_found = json.loads(read.body)["answers"]
+        assert found["header"]["status"] == "success"
+        assert not_found == {"log": missing, "error": "the file does not exist"}

@@ -14,6 +14,7 @@ from tests.support.reached import PYTHON, connection_of, trusting
 from tests.support.sshd import Sshd
 
 SSH = ("ssh", "-F", "none")
+ALIVE = ("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3")
 
 
 async def told(*words: str) -> SignIn:
@@ -29,7 +30,7 @@ async def told(*words: str) -> SignIn:
 async def test_the_configured_words_run_without_batch_mode() -> None:
     found = await told("-o", "BatchMode=yes", "-p", "2222", "host", "sudo", "-u", "eve")
     assert found.words == (
-        "ssh", "-T", "-o", "BatchMode=no", "-F", "none",
+        "ssh", "-T", "-o", "BatchMode=no", *ALIVE, "-F", "none",
         "-o", "BatchMode=yes", "-p", "2222", "host", "sudo", "-u", "eve", "true",
     )  # fmt: skip
     assert not found.is_kept
@@ -52,7 +53,7 @@ async def test_a_master_that_is_kept_stays_as_it_is_configured(tmp_path: Path) -
     config = tmp_path / "config"
     config.write_text("Host far\nControlMaster auto\nControlPersist 1h\nControlPath ~/.ssh/%C\n")
     found = await sign_in_for(("ssh", "-F", str(config), "far"))
-    words = ("ssh", "-T", "-o", "BatchMode=no", "-F", str(config), "far", "true")
+    words = ("ssh", "-T", "-o", "BatchMode=no", *ALIVE, "-F", str(config), "far", "true")
     assert found == SignIn(words, is_kept=True)
 
 

@@ -1,6 +1,5 @@
 """Host keys: unknown, changed, revoked; known in files of ours and of the user's."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -89,11 +88,12 @@ async def test_the_known_one_of_several_keys_is_asked_for(tmp_path: Path) -> Non
 
 
 async def test_the_users_known_hosts_is_read_and_never_written(sshd: Sshd, tmp_path: Path) -> None:
-    users = Path(os.environ["HOME"]) / ".ssh" / "known_hosts"
+    users, config = tmp_path / "users", tmp_path / "config"
+    config.write_text(f"UserKnownHostsFile {users}\n")
     users.write_text("what is this line?\n\n# a comment\n" + sshd.known_hosts_line())
     before = users.read_bytes()
     own = tmp_path / "own"
-    async with hearing(connection_of(machine_of(sshd), own)) as heard:
+    async with hearing(connection_of(machine_of(sshd, ssh_config=str(config)), own)) as heard:
         await heard.hello()
     assert users.read_bytes() == before
     assert not own.exists()
@@ -109,7 +109,8 @@ async def test_a_named_known_hosts_file_that_is_missing_is_no_trust(
 
 
 async def test_ssh_config_can_not_switch_checking_off(sshd: Sshd, tmp_path: Path) -> None:
-    config = Path(os.environ["HOME"]) / ".ssh" / "config"
+    config = tmp_path / "config"
     config.write_text("Host *\n  StrictHostKeyChecking no\n  UserKnownHostsFile none\n")
-    async with hearing(connection_of(machine_of(sshd), tmp_path / "own")) as heard:
+    machine = machine_of(sshd, ssh_config=str(config))
+    async with hearing(connection_of(machine, tmp_path / "own")) as heard:
         await heard.link(LinkState.NEEDS_TRUST)

@@ -12,6 +12,7 @@ from core.events import Event
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.ids import ProcessKey, TaskKey
+from core.model.log_summary import LogHeader
 from core.model.order import OrderState, Outcome
 from core.ports import Reply
 from storage.database import Database
@@ -42,7 +43,7 @@ class Desk:
     async def send(self, process: ProcessKey, request: Request, *, deadline: float) -> Reply:
         raise AssertionError(f"nothing is ever sent again: {process} {request} {deadline}")
 
-    async def header(self, task: TaskKey, *, deadline: float) -> Reply:
+    async def log_header(self, task: TaskKey, *, deadline: float) -> LogHeader:
         raise RequestFailed(f"{task} {deadline}")
 
 

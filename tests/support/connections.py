@@ -108,6 +108,8 @@ def reply(body: Mapping[str, Any] | bytes = b"{}", *, status: int = 0) -> Reply:
     return Reply(at=0.0, took=0.01, status=status, error=None, body=raw)
 
 
-def header(status: str) -> Reply:
-    """The output of `inspect log dump --header-only`, as far as it is read."""
-    return reply({"status": status, "eval": {}, "results": None})
+def logs(frame: Frame, status: str, **more: Any) -> Reply:
+    """The answer to a read of logs: each of them has this status."""
+    header: dict[str, Any] = {"status": status, "eval": {}, "results": None}
+    asked = frame.head["asked"]["logs"]
+    return reply({"answers": [{"log": each, "header": header, **more} for each in asked]})

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from core import events as ev
 from core.ids import Address, MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.action import Action, Change, Verb
-from core.model.log_summary import LogHeader, Metric
+from core.model.log_summary import ErrorGroup, LogCounts, LogHeader, LogSamples, Metric
 from core.model.machine import (
     Container,
     Disk,
@@ -259,6 +259,27 @@ def orders_of(names: list[MachineName]) -> st.SearchStrategy[Order]:
 orders = orders_of(MACHINES)
 
 
+def _log_samples() -> st.SearchStrategy[LogSamples]:
+    counts = st.integers(0, 50)
+    return st.builds(
+        LogSamples,
+        counts=st.builds(
+            LogCounts,
+            total=counts,
+            completed=counts,
+            errored=counts,
+            cancelled=counts,
+            abandoned=counts,
+            scored=counts,
+        ),
+        errors=tuples(
+            st.builds(ErrorGroup, texts, st.integers(1, 50), st.tuples(whole | texts, whole))
+        ),
+        rows=tuples(samples, 1),
+        cut=counts,
+    )
+
+
 def _run_of(machine: MachineName, number: int, more: dict[str, Any]) -> Run:
     return Run(id=f"{machine}-{number}", machine=machine, **more)
 
@@ -382,7 +403,10 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
                 completed_samples=maybe(whole),
                 total_samples=maybe(whole),
                 has_error=st.booleans(),
+                cause=texts,
             ),
+            "samples": st.none() | _log_samples(),
+            "trouble": texts,
         },
         ev.LogUnreadable: {"task": task, "reason": texts},
         ev.ScoreSeen: {"task": task, "metrics": tuples(metrics)},

@@ -19,7 +19,7 @@ from core.events import (
 from core.fleet import Fleet
 from core.fold.fold import fold
 from core.ids import MachineName, ProcessKey, TaskKey
-from core.model.log_summary import LogHeader, Metric
+from core.model.log_summary import ErrorGroup, LogCounts, LogHeader, LogSamples, Metric
 from core.model.machine import Gpu, GpuProcess, LinkState, MachineFacts, Memory, ToolState
 from core.model.process import ProcessState
 from core.model.sample import Activity, Sample, SampleCounts
@@ -219,7 +219,8 @@ def log_read(
     at: float = NOW,
     **more: Any,
 ) -> LogRead:
-    """A log's header was read."""
+    """A log was read: its header, and with `samples` its samples, too."""
+    samples = more.pop("samples", None)
     key = task if task is not None else task_key()
     metrics = list[Metric]()
     if score is not None:
@@ -227,7 +228,18 @@ def log_read(
     more.setdefault("eval_id", f"e-{key.task_id}")
     location = f"/logs/{key.task_id}.eval"
     header = LogHeader(location=location, status=status, metrics=tuple(metrics), **more)
-    return LogRead(at=at, task=key, header=header)
+    return LogRead(at=at, task=key, header=header, samples=samples)
+
+
+def logged(
+    *,
+    errors: tuple[ErrorGroup, ...] = (),
+    rows: tuple[Sample, ...] = (),
+    cut: int = 0,
+    **counts: int,
+) -> LogSamples:
+    """The samples of a log with these counts."""
+    return LogSamples(counts=LogCounts(**counts), errors=errors, rows=rows, cut=cut)
 
 
 def running_fleet() -> Fleet:

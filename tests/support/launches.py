@@ -17,7 +17,7 @@ from core.launch.plan.matrix import RunRequest, expand
 from core.launch.plan.run_plan import RunPlan
 from core.launch.preflight.checks import CheckedPlan
 from core.launch.progress import OnProgress
-from core.launch.provision.dependencies import Provisioned
+from core.launch.provision.dependencies import ProvisionedRun
 from core.launch.run.run_registry import RunRegistry
 from core.launch.run.service import DeskLaunchService
 from core.launch.spec.spec import Spec
@@ -125,9 +125,9 @@ async def launching(
     ):
         place = Place(watched.desk, [])
 
-        async def bring(plan: RunPlan, tell: Callable[[str], None]) -> Provisioned:
+        async def bring(plan: RunPlan, tell: Callable[[str], None]) -> ProvisionedRun:
             del plan, tell
-            return Provisioned()
+            return ProvisionedRun()
 
         async def open_secrets(names: Sequence[str]) -> Mapping[str, str]:
             return {name: (secrets or {})[name] for name in names}

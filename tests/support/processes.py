@@ -88,14 +88,25 @@ def holding(text: str) -> tuple[dict[int, str], dict[int, str]]:
     return found
 
 
-def working_in(folder: Path) -> list[int]:
-    """The pids of processes whose working folder is `folder`, or lies in it."""
+def working_in(folder: Path, *, as_seen_by: int | None = None) -> list[int]:
+    """The pids of processes whose working folder is `folder`, or lies in it.
+
+    Args:
+        folder: A folder.
+        as_seen_by: A process; only those with its mounts count. Else the folder of that name in
+            another's mounts counts too.
+    """
     found: list[int] = []
     for pid in all_pids():
         with suppress(OSError):
-            if Path(f"/proc/{pid}/cwd").readlink().is_relative_to(folder):
+            is_there = Path(f"/proc/{pid}/cwd").readlink().is_relative_to(folder)
+            if is_there and (as_seen_by is None or _mounts(pid) == _mounts(as_seen_by)):
                 found.append(pid)
     return found
+
+
+def _mounts(pid: int) -> Path:
+    return Path(f"/proc/{pid}/ns/mnt").readlink()
 
 
 def wait_gone(pids: Callable[[], list[int]], what: str, seconds: float = WAIT_S) -> None:

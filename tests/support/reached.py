@@ -21,6 +21,7 @@ def machine_of(sshd: Sshd, user: str = "alice", **changes: Any) -> MachineConfig
         port=sshd.port,
         user=user,
         identity=str(sshd.key),
+        ssh_config="none",
         python=PYTHON,
     )
     return replace(machine, **changes)

@@ -63,6 +63,18 @@ async def test_a_preview_says_what_it_takes_and_enter_confirms_it() -> None:
         assert [step.target for step in plan.sent] == [CTF]
 
 
+@pytest.mark.parametrize(("key", "words"), [("p", "Pause"), ("P", "Pause now")])
+async def test_the_pause_keys_on_samples_pause_their_task(key: str, words: str) -> None:
+    _, acting, app = opened()
+    async with app.run_test(size=WIDE) as pilot:
+        await seen(pilot, "3", "space", "space", key)
+        assert f"{words} gdm_intercode_ctf on h100-1" in screen_text(app)
+        await pilot.press("enter")
+        await shows(pilot, "1 done")
+        [(plan, _, _)] = acting.carried
+        assert [step.target for step in plan.sent] == [CTF]
+
+
 async def test_a_last_drawing_while_the_app_ends_does_no_harm() -> None:
     _, _, app = opened()
     async with app.run_test(size=WIDE) as pilot:
@@ -395,3 +407,31 @@ async def test_an_enter_that_is_held_down_confirms_nothing_until_it_was_let_go()
         await pilot.press("enter")
         await shows(pilot, "1 done")
         assert len(acting.carried) == 1
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 18), (60, 15), (50, 12), (40, 10)])
+async def test_the_keys_stay_in_view_on_a_low_terminal(size: tuple[int, int]) -> None:
+    _, _, app = opened()
+    async with app.run_test(size=size) as pilot:
+        await seen(pilot, "p", words="Esc close")
+        assert "Enter pause" in screen_text(app)
+        texts = [screen_text(app)]
+        for _ in range(12):
+            await pilot.press("pagedown")
+            texts.append(screen_text(app))
+        for words in ("Pause gdm_intercode_ctf", "38 samples in flight", "launched by"):
+            assert any(words in text for text in texts), words
+
+
+async def test_on_a_terminal_that_is_too_small_no_key_sends_a_plan() -> None:
+    _, acting, app = opened()
+    async with app.run_test(size=WIDE) as pilot:
+        await seen(pilot, "p")
+        await pilot.resize_terminal(30, 8)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert acting.carried == []
+        await pilot.resize_terminal(*WIDE)
+        await answerable(pilot, "Enter pause")
+        await pilot.press("enter")
+        await shows(pilot, "1 done")

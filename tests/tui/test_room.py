@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from core.events import Dismissed
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey, TaskKey
+from core.model.finding import Finding
 from core.model.machine import LinkState
 from core.ports import SignIn
 from tests.support.fleets import (
@@ -260,6 +261,45 @@ async def test_a_row_keeps_its_cursor_mark_and_place_through_refreshes() -> None
         await pilot.pause()
         assert tasks.rows[0].key == task_key("t5")
         assert (tasks.cursor_key, tasks.marks, tasks.cursor - tasks.top) == (key, marks, line)
+
+
+async def test_a_new_finding_is_in_view_while_another_pane_is_the_current_one() -> None:
+    fleet = fleet_after(named(), link(), process_seen(), tasks_seen(task_row("t1")))
+
+    def with_findings(count: int) -> Fleet:
+        found = (
+            Finding(
+                id=f"f{number}",
+                kind="errors",
+                tone="look",
+                opened_at=NOW + number,
+                machine=H1,
+                text="1 of 9 samples errored",
+            )
+            for number in range(count)
+        )
+        return replace(fleet, findings=tuple(found))
+
+    room = FakeRoom(fleet)
+    app = app_on(room)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        findings = table(app, "findings")
+        for count in range(1, 21):
+            room.become(with_findings(count))
+            await pilot.pause()
+            assert len(findings.rows) == count
+            assert (findings.top, findings.cursor) == (0, 0)
+        await pilot.press("4", "j", "j")
+        await pilot.pause()
+        key = findings.cursor_key
+        await pilot.press("2")
+        room.become(with_findings(40))
+        await pilot.pause()
+        assert (findings.top, findings.cursor_key) == (0, key)
+        await pilot.press("4")
+        await pilot.pause()
+        assert findings.top <= findings.cursor < findings.top + findings.body_size.height
+        assert findings.cursor_key == key
 
 
 async def test_copying_a_task_sends_its_log_location(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,14 +212,15 @@ class ActionController:
         self._ui.open(ActionMenu(title, found), self._chosen)
 
     def pause(self, places: Sequence[ActionPlace]) -> None:
-        """Pause a selection, or resume it if it is paused itself."""
+        """Pause a selection, or resume it if it is paused itself; for samples, their task."""
         if self._may(places):
+            places = _or_their_tasks(places)
             self._take_action(pause_or_resume(self._fleet, places), places)
 
     def pause_now(self, places: Sequence[ActionPlace]) -> None:
-        """Pause a selection, and hold its samples in flight."""
+        """Pause a selection, and hold its samples in flight; for samples, their task."""
         if self._may(places):
-            self._take_action(Action(verb=Verb.PAUSE, now=True), places)
+            self._take_action(Action(verb=Verb.PAUSE, now=True), _or_their_tasks(places))
 
     def cancel(self, places: Sequence[ActionPlace]) -> None:
         """Choose how a selection ends."""
@@ -248,10 +249,7 @@ class ActionController:
         """Open the knobs of a selection; for a sample, those of its task."""
         if not self._may(places):
             return
-        tasks = dict[ActionPlace, None].fromkeys(
-            each.task if isinstance(each, SampleKey) else each for each in places
-        )
-        entry = entry_of(self._fleet, tuple(tasks), _CONFIG)
+        entry = entry_of(self._fleet, _or_their_tasks(places), _CONFIG)
         if entry is None or entry.why_not is not None:
             self._ui.say(
                 f"config: {entry.why_not if entry else 'this selection has no knobs'}", "look"
@@ -380,3 +378,9 @@ class ActionController:
             yield PaletteCommand(
                 name=entry.name, title=shown(title, 300), key="", run=partial(self.take, entry)
             )
+
+
+def _or_their_tasks(places: Sequence[ActionPlace]) -> tuple[ActionPlace, ...]:
+    """Return a selection with each sample replaced by its task, each task once."""
+    tasks = (each.task if isinstance(each, SampleKey) else each for each in places)
+    return tuple(dict.fromkeys(tasks))

@@ -4,7 +4,9 @@ import time
 
 from textual import events
 
+from tui.app_access import app_of
 from tui.dialogs.text_dialog import TextDialog
+from tui.panes.too_small import is_too_small
 
 MIN_DISPLAY_S = 0.3
 """A question must be on screen for this long before a key can answer it."""
@@ -19,11 +21,13 @@ class GuardedDialog(TextDialog):
         super().__init__()
         self._open_at = 0.0
         self._entered_at = float("-inf")
+        self._is_hidden = False
 
     @property
     def was_seen(self) -> bool:
         """Whether the question has been on screen long enough to be answered."""
-        return time.monotonic() >= self._open_at
+        is_hidden = is_too_small(app_of(self).size)
+        return not is_hidden and time.monotonic() >= self._open_at
 
     def holds(self, key: events.Key) -> bool:
         """Drop keys that are typed too early, and repeats of a key held down."""
@@ -32,6 +36,13 @@ class GuardedDialog(TextDialog):
         now = time.monotonic()
         last, self._entered_at = self._entered_at, now
         return not self.was_seen or now - last < REPEAT_S
+
+    def draw(self, *, from_top: bool = False) -> None:
+        """Draw it; on a terminal that is too small no key answers the question."""
+        was_hidden, self._is_hidden = self._is_hidden, is_too_small(app_of(self).size)
+        super().draw(from_top=from_top)
+        if was_hidden and not self._is_hidden:
+            self.look_first()
 
     def look_first(self) -> None:
         """Ignore keys until the next drawing has been on screen for `MIN_DISPLAY_S`."""

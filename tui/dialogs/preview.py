@@ -204,12 +204,14 @@ class PreviewDialog(GuardedDialog):
             yield from self._looking(plan, sent=sent)
         if self._phase in {"plan", "failed"} and not self.is_typing(self._words):
             yield "g", "preview again"
+        is_over = self._sent_plan is not None and not self._sent_plan.is_running
         if self._phase == "orders" and not self.is_typing(self._words):
-            if self._sent_plan is not None and not self._sent_plan.is_running:
+            if is_over:
                 yield ("Enter" if plan is None else "D"), "dismiss"
             if self._execution.next_after(self._sent_plan) is not None:
                 yield "o", "other orders"
-        yield "Esc", "close"
+        keeps = self._phase == "orders" and is_over
+        yield "Esc", "close, keep outcomes" if keeps else "close"
 
     def _confirming(self, plan: Plan) -> Iterator[tuple[str, str]]:
         if plan.confirmation == "yes" and not self._yes:

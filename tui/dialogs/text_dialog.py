@@ -44,6 +44,8 @@ class TextDialog(Dialog[None]):
         self._head, self._body, self._foot = TextBlock(()), ScrollingLines(), TextBlock(())
         self._key_line = TextBlock(())
         self._typed: tuple[Input, ...] = ()
+        self._above = 0
+        """Lines of the head that scroll with the body, when last drawn."""
         self.inner_width = WIDEST - _SIDES
         """Width of the text when last drawn, in columns."""
 
@@ -106,7 +108,11 @@ class TextDialog(Dialog[None]):
         self.call_after_refresh(self.draw)
 
     def draw(self, *, from_top: bool = False) -> None:
-        """Draw the current content, and resize the box to it."""
+        """Draw the current content, and resize the box to it.
+
+        The question and the keys stay in view: on a low screen the head scrolls with the body,
+        and on one that is lower still the foot does too.
+        """
         if not self.is_mounted:
             return
         size = app_of(self).size
@@ -119,7 +125,13 @@ class TextDialog(Dialog[None]):
             foot = [(), *foot]
         keys: list[TextLine] = [(), key_line(self.keys())]
         lines = sum(2 for each in self._typed if each.display)
-        fixed = sum(len(folded(line, inner)) for line in (*head, *foot, *keys)) + lines
+        most = size.height - _FRAME - lines - _height(keys, inner) - _LEAST
+        self._above = 0
+        if head and _height((*head, *foot), inner) > most:
+            self._above, body, head = _folds(head, inner), [*head, *body], []
+        if _height(foot, inner) > most:
+            body, foot = [*body, *foot], []
+        fixed = _height((*head, *foot, *keys), inner) + lines
         self._head.show(head)
         self._foot.show(foot)
         self._key_line.show(keys)
@@ -148,7 +160,7 @@ class TextDialog(Dialog[None]):
 
     def keep_in_view(self, line: int) -> None:
         """Scroll just enough to show a line of the body; its lines must not be folded."""
-        self._body.reach(line)
+        self._body.reach(self._above + line)
         self._say_where()
 
     def action_scroll(self, lines: int) -> None:

@@ -34,6 +34,9 @@ class TablePane(Pane):
         digit: The digit of the pane.
         id: Its id.
         has_titles: Whether the titles of the columns are shown.
+        rests_on_top: Whether its first rows stay in view while another pane is the current one:
+            new rows at the top then push no row out of sight. No other pane may depend on its
+            cursor, which stays on the first row if it is there.
     """
 
     BINDINGS = bindings("list", "table")
@@ -57,9 +60,17 @@ class TablePane(Pane):
 
         pane: "TablePane"
 
-    def __init__(self, digit: str, *, id: str, has_titles: bool = True) -> None:  # noqa: A002
+    def __init__(
+        self,
+        digit: str,
+        *,
+        id: str,  # noqa: A002
+        has_titles: bool = True,
+        rests_on_top: bool = False,
+    ) -> None:
         super().__init__(digit, id=id)
         self._titles = 1 if has_titles else 0
+        self._rests_on_top = rests_on_top
         self.table: Table[Any] = _NOTHING
         self.rows: tuple[Row[Any], ...] = ()
         self.arrangement = Arrangement()
@@ -152,6 +163,11 @@ class TablePane(Pane):
                 return True
         return False
 
+    def make_current(self, is_current: bool) -> None:
+        """Draw it as the current pane, or not; the current pane has its cursor in view."""
+        super().make_current(is_current)
+        self._settle()
+
     # Painting
 
     def title_text(self) -> Shown:
@@ -224,6 +240,8 @@ class TablePane(Pane):
     def _reconcile(self) -> None:
         self.rows = arranged(self.table, self.arrangement)
         before, offset = self._cursor_key, self.cursor - self.top
+        if self._is_resting and self.cursor == 0:
+            self._cursor_key = None
         if self._wanted is not None and any(row.key == self._wanted for row in self.rows):
             self._cursor_key, self._wanted, offset = self._wanted, None, 0
         if self.marks:
@@ -242,7 +260,15 @@ class TablePane(Pane):
         self._cursor_key = self.cursor_key
         if self.top:
             self.top = self.cursor - offset
-        self._keep_in_view()
+        self._settle()
+
+    @property
+    def _is_resting(self) -> bool:
+        return self._rests_on_top and not self.is_current and self.top == 0
+
+    def _settle(self) -> None:
+        if not self._is_resting:
+            self._keep_in_view()
 
     def _keep_in_view(self) -> None:
         space = self._row_space
@@ -267,7 +293,7 @@ class TablePane(Pane):
 
     def on_resize(self) -> None:
         """Keep the cursor in view."""
-        self._keep_in_view()
+        self._settle()
         super().on_resize()
 
     def notify_style_update(self) -> None:

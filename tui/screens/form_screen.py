@@ -20,8 +20,8 @@ from tui.dialogs.keys_help import KeysDialog
 from tui.panes.bars import HeaderBar, KeyBar
 from tui.panes.form import FormPane
 from tui.panes.lines import LinesPane
-from tui.panes.too_small import TooSmall
-from tui.screens.panes_screen import LOW, MIN_HEIGHT, MIN_WIDTH, NARROW, put
+from tui.panes.too_small import TooSmall, is_too_small
+from tui.screens.panes_screen import LOW, NARROW, put
 from tui.ui import Ui
 
 _BELOW, _BELOW_LOW = 7, 5
@@ -134,7 +134,7 @@ class FormScreen(ModalScreen[None], inherit_bindings=False):
         if not self.is_mounted:
             return
         width, height = self.size
-        small = width < MIN_WIDTH or height < MIN_HEIGHT
+        small = is_too_small(self.size)
         self._too_small.display = small
         self._body.display = self.key_bar.display = not small
         height -= 2

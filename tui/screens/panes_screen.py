@@ -22,7 +22,7 @@ from tui.panes.action_bar import ActionBar
 from tui.panes.bars import HeaderBar, KeyBar, PaneBar
 from tui.panes.pane import Pane
 from tui.panes.table import TablePane
-from tui.panes.too_small import TooSmall
+from tui.panes.too_small import TooSmall, is_too_small
 from tui.screens.action_screen import ActionScreen
 from tui.screens.ports import RoomUi
 from tui.screens.time_left_cache import TimeLeftCache
@@ -36,7 +36,6 @@ NARROW = 100
 """On narrower screens (columns) one pane is shown at a time."""
 LOW = 20
 """On lower screens (lines) too."""
-MIN_WIDTH, MIN_HEIGHT = 40, 10
 _BAR_WIDTH, _BAR_HEIGHT = 100, 24
 """The action bar is hidden on smaller screens: columns, lines."""
 _REPLAY = Shown("replay")
@@ -183,7 +182,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
     def lay_out(self) -> None:
         """Lay out the panes and bars for the current size."""
         width, height = self.size
-        small = width < MIN_WIDTH or height < MIN_HEIGHT
+        small = is_too_small(self.size)
         if self._too_small.display != small:
             self._too_small.display = small
             self._body.display = not small

@@ -27,6 +27,28 @@ class RoomDriver(OpenDriver):
         self.is_gone = False
         self.has_dropped = False
         """Whether frames were dropped, so that the screen must be redrawn."""
+        self._is_taken = False
+
+    def start_application_mode(self) -> None:
+        """Take the terminal."""
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        self._is_taken = True
+
+    def suspend_application_mode(self) -> None:
+        """Give the terminal back for a while."""
+        self._is_taken = False
+        super().suspend_application_mode()
+
+    def continued(self) -> None:
+        """Take the terminal after a stop, and have the whole screen redrawn.
+
+        After a stop that gave nothing back (`kill -STOP`), the shell may have used and set the
+        terminal. It is given back first, or each stop would add a thread that reads keys.
+        """
+        if self._is_taken:
+            self.suspend_application_mode()
+        super().continued()
+        self.has_dropped = True
 
     def write(self, data: str) -> None:
         """Write one whole frame or sequence; drop it if writing would block."""

@@ -120,8 +120,16 @@ class OpenDriver(LinuxDriver):
     def _get_terminal_size(self) -> tuple[int, int]:
         return self.terminal_size()
 
+    def continued(self) -> None:
+        """Take the terminal again; called when the process goes on after a stop."""
+        super()._sigcont_application()
+
     def _run_input_thread(self) -> None:
         self.read_input()
+
+    def _sigcont_application(self, *_: object) -> None:
+        if self._auto_restart:
+            self.continued()
 
 
 def use_compositor(screen: Screen[Any], compositor: Compositor) -> None:

@@ -26,7 +26,7 @@ class Dependency(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Provisioned:
+class ProvisionedRun:
     """What a run has on its machine.
 
     Attributes:
@@ -53,7 +53,7 @@ def dependencies(plan: RunPlan) -> tuple[Dependency, ...]:
 
 async def provision(
     worker: Worker, plan: RunPlan, *, token: str | None, uv: FindLocalUv, on_progress: OnProgress
-) -> Provisioned:
+) -> ProvisionedRun:
     """Put what a plan needs on its machine. A repeated call does the rest.
 
     Args:
@@ -88,4 +88,4 @@ async def provision(
         how.append(f"{repository} at {got.version}: {got.how}")
         if got.note:
             how.append(got.note)
-    return Provisioned(commit=commit, uv=uv_version, inspect=inspect, how=tuple(how))
+    return ProvisionedRun(commit=commit, uv=uv_version, inspect=inspect, how=tuple(how))

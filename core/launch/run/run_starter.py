@@ -17,7 +17,7 @@ from core.launch.engines.registry import engine_named
 from core.launch.plan.run_plan import RunPlan
 from core.launch.ports import LaunchDesk
 from core.launch.progress import OnProgress
-from core.launch.provision.dependencies import Provisioned
+from core.launch.provision.dependencies import ProvisionedRun
 from core.launch.run import launcher_client
 from core.launch.run.run_record import manifest
 from core.launch.run.run_registry import RunRegistry
@@ -33,7 +33,7 @@ _WATCHED_WAIT_S = 20.0
 """How long to wait until the probe lists the started process, seconds."""
 _WATCHED_POLL_S = 0.1
 
-Provision = Callable[[RunPlan, OnProgress], Awaitable[Provisioned]]
+Provision = Callable[[RunPlan, OnProgress], Awaitable[ProvisionedRun]]
 """Puts uv, packages and code on a run's machine."""
 T = TypeVar("T")
 

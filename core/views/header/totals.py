@@ -108,6 +108,7 @@ def _tasks(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
 _TASK_WORDS: dict[str, Tone] = {
     "lost": "hand",
     "error": "hand",
+    "unreadable": "look",
     "paused": "look",
     "running": "dim",
     "finishing": "dim",

@@ -34,6 +34,7 @@ def task_page(
         (
             section("Task", _facts(line)),
             section("Samples", _samples(line)),
+            section("Errors", _errors(line)),
             section("Durations", _durations(line)),
             section("Score", _score(line)),
         ),
@@ -43,10 +44,7 @@ def task_page(
 def _facts(line: TaskLine) -> Iterator[Fact]:
     task, row = line.task, line.task.row
     yield fact("state", (state_word(line), span_of("  "), *pause_cell(line)))
-    counts = task.progress
-    done = counts.completed + counts.errored + counts.cancelled
-    total = f"  {fmt.count(done)} of {fmt.count(counts.total)}"
-    yield fact("progress", (*progress_bar(line), span_of(total)))
+    yield fact("progress", (*progress_bar(line), span_of("  "), *_progress_words(line)))
     yield fact("left", left_cell(line))
     yield words("model", row.model)
     yield words("solver", row.solver)
@@ -58,13 +56,23 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
     yield fact("attempts", count_cell(row.attempts, "look" if row.attempts > 1 else "plain"))
     yield fact("epochs", count_cell(row.epochs))
     yield words("log", row.log_location, "dim", limit=1_000)
-    if task.header_error:
-        yield words("log error", task.header_error, "look", limit=400)
+    if task.log_problem:
+        yield words("log error", f"{task.log_problem}; evalroom tries again", "look", limit=400)
+    if task.samples_error:
+        yield words("log samples", task.samples_error, "look", limit=400)
     if task.trouble:
         yield words("trouble", task.trouble, "look", limit=400)
     yield words("task id", row.task_id, "dim")
     yield words("eval id", row.eval_id, "dim")
     yield fact("last read", (*age_cell(line), span_of(" ago", "dim")))
+
+
+def _progress_words(line: TaskLine) -> Cell:
+    counts = line.task.progress
+    done = f"{fmt.count(counts.completed)} of {fmt.count(counts.total)}"
+    if line.task.is_last_look:
+        return (span_of(done, "dim"), span_of(" at the last look", "look"))
+    return (span_of(done),)
 
 
 def _tokens(line: TaskLine) -> Cell:
@@ -87,6 +95,7 @@ def _samples(line: TaskLine) -> Iterator[Fact]:
         ("queued", counts.queued),
         ("pending", counts.pending),
         ("cancelled", counts.cancelled),
+        ("abandoned", counts.abandoned),
     ):
         if not number:
             continue
@@ -97,33 +106,48 @@ def _samples(line: TaskLine) -> Iterator[Fact]:
         yield words("not listed", f"{fmt.count(line.task.samples_cut)} (open one to fetch it)")
 
 
+def _errors(line: TaskLine) -> Iterator[Fact]:
+    """Yield why samples failed: each cause with its count and one sample that shows it."""
+    task = line.task
+    if task.header is not None and task.header.cause and task.is_over:
+        yield words("the log", task.header.cause, "hand", limit=400)
+    for group in task.logged.errors if task.logged is not None else ():
+        sample_id, epoch = group.example
+        yield fact(
+            fmt.plural(group.count, "sample"),
+            (span_of(group.cause, "hand"), span_of(f"  such as sample {sample_id}/{epoch}", "dim")),
+        )
+
+
 def _durations(line: TaskLine) -> Iterator[Fact]:
     took = durations(line.task)
     if not took:
         return
     for label, fraction in (("median", 0.5), ("90% within", 0.9), ("longest", 1.0)):
         yield fact(label, (span_of(fmt.duration(quantile(took, fraction))),))
-    yield words("based on", f"{fmt.plural(len(took), 'finished sample')}, newest", "dim")
+    yield words("based on", f"the newest {fmt.plural(len(took), 'finished sample')}", "dim")
 
 
 def _score(line: TaskLine) -> Iterator[Fact]:
     header = line.task.header
     if header is not None and line.task.is_over:
         yield words("log says", header.status, "strong")
-        if header.completed_samples is not None or header.total_samples is not None:
-            yield fact("scored", _of(header.completed_samples, header.total_samples))
-        if header.has_error:
-            yield words("error", "the log has an error; ! shows it", "hand")
-        yield from _metrics(header.metrics)
+        if line.task.logged is not None:
+            counts = line.task.logged.counts
+            yield fact("scored", _of(counts.scored, counts.total))
+        elif header.completed_samples is not None or header.total_samples is not None:
+            yield fact("completed", _of(header.completed_samples, header.total_samples))
+        yield from _metrics(header.metrics, line.task.scored)
     elif line.task.interim:
         yield words("so far", "of the samples scored so far", "dim")
         yield from _metrics(line.task.interim)
 
 
-def _metrics(metrics: tuple[Metric, ...]) -> Iterator[Fact]:
+def _metrics(metrics: tuple[Metric, ...], scored: tuple[int, int] | None = None) -> Iterator[Fact]:
+    over = () if scored is None else (span_of(f" over {scored[0]} of {scored[1]}", "look"),)
     for metric in metrics[:_SHOWN_METRICS]:
         name = metric.name if metric.scorer == metric.name else f"{metric.scorer} {metric.name}"
-        yield fact(name, (span_of(fmt.score(metric.value, metric.stderr)),))
+        yield fact(name, (span_of(fmt.score(metric.value, metric.stderr)), *over))
 
 
 def _of(part: int | None, whole: int | None) -> Cell:

@@ -130,6 +130,8 @@ def trouble_rank(line: TaskLine) -> int:  # noqa: PLR0911 - a ladder reads best 
         return 7
     if state is TaskState.SUCCESS:
         return 8
+    if state is TaskState.UNREADABLE:
+        return 2
     if not line.is_reached:
         return 5
     if line.process_state in _HELPLESS:

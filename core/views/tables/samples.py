@@ -287,14 +287,19 @@ def counts_line(line: TaskLine) -> str:
         (counts.queued, "queued"),
         (counts.pending, "pending"),
         (counts.cancelled, "cancelled"),
+        (counts.abandoned, "abandoned"),
     )
     words = [f"{fmt.count(number)} {word}" for number, word in parts if number]
     if line.task.samples_cut:
         words.append(f"{fmt.count(line.task.samples_cut)} not listed")
+    if line.task.is_last_look:
+        words.append("at the last look")
     return " · ".join(words)
 
 
 def _why_none(line: TaskLine) -> str:
+    if line.task.samples_error:
+        return f"the samples of the log could not be read: {line.task.samples_error}"
     if line.task.trouble:
         return f"the samples could not be read: {line.task.trouble}"
     if line.task.samples_as_of is None:

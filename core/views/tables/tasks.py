@@ -25,6 +25,7 @@ _SIGNS: dict[TaskState, tuple[GlyphName, Tone]] = {
     TaskState.ERROR: ("failed", "hand"),
     TaskState.CANCELLED: ("cancelled", "look"),
     TaskState.LOST: ("lost", "hand"),
+    TaskState.UNREADABLE: ("unknown", "look"),
 }
 
 
@@ -77,30 +78,31 @@ def pause_cell(line: TaskLine) -> Cell:
 
 
 def _done(line: TaskLine) -> int:
-    samples = line.task.progress
-    return samples.completed + samples.errored + samples.cancelled
+    return line.task.progress.completed
 
 
 def progress_bar(line: TaskLine) -> Cell:
-    """Return the bar of finished and errored samples; unknown without a total."""
+    """Return the bar of ended and errored samples; unknown without a total."""
     samples = line.task.progress
     if samples.total <= 0:
         return UNKNOWN
-    done = min(1.0, max(0.0, _done(line) / samples.total))
+    done = min(1.0, max(0.0, samples.ended / samples.total))
     failed = min(done, max(0.0, samples.errored / samples.total))
     return (Bar(done, failed, "good" if line.is_known else "dim"),)
 
 
-def _done_cell(line: TaskLine) -> Cell:
+def done_cell(line: TaskLine) -> Cell:
+    """Return the completed samples of all; `~` marks an ended task's numbers of the last look."""
     total = line.task.progress.total
     if total <= 0:
         return UNKNOWN
-    return (span_of(f"{fmt.sane(_done(line)):.0f}/{fmt.sane(total):.0f}"),)
+    done = f"{fmt.sane(_done(line)):.0f}/{fmt.sane(total):.0f}"
+    return (span_of(f"~{done}", "dim") if line.task.is_last_look else span_of(done),)
 
 
 def _progress(line: TaskLine) -> FieldValue:
-    total = line.task.progress.total
-    return _done(line) / total if total > 0 else None
+    samples = line.task.progress
+    return samples.ended / samples.total if samples.total > 0 else None
 
 
 def _in_flight(line: TaskLine) -> int | None:
@@ -134,14 +136,21 @@ def _left_value(line: TaskLine) -> FieldValue:
 
 
 def score_cell(line: TaskLine) -> Cell:
-    """Return the score of the log; before its end, the process's running score, dim."""
+    """Return the score of the log; before its end, the process's running score, dim.
+
+    A score over fewer samples than there are says over how many: `.81 7/12`.
+    """
     header = line.task.header
     final = header is not None and bool(header.metrics) and line.task.is_over
     metrics = header.metrics if header is not None and final else line.task.interim
     if not metrics:
         return UNKNOWN
     tone: Tone = "plain" if final else "dim"
-    return (Span(fmt.score(metrics[0].value, metrics[0].stderr), tone),)
+    over = line.task.scored if final else None
+    if over is None:
+        return (Span(fmt.score(metrics[0].value, metrics[0].stderr), tone),)
+    scored, total = over
+    return (Span(fmt.score(metrics[0].value), "look"), span_of(f" {scored}/{total}", "dim"))
 
 
 def _score_value(line: TaskLine) -> FieldValue:
@@ -185,7 +194,7 @@ TASK_FIELDS = Fields[TaskLine](
             rank=5,
         ),
         field("progress", progress_bar, _progress, width=8, grow=1, rank=4),
-        field("done", _done_cell, _done, align="right", width=7),
+        field("done", done_cell, _done, align="right", width=7),
         field(
             "err",
             lambda line: count_cell(line.task.progress.errored, "hand", zero="dim"),

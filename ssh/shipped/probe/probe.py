@@ -8,6 +8,7 @@ import time
 import traceback
 
 from ssh.shipped.common.children import leave
+from ssh.shipped.common.namespaces import CONTAINED, pid_namespace
 from ssh.shipped.common.platforms import PLATFORM
 from ssh.shipped.common.proc import BOOT_ID
 from ssh.shipped.common.text import text_of
@@ -15,10 +16,10 @@ from ssh.shipped.common.users import user_name
 from ssh.shipped.probe.changes import clocks_pattern, number
 from ssh.shipped.probe.facts import Facts
 from ssh.shipped.probe.frames import FrameWriter, read_frames
-from ssh.shipped.probe.log_headers import LogHeaders
+from ssh.shipped.probe.log_reads import LogReads
 from ssh.shipped.probe.process_list import ProcessList
 from ssh.shipped.probe.requests import Request, Requests, checked_path
-from ssh.shipped.probe.signals import SIGNALS, end_former_probe, send_signal
+from ssh.shipped.probe.signals import SIGNALS, UNSIGNALLED, end_former_probe, send_signal
 
 VERSION = "1"
 LEASE_S = 60.0  # without a frame for so long the probe exits; polling stops at half of it
@@ -46,7 +47,7 @@ class Probe:
         self.heard_at = time.monotonic()
         self.clocks = None
         self.facts = None
-        self.headers = None
+        self.logs = None
 
     # -- the lease
 
@@ -80,7 +81,7 @@ class Probe:
             try:
                 for process in self.processes.all():
                     process.client.tick(now)
-                self.headers.tick(now)
+                self.logs.tick(now)
             except Exception:  # whatever breaks, the lease goes on
                 traceback.print_exc()
             if now - beat_at >= (BEAT_WITH_READS_S if self.unchanged_reads else BEAT_S):
@@ -117,7 +118,7 @@ class Probe:
             process = self.processes.addressed(head)
             if process is not None:
                 process.client.unwatch(head["name"])
-        elif kind in ("get", "send", "signal", "header", "facts"):
+        elif kind in ("get", "send", "signal", "logs", "facts"):
             self.ask(kind, head)
         else:
             self.refuse(head, "unknown kind")
@@ -143,7 +144,7 @@ class Probe:
         every = max(0.2, number(head.get("discover_every")) or 1.0)
         self.processes.prepare(head.get("data_dir"), every)
         self.facts = Facts(self, number(head.get("facts_every")) or 10.0)
-        self.headers = LogHeaders(self)
+        self.logs = LogReads(self)
         self.frames.reply(
             "hello",
             {
@@ -155,6 +156,7 @@ class Probe:
                 "platform": PLATFORM,
                 "user": user_name(os.getuid()),
                 "boot_id": BOOT_ID,
+                "namespace": pid_namespace("self"),
                 "at": time.time(),
                 "read_only": self.read_only,
             },
@@ -163,7 +165,7 @@ class Probe:
         desk = str(head.get("desk") or "")
         threading.Thread(target=end_former_probe, args=(desk,), daemon=True).start()
         self.processes.start()
-        self.headers.start()
+        self.logs.start()
         self.facts.start()
 
     def watch(self, head):
@@ -181,8 +183,8 @@ class Probe:
         try:
             if kind == "facts":
                 self.facts.ask(head["id"])
-            elif kind == "header":
-                self.read_header(head)
+            elif kind == "logs":
+                self.read_logs(head)
             elif kind != "get" and self.read_only:
                 self.requests.forget(head["id"])
                 self.refuse(head, "read-only")
@@ -194,11 +196,14 @@ class Probe:
             self.requests.forget(head["id"])
             raise
 
-    def read_header(self, head):
-        request = Request(dict(head, path=head["location"]), "header")
-        if not isinstance(request.path, str) or "\0" in request.path:
-            raise ValueError("not a location")
-        self.headers.ask(request, self.processes.pythons.get(head.get("pid")) or sys.executable)
+    def read_logs(self, head):
+        asked, given = head["asked"], head.get("pythons") or ()
+        if not isinstance(asked, dict) or not all(isinstance(each, str) for each in given):
+            raise ValueError("not a read of logs")
+        request = Request(dict(head, path=""), "logs")
+        known = self.processes.pythons.get((head.get("pid"), head.get("start")))
+        pythons = [*([known] if known else ()), *given, sys.executable]
+        self.logs.ask(request, list(dict.fromkeys(pythons)), asked)
 
     def request(self, kind, head):
         method = "GET" if kind == "get" else head["method"]
@@ -217,13 +222,16 @@ class Probe:
         process = self.living(request, head)
         if process is None:
             return
-        error = send_signal(process.pid, sign, process.start, process.started_at)
+        error = send_signal(process, sign)
         self.requests.answer(request, None if error else 0, error, b"", 0.0)
         process.client.read_soon()
 
     def living(self, request, head):
         """Return the addressed process; None: it is gone, and this has answered the request."""
         process = self.processes.addressed(head)
+        if process is not None and process.place == CONTAINED:
+            self.requests.answer(request, None, "not sent: " + UNSIGNALLED["contained"], b"", 0.0)
+            return None
         if process is not None and process.alive:
             return process
         self.requests.answer(request, None, "not sent: no such process", b"", 0.0)

@@ -1,5 +1,6 @@
 """Many targets with one gesture: merged previews, outcomes told apart, exactly what was meant."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -7,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from inspect_ai.log import read_eval_log
 
 from core.act.plan import blast_radius, skipped
 from core.act.planner import PlanningProgress
@@ -202,8 +204,9 @@ async def test_a_change_of_knobs_is_recorded_in_the_log_with_author_and_reason(
         [told] = await acted.do(action, task, reason="the provider is slow")
         assert told.outcome is not None
         assert told.outcome.state is OrderState.DONE, told
-        header = await acted.watched.desk.header(task, deadline=60)
-        updates = [json.dumps(each) for each in json.loads(header.body)["config_updates"]]
+        location = acted.watched.desk.fleet.tasks[task].row.log_location
+        log = await asyncio.to_thread(read_eval_log, location, header_only=True)
+        updates = [each.model_dump_json() for each in log.config_updates or []]
         for knob in ("time_limit", "max_retries"):
             [last] = [each for each in updates if knob in each][-1:]
             assert "Ada" in last

@@ -17,7 +17,8 @@ from core.ctl.features import surface
 from core.ctl.json_slices import split_fields, split_items
 from core.ctl.sample_details import event_page, messages, sample_detail, store
 from core.errors import AnswerMalformed
-from core.watch.log_headers import read_header
+from core.ports import Reply
+from core.watch.log_reads import log_answer
 from core.watch.machine_facts import read_facts
 
 GOOD = b'{"task_id":"t","eval_id":"e","sample_id":1,"epoch":1,"status":"running","event":"model"}'
@@ -132,7 +133,7 @@ DECODERS: dict[str, Callable[[bytes], Any]] = {
     "config": config_view,
     "throughput": throughput,
     "surface": surface,
-    "header": lambda body: read_header(body, "log.eval"),
+    "logs": lambda body: log_answer(Reply(at=0, took=0, status=0, error=None, body=body)),
     "facts": read_facts,
 }
 

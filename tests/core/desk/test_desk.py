@@ -2,6 +2,7 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,16 @@ from core.desk.desk import Desk
 from core.desk.recorder import Recorder
 from core.desk.replay import read_recording
 from core.errors import NotThere, RequestFailed, StorageError
-from core.events import Event, TimePassed
+from core.events import Event, ProbeAnswered, TimePassed
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
-from core.model.machine import LinkState
+from core.model.machine import LinkState, ProbeFound
 from core.model.task import ProgressPoint, TaskState
-from core.ports import EventStore, FleetUpdate, Heard, Room, SignIn
+from core.ports import EventStore, FleetUpdate, Heard, Reply, Room, SignIn
 from tests.support import waiting
 from tests.support.clocks import SetClock
-from tests.support.connections import FakeConnection, down, header, reply, up
+from tests.support.connections import FakeConnection, down, logs, reply, up
 from tests.support.fleets import (
     H1,
     H2,
@@ -39,6 +40,19 @@ from tests.support.fleets import (
 )
 
 KEY = task_key()
+PROBE = ProbeAnswered(
+    at=NOW,
+    machine=H1,
+    probe=ProbeFound(
+        python="3.12",
+        host="h",
+        platform="linux",
+        user="op",
+        pid=7,
+        read_only=True,
+        clock_offset=0.0,
+    ),
+)
 
 
 class _Observer:
@@ -99,7 +113,7 @@ def desk_of(*connections: FakeConnection, **more: Any) -> Desk:
         connections=connections,
         named=[named(connection.machine) for connection in connections],
         watch=WatchConfig(),
-        clock=SetClock(NOW),
+        clock=more.pop("clock", None) or SetClock(NOW),
         **more,
     )
 
@@ -324,7 +338,7 @@ async def test_the_first_poll_ends_at_its_time_all_the_same() -> None:
 
 
 async def test_the_log_of_an_ended_task_is_read_once() -> None:
-    connection = FakeConnection(H1, up(H1), answer=lambda _: header("success"))
+    connection = FakeConnection(H1, up(H1), answer=lambda frame: logs(frame, "success"))
     desk = desk_of(connection)
     async with running(desk):
         connection_says = told(process_seen(), tasks_seen(task_row()), process_gone())
@@ -342,28 +356,52 @@ async def another_log_is_read(connection: FakeConnection) -> None:
     await until(lambda: connection.requests and connection.requests[-1].head["pid"] == 2)
 
 
-async def test_logs_of_one_machine_are_read_one_at_a_time() -> None:
-    rows = [task_row(f"t{number}") for number in range(5)]
+async def test_logs_that_end_together_are_read_by_few_starts_of_inspect_one_at_a_time() -> None:
+    rows = [task_row(f"t{number}") for number in range(60)]
     connection = FakeConnection(
         H1,
         up(H1),
         told(process_seen(), tasks_seen(*rows), process_gone()),
-        answer=lambda _: header("error"),
+        answer=lambda frame: logs(frame, "error"),
     )
     desk = desk_of(connection)
     async with running(desk):
-        await until(lambda: len(desk.fleet.tasks) == 5)
+        await until(lambda: len(desk.fleet.tasks) == 60)
         await until(lambda: all(task.is_over for task in desk.fleet.tasks.values()))
-    assert len(connection.requests) == 5
+    assert len(connection.requests) == 2
     assert connection.most_at_once == 1
+
+
+async def test_a_log_that_hangs_the_reader_does_not_hold_up_the_logs_behind_it() -> None:
+    rows = [task_row(f"t{number}") for number in range(3)]
+
+    def answer(frame: Frame) -> Any:
+        asked = frame.head["asked"]["logs"]
+        hung = asked.index("/logs/t1.eval") if "/logs/t1.eval" in asked else len(asked)
+        head = {**frame.head, "asked": {**frame.head["asked"], "logs": asked[:hung]}}
+        return logs(replace(frame, head=head), "success")
+
+    connection = FakeConnection(
+        H1, up(H1), told(process_seen(), tasks_seen(*rows), process_gone()), answer=answer
+    )
+    clock = SetClock(NOW)
+    desk = desk_of(connection, clock=clock)
+    async with running(desk):
+        await until(lambda: desk.fleet.tasks and desk.fleet.tasks[task_key("t0")].is_over)
+        clock.later(10)
+        connection.say(up(H1))
+        await until(lambda: desk.fleet.tasks[task_key("t2")].is_over)
+    assert desk.fleet.tasks[task_key("t0")].state is TaskState.SUCCESS
+    assert desk.fleet.tasks[task_key("t1")].state is TaskState.FINISHING
+    assert connection.requests[1].head["asked"]["logs"] == ["/logs/t2.eval", "/logs/t1.eval"]
 
 
 async def test_a_log_that_was_read_before_its_process_went_proves_no_loss() -> None:
     answers = iter(["started", "success"])
 
-    def answer(_: Frame) -> Any:
+    def answer(frame: Frame) -> Any:
         connection.say(told(process_gone()))
-        return header(next(answers))
+        return logs(frame, next(answers))
 
     connection = FakeConnection(
         H1,
@@ -385,7 +423,7 @@ async def test_a_log_that_says_started_after_its_process_went_is_lost() -> None:
         H1,
         up(H1),
         told(process_seen(), tasks_seen(task_row()), process_gone()),
-        answer=lambda _: header("started"),
+        answer=lambda frame: logs(frame, "started"),
     )
     desk = desk_of(connection)
     async with running(desk):
@@ -408,13 +446,71 @@ async def test_a_request_that_fails_says_nothing_of_the_log_and_waits() -> None:
     assert desk.fleet.tasks[KEY].state is TaskState.FINISHING
 
 
+async def test_a_new_probe_tries_at_once_what_could_not_be_read() -> None:
+    works: list[bool] = []
+
+    def answer(frame: Frame) -> Any:
+        return logs(frame, "success") if works else RequestFailed("other logs were being read")
+
+    connection = FakeConnection(
+        H1, up(H1), told(process_seen(), tasks_seen(task_row()), process_gone()), answer=answer
+    )
+    desk = desk_of(connection)
+    async with running(desk):
+        await until(lambda: connection.requests)
+        works.append(True)
+        connection.say(told(PROBE))
+        await until(lambda: desk.fleet.tasks[KEY].state is TaskState.SUCCESS)
+
+
+async def test_a_log_that_can_not_be_read_is_unreadable_until_it_can() -> None:
+    answers = ["the file does not exist"]
+
+    def answer(frame: Frame) -> Any:
+        if answers:
+            location = frame.head["asked"]["logs"][0]
+            return reply({"answers": [{"log": location, "error": answers.pop()}]})
+        return logs(frame, "success")
+
+    connection = FakeConnection(
+        H1, up(H1), told(process_seen(), tasks_seen(task_row()), process_gone()), answer=answer
+    )
+    desk = desk_of(connection)
+    async with running(desk):
+        await until(lambda: desk.fleet.tasks and desk.fleet.tasks[KEY].is_over)
+        assert desk.fleet.tasks[KEY].state is TaskState.UNREADABLE
+        assert desk.fleet.tasks[KEY].log_problem == "the file does not exist"
+        desk.read_log(KEY)
+        await until(lambda: desk.fleet.tasks[KEY].state is TaskState.SUCCESS)
+
+
+async def test_three_reads_that_fail_on_our_side_are_shown_and_prove_nothing() -> None:
+    clock = SetClock(NOW)
+    failed = Reply(at=NOW, took=1, status=None, error="no module inspect_ai", body=b"")
+    connection = FakeConnection(
+        H1,
+        up(H1),
+        told(process_seen(), tasks_seen(task_row()), process_gone()),
+        answer=lambda _: failed,
+    )
+    desk = desk_of(connection, clock=clock)
+    async with running(desk):
+        for number in (1, 2, 3):
+            await until(lambda: len(connection.requests) == number)  # noqa: B023
+            clock.later(60)
+            connection.say(up(H1))
+        await until(lambda: desk.fleet.tasks[KEY].is_over)
+    assert desk.fleet.tasks[KEY].state is TaskState.UNREADABLE
+    assert desk.fleet.tasks[KEY].log_problem == "no module inspect_ai"
+
+
 async def test_no_log_is_asked_for_while_the_link_is_down() -> None:
     events = told(process_seen(), tasks_seen(task_row()), process_gone())
     asked_while = list[LinkState]()
 
-    def answer(_: Frame) -> Any:
+    def answer(frame: Frame) -> Any:
         asked_while.append(desk.fleet.machines[H1].link.state)
-        return header("success")
+        return logs(frame, "success")
 
     connection = FakeConnection(H1, events, down(H1), answer=answer)
     desk = desk_of(connection)

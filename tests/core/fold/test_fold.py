@@ -130,7 +130,7 @@ def test_a_task_that_ended_is_finishing_until_its_log_is_read() -> None:
         ("error", TaskState.ERROR),
         ("cancelled", TaskState.CANCELLED),
         ("started", TaskState.LOST),
-        ("a newer word", TaskState.LOST),
+        ("a newer word", TaskState.UNREADABLE),
     ],
 )
 def test_a_gone_process_proves_nothing_but_its_log_does(status: str, state: TaskState) -> None:
@@ -147,17 +147,16 @@ def test_a_log_that_still_says_started_proves_nothing_while_its_process_lives() 
     assert fleet_after(process_gone(), fleet=fleet).tasks[KEY].state is TaskState.LOST
 
 
-def test_a_log_that_cannot_be_read_is_lost_only_once_the_process_is_gone() -> None:
+def test_a_log_that_cannot_be_read_is_never_a_loss() -> None:
     unreadable = LogUnreadable(at=NOW, task=KEY, reason="no such file")
     fleet = fleet_after(tasks_seen(task_row(status="completed")), unreadable, fleet=_running())
-    assert fleet.tasks[KEY].state is TaskState.FINISHING
+    assert fleet.tasks[KEY].state is TaskState.UNREADABLE
     assert fleet.tasks[KEY].header_error == "no such file"
-    assert fleet_after(process_gone(), fleet=fleet).tasks[KEY].state is TaskState.LOST
+    assert fleet_after(process_gone(), fleet=fleet).tasks[KEY].state is TaskState.UNREADABLE
 
 
 def test_a_log_read_after_all_corrects_a_lost_task() -> None:
-    unreadable = LogUnreadable(at=NOW, task=KEY, reason="timeout")
-    fleet = fleet_after(process_gone(), unreadable, fleet=_running())
+    fleet = fleet_after(process_gone(), log_read("started"), fleet=_running())
     assert fleet.tasks[KEY].state is TaskState.LOST
     assert fleet_after(log_read("success"), fleet=fleet).tasks[KEY].state is TaskState.SUCCESS
 

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from tests.core.launch.test_checkout import planned
 from tests.core.launch.test_uv_comes import made, nothing
 from tests.support.desk_on_evals import watching
 from tests.support.evals import short_folder
-from tests.support.processes import wait_gone, working_in
+from tests.support.processes import lives, wait_gone, working_in
 from tests.support.reached import machine_of, trusting
 from tests.support.repositories import repository, serving
 from tests.support.sshd import Sshd, running
@@ -59,19 +59,27 @@ async def test_uv_and_code_come_over_ssh_and_a_cut_link_leaves_nothing_at_work(
             cut = asyncio.create_task(fetch_client.fetch_code(desk, asked, token=None))
             assert await asyncio.to_thread(asked_for.wait, 30)
             inside = Path("/home/alice")  # as its own programs see it
-            assert working_in(inside)
+            assert sshd.process is not None
+            at_work = working_in(inside, as_seen_by=sshd.process.pid)
+            assert at_work
             before = desk.fleet.machines[ALICE].link.since
             sshd.signal_sessions(signal.SIGKILL)
             with pytest.raises(RequestFailed) as told:
                 await cut
             assert not isinstance(told.value, JobFailed)  # nobody knows: it is done again
-            await asyncio.to_thread(wait_gone, lambda: working_in(inside), "its programs are")
+            await asyncio.to_thread(
+                wait_gone, lambda: [*filter(lives, at_work)], "its programs are"
+            )
             go_on.set()
             await watched.until(lambda: _is_up_again(desk.fleet, before), "it is up again")
             done = await fetch_client.fetch_code(desk, asked, token=None)
             assert done.version == source.git("rev-parse", "HEAD")
             with pytest.raises(JobFailed, match="belongs to another account"):
                 await fetch_client.fetch_code(desk, planned(_open(source.folder)), token=None)
+
+
+def _living(pids: Sequence[int]) -> list[int]:
+    return [pid for pid in pids if lives(pid)]
 
 
 def _is_up_again(fleet: Fleet, before: float) -> bool:

@@ -17,7 +17,7 @@ from core.config.model import MachineConfig
 from core.errors import JobFailed
 from core.ids import MachineName
 from core.launch.plan.run_plan import RunPlan
-from core.launch.provision.dependencies import Provisioned, provision
+from core.launch.provision.dependencies import ProvisionedRun, provision
 from core.model.job import Job
 from ssh.local_uv import local_uv
 from tests.support.evals import short_folder
@@ -46,7 +46,7 @@ def hands(home: Home) -> Hands:
     return Hands(home.folder, env=uv_env())
 
 
-async def brought(hands: Hands, asked: RunPlan, token: str | None = None) -> Provisioned:
+async def brought(hands: Hands, asked: RunPlan, token: str | None = None) -> ProvisionedRun:
     return await provision(hands, asked, token=token, uv=local_uv, on_progress=lambda _: None)
 
 
@@ -147,6 +147,6 @@ async def test_without_a_network_what_is_there_serves_and_what_is_not_is_told(
 
 async def test_with_a_given_interpreter_nothing_is_done(hands: Hands) -> None:
     asked = plan(spec(f"python = {sys.executable!r}"), machine=FAR)
-    assert await brought(hands, asked) == Provisioned()
+    assert await brought(hands, asked) == ProvisionedRun()
     assert hands.jobs == list[Job]()
     assert not list(hands.home.iterdir())

@@ -3,6 +3,7 @@ from typing import Any
 from core.events import LogUnreadable, ProbeAnswered, ReadFailed
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey
+from core.model.log_summary import ErrorGroup
 from core.model.machine import LinkState, ProbeFound, ToolState
 from core.model.process import ProcessState
 from core.model.sample import Activity, ToolCall
@@ -26,6 +27,7 @@ from tests.support.fleets import (
     fleet_after,
     link,
     log_read,
+    logged,
     named,
     process_gone,
     process_key,
@@ -79,7 +81,7 @@ def test_a_task_line_holds_what_is_known_of_it() -> None:
         "task": "gdm_intercode_ctf",
         "model": "acme/sec-agent",
         "progress": "[0.61]",
-        "done": "61/100",
+        "done": "59/100",
         "err": "2",
         "fly": "38",
         "queued": "1",
@@ -161,21 +163,51 @@ def test_no_tick_and_no_final_score_before_the_log_said_so() -> None:
 def test_what_a_gone_process_did_last_is_told_by_its_log() -> None:
     fleet = fleet_after(
         process_gone(),
-        log_read("success", completed_samples=100, total_samples=100),
+        log_read("success", samples=logged(total=100, completed=100, scored=100)),
         fleet=_tasks(task_row(done=98)),
     )
     [row] = tasks_table(fleet, NOW).rows
     assert (text(row, "done"), text(row, "progress")) == ("100/100", "[1.00]")
+    assert text(row, "score") == ".42 ±.05"
 
 
-def test_what_errored_after_the_last_look_is_counted_from_the_log() -> None:
+def test_numbers_of_the_last_look_are_marked_until_the_log_is_read() -> None:
+    ended = fleet_after(process_gone(), fleet=_tasks(task_row(done=9, errored=3, total=12)))
+    [row] = tasks_table(ended, NOW).rows
+    assert (text(row, "done"), text(row, "err")) == ("~9/12", "3")
+    assert "9 of 12 at the last look" in page_text(task_page(ended, task_key(), NOW))
+    samples = logged(total=12, completed=7, errored=5, scored=7)
+    read = fleet_after(log_read("success", score=0.81, samples=samples), fleet=ended)
+    [row] = tasks_table(read, NOW).rows
+    assert (text(row, "done"), text(row, "err"), text(row, "score")) == ("7/12", "5", ".81 7/12")
+    page = page_text(task_page(read, task_key(), NOW))
+    assert "7 of 12" in page
+    assert "last look" not in page
+    assert "accuracy: .81 ±.05 over 7 of 12" in page
+
+
+def test_samples_that_a_drain_abandoned_are_not_errored() -> None:
     fleet = fleet_after(
         process_gone(),
-        log_read("success", completed_samples=99, total_samples=100),
-        fleet=_tasks(task_row(done=98)),
+        log_read("success", samples=logged(total=30, completed=8, abandoned=22, scored=8)),
+        fleet=_tasks(task_row(done=8, total=30)),
     )
     [row] = tasks_table(fleet, NOW).rows
-    assert (text(row, "done"), text(row, "err")) == ("100/100", "1")
+    assert (text(row, "done"), text(row, "err")) == ("8/30", "0")
+    assert samples_table(fleet, task_key(), NOW).footer == "8 done · 22 abandoned"
+
+
+def test_a_page_says_why_samples_failed() -> None:
+    groups = (ErrorGroup("ValueError: item N", 4, ("q/1", 2)), ErrorGroup("OSError\x1b", 1, (3, 1)))
+    fleet = fleet_after(
+        process_gone(),
+        log_read("error", samples=logged(total=5, errored=5, errors=groups), cause="Boom: no"),
+        fleet=_tasks(task_row(total=5)),
+    )
+    page = page_text(task_page(fleet, task_key(), NOW))
+    assert "the log: Boom: no" in page
+    assert "4 samples: ValueError: item N  such as sample q/1/2" in page
+    assert "1 sample: OSError␛  such as sample 3/1" in page
 
 
 def test_a_task_behind_a_lost_link_is_unknown_and_ages() -> None:
@@ -387,7 +419,7 @@ def test_process_task_and_sample_pages_tell_what_is_known() -> None:
     fleet = fleet_after(
         LogUnreadable(at=NOW, task=task_key(), reason="no such file"), fleet=running_fleet()
     )
-    assert "gdm_intercode_ctf: running  [0.67] 2/3" in page_text(
+    assert "gdm_intercode_ctf: running  [0.67] 1/3" in page_text(
         process_page(fleet, process_key(), NOW)
     )
     told = page_text(task_page(fleet, task_key(), NOW))

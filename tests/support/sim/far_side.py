@@ -106,7 +106,7 @@ class FarSide:
                 former = self.watches.pop((head["pid"], head["name"]), None)
                 if former:
                     former.alive = False
-            case "get" | "header" | "facts":
+            case "get" | "logs" | "facts":
                 return [self._reply(frame.kind, head, now)]
             case _:
                 pass

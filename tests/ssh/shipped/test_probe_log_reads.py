@@ -1,4 +1,4 @@
-"""Headers of logs are read one after another; who gives up first comes first."""
+"""Logs are read by one start of Inspect after another; who gives up first comes first."""
 # pyright: standard
 # The shipped programs have no types.
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from ssh.shipped.probe.log_headers import LogHeaders
+from ssh.shipped.probe.log_reads import LogReads
 from ssh.shipped.probe.requests import Request
 from tests.support.waiting import wait_until
 
@@ -24,14 +24,15 @@ class Answers:
         self.ids.append(request.id)
 
 
-def test_a_header_that_somebody_waits_for_is_read_before_those_that_may_take_long(
+def test_a_log_that_somebody_waits_for_is_read_before_those_that_may_take_long(
     tmp_path: Path,
 ) -> None:
     answers = Answers()
-    headers = LogHeaders(SimpleNamespace(requests=answers))
+    reads = LogReads(SimpleNamespace(requests=answers))
     for number, deadline in enumerate((60, 60, 20), start=1):
         head = {"id": number, "path": str(tmp_path / "no.eval"), "deadline": deadline}
-        headers.ask(Request(head, "GET"), sys.base_prefix + "/none/python")
-    headers.start()
+        asked = {"what": "headers", "logs": [], "bytes": 1}
+        reads.ask(Request(head, "logs"), [sys.base_prefix + "/none/python"], asked)
+    reads.start()
     wait_until(lambda: len(answers.ids) == 3, "all are answered")
     assert answers.ids == [3, 1, 2]

@@ -1,0 +1,235 @@
+"""What ssh_config says about one host: the values that a connection needs, all expanded."""
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ssh.links.config_parser import Options
+from ssh.links.config_tokens import LocalAccount, expand_home, expand_tokens, local_tokens
+
+_FAMILIES = {"inet": socket.AF_INET, "inet6": socket.AF_INET6}
+_OFF = frozenset({"no", "false"})
+AGENT_VARIABLE = "SSH_AUTH_SOCK"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Algorithms:
+    """The algorithms that ssh_config sets, as lists with commas; None: not set."""
+
+    ciphers: str | None = None
+    macs: str | None = None
+    key_exchange: str | None = None
+    host_keys: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedHost:
+    """The connection settings of one host.
+
+    Attributes:
+        name: The name as given to ssh.
+        host: The host name to connect to.
+        alias: HostKeyAlias: the name in known_hosts; None: the host's own.
+        identities: Key files in order; files that do not exist are among them.
+        certificates: Certificate files in order.
+        identities_only: Whether only `identities` may be offered, of the agent's keys too.
+        agent: IdentityAgent: a socket's path, `none`, `$NAME` or `SSH_AUTH_SOCK`; None: not set.
+        jump: The hosts of ProxyJump as written, `user@host:port,...`; None: no jump.
+        proxy_command: ProxyCommand with its tokens expanded, for a shell; None: no command.
+        connect_timeout: ConnectTimeout, seconds; None: not set.
+        alive_interval: ServerAliveInterval, seconds; 0: not set.
+        known_hosts: The user's and the system's files of host keys.
+        strict_host_key_checking: As ssh prints it; evalroom never checks less.
+        control_master: As ssh prints it.
+        control_path: The socket of a ControlMaster; None: no ControlMaster.
+        family: The address family; `AF_UNSPEC`: any.
+        bind_address: The local address to connect from; None: any.
+        methods: PreferredAuthentications; None: not set.
+        environment: SetEnv.
+        sent_variables: SendEnv: patterns of names.
+    """
+
+    name: str
+    host: str
+    user: str
+    port: int
+    alias: str | None
+    identities: tuple[str, ...]
+    certificates: tuple[str, ...]
+    identities_only: bool
+    agent: str | None
+    jump: str | None
+    proxy_command: str | None
+    connect_timeout: float | None
+    alive_interval: int
+    alive_count_max: int
+    known_hosts: tuple[str, ...]
+    strict_host_key_checking: str
+    control_master: str
+    control_path: str | None
+    family: socket.AddressFamily
+    bind_address: str | None
+    compression: bool
+    tcp_keepalive: bool
+    methods: tuple[str, ...] | None
+    public_key_login: bool
+    password_login: bool
+    question_login: bool
+    environment: tuple[str, ...]
+    sent_variables: tuple[str, ...]
+
+    @property
+    def address(self) -> str:
+        """`user@host:port`, for messages."""
+        return f"{self.user}@{self.host}:{self.port}"
+
+    @property
+    def known_as(self) -> tuple[str, int | None]:
+        """The name and the port to look up in known_hosts; an alias stands there without one."""
+        return (self.alias, None) if self.alias else (self.host, self.port)
+
+
+def resolved_host(
+    name: str,
+    options: Options,
+    account: LocalAccount,
+    *,
+    digest: str | None = None,
+    is_expanded: bool,
+) -> ResolvedHost:
+    """Return the settings of a host from the options of ssh_config.
+
+    Args:
+        name: The name as given to ssh, without `user@`.
+        options: From `ssh -G`, or from evalroom's own reading.
+        account: The account that runs evalroom.
+        digest: The value of `%C` as ssh computes it; None: as OpenSSH 9.2 does.
+        is_expanded: Whether files of host keys, agent and ControlPath are expanded already, as
+            `ssh -G` prints them.
+
+    Raises:
+        ConfigProblem: A value can't be expanded.
+    """
+
+    def first(option: str, default: str = "") -> str:
+        return options.get(option, (default,))[0]
+
+    def optional(option: str) -> str | None:
+        value = first(option, "none")
+        return None if value == "none" else value
+
+    host, user, port = first("hostname", name), first("user"), int(first("port", "22"))
+    alias = optional("hostkeyalias")
+    tokens = local_tokens(account, name=name, host=host, port=port, user=user, alias=alias)
+    tokens["j"] = optional("proxyjump") or ""
+    if digest is not None:
+        tokens["C"] = digest
+
+    def path(value: str) -> str:
+        return expand_tokens(expand_home(value, account), tokens, environment=os.environ)
+
+    def files(option: str) -> tuple[str, ...]:
+        return tuple(path(each) for each in options.get(option, ()) if each != "none")
+
+    def listed(option: str, *, expands: bool) -> tuple[str, ...]:
+        if not is_expanded:
+            words = options.get(option, ())
+            words = tuple(path(each) for each in words) if expands else words
+        else:
+            words = _paths(first(option), account)
+        return tuple(each for each in words if each != "none")
+
+    command, jump = optional("proxycommand"), optional("proxyjump")
+    agent, control_path = first("identityagent") or None, optional("controlpath")
+    if not is_expanded:
+        agent = agent if agent is None or _is_variable(agent) else path(agent)
+        control_path = path(control_path) if control_path else None
+    timeout = optional("connecttimeout")
+    methods = first("preferredauthentications")
+    return ResolvedHost(
+        name=name,
+        host=host,
+        user=user,
+        port=port,
+        alias=alias,
+        identities=files("identityfile"),
+        certificates=files("certificatefile"),
+        identities_only=first("identitiesonly") == "yes",
+        agent=agent,
+        jump=jump,
+        proxy_command=expand_tokens(command, tokens) if command and not jump else None,
+        connect_timeout=float(timeout) if timeout and float(timeout) > 0 else None,
+        alive_interval=int(first("serveraliveinterval", "0")),
+        alive_count_max=int(first("serveralivecountmax", "3")),
+        known_hosts=(
+            *listed("userknownhostsfile", expands=True),
+            *listed("globalknownhostsfile", expands=False),
+        ),
+        strict_host_key_checking=first("stricthostkeychecking", "ask"),
+        control_master=first("controlmaster", "false"),
+        control_path=control_path,
+        family=_FAMILIES.get(first("addressfamily"), socket.AF_UNSPEC),
+        bind_address=optional("bindaddress"),
+        compression=first("compression") == "yes",
+        tcp_keepalive=first("tcpkeepalive") not in _OFF,
+        methods=tuple(methods.split(",")) if methods else None,
+        public_key_login=first("pubkeyauthentication") not in _OFF,
+        password_login=first("passwordauthentication") not in _OFF,
+        question_login=first("kbdinteractiveauthentication") not in _OFF,
+        environment=options.get("setenv", ()),
+        sent_variables=options.get("sendenv", ()),
+    )
+
+
+def needs_digest(options: Options) -> bool:
+    """Return whether a value holds `%C`, which ssh's versions compute in different ways."""
+    names = ("identityfile", "certificatefile", "proxycommand")
+    return any("%C" in value for name in names for value in options.get(name, ()))
+
+
+def algorithms_of(options: Options, defaults: Options) -> Algorithms:
+    """Return the algorithms in `options` that differ from ssh's own `defaults`."""
+
+    def set_list(option: str) -> str | None:
+        value = options.get(option)
+        return value[0] if value and value != defaults.get(option) else None
+
+    return Algorithms(
+        ciphers=set_list("ciphers"),
+        macs=set_list("macs"),
+        key_exchange=set_list("kexalgorithms"),
+        host_keys=set_list("hostkeyalgorithms"),
+    )
+
+
+def agent_socket(agent: str | None, environment: Mapping[str, str]) -> str | None:
+    """Return the path of the agent's socket; None: no agent is to be used, or none is known.
+
+    Args:
+        agent: The value of IdentityAgent; None: not set.
+        environment: Where SSH_AUTH_SOCK and other variables are looked up.
+    """
+    if agent == "none":
+        return None
+    if agent is None or agent == AGENT_VARIABLE:
+        return environment.get(AGENT_VARIABLE) or None
+    return environment.get(agent[1:]) or None if agent.startswith("$") else agent
+
+
+def _is_variable(agent: str) -> bool:
+    return agent in {"none", AGENT_VARIABLE} or (agent.startswith("$") and "{" not in agent)
+
+
+def _paths(text: str, account: LocalAccount) -> tuple[str, ...]:
+    """Split paths that ssh printed with blanks between them; a path that exists may hold blanks."""
+    words, found = text.split(" "), list[str]()
+    while words:
+        ends = range(len(words), 1, -1)
+        joined = (" ".join(words[:end]) for end in ends)
+        whole = next((each for each in joined if Path(expand_home(each, account)).exists()), None)
+        path = whole or words[0]
+        found.append(expand_home(path, account))
+        words = words[path.count(" ") + 1 :]
+    return tuple(each for each in found if each)

@@ -1,0 +1,56 @@
+"""The options that evalroom puts before those of a command link's ssh.
+
+ssh takes the first value of an option, so these win over ssh_config.
+"""
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from ssh.links.config_parser import Options
+from ssh.links.ssh_query import NoSshToAsk, SshRejected, ask_ssh
+
+SERVER_ALIVE = {"ServerAliveInterval": "5", "ServerAliveCountMax": "3"}
+"""How ssh notices a dead network, where nobody has set ServerAliveInterval."""
+_HARMFUL = {
+    "remotecommand": ("RemoteCommand", "none"),
+    "sessiontype": ("SessionType", "default"),
+    "stdinnull": ("StdinNull", "no"),
+    "forkafterauthentication": ("ForkAfterAuthentication", "no"),
+}
+"""Options for people's own sessions that would take a link's shell or its input away."""
+_FORWARDS = ("localforward", "remoteforward", "dynamicforward")
+
+
+def is_ssh(command: Sequence[str]) -> bool:
+    """Return whether `command` runs OpenSSH's client, which can be asked for its options."""
+    return bool(command) and PurePath(command[0]).name == "ssh"
+
+
+async def effective_options(command: Sequence[str]) -> Options:
+    """Return the options that `command`, an ssh, would use; empty if it can't be asked."""
+    try:
+        return await ask_ssh(command[1:], program=command[0])
+    except (NoSshToAsk, SshRejected, TimeoutError):
+        return {}
+
+
+def link_options(options: Options) -> dict[str, str]:
+    """Return the options that make an ssh with the effective `options` fit for a link.
+
+    A RemoteCommand does not replace the link's shell, forwards that another ssh holds do not end
+    it, and a dead network is noticed.
+    """
+    found: dict[str, str] = {}
+    for option, (written, harmless) in _HARMFUL.items():
+        if options.get(option, (harmless,))[0] != harmless:
+            found[written] = harmless
+    if options.get("exitonforwardfailure") == ("yes",) and any(e in options for e in _FORWARDS):
+        found["ClearAllForwardings"] = "yes"
+    if options.get("serveraliveinterval") == ("0",):
+        found |= SERVER_ALIVE
+    return found
+
+
+def option_words(options: dict[str, str]) -> tuple[str, ...]:
+    """Return `options` as arguments of ssh."""
+    return tuple(word for name, value in options.items() for word in ("-o", f"{name}={value}"))

@@ -1,0 +1,59 @@
+"""Runs the log script with an interpreter of this machine that has Inspect."""
+
+import json
+import sys
+
+from ssh.shipped.common.answers import answers_in
+from ssh.shipped.common.embedded import embedded_program
+from ssh.shipped.common.failures import Absent, Failed
+from ssh.shipped.common.interpreters import is_trusted_python
+from ssh.shipped.common.text import last_line, text_of
+from ssh.shipped.common.tools import run_tool
+
+LOG_SCRIPT = embedded_program("log_script")
+MAX_LOG_ANSWER_BYTES = 24 * 1024 * 1024
+
+
+def run_log_script(words, asked, timeout_s, env=None):
+    """Return the script's answers, and why they may be incomplete (None: they are complete).
+
+    Args:
+        words: The interpreter, or the words that start it.
+        asked: {"what": "summaries", "logs": [...], "errored": N, "others": N, "bytes": N}, or
+            {"what": "sample", "log": ..., "id": ..., "epoch": ..., "view": ..., ...}.
+        timeout_s: Seconds for all logs together.
+        env: The variables; None: those of a tool.
+
+    Raises Failed if the script could not read any log with this interpreter.
+    """
+    argv = [*words, "-c", LOG_SCRIPT, json.dumps(asked)]
+    run = run_tool(argv, timeout_s, MAX_LOG_ANSWER_BYTES, env=env)
+    answers = answers_in(run.out.decode("utf-8", "replace"))
+    for answer in answers:
+        if "broken" in answer:
+            raise Absent("%s has no usable Inspect: %s" % (words[0], answer["broken"]))
+    if run.failure is not None:
+        why = text_of(run.failure)
+    elif run.code:
+        why = last_line(run.err) or "exit %d" % run.code
+    else:
+        why = None
+    if not answers and why is not None:
+        raise Failed(why)
+    return answers, why
+
+
+def read_with_first(pythons, asked, timeout_s):
+    """Run the log script with the first of these interpreters that has a usable Inspect.
+
+    Raises Failed if none has one, or if its script fails.
+    """
+    why = Absent("no interpreter of this machine is known to have Inspect")
+    for python in pythons:
+        if python != sys.executable and not is_trusted_python(python):
+            continue
+        try:
+            return run_log_script([python], asked, timeout_s)
+        except Absent as absent:
+            why = absent if why.args and "no interpreter" in why.args[0] else why
+    raise why

@@ -1,0 +1,189 @@
+"""The header and the sample summaries of a log."""
+
+import collections
+import json
+import os
+import zipfile
+
+from ssh.shipped.log_script.texts import as_text, failure_text, unix_seconds
+
+MAX_JSON_LOG_BYTES = 256 * 1024 * 1024  # Inspect reads a .json log as a whole
+MAX_SUMMARY_BYTES = 256 * 1024 * 1024
+MAX_ERROR_CHARACTERS = 400
+MAX_DISTINCT_ERRORS = 500
+MAX_SCORE_CHARACTERS = 200
+MAX_METRICS = 200
+CANCELLED = ("CancelledError(", "Cancelled(")  # of asyncio and of trio
+
+
+def log_row(inspect_log, path, asked, max_bytes):
+    """Return the row of one log; its sample rows are left out where they exceed `max_bytes`."""
+    row = {"log": path}
+    try:
+        refuse_huge_json(path)
+        header = inspect_log.read_eval_log(path, header_only=True)
+        row["header"] = header_row(header)
+    except BaseException as error:
+        row["error"] = failure_text(error)
+        return row
+    if asked["what"] == "headers":
+        row["trouble"] = "only the header was asked for"
+        return row
+    try:
+        refuse_huge_summaries(path)
+        summaries = inspect_log.read_eval_log_sample_summaries(path)
+        row["samples"] = samples_row(header, summaries, asked["errored"], asked["others"])
+    except BaseException as error:
+        row["trouble"] = failure_text(error)
+        return row
+    if len(json.dumps(row, default=str)) > max_bytes:
+        row["samples"]["rows"] = []
+    return row
+
+
+def refuse_huge_json(path):
+    local = local_path(path)
+    if local is not None and path.endswith(".json"):
+        size = os.stat(local).st_size
+        if size > MAX_JSON_LOG_BYTES:
+            megabytes = (size >> 20, MAX_JSON_LOG_BYTES >> 20)
+            raise ValueError("a .json log of %d MiB; evalroom reads at most %d MiB" % megabytes)
+
+
+def refuse_huge_summaries(path):
+    local = local_path(path)
+    if local is None or not path.endswith(".eval"):
+        return
+    with zipfile.ZipFile(local) as log:
+        size = sum(each.file_size for each in log.infolist() if "summaries" in each.filename)
+    if size > MAX_SUMMARY_BYTES:
+        megabytes = (size >> 20, MAX_SUMMARY_BYTES >> 20)
+        raise ValueError("summaries of %d MiB; evalroom reads at most %d MiB" % megabytes)
+
+
+def local_path(path):
+    """Return the path of a log on this machine; None: the log is a remote one."""
+    if path.startswith("file://"):
+        return path[len("file://") :]
+    return None if "://" in path else path
+
+
+def header_row(header):
+    spec, results, stats = header.eval, header.results, header.stats
+    row = {
+        "status": header.status,
+        "eval": {
+            name: getattr(spec, name, None)
+            for name in ("task", "model", "eval_id", "task_id", "run_id")
+        },
+        "error": None if header.error is None else header.error.message[:MAX_ERROR_CHARACTERS],
+        "started_at": as_text(getattr(stats, "started_at", None) or ""),
+        "completed_at": as_text(getattr(stats, "completed_at", None) or ""),
+        "time_limit": spec.config.time_limit,
+    }
+    if results is not None:
+        row["results"] = {
+            "total_samples": results.total_samples,
+            "completed_samples": results.completed_samples,
+            "scores": [score_row(score) for score in results.scores[:MAX_METRICS]],
+        }
+    return row
+
+
+def score_row(score):
+    metrics = list(score.metrics.items())[:MAX_METRICS]
+    return {"name": score.name, "metrics": {name: {"value": m.value} for name, m in metrics}}
+
+
+def samples_row(header, summaries, max_errored, max_others):
+    """Return the counts, the errors and the rows of a log's samples."""
+    newest = {(each.id, each.epoch): each for each in summaries}
+    counts = dict.fromkeys(("completed", "error", "cancelled"), 0)
+    errors, examples = collections.Counter(), {}
+    errored, others, scored = [], [], 0
+    for each in newest.values():
+        status = status_of(each)
+        counts[status] += 1
+        scored += bool(each.scores)
+        (errored if status == "error" else others).append(each)
+        if status == "error":
+            text = each.error[:MAX_ERROR_CHARACTERS]
+            if text in errors or len(errors) < MAX_DISTINCT_ERRORS:
+                errors[text] += 1
+                examples.setdefault(text, (each.id, each.epoch))
+    left_out = counts["error"] - sum(errors.values())
+    if left_out:
+        errors["other causes"] += left_out
+        examples.setdefault("other causes", (errored[-1].id, errored[-1].epoch))
+    listed = newest_of(errored, max_errored) + newest_of(others, max_others)
+    return {
+        "counts": {
+            "total": planned(header),
+            "completed": counts["completed"],
+            "errored": counts["error"],
+            "cancelled": counts["cancelled"],
+            "scored": scored,
+        },
+        "errors": [[text, number, *examples[text]] for text, number in errors.most_common()],
+        "rows": [summary_row(each) for each in listed],
+    }
+
+
+def status_of(summary):
+    if summary.error is None:
+        return "completed"
+    return "cancelled" if summary.error.startswith(CANCELLED) else "error"
+
+
+def planned(header):
+    """Return how many samples the eval had planned; 0: the log does not say."""
+    if header.results is not None and header.results.total_samples:
+        return header.results.total_samples
+    dataset, epochs = header.eval.dataset, header.eval.config.epochs or 1
+    ids = getattr(dataset, "sample_ids", None)
+    return (len(ids) if ids else dataset.samples or 0) * epochs
+
+
+def newest_of(summaries, limit):
+    """Return the newest summaries, the newest last."""
+    if len(summaries) <= limit:
+        return summaries
+    moments = [(unix_seconds(each.completed_at) or 0.0, at) for at, each in enumerate(summaries)]
+    return [summaries[at] for _, at in sorted(moments)[len(summaries) - limit :]]
+
+
+def summary_row(summary):
+    """Return a row in the form of the control channel's; it contains no text of the agent."""
+    usage = getattr(summary, "model_usage", None) or {}
+    row = {
+        name: getattr(summary, name, None)
+        for name in ("total_time", "message_count", "turn_count", "retries", "limit")
+    }
+    row.update(
+        sample_id=summary.id,
+        epoch=summary.epoch,
+        status=status_of(summary),
+        started_at=unix_seconds(getattr(summary, "started_at", None)),
+        completed_at=unix_seconds(getattr(summary, "completed_at", None)),
+        total_tokens=sum(each.total_tokens for each in usage.values()) if usage else None,
+        scores={name: small(each.value) for name, each in (summary.scores or {}).items()},
+        error=None,
+        limit_reason=None,
+        interrupt=None,
+        activity=None,
+        last_activity_at=unix_seconds(getattr(summary, "completed_at", None)),
+        token_limit_usage=getattr(summary, "token_limit_usage", None),
+        token_limit_total=getattr(summary, "token_limit", None),
+        token_limit_type=getattr(summary, "token_limit_type", None),
+    )
+    return row
+
+
+def small(value):
+    """Return the value of a score; a long one as a text that is cut."""
+    if isinstance(value, (bool, int, float)) or value is None:
+        return value
+    text = as_text(value)
+    if len(text) > MAX_SCORE_CHARACTERS:
+        return text[:MAX_SCORE_CHARACTERS] + "…"
+    return value

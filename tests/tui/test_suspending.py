@@ -1,0 +1,73 @@
+"""The room is stopped and goes on, in a real shell with job control."""
+
+import os
+import signal
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.support.evals import short_folder
+from tests.support.processes import with_words
+from tests.support.tmux import Tmux, in_tmux
+from tests.support.tree import ROOT
+from tests.support.waiting import wait_until
+
+ROOM = f"{sys.executable} -m tests.support.rooms busy"
+
+
+@pytest.fixture
+def shell() -> Generator[Tmux]:
+    """A shell in tmux that runs the room on a small fleet."""
+    env = {"LANG": "C.UTF-8", "NO_COLOR": "", "PYTHONPATH": str(ROOT)}
+    with (
+        short_folder() as folder,
+        in_tmux(folder, ["bash", "--norc"], columns=100, lines=30, env=env) as tmux,
+    ):
+        tmux.until("bash-")
+        tmux.keys("-l", ROOM)
+        tmux.keys("Enter")
+        tmux.until(is_whole)
+        yield tmux
+
+
+def is_whole(screen: str) -> bool:
+    """Whether each pane of the room is drawn, with the header and the keys."""
+    words = ("evalroom", "1 Machines", "2 Tasks", "4 Findings", "filter")
+    return all(word in screen for word in words)
+
+
+def room_pid() -> int:
+    """The pid of the room; its shell has the words too, but not as its own command."""
+    (pid,) = [each for each in with_words("tests.support.rooms busy") if _is_python(each)]
+    return pid
+
+
+def _is_python(pid: int) -> bool:
+    return "python" in Path(f"/proc/{pid}/exe").resolve().name
+
+
+def test_the_whole_screen_is_back_after_a_suspend(shell: Tmux) -> None:
+    shell.keys("C-z")
+    shell.until("Stopped")
+    shell.keys("fg", "Enter")
+    shell.until(is_whole)
+    shell.keys("?")
+    shell.until("Move down one row")
+
+
+def test_a_stop_from_outside_leaves_one_reader_of_keys_and_a_whole_screen(shell: Tmux) -> None:
+    pid = room_pid()
+    tasks = Path(f"/proc/{pid}/task")
+    before = len(list(tasks.iterdir()))
+    for _ in range(3):
+        os.kill(pid, signal.SIGSTOP)
+        shell.until("Stopped")
+        shell.keys("clear", "Enter")
+        shell.until(lambda screen: "Stopped" not in screen and not is_whole(screen))
+        shell.keys("fg", "Enter")
+        shell.until(is_whole)
+    wait_until(lambda: len(list(tasks.iterdir())) <= before, "no thread is left over")
+    shell.keys("?")
+    shell.until("Move down one row")
