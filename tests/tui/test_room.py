@@ -419,6 +419,20 @@ async def test_the_palette_finds_commands_and_places() -> None:
         assert app.theme == "room-light"
 
 
+@pytest.mark.parametrize("down", [0, 1, 2])
+@pytest.mark.parametrize("typed", ["h100-1:twin", "twin"])
+async def test_of_tasks_with_one_name_the_palette_opens_the_one_under_the_cursor(
+    down: int, typed: str
+) -> None:
+    rows = [task_row(f"twin{number}", task="twin") for number in range(3)]
+    fleet = fleet_after(named(), process_seen(), tasks_seen(*rows))
+    app = app_on(FakeRoom(fleet))
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await pilot.press("colon", *typed, *["down"] * down, "enter")
+        await pilot.pause()
+        assert front(app).place == task_key(f"twin{down}")
+
+
 @pytest.mark.parametrize("key", ["a", "p", "P", "x", "e", "c", "u"])
 @pytest.mark.parametrize("is_replay", [True, False])
 async def test_without_hands_a_key_that_would_act_says_why(key: str, is_replay: bool) -> None:
