@@ -86,7 +86,7 @@ def _end(task: Task, at: float) -> Finding:
 
 def _how(task: Task) -> str:
     samples, header = task.progress, task.header
-    done = f"{samples.completed} of {plural(samples.total, 'sample')} completed"
+    done = f"{samples.completed} of {plural(samples.total, 'sample')} done"
     parts = (
         (samples.errored, f"errored{_main_cause(task)}"),
         (samples.cancelled, "cancelled"),

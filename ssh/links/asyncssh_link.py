@@ -32,6 +32,10 @@ CHANNEL_TIMEOUT_S = 10.0
 """Timeout of opening a channel, seconds; asyncssh has none of its own."""
 CLOSE_TIMEOUT_S = 2.0
 """Timeout of a clean close, of a channel or of the connection, seconds."""
+_AGENT_ADVICE = (
+    "add the key to your ssh agent: evalroom then tries again by itself. Or press r to enter a "
+    "passphrase or a password"
+)
 
 
 class ChannelProgram:
@@ -134,7 +138,7 @@ class AsyncsshLink:
         )
         agent = await self._agent.look(host.agent)
         keys = await load_keys(
-            machine,
+            self._machine,
             host,
             agent,
             self._credentials,
@@ -198,7 +202,8 @@ class AsyncsshLink:
             hints.insert(0, f"at the jump host {shown(hop.host.address, 120)}")
         if not hints:
             return error
-        return NeedsYou(error.machine, f"{error.message} ({'; '.join(hints)})", error.advice)
+        advice = error.advice if keys.agent.problem() is None else _AGENT_ADVICE
+        return NeedsYou(error.machine, f"{error.message} ({'; '.join(hints)})", advice)
 
     async def _with_place(self, hop: Hop, error: MachineError) -> MachineError:
         """Add the jump host or the ProxyCommand to the reason, where one of them failed."""
@@ -248,7 +253,7 @@ class AsyncsshLink:
 
     def advice(self) -> str | None:
         """See `ssh.links.link.Link.advice`."""
-        return self._route[-1].advice() if self._route else None
+        return self._route[-1].advice(self._machine) if self._route else None
 
 
 async def _close(connection: asyncssh.SSHClientConnection) -> None:

@@ -9,14 +9,16 @@ from pathlib import Path
 
 import asyncssh
 
+from core.config.model import MachineConfig
 from core.errors import LinkRefused, NeedsYou
-from core.ids import MachineName
 from core.ports import Ask
 from core.text import shown
 from ssh.links.agent import ANSWER_TIMEOUT_S, AgentState
 from ssh.links.asyncssh_auth import Credentials
 from ssh.links.config_options import IDENTITY_FILES
+from ssh.links.errors import use_command
 from ssh.links.resolved_host import ResolvedHost
+from ssh.links.ssh_config import ssh_words
 
 _DEFAULT_NAMES = frozenset(name.rpartition("/")[2] for name in IDENTITY_FILES)
 
@@ -61,7 +63,7 @@ class LoadedKeys:
 
 
 async def load_keys(
-    machine: MachineName,
+    machine: MachineConfig,
     host: ResolvedHost,
     agent: AgentState,
     credentials: Credentials,
@@ -75,8 +77,8 @@ async def load_keys(
     A key that the agent holds is not read from its file.
 
     Args:
-        machine: For messages.
-        host: Its settings.
+        machine: The machine that is to be reached, for messages.
+        host: The settings of this host on the way to it.
         agent: The agent to use.
         credentials: Passphrases that were typed before.
         ask: Asks for a passphrase; None: nobody can be asked.
@@ -88,9 +90,7 @@ async def load_keys(
     """
     client, held = await _agent_keys(agent)
     certificates = await asyncio.to_thread(_certificates, host.certificates)
-    files = _KeyFiles(
-        machine, certificates, credentials, ask, must_exist=must_exist, held=held, name=host.name
-    )
+    files = _KeyFiles(machine, certificates, credentials, ask, must_exist=must_exist, held=held)
     for path in host.identities:
         await files.read(Path(path))
     preferred = [pair for pair in held if pair.public_data in files.public]
@@ -115,14 +115,13 @@ class _KeyFiles:
         public: The public keys of all files read so far.
     """
 
-    machine: MachineName
+    machine: MachineConfig
     certificates: Sequence[asyncssh.SSHCertificate]
     credentials: Credentials
     ask: Ask | None
     _: KW_ONLY
     must_exist: bool
     held: Sequence[asyncssh.SSHKeyPair]
-    name: str
     pairs: list[asyncssh.SSHKeyPair] = field(default_factory=list[asyncssh.SSHKeyPair])
     public: list[bytes] = field(default_factory=list[bytes])
     locked: list[str] = field(default_factory=list[str])
@@ -148,7 +147,7 @@ class _KeyFiles:
         except asyncssh.KeyEncryptionError as error:
             self.credentials.forget()
             raise NeedsYou(
-                self.machine,
+                self.machine.name,
                 f"wrong passphrase for {path}: {shown(error, 200)}",
                 "press r to try again",
             ) from error
@@ -156,9 +155,9 @@ class _KeyFiles:
             # A file that holds a public key stands for a private key that an agent may hold.
             if self.must_exist and not public:
                 raise LinkRefused(
-                    self.machine,
+                    self.machine.name,
                     f"can't use the key {path}: {shown(error, 200)}",
-                    f'set link = "command" and command = ["ssh", "{self.name}"]',
+                    use_command(ssh_words(self.machine)),
                 ) from error
             if not public:
                 self.unusable.append(f"can't use {path}: {error}")
@@ -170,9 +169,9 @@ class _KeyFiles:
         """Note a file that can't be read; ssh passes it over too."""
         if self.must_exist and not has_public:
             raise LinkRefused(
-                self.machine,
+                self.machine.name,
                 f"can't read the key {path}: {error.strerror}",
-                f"check `identity` of {self.machine} in the config",
+                f"check `identity` of {self.machine.name} in the config",
             ) from error
         if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
             self.unusable.append(f"can't read {path}: {error.strerror}")

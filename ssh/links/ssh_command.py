@@ -42,7 +42,7 @@ def link_options(options: Options) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for option, (written, harmless) in _HARMFUL.items():
-        if options.get(option, (harmless,))[0] not in {harmless, "none"}:
+        if options.get(option, (harmless,))[0] != harmless:
             found[written] = harmless
     if options.get("exitonforwardfailure") == ("yes",) and any(e in options for e in _FORWARDS):
         found["ClearAllForwardings"] = "yes"

@@ -62,13 +62,13 @@ class Hop:
     algorithms: Algorithms
     ignored: tuple[str, ...]
 
-    def advice(self) -> str | None:
-        """Return a warning about ignored options; None: there are none."""
+    def advice(self, machine: MachineConfig) -> str | None:
+        """Return a warning about the ignored options of `machine`; None: there are none."""
         if not self.ignored:
             return None
         return (
             f"evalroom ignores {', '.join(self.ignored)} of {self.host.name} in ssh_config. "
-            f'If you need it, set link = "command" and command = ["ssh", "{self.host.name}"]'
+            f"If you need it, {use_command(ssh_words(machine))}"
         )
 
 

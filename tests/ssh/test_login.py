@@ -190,6 +190,57 @@ async def test_a_password_is_asked_for_once_and_kept_in_memory(tmp_path: Path) -
             assert len(asked) == 1
 
 
+async def test_a_password_is_asked_for_where_questions_are_offered_and_none_comes(
+    tmp_path: Path,
+) -> None:
+    asked: list[str] = []
+
+    async def ask(prompt: str, seen: bool) -> str | None:
+        del seen
+        asked.append(prompt)
+        return "open sesame"
+
+    with prepared() as server:
+        server.options = (
+            "PasswordAuthentication yes\nPubkeyAuthentication no\n"
+            "KbdInteractiveAuthentication yes\nMaxAuthTries 3"
+        )
+        server.set_password("bob", "open sesame")
+        server.start()
+        connection = connection_of(machine_of(server, "bob"), trusting(server, tmp_path), ask=ask)
+        async with hearing(connection) as heard:
+            await heard.link(LinkState.NEEDS_YOU)
+            connection.retry_now()
+            await heard.until(lambda: bool(heard.frames("hello")))
+        assert asked == [f"Password for bob@127.0.0.1:{server.port}"]
+
+
+async def test_the_questions_of_pam_are_asked(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def ask(prompt: str, seen: bool) -> str | None:
+        assert not seen
+        asked.append(prompt)
+        return "open sesame"
+
+    with prepared() as server:
+        (server.root / "up" / "pam.d").mkdir()
+        (server.root / "up" / "pam.d" / "sshd").write_text(
+            "auth required pam_unix.so\naccount required pam_permit.so\n"
+            "session required pam_permit.so\n"
+        )
+        server.options = "UsePAM yes\nPubkeyAuthentication no\nKbdInteractiveAuthentication yes\n"
+        server.set_password("bob", "open sesame")
+        server.start()
+        connection = connection_of(machine_of(server, "bob"), trusting(server, tmp_path), ask=ask)
+        async with hearing(connection) as heard:
+            await heard.link(LinkState.NEEDS_YOU)
+            connection.retry_now()
+            await heard.until(lambda: bool(heard.frames("hello")))
+        assert len(asked) == 1
+        assert "Password" in asked[0]
+
+
 class _Token(asyncssh.SSHServer):
     """Wants a token, as a host with a second factor does."""
 

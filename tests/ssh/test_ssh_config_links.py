@@ -119,7 +119,7 @@ async def test_options_of_people_change_no_link() -> None:
         "  GSSAPIAuthentication yes\n  LogLevel DEBUG\n  ForwardAgent yes\n"
     )
     (hop,) = await resolve_route(machine)
-    assert hop.advice() is None
+    assert hop.advice(machine) is None
 
 
 async def test_a_match_exec_that_hangs_is_ended_and_tried_again(

@@ -326,12 +326,12 @@ def busy_findings() -> tuple[Finding, ...]:
         ),
         Finding(
             id="b", kind="link", tone="hand", opened_at=NOW - 120, machine=US,
-            text="down: no word from a100-us for 20 s",
+            text="The link is down: no data from a100-us for 20 s",
         ),
         Finding(
             id="d", kind="finished", tone="good", opened_at=NOW - 900, closed_at=NOW - 900,
             machine=EU, task=task_key("t7", EU, 301),
-            text="success: accuracy 0.95 ±0.05, 20 of 20 samples completed",
+            text="Success: accuracy 0.95 ±0.05, 20 of 20 samples done",
         ),
     )  # fmt: skip
 

@@ -48,9 +48,9 @@ class PlotPane(Pane):
         if not self._points:
             return ()
         last = self._points[-1]
-        spans = [Span(Shown(f"{fmt.count(last.done)} done"), "good")]
+        spans = [Span(Shown(f"{fmt.count(last.done)} ended"), "good")]
         if last.errored:
-            spans.append(Span(Shown(f" · {fmt.count(last.errored)} failed"), "hand"))
+            spans.append(Span(Shown(f", {fmt.count(last.errored)} with an error"), "hand"))
         return tuple(spans)
 
     def body(self, width: int, height: int) -> list[Line]:

@@ -14,6 +14,8 @@ KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 
 _SHELL = "/bin/sh"
 _SSH = frozenset({"ssh", "autossh"})
+_SSH_WITH_TERMINAL = ("-t", "-o", "RemoteCommand=none")
+"""ssh refuses a command of ours where ssh_config has a RemoteCommand."""
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl", "kubectl", "oc"})
 _LAUNCHERS = frozenset({"srun"})
 # Hosts rarely have the terminfo of new terminals; this one is close enough to all of them.
@@ -55,7 +57,8 @@ def _ssh(machine: MachineConfig, known_hosts: Sequence[str]) -> tuple[str, ...]:
     listed = " ".join(f'"{each}"' for each in (*KNOWN_HOSTS, *files))
     return (
         "ssh",
-        "-t",
+        *_SSH_WITH_TERMINAL,
+        *(("-F", machine.ssh_config) if machine.ssh_config else ()),
         *(("-l", machine.user) if machine.user else ()),
         *(("-p", str(machine.port)) if machine.port else ()),
         *(("-i", machine.identity) if machine.identity else ()),
@@ -80,7 +83,7 @@ def _with_terminal(command: Sequence[str]) -> tuple[str, ...]:
             continue
         out.append(word)
         if index == 0 and _is_ssh(word):
-            out.append("-t")
+            out += _SSH_WITH_TERMINAL
         elif name in _LAUNCHERS:
             out.append("--pty")
         elif word == "exec" and programs & _CONTAINERS:

@@ -171,9 +171,8 @@ def _docker(docker: Docker, at: float) -> Iterator[Fact]:
     elif docker.state is not ToolState.UNKNOWN:
         since = f" for {fmt.age(at - docker.since)}" if docker.since is not None else ""
         tone: Tone = "dim" if docker.state is ToolState.ABSENT else "look"
-        yield fact(
-            "state", (span_of(f"{docker.state}{since}", tone), span_of(f" {docker.error or ''}"))
-        )
+        why = f": {docker.error}" if docker.error else ""
+        yield fact("state", (span_of(f"{docker.state}{since}", tone), span_of(why)))
     for container in docker.containers[:_SHOWN_CONTAINERS]:
         memory = f"{fmt.size(container.memory)}  " if container.memory is not None else ""
         rest = f"{memory}{container.image}  {container.status}"

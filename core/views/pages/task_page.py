@@ -125,7 +125,7 @@ def _durations(line: TaskLine) -> Iterator[Fact]:
         return
     for label, fraction in (("median", 0.5), ("90% within", 0.9), ("longest", 1.0)):
         yield fact(label, (span_of(fmt.duration(quantile(took, fraction))),))
-    yield words("based on", f"{fmt.plural(len(took), 'finished sample')}, newest", "dim")
+    yield words("based on", f"the newest {fmt.plural(len(took), 'finished sample')}", "dim")
 
 
 def _score(line: TaskLine) -> Iterator[Fact]:

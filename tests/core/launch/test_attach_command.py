@@ -8,6 +8,7 @@ from core.ids import MachineName
 from core.launch.run.attach_command import terminal_command
 
 GPU = MachineName("gpu")
+TERMINAL = ("-t", "-o", "RemoteCommand=none")
 WORDS = ("tmux", "attach-session", "-t", "=it's $(x)")
 
 
@@ -30,9 +31,13 @@ FILES = ('"/etc/ssh/ssh_known_hosts"', '"/etc/ssh/ssh_known_hosts2"', '"/ours"',
 @pytest.mark.parametrize(
     ("machine", "known", "words"),
     [
-        (MachineConfig(name=GPU), (), ["ssh", "-t", "gpu"]),
-        (FULL, (), ["ssh", "-t", "-l", "eval", "-p", "2222", "-i", "/k y", "gpu.example.org"]),
-        (TOLD, ("/ours",), ["ssh", "-t", "-o", f"GlobalKnownHostsFile={' '.join(FILES)}", "gpu"]),
+        (MachineConfig(name=GPU), (), ["ssh", *TERMINAL, "gpu"]),
+        (FULL, (), ["ssh", *TERMINAL, "-l", "eval", "-p", "2222", "-i", "/k y", "gpu.example.org"]),
+        (
+            TOLD,
+            ("/ours",),
+            ["ssh", *TERMINAL, "-o", f"GlobalKnownHostsFile={' '.join(FILES)}", "gpu"],
+        ),
     ],
 )
 def test_a_machine_behind_the_library_is_reached_by_ssh(
@@ -46,9 +51,9 @@ def test_a_machine_behind_the_library_is_reached_by_ssh(
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (("ssh", "-T", "-o", "X=1", "gpu"), ("ssh", "-t", "-o", "X=1", "gpu")),
+        (("ssh", "-T", "-o", "X=1", "gpu"), ("ssh", *TERMINAL, "-o", "X=1", "gpu")),
         (("/usr/bin/ssh", "gpu", "docker", "exec", "-i", "box"),
-         ("/usr/bin/ssh", "-t", "gpu", "docker", "exec", "-it", "-i", "box")),
+         ("/usr/bin/ssh", *TERMINAL, "gpu", "docker", "exec", "-it", "-i", "box")),
     ],
 )  # fmt: skip
 def test_ssh_of_a_command_gets_a_terminal_and_quoted_words(

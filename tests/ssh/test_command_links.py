@@ -1,0 +1,108 @@
+"""Command links: what the user's ssh_config says does not break them; a terminal is named."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.config.model import MachineConfig
+from core.ids import MachineName
+from core.model.machine import LinkState
+from ssh.links.sign_in import sign_in_for
+from ssh.links.ssh_command import effective_options, link_options
+from ssh.links.ssh_config import ssh_words
+from tests.support.hearing import hearing
+from tests.support.reached import PYTHON, connection_of, machine_of, trusting
+from tests.support.sshd import Sshd
+
+FAR = MachineName("far")
+
+
+def by_command(*command: str) -> MachineConfig:
+    """A machine that a command reaches."""
+    return MachineConfig(name=FAR, link="command", command=command, python=PYTHON)
+
+
+def host_of(sshd: Sshd, folder: Path, more: str) -> str:
+    """Write a config for ssh that knows this sshd as `far`; return its path."""
+    path = folder / "config"
+    path.write_text(
+        f"Host far\n  HostName 127.0.0.1\n  Port {sshd.port}\n  User bob\n"
+        f"  IdentityFile {sshd.key}\n  UserKnownHostsFile {trusting(sshd, folder)}\n{more}"
+    )
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "  RemoteCommand tmux attach\n  RequestTTY force\n",
+        "  SessionType none\n",
+        "  StdinNull yes\n",
+        "  ForkAfterAuthentication yes\n",
+        "  LocalForward 127.0.0.1:1 h:1\n  LocalForward {taken} h:1\n  ExitOnForwardFailure yes\n",
+    ],
+)
+async def test_options_for_people_do_not_break_a_link(
+    more: str, sshd: Sshd, tmp_path: Path
+) -> None:
+    config = host_of(sshd, tmp_path, more.format(taken=f"127.0.0.1:{sshd.port}"))
+    machine = by_command("ssh", "-F", config, "far")
+    async with hearing(connection_of(machine, tmp_path / "unused")) as heard:
+        assert (await heard.hello()).head["user"] == "bob"
+
+
+async def test_signing_in_runs_no_remote_command(sshd: Sshd, tmp_path: Path) -> None:
+    config = host_of(sshd, tmp_path, "  RemoteCommand tmux attach\n")
+    found = await sign_in_for(("ssh", "-F", config, "far"))
+    assert found is not None
+    assert "RemoteCommand=none" in found.words[: found.words.index("-F")]
+
+
+@pytest.mark.parametrize(
+    ("words", "more", "is_set"),
+    [
+        ((), "", True),
+        ((), "ServerAliveInterval 30\n", False),
+        (("-o", "ServerAliveInterval=7"), "", False),
+        (("-o", "BatchMode=yes"), "", True),
+        (("-o", "BatchMode=yes"), "ServerAliveInterval 300\n", False),
+    ],
+)
+async def test_a_dead_network_is_noticed_unless_the_user_says_how(
+    words: tuple[str, ...], more: str, is_set: bool, tmp_path: Path
+) -> None:
+    config = tmp_path / "config"
+    config.write_text(more)
+    options = link_options(await effective_options(("ssh", "-F", str(config), *words, "far")))
+    expected = {"ServerAliveInterval": "5", "ServerAliveCountMax": "3"} if is_set else {}
+    assert options == expected
+
+
+@pytest.mark.parametrize("way", ["ssh -tt", "script"])
+async def test_a_terminal_on_the_way_is_named(way: str, sshd: Sshd, tmp_path: Path) -> None:
+    command: tuple[str, ...]
+    if way == "script":
+        if shutil.which("script") is None:
+            pytest.skip("no script here")
+        command = ("script", "-q", "/dev/null", "-c")
+    else:
+        command = ("ssh", "-tt", "-F", host_of(sshd, tmp_path, ""), "far")
+    async with hearing(connection_of(by_command(*command), tmp_path / "unused")) as heard:
+        refused = await heard.link(LinkState.REFUSED)
+        assert "a terminal is on the way to far" in (refused.reason or "")
+        assert "-tt" in (refused.advice or "")
+
+
+async def test_the_command_that_replaces_a_machine_reaches_the_same_one(
+    sshd: Sshd, tmp_path: Path
+) -> None:
+    known = trusting(sshd, tmp_path)
+    machine = machine_of(sshd, "bob", known_hosts=str(known))
+    words = ssh_words(machine)
+    assert words == (
+        "ssh", "-F", "none", "-l", "bob", "-p", str(sshd.port), "-i", str(sshd.key),
+        "-o", f"UserKnownHostsFile={known}", "127.0.0.1",
+    )  # fmt: skip
+    async with hearing(connection_of(by_command(*words), tmp_path / "unused")) as heard:
+        assert (await heard.hello()).head["user"] == "bob"
