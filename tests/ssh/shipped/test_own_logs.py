@@ -94,8 +94,8 @@ def report(home: Path, log_dir: str | None = None) -> dict[str, Any]:
     """The report of the run's logs."""
     folder = home / ".evalroom" / "runs" / RUN
     asked = {"run": RUN, "directory": str(folder), "log_dir": log_dir or str(home / "shared")}
-    [found] = read_logs({"runs": [asked], "secrets": {}})["reports"]
-    return found
+    found: list[dict[str, Any]] = read_logs({"runs": [asked], "secrets": {}})["reports"]
+    return found[0]
 
 
 def names(found: dict[str, Any]) -> list[str]:
@@ -201,21 +201,22 @@ def test_the_environment_of_a_run_has_its_code_and_its_variables(home: Path) -> 
 def test_logs_that_others_wrote_before_and_after_do_not_crowd_out_a_runs_own(home: Path) -> None:
     folder = home / ".evalroom" / "runs" / RUN
     start = (folder / "started").stat().st_mtime
-    for number in range(300):
-        path = home / "shared" / f"2026-01-01T00-00-{number:03}.eval"
+    paths = [home / "shared" / f"2026-01-01T00-00-{number:03}.eval" for number in range(300)]
+    for number, path in enumerate(paths):
         path.write_bytes(b"")
         os.utime(path, (start + number - 150, start + number - 150))
-    found = log_candidates(str(home / "shared"), str(folder), {f"{home}/shared/{path.name}"})
+    found = log_candidates(str(home / "shared"), str(folder), {str(paths[-1])})
     assert len(found) == 200
-    assert found[0] == str(path), "the run's end named it"
-    assert f"{home}/shared/2026-01-01T00-00-150.eval" in found, "the first after the start"
+    assert found[0] == str(paths[-1]), "the run's end named it"
+    assert str(paths[150]) in found, "the first after the start"
 
 
 def row_of(home: Path) -> dict[str, Any]:
     """The row of the run as it is polled."""
     folder = home / ".evalroom" / "runs" / RUN
-    [row] = poll_runs({"runs": [{"run": RUN, "directory": str(folder)}]})["runs"]
-    return row
+    asked = {"runs": [{"run": RUN, "directory": str(folder)}]}
+    found: list[dict[str, Any]] = poll_runs(asked)["runs"]
+    return found[0]
 
 
 @pytest.mark.parametrize(
