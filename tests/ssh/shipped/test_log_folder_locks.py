@@ -52,8 +52,8 @@ def test_of_two_launches_at_the_same_instant_one_is_refused(runs: Path, tmp_path
             env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True, check=True,
             timeout=60,
         )  # fmt: skip
-        [answer] = answers_in(ran.stdout)
-        return answer
+        found: list[dict[str, Any]] = answers_in(ran.stdout)
+        return found[0]
 
     with ThreadPoolExecutor() as both:
         answers = dict(zip((ONE, TWO), both.map(launch, (ONE, TWO)), strict=True))
