@@ -82,7 +82,7 @@ async def _run_job(
     python: str,
     errors: ErrorTail,
 ) -> Mapping[str, Any]:
-    reading = asyncio.create_task(_collect_errors(program, errors))
+    reading = asyncio.create_task(errors.collect(program))
     try:
         first_bytes = await start_python(
             machine,
@@ -111,11 +111,6 @@ def _request_line(job: Job) -> bytes:
     return json.dumps(request).encode() + b"\n" + job.body
 
 
-async def _collect_errors(program: Program, errors: ErrorTail) -> None:
-    while data := await program.read_error():
-        errors.add(data)
-
-
 async def _read_answer(
     machine: MachineName, program: Program, job: Job, first_bytes: bytes, errors: ErrorTail
 ) -> bytes:
@@ -124,6 +119,7 @@ async def _read_answer(
         while (answer := reader.feed(data)) is None:
             data = await program.read()
             if not data:
+                await errors.wait_whole()
                 output = shown(errors.text(), 300) or "no error output"
                 raise RequestFailed(f"{job.verb} on {machine} ended without an answer: {output}")
     except AnswerMalformed as error:
