@@ -13,6 +13,8 @@ from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.machine import LinkState
 from ssh.links import agent as agents
+from ssh.links.asyncssh_auth import Credentials
+from ssh.links.asyncssh_link import AsyncsshLink
 from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, connection_of, machine_of, trusting
 from tests.support.sshd import Sshd, keygen, running
@@ -193,9 +195,22 @@ async def test_a_locked_key_that_the_agent_holds_is_not_asked_for(
     monkeypatch.setenv("SSH_ASKPASS_REQUIRE", "force")
     add(path, sshd.locked_key)
     monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
-    machine = replace(machine_of(sshd), identity=str(sshd.locked_key))
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        await heard.hello()
+    asked: list[str] = []
+
+    async def ask(prompt: str, seen: bool) -> str | None:
+        del seen
+        asked.append(prompt)
+        return None
+
+    link = AsyncsshLink(
+        replace(machine_of(sshd), identity=str(sshd.locked_key)),
+        known_hosts=trusting(sshd, tmp_path),
+        credentials=Credentials(),
+        ask=ask,
+    )
+    await link.open()
+    await link.close()
+    assert asked == []
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.machine import LinkState
+from ssh.handshake import TIMEOUT_S
 from ssh.links.sign_in import sign_in_for
 from ssh.links.ssh_command import effective_options, link_options
 from ssh.links.ssh_config import ssh_words
@@ -89,7 +90,7 @@ async def test_a_terminal_on_the_way_is_named(way: str, sshd: Sshd, tmp_path: Pa
     else:
         command = ("ssh", "-tt", "-F", host_of(sshd, tmp_path, ""), "far")
     async with hearing(connection_of(by_command(*command), tmp_path / "unused")) as heard:
-        refused = await heard.link(LinkState.REFUSED)
+        refused = await heard.link(LinkState.REFUSED, seconds=TIMEOUT_S - 2.0)
         assert "a terminal is on the way to far" in (refused.reason or "")
         assert "-tt" in (refused.advice or "")
 
