@@ -1,5 +1,6 @@
 """What the history knows of the last hours is read for a new room, or without opening it."""
 
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,10 +55,11 @@ async def test_rows_that_can_not_be_read_are_left_out(tmp_path: Path) -> None:
         journal = Journal(database, limit_mib=64, clock=SetClock())
         await journal.keep(EVENTS)
         await journal.keep_findings([FINDING])
-        for spoil in (
-            "UPDATE event SET body = '{' WHERE kind = 'ProcessGone'",
-            "UPDATE finding SET body = '[]'",
-        ):
-            await database.write(lambda connection, sql=spoil: connection.execute(sql))
+
+        def spoil(connection: sqlite3.Connection) -> None:
+            connection.execute("UPDATE event SET body = '{' WHERE kind = 'ProcessGone'")
+            connection.execute("UPDATE finding SET body = '[]'")
+
+        await database.write(spoil)
         past = await journal.past(0)
     assert (past.events, past.findings) == (EVENTS[:1], ())
