@@ -8,6 +8,7 @@ from core.events import Event, LinkChanged
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
+from core.model.finding import Finding
 from core.model.job import Job
 from core.model.task import ProgressPoint
 
@@ -135,6 +136,14 @@ class EventStore(Protocol):
         """
         ...
 
+    async def keep_findings(self, findings: Sequence[Finding]) -> None:
+        """Write findings that opened, changed or closed, in place of what was written of them.
+
+        Raises:
+            StorageError: They are not on disk.
+        """
+        ...
+
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         """Return a task's kept points, oldest first.
 
@@ -223,6 +232,10 @@ class Room(Protocol):
 
     def retry(self, machine: MachineName) -> None:
         """Try to connect to this machine at once."""
+        ...
+
+    def read_log(self, task: TaskKey) -> None:
+        """Read the log of an ended task again now, on its machine; an event brings the result."""
         ...
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:

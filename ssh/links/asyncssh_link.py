@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncssh
 
 from core.config.model import MachineConfig
-from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
+from core.errors import LinkLost, LinkRefused, MachineError, NeedsTrust, NeedsYou
 from core.ports import Ask
 from core.text import shown
 from ssh.links.agent import AgentWatch, environment_with
@@ -19,7 +19,13 @@ from ssh.links.link import SHELL, Link, LinkFactory
 from ssh.links.login_keys import LoadedKeys, load_keys
 from ssh.links.proxy_command import ProxyProcess
 from ssh.links.ssh_config import Hop, resolve_route, ssh_words
-from ssh.links.trust import KnownHosts, read_known_hosts, revoked_key_error, untrusted_key_error
+from ssh.links.trust import (
+    KnownHosts,
+    read_known_hosts,
+    revoked_key_error,
+    strictly_refused_key_error,
+    untrusted_key_error,
+)
 
 MAX_READ_BYTES = 65_536
 LOGIN_TIMEOUT_S = 15.0
@@ -173,9 +179,12 @@ class AsyncsshLink:
 
     def note_untrusted_key(self, hop: Hop, known: KnownHosts, key: asyncssh.SSHKey) -> None:
         """Record the error for a `key` of this handshake that is not trusted."""
-        self._key_error = untrusted_key_error(
+        error = untrusted_key_error(
             self._machine.name, known, *hop.host.known_as, key, of=self._place(hop)
         )
+        if isinstance(error, NeedsTrust) and hop.host.strict_host_key_checking == "true":
+            error = strictly_refused_key_error(error)
+        self._key_error = error
 
     def _place(self, hop: Hop) -> str:
         """Return the machine's name, or that of its jump host."""

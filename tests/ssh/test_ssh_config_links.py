@@ -75,6 +75,14 @@ async def test_a_jump_host_keeps_its_own_jump_only_where_it_is_the_first() -> No
     assert [hop.host.name for hop in await resolve_route(machine)] == ["a", "b", "gpu2"]
 
 
+async def test_a_canonical_name_that_does_not_resolve_is_tried_again() -> None:
+    machine = machine_with(
+        "CanonicalizeHostname yes\nCanonicalizeFallbackLocal no\nCanonicalDomains x.invalid\n"
+    )
+    with pytest.raises(LinkLost, match="Could not resolve"):
+        await resolve_route(machine)
+
+
 async def test_jumps_in_a_circle_are_refused() -> None:
     machine = machine_with("Host gpu1\n  ProxyJump b\nHost b\n  ProxyJump gpu1\n")
     with pytest.raises(LinkRefused, match="circle"):
