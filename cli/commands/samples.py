@@ -14,6 +14,7 @@ from cli.render.plain import aligned, print_json, print_lines
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
 from core import format as fmt
+from core import strict_json
 from core.ctl.decode import as_number
 from core.events import ContentRevealed
 from core.ids import SampleKey
@@ -132,7 +133,9 @@ def _scores(scores: object) -> str:
 
 
 def _flat(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+    if isinstance(value, float):
+        return strict_json.number_word(value) or json.dumps(value)
+    return value if isinstance(value, str) else strict_json.encode(value)
 
 
 def _flat_line(value: object) -> str:
@@ -209,7 +212,7 @@ def _value(value: object) -> str:
     if value is None or value in ([], {}):
         return "·"
     if isinstance(value, Mapping | list):
-        return shown(json.dumps(value, default=str), 400)
+        return shown(strict_json.encode(value), 400)
     return shown(value, 400)
 
 

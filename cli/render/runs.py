@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from cli.render.events import score_words
-from core.format import sane
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
 from core.views.pages.order_page import moment
@@ -59,7 +58,7 @@ def _scores(log: RunLog) -> list[dict[str, Any]]:
         {
             "scorer": metric.scorer,
             "metric": metric.name,
-            "value": sane(metric.value),
+            "value": metric.value,
             "stderr": metric.stderr,
         }
         for metric in log.metrics
