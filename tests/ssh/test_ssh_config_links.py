@@ -117,6 +117,7 @@ async def test_an_option_that_can_not_be_followed_refuses_that_machine_with_its_
     assert f'["ssh", "-F", "{machine.ssh_config}", "-l", "op", "-i", "/k", "gpu1"]' in (
         refused.value.advice
     )
+    assert refused.value.advice.endswith("in place of host, user, identity, ssh_config")
     (hop,) = await resolve_route(replace(machine, name=MachineName("gpu2")))
     assert hop.host.host == "h"
 
@@ -203,6 +204,7 @@ async def test_a_proxy_command_that_fails_says_why(sshd: Sshd, tmp_path: Path) -
         down = await heard.link(LinkState.DOWN)
         assert "ProxyCommand" in (down.reason or "")
         assert "no badge" in (down.reason or "")
+        assert "check ProxyCommand of gpu1" in (down.advice or "")
 
 
 async def test_a_named_key_that_is_missing_is_skipped(sshd: Sshd, tmp_path: Path) -> None:
