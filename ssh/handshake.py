@@ -7,8 +7,9 @@ input before `NONCE`, so an extra line does no harm.
 """
 
 import asyncio
+import contextlib
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.errors import LinkLost, LinkRefused, MachineError, ProbeBroken
 from core.ids import MachineName
@@ -25,6 +26,8 @@ LAST_READY_TIMEOUT_S = 6.0
 MAX_NOISE_BYTES = 1024 * 1024
 """Most output before `ready`; more than that is not a greeting."""
 MAX_ERROR_BYTES = 4096
+REST_TIMEOUT_S = 1.0
+"""How long to wait for the rest of the output of a program that has ended, seconds."""
 TIMEOUT_S = READY_TIMEOUT_S * (MAX_ATTEMPTS - 1) + LAST_READY_TIMEOUT_S
 """How long the handshake may take in all, seconds."""
 
@@ -43,6 +46,23 @@ class ErrorTail:
     """The last bytes of a program's standard error, for messages."""
 
     data: bytearray
+    _is_whole: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def collect(self, program: Program) -> None:
+        """Read a program's standard error to its end; the caller runs this in the background."""
+        while data := await program.read_error():
+            self.add(data)
+        self._is_whole.set()
+
+    async def wait_whole(self) -> None:
+        """Wait until `collect` has read the end: the program is over, so the end is on its way.
+
+        Returns after `REST_TIMEOUT_S` in any case, since a child of the program may keep the
+        stream open.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(REST_TIMEOUT_S):
+                await self._is_whole.wait()
 
     def add(self, data: bytes) -> None:
         """Append `data`; keeps only the last 4 KiB."""
@@ -170,12 +190,15 @@ async def _start_error(
     errors: ErrorTail,
     old: bytes,
 ) -> MachineError:
-    try:
+    status = None
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(3.0):
             status = await program.wait()
-            await asyncio.sleep(0.05)  # time to read the rest of the standard error
-    except TimeoutError:
-        status = None
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(REST_TIMEOUT_S):
+            while len(noise) <= MAX_NOISE_BYTES and (data := await program.read()):
+                noise += data
+    await errors.wait_whole()
     output = shown(errors.text() or bytes(noise).decode(errors="replace").strip()[-300:], 300)
     known = link.explain(status, errors.text())
     if known is not None:

@@ -94,7 +94,7 @@ async def _run_job(
 ) -> Mapping[str, Any]:
     program, errors = running.program, running.errors
     assert program is not None  # noqa: S101 - the caller started it
-    reading = asyncio.create_task(_collect_errors(program, errors))
+    reading = asyncio.create_task(errors.collect(program))
     try:
         first_bytes = await start_python(
             machine,
@@ -122,11 +122,6 @@ def _request_line(job: Job) -> bytes:
     return json.dumps(request).encode() + b"\n" + job.body
 
 
-async def _collect_errors(program: Program, errors: ErrorTail) -> None:
-    while data := await program.read_error():
-        errors.add(data)
-
-
 async def _read_answer(
     machine: MachineName, program: Program, job: Job, first_bytes: bytes, errors: ErrorTail
 ) -> bytes:
@@ -135,6 +130,7 @@ async def _read_answer(
         while (answer := reader.feed(data)) is None:
             data = await program.read()
             if not data:
+                await errors.wait_whole()
                 output = shown(errors.text(), 300) or "no error output"
                 raise RequestFailed(f"{job.verb} on {machine} ended without an answer: {output}")
     except AnswerMalformed as error:

@@ -130,7 +130,7 @@ class ProbeSession:
         try:
             program = await self._start_shell()
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._read_errors(program))
+                tasks.create_task(self._errors.collect(program))
                 tasks.create_task(self._run_probe(tasks, program, hear))
         except* MachineError as group:
             raise first_error(group) from None
@@ -272,16 +272,12 @@ class ProbeSession:
             self.beat()
             await asyncio.sleep(BEAT_EVERY_S)
 
-    async def _read_errors(self, program: Program) -> None:
-        while data := await program.read_error():
-            self._errors.add(data)
-
     async def _end_error(self, program: Program, *, clean: bool) -> MachineError:
         status = None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(2.0):
                 status = await program.wait()
-                await asyncio.sleep(0.05)  # time to read the rest of the standard error
+        await self._errors.wait_whole()
         if status and self._errors.data:
             return ProbeBroken(
                 self._machine,

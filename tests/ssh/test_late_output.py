@@ -1,0 +1,77 @@
+"""A program that has ended: all that it printed is read, however late it comes."""
+
+import asyncio
+import re
+from typing import cast
+
+import pytest
+
+from core.errors import LinkLost, LinkRefused, MachineError, RequestFailed
+from core.ids import MachineName
+from core.model.job import Job
+from ssh.handshake import ErrorTail, start_python
+from ssh.jobs import do_job
+from ssh.links.link import Link
+
+M = MachineName("m")
+LATE_S = 0.3
+WHY = b"This account is currently not available.\n"
+
+
+class Late:
+    """A link and its one program, which is gone at once; its output is still on the way."""
+
+    def __init__(self, *, out: bytes = b"", error: bytes = b"", starts: bool = False) -> None:
+        self._ready: list[bytes] = []
+        self._out, self._error = [out, b""], [error, b""]
+        self._starts = starts
+
+    async def start(self) -> "Late":
+        return self
+
+    async def write(self, data: bytes) -> None:
+        if not self._starts:
+            raise LinkLost(M, "it closed its input")
+        if found := re.search(rb'n="(\w+)"\+"(\w+)"', data):
+            self._ready.append(b"ready " + b"".join(found.groups()) + b"\n")
+
+    async def read(self) -> bytes:
+        return self._ready.pop() if self._ready else await _later(self._out)
+
+    async def read_error(self) -> bytes:
+        return await _later(self._error)
+
+    async def wait(self) -> int | None:
+        return 1
+
+    async def close(self) -> None:
+        pass
+
+    def explain(self, status: int | None, stderr: str) -> MachineError | None:
+        del status, stderr
+        return None
+
+
+async def _later(rest: list[bytes]) -> bytes:
+    if rest[0]:
+        await asyncio.sleep(LATE_S)
+    return rest.pop(0) if len(rest) > 1 else b""
+
+
+@pytest.mark.parametrize("program", [Late(out=WHY), Late(error=WHY)], ids=["out", "error"])
+async def test_a_shell_that_ends_at_once_is_quoted(program: Late) -> None:
+    errors = ErrorTail(bytearray())
+    reading = asyncio.create_task(errors.collect(program))
+    with pytest.raises(LinkRefused, match="This account is currently not available"):
+        await start_python(
+            M, cast("Link", program), program, python="python3", source=b"", arguments=(),
+            errors=errors,
+        )  # fmt: skip
+    await reading
+
+
+async def test_a_job_without_an_answer_is_told_with_its_last_words() -> None:
+    link = cast("Link", Late(error=b"MemoryError\n", starts=True))
+    job = Job(program="launcher", verb="list")
+    with pytest.raises(RequestFailed, match="ended without an answer: MemoryError"):
+        await do_job(M, link, job, python="python3", deadline=30.0)
