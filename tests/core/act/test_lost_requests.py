@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,8 @@ class ProbeKiller:
             os.kill(machine.probe.pid, signal.SIGKILL)
             return False
         if method == "GET":
-            value = {"/tasks": [ROW], "/openapi.json": routes()}.get(path, {})
+            answers: dict[str, Any] = {"/tasks": [ROW], "/openapi.json": routes()}
+            value = answers.get(path, {})
         else:
             value = {**GOOD, "dry_run": True} if is_dry else GOOD
         connection.sendall(http(json.dumps(value).encode()))
