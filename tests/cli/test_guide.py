@@ -43,7 +43,7 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
         try:
             terminal.until("? [y/N] ")
             terminal.type(keys)
-            assert terminal.process.wait(20) == status
+            assert terminal.wait_end() == status
         finally:
             terminal.close()
     assert not one.task()["process_paused"]
