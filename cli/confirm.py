@@ -5,6 +5,7 @@ Every command that changes something uses this module.
 
 import asyncio
 import contextlib
+import os
 import sys
 import termios
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from core.errors import NotConfirmed
 from core.text import shown
 
 _LONGEST = 120
+_MOST_BYTES = 4_096
+"""Bytes of an answer that are read at once."""
 
 
 async def confirm(
@@ -59,22 +62,35 @@ def _why(given: Sequence[str], words: str, otherwise: str) -> str:
 async def _answer(prompt: str) -> str | None:
     """Ask for a line and return it; None: the input ended.
 
-    Drops input that was typed before the prompt: it can't be an answer. The event loop keeps
-    running, so that links stay up.
+    Drops input that was typed before the prompt: it can't be an answer. Nothing here blocks the
+    event loop, also while half a line is there, so that links stay up however long it takes.
     """
+    descriptor = sys.stdin.fileno()
     with contextlib.suppress(termios.error, OSError, ValueError):
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+        termios.tcflush(descriptor, termios.TCIFLUSH)
     sys.stdout.write(prompt)
     sys.stdout.flush()
-    loop = asyncio.get_running_loop()
-    is_there = asyncio.Event()
-    loop.add_reader(sys.stdin.fileno(), is_there.set)
+    typed = b""
     try:
-        await is_there.wait()
+        while not typed.endswith((b"\n", b"\r")):
+            await _readable(descriptor)
+            more = os.read(descriptor, _MOST_BYTES)
+            if not more:
+                return None
+            typed += more
     except asyncio.CancelledError:
         sys.stdout.write("\n")
         sys.stdout.flush()
         raise
+    return typed.decode(errors="replace")
+
+
+async def _readable(descriptor: int) -> None:
+    """Wait until a read of this descriptor returns at once."""
+    loop = asyncio.get_running_loop()
+    is_there = asyncio.Event()
+    loop.add_reader(descriptor, is_there.set)
+    try:
+        await is_there.wait()
     finally:
-        loop.remove_reader(sys.stdin.fileno())
-    return sys.stdin.readline() or None
+        loop.remove_reader(descriptor)

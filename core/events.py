@@ -10,7 +10,7 @@ from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.log_summary import LogHeader, LogSamples, Metric
 from core.model.machine import LinkKind, LinkState, MachineFacts, ProbeFound
 from core.model.order import Order, OrderState
-from core.model.process import ProcessState
+from core.model.process import ContainerPlace, ProcessState, Unsignalled
 from core.model.run import Run
 from core.model.sample import Sample, SampleCounts
 from core.model.task import TaskRow
@@ -89,6 +89,9 @@ class ProcessSeen:
     run: str | None = None
     variables: tuple[str, ...] = ()
     waiting_since: float | None = None
+    unsignalled: Unsignalled | None = None
+    container: ContainerPlace | None = None
+    is_cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,6 +70,9 @@ def process_row(fleet: Fleet, process: Process, now: float) -> Json:
         "api_version": process.api_version,
         "argv": list(process.argv),
         "cwd": process.cwd,
+        "can_signal": process.can_signal,
+        "signal_reason": process.signal_refusal,
+        "container": plain_json(process.container),
         "age_seconds": max(0.0, now - heard),
         "tasks": [
             {"task_id": each.row.task_id, "task": each.row.task, "status": each.row.status}

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from core.act.requests import SIGNALS
 from core.act.sample_targets import has_twin, twin_sentence
 from core.act.snapshot import TargetSnapshot
 from core.ctl.features import DRY_RUN_API_VERSION, missing, missing_feature, upgrade_command
@@ -57,6 +58,13 @@ def fleet_refusal(offer: Offer, target: Target, fleet: Fleet) -> Refusal | None:
     process = fleet.processes.get(key)
     if process is None or process.is_gone:
         return Refusal("noop", "the process is gone")
+    unsignalled = process.signal_refusal
+    if unsignalled is not None and (process.container or offer.action.verb in SIGNALS):
+        return Refusal("refused", unsignalled)
+    return _unfit(offer, target, process, fleet)
+
+
+def _unfit(offer: Offer, target: Target, process: Process, fleet: Fleet) -> Refusal | None:
     if offer.needs is None:
         return None
     return (
@@ -82,6 +90,8 @@ def read_only_reason(names: Iterable[str]) -> str:
 
 def _no_channel(process: Process) -> Refusal | None:
     match process.state:
+        case ProcessState.HEADLESS if process.is_cut_off:
+            why = "the file of its control socket was removed, so nothing can reach the process"
         case ProcessState.HEADLESS:
             why = "the control server does not answer; the process accepts only signals"
         case ProcessState.OPTED_OUT:

@@ -1,5 +1,6 @@
 """Requests of the desk to its machines: reads, mutations, log headers, jobs, the link."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,15 @@ from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.job import Job
 from core.model.log_summary import LogHeader, LogSummary, UnreadLog
 from core.ports import MachineConnection, Reply, SignIn
-from core.watch.log_reads import has_location, log_answer, logs_frame
+from core.watch.log_reads import (
+    has_location,
+    log_answer,
+    logs_frame,
+    sample_frame,
+    sample_reply,
+)
+from core.watch.log_routes import DEADLINE_S as LOG_DEADLINE_S
+from core.watch.log_routes import log_read_of
 
 
 class MachineRequests:
@@ -28,12 +37,24 @@ class MachineRequests:
     async def read(self, process: ProcessKey, path: str, *, deadline: float = 15.0) -> Reply:
         """GET `path` of a process's control channel.
 
+        A path about samples of an eval that has ended is answered from its log, in the same form.
+
         Raises:
             RequestFailed: There is no answer (see `MachineConnection.request`).
         """
+        from_log = log_read_of(self.fleet, process, path)
+        if from_log is not None:
+            return await self._read_sample(*from_log, deadline=max(deadline, LOG_DEADLINE_S))
         head = {"pid": process.pid, "start": process.start, "path": path, "deadline": deadline}
         connection = self._connection_to(process.machine)
         return await connection.request(Frame("get", head), deadline=deadline)
+
+    async def _read_sample(
+        self, task: TaskKey, asked: Mapping[str, Any], *, deadline: float
+    ) -> Reply:
+        frame = sample_frame(self.fleet, task, asked)
+        reply = await self._connection_to(task.machine).request(frame, deadline=deadline)
+        return await asyncio.to_thread(sample_reply, reply)
 
     async def send(self, process: ProcessKey, request: Request, *, deadline: float) -> Reply:
         """Send a mutation or a signal to a process, once.

@@ -34,7 +34,15 @@ from core.fleet import Fleet
 from core.fold.immutable import with_fields, with_item, with_items
 from core.fold.machines import change_link, name_machine, refresh_link
 from core.fold.orders import end_order, give_order
-from core.fold.processes import end_process, forget, see_process, see_tasks, with_rows
+from core.fold.processes import (
+    end_process,
+    forget,
+    is_watched_inside,
+    see_process,
+    see_tasks,
+    with_rows,
+    without_watched_inside,
+)
 from core.fold.runs import change_run
 from core.fold.samples import see_samples
 from core.fold.tasks import with_header, with_unreadable_log
@@ -63,13 +71,16 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return _with_machine(fleet, at, refresh_link(fleet, event))
         case ProbeAnswered():
             machine = fleet.machines.get(event.machine)
-            return _with_machine(fleet, at, machine and with_fields(machine, probe=event.probe))
+            named = _with_machine(fleet, at, machine and with_fields(machine, probe=event.probe))
+            return without_watched_inside(named)
         case MachineRead():
             machine = fleet.machines.get(event.machine)
             return _with_machine(
                 fleet, at, machine and with_fields(machine, facts=event.facts, facts_at=event.at)
             )
         case ProcessSeen():
+            if is_watched_inside(fleet, event.process.machine, event.container):
+                return fleet
             seen = see_process(fleet.processes.get(event.process), event)
             return _with_process(fleet, at, _as_its_rows_say(fleet, seen, event.at))
         case ProcessGone():

@@ -8,8 +8,8 @@ from core.events import ProcessGone, ProcessSeen, TasksSeen
 from core.fleet import Fleet
 from core.fold.immutable import thawed, with_fields, with_item, with_items, without
 from core.fold.tasks import see_row, settled
-from core.ids import ProcessKey, TaskKey
-from core.model.process import Process, ProcessState
+from core.ids import MachineName, ProcessKey, TaskKey
+from core.model.process import ContainerPlace, Process, ProcessState
 from core.model.task import TaskRow
 
 
@@ -38,7 +38,38 @@ def see_process(known: Process | None, event: ProcessSeen) -> Process:
         variables=event.variables or known.variables,
         waiting_since=event.waiting_since,
         ended_at=(known.ended_at or event.at) if gone else None,
+        unsignalled=event.unsignalled,
+        container=event.container,
+        is_cut_off=event.is_cut_off,
     )
+
+
+def is_watched_inside(fleet: Fleet, host: MachineName, place: ContainerPlace | None) -> bool:
+    """Whether another machine's probe runs in this container of `host`: the eval is listed there.
+
+    Such a probe has the host's kernel and the container's pid namespace.
+    """
+    machine = fleet.machines.get(host)
+    if place is None or not place.namespace or machine is None or machine.probe is None:
+        return False
+    inside = (machine.probe.boot_id, place.namespace)
+    return any(
+        each.probe is not None and (each.probe.boot_id, each.probe.namespace) == inside
+        for name, each in fleet.machines.items()
+        if name != host
+    )
+
+
+def without_watched_inside(fleet: Fleet) -> Fleet:
+    """Return the fleet without the rows of evals in containers that a machine of it watches."""
+    doubled = {
+        key
+        for key, process in fleet.processes.items()
+        if is_watched_inside(fleet, key.machine, process.container)
+    }
+    if not doubled:
+        return fleet
+    return with_fields(fleet, processes=without(fleet.processes, doubled))
 
 
 def with_rows(process: Process, rows: Sequence[TaskRow], at: float) -> Process:

@@ -20,6 +20,10 @@ _TROUBLES: dict[ProcessState, tuple[Severity, str]] = {
     ),
     ProcessState.STARVED: ("look", "does not answer: its event loop is blocked"),
 }
+_CUT_OFF = (
+    "is running, but the file of its control socket was removed: evalroom can't watch or control"
+    " it, and its log will tell how it ends"
+)
 
 
 def judge_process(before: Fleet, after: Fleet, key: ProcessKey, at: float) -> Iterable[Finding]:
@@ -28,6 +32,8 @@ def judge_process(before: Fleet, after: Fleet, key: ProcessKey, at: float) -> It
     if process is None:
         return
     known = before.processes.get(key)
+    if process.container is not None:
+        return  # it is listed, not watched
     if known is None:
         yield from _came(after, process, at)
     if known is None or known.state is not process.state:
@@ -96,6 +102,8 @@ def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:
     if trouble is None or last is not None:
         return
     tone, words = trouble
+    if process.is_cut_off:
+        words = _CUT_OFF
     waited = ""
     if process.waiting_since is not None:
         machine = after.machines.get(process.key.machine)

@@ -222,6 +222,8 @@ class ProbeFound:
         pid: The probe's process id.
         read_only: Whether it relays GETs only.
         clock_offset: The host's clock minus the desk's at the hello, seconds.
+        boot_id: What tells the boots of kernels apart; empty if unknown.
+        namespace: Its pid namespace, as that kernel names it; empty if unknown.
     """
 
     python: str
@@ -231,6 +233,8 @@ class ProbeFound:
     pid: int
     read_only: bool
     clock_offset: float
+    boot_id: str = ""
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from core.ids import ProcessKey, TaskKey
 
@@ -16,7 +17,41 @@ class ProcessState(StrEnum):
     HEADLESS = "headless"
     OPTED_OUT = "opted out"
     PARKED = "parked"
+    CONTAINED = "in a container"
     GONE = "gone"
+
+
+Unsignalled = Literal["contained", "script"]
+"""Why a process gets no signal: it is in a container, or not Inspect by its command line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerPlace:
+    """The container of a process that is listed on the host but not watched from there.
+
+    Attributes:
+        engine: `docker`, `podman` or `kubernetes`; empty if unknown.
+        id: The short id of the container; empty if unknown.
+        namespace: The pid namespace, as the host's kernel names it; empty if unknown.
+        pid: The pid that the process has in its container; None: unknown.
+    """
+
+    engine: str = ""
+    id: str = ""
+    namespace: str = ""
+    pid: int | None = None
+
+    @property
+    def advice(self) -> str:
+        """How to watch the evals in it: a machine whose command link enters it."""
+        if self.engine in {"docker", "podman"} and self.id:
+            command = f'["{self.engine}", "exec", "-i", "{self.id}"]'
+        else:
+            command = "the command that starts a program in it"
+        return (
+            'To watch it, add a machine to the config with link = "command" and'
+            f" command = {command}."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +81,9 @@ class Process:
         ended_at: When it was found gone, Unix seconds at the desk; None: it is not gone.
         tasks: Its tasks in the fleet, in the order in which they were first seen.
         trouble: Why its last read failed, or which rows could not be read; None: no trouble.
+        unsignalled: Why it gets no signal; None: it may get one.
+        container: The container that it is in; None: it is not in a container.
+        is_cut_off: Whether its control server runs, but the file of its socket was removed.
     """
 
     key: ProcessKey
@@ -70,6 +108,9 @@ class Process:
     ended_at: float | None = None
     tasks: tuple[TaskKey, ...] = ()
     trouble: str | None = None
+    unsignalled: Unsignalled | None = None
+    container: ContainerPlace | None = None
+    is_cut_off: bool = False
 
     @property
     def is_gone(self) -> bool:
@@ -80,3 +121,24 @@ class Process:
     def is_resting(self) -> bool:
         """Whether its evals are over: it is parked, or gone."""
         return self.state is ProcessState.PARKED or self.state is ProcessState.GONE
+
+    @property
+    def can_signal(self) -> bool:
+        """Whether evalroom may interrupt or kill it."""
+        return self.unsignalled is None
+
+    @property
+    def signal_refusal(self) -> str | None:
+        """Return why evalroom sends no signal to it, two sentences; None: it may send one."""
+        match self.unsignalled:
+            case None:
+                return None
+            case "contained":
+                place = self.container or ContainerPlace()
+                return f"Process {self.key.pid} is in a container. {place.advice}"
+            case "script":
+                return (
+                    f"Process {self.key.pid} is a script or a notebook by its command line, so"
+                    " evalroom can't tell what a signal would end. Cancel its tasks, or stop it"
+                    " where it was started."
+                )

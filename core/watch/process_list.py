@@ -1,13 +1,14 @@
 """Decodes the processes of a `processes` frame, and their states."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from core.ctl.decode import JsonObject, count, flag, number, objects, parse, text, texts
+from core.ctl.decode import JsonObject, count, flag, inner, number, objects, parse, text, texts
 from core.errors import AnswerMalformed
 from core.events import ProcessSeen
 from core.ids import MachineName, ProcessKey
-from core.model.process import ProcessState
+from core.model.process import ContainerPlace, ProcessState, Unsignalled
 
 BUSY_AFTER_S = 2.0
 """Seconds without an answer after which a process is busy."""
@@ -20,12 +21,17 @@ An eval that ends removes its socket a moment before the process ends.
 """
 
 Channel = str
+_ENGINES = frozenset({"docker", "podman", "kubernetes"})
+_SHORT_ID = re.compile("[0-9a-f]{12}")
+"""The id of a container that a command may name: a host can send anything."""
 _STATES: dict[Channel, ProcessState] = {
     "ok": ProcessState.LIVE,
     "new": ProcessState.STARTING,
     "refused": ProcessState.HEADLESS,
     "none": ProcessState.HEADLESS,
     "off": ProcessState.OPTED_OUT,
+    "removed": ProcessState.HEADLESS,
+    "contained": ProcessState.CONTAINED,
 }
 
 
@@ -115,9 +121,35 @@ def _report(machine: MachineName, row: JsonObject, *, at: float) -> ProcessRepor
         run=text(row, "run"),
         variables=texts(row, "variables"),
         waiting_since=number(row, "waiting_since"),
+        unsignalled=_unsignalled(row),
+        container=_container(row),
+        is_cut_off=text(row, "channel") == "removed",
     )
     return ProcessReport(
         event=event,
         channel=text(row, "channel") or "",
         alive=flag(row, "alive") is not False,
+    )
+
+
+def _unsignalled(row: JsonObject) -> Unsignalled | None:
+    match text(row, "unsignalled"):
+        case None:
+            return None
+        case "contained":
+            return "contained"
+        case _:
+            return "script"
+
+
+def _container(row: JsonObject) -> ContainerPlace | None:
+    if text(row, "channel") != "contained":
+        return None
+    found = inner(row, "container")
+    engine, short_id = text(found, "engine") or "", text(found, "id") or ""
+    return ContainerPlace(
+        engine=engine if engine in _ENGINES else "",
+        id=short_id if _SHORT_ID.fullmatch(short_id) else "",
+        namespace=text(found, "namespace") or "",
+        pid=count(found, "pid"),
     )

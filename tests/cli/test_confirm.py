@@ -7,6 +7,7 @@ import pty
 import select
 import subprocess
 import sys
+import tty
 from collections.abc import Iterator
 from typing import Any
 
@@ -125,6 +126,18 @@ async def test_what_was_typed_before_the_question_is_no_answer(keyboard: int) ->
     await until(lambda: select.select([sys.stdin], [], [], 0)[0], "the terminal took it in")
     with pytest.raises(NotConfirmed):
         await answered(keyboard, b"n\n")
+
+
+async def test_half_a_line_does_not_stop_the_event_loop(keyboard: int) -> None:
+    """Beats of links go on while the operator thinks, in whatever mode the terminal is."""
+    tty.setcbreak(sys.stdin.fileno())
+    asking = asyncio.create_task(asked(Consent()))
+    await asyncio.sleep(0.05)
+    os.write(keyboard, b"y")
+    await until(lambda: not select.select([sys.stdin], [], [], 0)[0], "half a line is read")
+    assert not asking.done()
+    os.write(keyboard, b"\n")
+    await asking
 
 
 # Each command that needs no eval

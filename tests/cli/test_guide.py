@@ -1,9 +1,11 @@
 """`evalroom guide` as a program, on real evals."""
 
+import time
 from pathlib import Path
 
 import pytest
 
+from ssh.shipped.probe.probe import LEASE_S
 from tests.support.commands import EVALROOM, Home
 from tests.support.evals import Evals
 from tests.support.terminal import Terminal
@@ -67,6 +69,38 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
     assert one.popen.wait(40) == 0
     again = home.run("guide", "resume", left["id"], "--yes")
     assert (again.status, "has ended" in again.err) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_link_stays_up_over_a_question_that_is_longer_than_the_lease_of_a_probe(
+    evals: Evals, tmp_path: Path
+) -> None:
+    one = evals.start(
+        "quiet", eval_set=True, args={"samples": 200, "seconds": 0.5},
+        options=("--model", "mockllm/model", "--max-samples=2"),
+    ).wait_ready()  # fmt: skip
+    one.wait_rows(bool)
+    home = Home(tmp_path)
+    home.watch_here(one.data_dir)
+    words = ("guide", "park", f"here:{one.pid}")
+    terminal = Terminal((*EVALROOM, *words), env=home.env, cwd=tmp_path)
+    try:
+        terminal.until("? [y/N] ")
+        probe = children_of(terminal.process.pid)
+        assert probe
+        time.sleep(LEASE_S + 10)
+        assert children_of(terminal.process.pid) == probe
+        terminal.type("y\r")
+        terminal.until("paused")
+    finally:
+        terminal.close()
+    assert one.task()["process_paused"]
+
+
+def children_of(pid: int) -> set[int]:
+    """The processes that a process started and that live."""
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    return {int(each) for each in found}
 
 
 @pytest.mark.slow

@@ -3,9 +3,9 @@
 import contextlib
 import json
 import os
-import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -53,7 +53,8 @@ class FakeEval:
 
     Attributes:
         asked: (monotonic time, request line) of every request.
-        connections: How many connections came.
+        connections: How many connections asked something: one that only shows who listens
+            does not.
         in_flight, most_in_flight: Requests being answered, now and at most.
     """
 
@@ -96,16 +97,11 @@ class FakeEval:
         }
         self.record_path.write_text(json.dumps({**record, **changes}))
 
-    def listen(self) -> None:
-        """Bind the socket and answer in threads."""
-        self.control.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with contextlib.suppress(FileNotFoundError):
-            self.socket_path.unlink()
+    def answer(self, listener: socket.socket) -> None:
+        """Answer in threads at a socket at which the eval's process listens."""
         self._stop = False
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(str(self.socket_path))
-        self._listener.listen(64)
-        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+        self._listener = listener
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def close(self) -> None:
         """Stop listening; the socket's file stays, as after a kill."""
@@ -120,13 +116,13 @@ class FakeEval:
                 connection, _ = listener.accept()
             except OSError:
                 return
-            self.connections += 1
             threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
 
     def _talk(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
             held = b""
             connection.settimeout(60.0)
+            is_new = True
             while True:
                 while b"\r\n\r\n" not in held:
                     data = connection.recv(65536)
@@ -135,6 +131,8 @@ class FakeEval:
                     held += data
                 head, _, held = held.partition(b"\r\n\r\n")
                 line = head.split(b"\r\n")[0].decode()
+                self.connections += is_new
+                is_new = False
                 self.asked.append((time.monotonic(), line))
                 self.in_flight += 1
                 self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -148,13 +146,34 @@ class FakeEval:
 
 @contextmanager
 def fake_eval(
-    data_dir: Path, serve: Serve, *, name: str = "sleep"
+    data_dir: Path, serve: Serve, *, by_name: bool = False, run: str | None = None
 ) -> Generator[FakeEval, None, None]:
-    """Yield a fake eval with a process of its own (`sleep`, or a link to it by that name)."""
-    program = shutil.which("sleep") or "/bin/sleep"
-    process = subprocess.Popen([name, "300"], executable=program, env={"HOME": os.environ["HOME"]})
+    """Yield a fake eval with a process of its own, which listens at its control socket.
+
+    Args:
+        data_dir: Its XDG_DATA_HOME.
+        serve: Answers a request, in a thread of the test.
+        by_name: Whether its command line is that of `inspect eval`; else it is `sleep 300`.
+        run: The run that it belongs to, in its environment.
+    """
+    control = data_dir / "inspect_ai" / "control"
+    control.mkdir(parents=True, exist_ok=True, mode=0o700)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+
+    def listen() -> None:
+        # In the child: who listens is the peer of every connection, whoever accepts it.
+        listener.bind(str(control / f"{os.getpid()}.sock"))
+        listener.listen(64)
+
+    env = {"HOME": os.environ["HOME"], **({} if run is None else {"EVALROOM_RUN": run})}
+    words = ["sleep", "300"]
+    if by_name:
+        script = data_dir / "inspect"
+        script.write_text("import time; time.sleep(300)")
+        words = [sys.executable, "-S", str(script), "eval", "task.py"]
+    process = subprocess.Popen(words, env=env, preexec_fn=listen)  # noqa: PLW1509
     fake = FakeEval(data_dir, process.pid, serve)
-    fake.listen()
+    fake.answer(listener)
     fake.write_record()
     try:
         yield fake

@@ -17,7 +17,7 @@ from core.launch.secret_store import SecretStore, check_value
 from core.launch.spec.spec import Spec
 from core.launch.spec.spec_reader import check_table
 from core.launch.spec.spec_writer import spec_table
-from core.launch.spec.templates import Template, template_named, templates
+from core.launch.spec.templates import Template, templates
 from core.launch.spec.yaml_quote import plain
 from core.model.run import Run
 from core.ports import Room
@@ -33,7 +33,6 @@ from tui.screens.launch_form import LaunchFormScreen
 from tui.services import Service
 from tui.ui import Ui
 
-_TEMPLATE, _DRAFT = "template:", "draft:"
 _NAME = 12
 
 
@@ -157,35 +156,30 @@ class LaunchController:
         if not self._may_launch():
             return
         now = self._room.now()
-        choices = [
+        choices: list[Choice[Callable[[], None]]] = [
             Choice(
-                f"{_DRAFT}{draft.form.source}",
+                partial(self.open, draft.form),
                 shown(f"draft       {draft.form.source}, saved {fmt.age(now - draft.at)} ago", 200),
             )
             for draft in self.memory.drafts
         ]
         choices += [
-            Choice(f"{_TEMPLATE}{each.name}", _title(each)) for each in templates(self.templates)
+            Choice(partial(self.begin_with, each), _title(each))
+            for each in templates(self.templates)
         ]
         chooser = ChoiceDialog(Shown("New run from"), choices)
         chooser.add_class("wide")
-        self._ui.open(chooser, self._chosen)
 
-    def _chosen(self, name: str | None) -> None:
-        if name is None:
-            return
-        if name.startswith(_DRAFT):
-            source = name.removeprefix(_DRAFT)
-            found = next((d.form for d in self.memory.drafts if d.form.source == source), None)
-            if found is not None:
-                self.open(found)
-            return
-        self.begin_with(name.removeprefix(_TEMPLATE))
+        def chosen(begin: Callable[[], None] | None) -> None:
+            if begin is not None:
+                begin()
 
-    def begin_with(self, template: str) -> None:
+        self._ui.open(chooser, chosen)
+
+    def begin_with(self, template: Template) -> None:
         """Open the form on a template."""
         try:
-            self.open(form_of_template(template_named(template, templates(self.templates))))
+            self.open(form_of_template(template))
         except SpecWrong as error:
             self._say(error)
 
@@ -200,7 +194,7 @@ class LaunchController:
                 name=shown(f"launch-{each.name}"),
                 title=shown(f"Launch: {each.title}", 200),
                 key="",
-                run=partial(self.begin_with, each.name),
+                run=partial(self.begin_with, each),
             )
 
     # From a run

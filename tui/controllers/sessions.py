@@ -64,13 +64,13 @@ class SessionController:
             self._ui.say("No run left a terminal session on the connected machines.", "look")
             return
         now = self._room.now()
-        choices = [Choice(str(at), _title(each, now)) for at, each in enumerate(found)]
+        choices = [Choice(each, _title(each, now)) for each in found]
         chooser = ChoiceDialog(Shown("Sessions · Enter to end one (asks first)"), choices)
         chooser.add_class("wide")
 
-        def chosen(name: str | None) -> None:
-            if name is not None:
-                self._ask(found[int(name)])
+        def chosen(session: MachineSession | None) -> None:
+            if session is not None:
+                self._ask(session)
 
         self._ui.open(chooser, chosen)
 

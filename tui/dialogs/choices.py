@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -17,11 +17,20 @@ from tui.panes.table import TablePane
 _ESCAPE: list[BindingType] = [Binding("escape,q", "give_up", show=False)]
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One entry of a list."""
+KeyT = TypeVar("KeyT")
 
-    name: str
+
+@dataclass(frozen=True, slots=True)
+class Choice(Generic[KeyT]):
+    """One entry of a list.
+
+    Attributes:
+        key: What choosing it means: the dialog returns it. Titles may be equal, keys are not.
+        title: What is shown.
+        is_chosen: Whether it is the current choice.
+    """
+
+    key: KeyT
     title: Shown
     is_chosen: bool = False
 
@@ -33,13 +42,13 @@ class ChoicePane(TablePane):
         super().__init__("", id="choices", has_titles=False)
 
 
-class ChoiceDialog(ModalScreen[str | None], inherit_bindings=False):
-    """Choose one entry of a list. The result is its name, or None."""
+class ChoiceDialog(ModalScreen["KeyT | None"], Generic[KeyT], inherit_bindings=False):
+    """Choose one entry of a list. The result is its key, or None."""
 
     BINDINGS = _ESCAPE
     AUTO_FOCUS = "ChoicePane"
 
-    def __init__(self, title: Shown, choices: Sequence[Choice]) -> None:
+    def __init__(self, title: Shown, choices: Sequence[Choice[KeyT]]) -> None:
         super().__init__()
         self._title = title
         self._choices = tuple(choices)
@@ -54,14 +63,15 @@ class ChoiceDialog(ModalScreen[str | None], inherit_bindings=False):
         pane.make_current(True)
         pane.styles.height = min(len(self._choices) + 2, max(app_of(self).size.height - 4, 5))
         pane.show(_table(self._title, self._choices, footer="Enter chooses"))
-        for choice in self._choices:
+        for index, choice in enumerate(self._choices):
             if choice.is_chosen:
-                pane.move_to(choice.name)
+                pane.move_to(index)
 
     @on(TablePane.RowOpened)
     def _picked(self, message: TablePane.RowOpened) -> None:
         message.stop()
-        self.dismiss(str(message.key))
+        if isinstance(message.key, int):
+            self.dismiss(self._choices[message.key].key)
 
     @on(TablePane.CursorMoved)
     def _moved(self, message: TablePane.CursorMoved) -> None:
@@ -72,8 +82,10 @@ class ChoiceDialog(ModalScreen[str | None], inherit_bindings=False):
         self.dismiss(None)
 
 
-class MultiChoiceDialog(ModalScreen[frozenset[str] | None], inherit_bindings=False):
-    """Choose several entries of a list. The result is their names, or None for no change."""
+class MultiChoiceDialog(
+    ModalScreen["frozenset[KeyT] | None"], Generic[KeyT], inherit_bindings=False
+):
+    """Choose several entries of a list. The result is their keys, or None for no change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *_ESCAPE,
@@ -82,11 +94,11 @@ class MultiChoiceDialog(ModalScreen[frozenset[str] | None], inherit_bindings=Fal
     ]
     AUTO_FOCUS = "ChoicePane"
 
-    def __init__(self, title: Shown, choices: Sequence[Choice]) -> None:
+    def __init__(self, title: Shown, choices: Sequence[Choice[KeyT]]) -> None:
         super().__init__()
         self._title = title
         self._choices = tuple(choices)
-        self._chosen = {choice.name for choice in choices if choice.is_chosen}
+        self._chosen = {index for index, choice in enumerate(choices) if choice.is_chosen}
 
     def compose(self) -> ComposeResult:
         """Lay out the list."""
@@ -101,44 +113,46 @@ class MultiChoiceDialog(ModalScreen[frozenset[str] | None], inherit_bindings=Fal
 
     def _draw(self) -> None:
         choices = [
-            Choice(each.name, each.title, each.name in self._chosen) for each in self._choices
+            Choice(each.key, each.title, index in self._chosen)
+            for index, each in enumerate(self._choices)
         ]
         footer = "Space toggles · Enter confirms"
         self.query_one(ChoicePane).show(_table(self._title, choices, footer=footer))
 
     def action_turn(self) -> None:
         """Choose the entry under the cursor, or no longer."""
-        pane = self.query_one(ChoicePane)
-        self._chosen ^= {str(pane.cursor_key)}
-        self._draw()
+        key = self.query_one(ChoicePane).cursor_key
+        if isinstance(key, int):
+            self._chosen ^= {key}
+            self._draw()
 
     def action_done(self) -> None:
         """Confirm the choice."""
-        self.dismiss(frozenset(self._chosen))
+        self.dismiss(frozenset(self._choices[index].key for index in self._chosen))
 
     def action_give_up(self) -> None:
         """Change nothing."""
         self.dismiss(None)
 
 
-def _table(title: Shown, choices: Sequence[Choice], footer: str) -> Table[str]:
+def _table(title: Shown, choices: Sequence[Choice[KeyT]], footer: str) -> Table[int]:
     columns = (
         Column(name="chosen", title=Shown(""), width=1),
         Column(name="title", title=Shown(""), grow=1),
     )
     rows = tuple(
         choice_row(
-            choice.name,
+            index,
             {
                 "chosen": (Span(Shown("●" if choice.is_chosen else " "), "key"),),
                 "title": (Span(choice.title, "plain"),),
             },
         )
-        for choice in choices
+        for index, choice in enumerate(choices)
     )
     return Table(columns=columns, rows=rows, title=title, footer=Shown(footer))
 
 
-def choice_row(key: str, cells: dict[str, Cell]) -> Row[str]:
-    """Return a row of a list within a dialog."""
+def choice_row(key: int, cells: dict[str, Cell]) -> Row[int]:
+    """Return a row of a list within a dialog; its key is the index of the entry."""
     return Row(key=key, cells=cells, sort={})

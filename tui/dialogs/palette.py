@@ -80,10 +80,10 @@ class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
     @on(Input.Submitted)
     def _entered(self, message: Input.Submitted) -> None:
         typed = message.value.strip()
-        exact = next((each for each in self._commands if each.name == typed), None)
-        if exact is not None:
-            self.dismiss(exact)
-        else:
+        exact = [each for each in self._commands if each.name == typed]
+        if len(exact) == 1:
+            self.dismiss(exact[0])
+        else:  # of several with that name, the one under the cursor
             self._take(self.query_one(ChoicePane).cursor_key)
 
     @on(TablePane.RowOpened)
@@ -98,11 +98,11 @@ class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
 
     def _describe(self) -> None:
         key = self.query_one(ChoicePane).cursor_key
-        under = next((each for each in self._commands if each.name == key), None)
+        under = self._commands[key] if isinstance(key, int) else None
         self._words.show(() if under is None else ((Span(under.title),),))
 
     def _take(self, key: object) -> None:
-        self.dismiss(next((each for each in self._commands if each.name == key), None))
+        self.dismiss(self._commands[key] if isinstance(key, int) else None)
 
     def on_key(self, event: events.Key) -> None:
         """Move in the list while the input keeps the focus."""
@@ -124,14 +124,14 @@ class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
         found = _ranked(self._commands, typed.strip())[:_MOST]
         rows = tuple(
             choice_row(
-                each.name,
+                index,
                 {
                     "name": (Span(Shown(each.name), "strong"),),
                     "title": (Span(each.title, "dim"),),
                     "key": (Span(Shown(each.key or " "), "key"),),
                 },
             )
-            for each in found
+            for index, each in found
         )
         columns = (
             Column(name="name", title=Shown(""), width=12),
@@ -149,9 +149,10 @@ class PaletteDialog(ModalScreen[PaletteCommand | None], inherit_bindings=False):
         self._describe()
 
 
-def _ranked(commands: Sequence[PaletteCommand], typed: str) -> list[PaletteCommand]:
+def _ranked(commands: Sequence[PaletteCommand], typed: str) -> list[tuple[int, PaletteCommand]]:
+    """Return the commands that fit, best first, each with its index: several can have one name."""
     if not typed:
-        return list(commands)
+        return list(enumerate(commands))
     matcher = Matcher(typed)
     scored = [
         (max(matcher.match(each.name) * 1.5, matcher.match(each.title)), -index, each)
@@ -159,4 +160,4 @@ def _ranked(commands: Sequence[PaletteCommand], typed: str) -> list[PaletteComma
     ]
     scored = [entry for entry in scored if entry[0] > 0]
     scored.sort(key=lambda entry: (entry[0], entry[1]), reverse=True)
-    return [each for _, _, each in scored]
+    return [(-index, each) for _, index, each in scored]

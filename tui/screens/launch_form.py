@@ -231,15 +231,11 @@ class LaunchFormScreen(FormScreen):
         now = self._form.text(key) or (
             self._form_context.last_on_error if key == "on_error" else ""
         )
-        choices = [
-            Choice(str(at), each.title, is_chosen=each.typed == now)
-            for at, each in enumerate(offers)
-        ]
+        choices = [Choice(each, each.title, is_chosen=each.typed == now) for each in offers]
 
-        def chosen(at: str | None) -> None:
-            if at is None:
+        def chosen(offer: FieldChoice | None) -> None:
+            if offer is None:
                 return
-            offer = offers[int(at)]
             self._take(key, offer.typed)
             self._arrived = (key, offer.typed)
             if offer.is_complete:

@@ -121,7 +121,7 @@ class TableScreen(Screen[None], inherit_bindings=False):
 
         def choose(names: frozenset[str] | None) -> None:
             if names is not None:
-                gone = frozenset(each.name for each in choices) - names
+                gone = frozenset(each.key for each in choices) - names
                 pane.rearrange(replace(pane.arrangement, hidden=gone))
 
         self.ui.open(MultiChoiceDialog(Shown("Columns"), choices), choose)

@@ -12,6 +12,11 @@ from core.views.tables.processes import ProcessLine, command, process_words, run
 from core.views.tables.row_context import task_line
 from core.views.tables.tasks import done_cell, progress_bar, score_cell, state_word
 
+_CUT_OFF = (
+    "The file of its control socket was removed, as another Inspect does that takes the process"
+    " for dead. It goes on, and its log will tell how it ends."
+)
+
 
 def process_page(fleet: Fleet, key: ProcessKey, now: float) -> Page:
     """Return a process's page; `now` is Unix seconds at the desk."""
@@ -33,6 +38,13 @@ def process_page(fleet: Fleet, key: ProcessKey, now: float) -> Page:
 def _facts(line: ProcessLine) -> Iterator[Fact]:
     process = line.process
     yield fact("state", process_words(line))
+    if process.container is not None:
+        yield words("container", f"{process.container.engine} {process.container.id}".strip())
+        yield words("to watch it", process.container.advice, limit=400)
+    elif not process.can_signal and not process.is_gone:
+        yield words("signals", process.signal_refusal, "look", limit=400)
+    if process.is_cut_off:
+        yield words("channel", _CUT_OFF, "look", limit=400)
     if process.trouble:
         yield words("trouble", process.trouble, "look", limit=400)
     seconds = fmt.sane(running_for(line))

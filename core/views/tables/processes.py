@@ -35,6 +35,7 @@ _STATES: dict[ProcessState, tuple[GlyphName, Tone]] = {
     ProcessState.HEADLESS: ("starved", "hand"),
     ProcessState.OPTED_OUT: ("unknown", "dim"),
     ProcessState.PARKED: ("parked", "plain"),
+    ProcessState.CONTAINED: ("unknown", "dim"),
     ProcessState.GONE: ("cancelled", "dim"),
 }
 _RANKS = {
@@ -45,7 +46,8 @@ _RANKS = {
     ProcessState.LIVE: 2,
     ProcessState.OPTED_OUT: 3,
     ProcessState.PARKED: 4,
-    ProcessState.GONE: 5,
+    ProcessState.CONTAINED: 5,
+    ProcessState.GONE: 6,
 }
 
 
@@ -63,7 +65,9 @@ def process_words(line: ProcessLine) -> Cell:
     if not line.is_reached and not process.is_gone:
         return (span_of(f"unknown, was {process.state}", "dim"),)
     spans = [span_of(str(process.state), _STATES[process.state][1])]
-    if process.state is not ProcessState.LIVE:
+    if process.state is ProcessState.CONTAINED:
+        spans.append(span_of(", not watched from here", "dim"))
+    elif process.state is not ProcessState.LIVE:
         spans.append(span_of(f" {fmt.age(line.now - process.since)}", "dim"))
     if process.paused or process.paused_now:
         spans.append(span_of(" paused (hard)" if process.paused_now else " paused", "look"))

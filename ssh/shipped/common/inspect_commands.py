@@ -3,26 +3,69 @@
 import os
 import re
 
-MODULES = {"inspect_ai": "inspect", "inspect_flow": "flow"}
+PYTHON_NAME = re.compile(
+    r"(python|pypy|graalpy)([0-9]+(\.[0-9]+)*[a-z]{0,3})?(-(dbg|debug|intel64|arm64|nogil))?\Z",
+    re.IGNORECASE,
+)
+MODULES = {
+    "inspect_ai": "inspect",
+    "inspect_ai.__main__": "inspect",
+    "inspect_ai._cli": "inspect",
+    "inspect_ai._cli.main": "inspect",
+    "inspect_flow": "flow",
+    "inspect_flow.__main__": "flow",
+    "inspect_flow._cli.main": "flow",
+}
+
+
+def is_python(path):
+    """Whether a file is a Python interpreter by its name."""
+    return PYTHON_NAME.match(os.path.basename(path)) is not None
+
+
+def program_words(argv):
+    """Return the program that a command line runs (`inspect`, `flow`, a name), and its arguments.
+
+    For an interpreter this is its module or script; empty for code in the command line.
+    """
+    if not argv:
+        return []
+    if not is_python(argv[0]):
+        return [program_name(argv[0]), *argv[1:]]
+    rest = list(argv[1:])
+    while rest and rest[0].startswith("-") and rest[0] != "-":
+        word = rest.pop(0)
+        if word == "--check-hash-based-pycs":
+            rest = rest[1:]
+        if word.startswith("--"):
+            continue
+        # Options of one letter may share a word (-Im), also with the value of the last (-Wignore).
+        found = re.search(r"[cmWX]", word)
+        if found is None:
+            continue
+        value = word[found.end() :] or (rest.pop(0) if rest else "")
+        if found.group() == "c":
+            return []
+        if found.group() == "m":
+            return [MODULES.get(value, ""), *rest]
+    return [program_name(rest[0]), *rest[1:]] if rest else []
+
+
+def program_name(path):
+    """Return `inspect` or `flow` for a file of theirs, else the file's own name."""
+    for module, program in MODULES.items():
+        if ("/" + path).endswith(("/%s.py" % module.replace(".", "/"), "/" + module)):
+            return program
+    return os.path.basename(path)
 
 
 def runs_evals(argv, verbs):
     """Whether a command line runs Inspect with one of `verbs` (program -> its verbs)."""
-    if not argv:
-        return False
-    rest = argv
-    if re.match(r"(python|pypy)[0-9.]*\Z", os.path.basename(rest[0])):
-        rest = rest[1:]
-        while rest and rest[0].startswith("-") and rest[0] != "-m":
-            if rest[0] == "-c":
-                return False
-            rest = rest[2:] if rest[0] in ("-W", "-X") else rest[1:]
-        if rest and rest[0] == "-m":
-            rest = [MODULES.get(rest[1] if len(rest) > 1 else "", ""), *rest[2:]]
-    known = verbs.get(os.path.basename(rest[0])) if rest else None
+    program, *rest = program_words(argv) or [""]
+    known = verbs.get(program)
     if not known:
         return False
-    for word in rest[1:]:
+    for word in rest:
         if not word.startswith("-"):
             return word in known and "--detach" not in rest
     return False

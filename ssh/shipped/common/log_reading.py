@@ -1,24 +1,17 @@
 """Runs the log script with an interpreter of this machine that has Inspect."""
 
 import json
-import os
-import re
+import sys
 
 from ssh.shipped.common.answers import answers_in
 from ssh.shipped.common.embedded import embedded_program
 from ssh.shipped.common.failures import Absent, Failed
+from ssh.shipped.common.interpreters import is_trusted_python
 from ssh.shipped.common.text import last_line, text_of
 from ssh.shipped.common.tools import run_tool
 
 LOG_SCRIPT = embedded_program("log_script")
-PYTHON_NAME = re.compile(r"(python|pypy)[0-9.]*t?\Z")
 MAX_LOG_ANSWER_BYTES = 24 * 1024 * 1024
-
-
-def is_python(path):
-    """Whether a path is absolute and names an executable that is a Python by its name."""
-    name = os.path.basename(path)
-    return os.path.isabs(path) and bool(PYTHON_NAME.match(name)) and os.access(path, os.X_OK)
 
 
 def run_log_script(words, asked, timeout_s, env=None):
@@ -57,7 +50,7 @@ def read_with_first(pythons, asked, timeout_s):
     """
     why = Absent("no interpreter of this machine is known to have Inspect")
     for python in pythons:
-        if not is_python(python):
+        if python != sys.executable and not is_trusted_python(python):
             continue
         try:
             return run_log_script([python], asked, timeout_s)

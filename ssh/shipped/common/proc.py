@@ -1,7 +1,11 @@
 """Processes as /proc shows them (Linux)."""
 
 import os
+import subprocess
 
+from ssh.shipped.common.platforms import LINUX
+
+PS_TIMEOUT_S = 5.0
 MAX_RECORD_BYTES = 64 * 1024
 
 
@@ -64,6 +68,9 @@ def environ_of(pid):
 
 
 def argv_of(pid):
+    """Return the command line of a process; None: it can't be read."""
+    if not LINUX:
+        return argv_by_ps(pid)
     try:
         data = read_file("/proc/%d/cmdline" % pid, 256 * 1024)
     except OSError:
@@ -71,3 +78,16 @@ def argv_of(pid):
     if not data:
         return None
     return [word.decode("utf-8", "replace") for word in data.rstrip(b"\0").split(b"\0")]
+
+
+def argv_by_ps(pid):
+    """Return the command line as `ps` prints it, cut at blanks: systems without /proc."""
+    argv = ["ps", "-ww", "-o", "command=", "-p", str(pid)]
+    try:
+        out = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            timeout=PS_TIMEOUT_S,
+        ).stdout  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return out.decode("utf-8", "replace").split() or None

@@ -6,11 +6,13 @@ import zipfile
 from ssh.shipped.log_script.summaries import (
     local_path,
     refuse_huge_json,
+    refuse_huge_summaries,
+    samples_row,
     small,
     status_of,
     summary_row,
 )
-from ssh.shipped.log_script.texts import as_text, cut, failure_text
+from ssh.shipped.log_script.texts import as_text, cut, failure_text, unix_seconds
 
 MAX_TEXT_CHARACTERS = 20000  # of one message, result or value
 MAX_TRACEBACK_CHARACTERS = 100000
@@ -36,8 +38,10 @@ SHOWN_EVENTS = frozenset(
 
 
 def sample_answer(inspect_log, asked):
-    """Return {"status": HTTP status, "body": the view that was asked for} of a sample."""
+    """Return {"status": HTTP status, "body": the view that was asked for} of a log or sample."""
     try:
+        if asked["view"] == "samples":
+            return {"status": OK, "body": bounded(listing(inspect_log, asked), asked["bytes"])}
         sample = read_sample(inspect_log, asked)
     except (IndexError, KeyError, LookupError):
         return {"status": NOT_FOUND, "body": {"error": "the log does not contain this sample"}}
@@ -91,7 +95,7 @@ def refuse_huge_sample(path, asked):
 
 def bounded(body, max_bytes):
     """Return the body without its oldest rows, where it is larger than `max_bytes`."""
-    for listed in ("events", "messages"):
+    for listed in ("events", "messages", "samples"):
         rows, kept, size = body.get(listed), [], 0
         if not isinstance(rows, list):
             continue
@@ -103,7 +107,35 @@ def bounded(body, max_bytes):
         body[listed] = kept[::-1]
         if len(kept) < len(rows):
             body["cut"] = len(rows) - len(kept)
+            body["truncated"] = True
     return body
+
+
+def listing(inspect_log, asked):
+    """Return the samples of the log: the errored ones, then the newest others."""
+    path = asked["log"]
+    refuse_huge_json(path)
+    refuse_huge_summaries(path)
+    header = inspect_log.read_eval_log(path, header_only=True)
+    summaries = inspect_log.read_eval_log_sample_summaries(path)
+    row = samples_row(header, summaries, asked["limit"], asked["limit"])
+    counts, rows = row["counts"], row["rows"]
+    if asked["status"]:
+        rows = [each for each in rows if each["status"] in asked["status"]]
+    if asked["errors"]:
+        rows = [each for each in rows if each["status"] == "error" or each["retries"]]
+    logged = counts["completed"] + counts["errored"] + counts["cancelled"]
+    return {
+        "as_of": unix_seconds(getattr(header.stats, "completed_at", None)),
+        "counts": {
+            "completed": counts["completed"],
+            "error": counts["errored"],
+            "cancelled": counts["cancelled"],
+            "abandoned": max(0, counts["total"] - logged),
+        },
+        "samples": rows[: asked["limit"]],
+        "truncated": len(rows) > asked["limit"] or len(row["rows"]) < logged,
+    }
 
 
 def detail(sample, asked):

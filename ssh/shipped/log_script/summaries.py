@@ -171,6 +171,7 @@ def summary_row(summary):
         limit_reason=None,
         interrupt=None,
         activity=None,
+        last_activity_at=unix_seconds(getattr(summary, "completed_at", None)),
         token_limit_usage=getattr(summary, "token_limit_usage", None),
         token_limit_total=getattr(summary, "token_limit", None),
         token_limit_type=getattr(summary, "token_limit_type", None),

@@ -5,22 +5,30 @@ import os
 import re
 import socket
 import stat
-import sys
+import struct
 import time
 
+from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.common.text import text_of
 from ssh.shipped.probe.frames import MAX_ANSWER_BYTES, MAX_HEAD_BYTES
 
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 120.0
 SO_PEERCRED = 17
+SOL_LOCAL, LOCAL_PEERPID = 0, 2  # of macOS
+MAX_ADDRESS_BYTES = 100  # a longer path does not fit into the address of a socket everywhere
+OUTSIDE = "its record names a socket outside its own folder, and evalroom does not open that"
+NOT_A_SOCKET = "its socket is a link or a file of another kind, and evalroom does not open that"
+FOREIGN_SOCKET = "its socket belongs to another user, and evalroom does not open it"
+OTHER_PROCESS = "another process answers at its socket"
+UNSAFE = (OUTSIDE, NOT_A_SOCKET, FOREIGN_SOCKET, OTHER_PROCESS)
 
 
 class NoAnswer(Exception):
     """A request that got no good answer.
 
-    `kind` is one of: refused, no socket, reset, not allowed, unsafe, short answer, bad answer,
-    too large, no answer. `unheard`: not one byte came back.
+    `kind` is one of: refused, no socket, reset, not allowed, short answer, bad answer, too large,
+    no answer, or a sentence of UNSAFE. `unheard`: not one byte came back.
     """
 
     def __init__(self, kind, unheard=False):
@@ -38,10 +46,21 @@ class Connection:
         self.held = b""
         try:
             self.sock.settimeout(CONNECT_TIMEOUT_S)
-            self.sock.connect(path)
+            self.connect(path)
         except OSError as error:
             self.sock.close()
             raise NoAnswer(kind_of(error), unheard=True) from error
+
+    def connect(self, path):
+        if len(os.fsencode(path)) <= MAX_ADDRESS_BYTES or not LINUX:
+            self.sock.connect(path)
+            return
+        folder, name = os.path.split(path)
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            self.sock.connect("/proc/self/fd/%d/%s" % (fd, name))
+        finally:
+            os.close(fd)
 
     def close(self):
         try:
@@ -49,9 +68,15 @@ class Connection:
         except OSError:
             pass
 
-    def peer_pid(self):
-        peer = self.sock.getsockopt(socket.SOL_SOCKET, SO_PEERCRED, 12)
-        return int.from_bytes(peer[:4], sys.byteorder)
+    def peer(self):
+        """Return (pid, uid) of the process that listens; pid 0: it can't be seen from here.
+
+        The kernel keeps this from the moment that the process began to listen. The uid is None
+        where the system does not tell it. Raises OSError.
+        """
+        if not LINUX:
+            return self.sock.getsockopt(SOL_LOCAL, LOCAL_PEERPID), None
+        return struct.unpack("iII", self.sock.getsockopt(socket.SOL_SOCKET, SO_PEERCRED, 12))[:2]
 
     def ask(self, method, path, timeout_s=ANSWER_TIMEOUT_S):
         """Return (status, body, whether the connection may be used again)."""
@@ -180,15 +205,28 @@ def kind_of(error):
     return text_of(error)
 
 
-def check_socket(path, control_dir):
-    """Raise NoAnswer unless `path` is a socket of this user right inside `control_dir`."""
+def checked_socket(path, control_dir):
+    """Return the path at which to reach the socket that a record names.
+
+    It lies right inside `control_dir`, the folder of the record, and belongs to this user. A
+    folder that goes by another path there (one home with two paths) is the same folder; if that
+    path does not exist here, the socket of that name in `control_dir` is the one. Raises NoAnswer.
+    """
+    folder, name = os.path.split(path)
     try:
-        if os.path.realpath(os.path.dirname(path)) != os.path.realpath(control_dir):
-            raise NoAnswer("unsafe")
+        own = os.stat(control_dir)
+        try:
+            if not os.path.samestat(os.stat(folder), own):
+                raise NoAnswer(OUTSIDE)
+        except (FileNotFoundError, NotADirectoryError):
+            path = os.path.join(control_dir, name)
         found = os.lstat(path)
     except OSError as error:
         raise NoAnswer(kind_of(error)) from error
     except ValueError:  # not a path at all: half of a surrogate pair, a NUL
-        raise NoAnswer("unsafe") from None
-    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
-        raise NoAnswer("unsafe")
+        raise NoAnswer(OUTSIDE) from None
+    if not stat.S_ISSOCK(found.st_mode):
+        raise NoAnswer(NOT_A_SOCKET)
+    if found.st_uid != os.getuid():
+        raise NoAnswer(FOREIGN_SOCKET)
+    return path

@@ -1,79 +1,99 @@
-"""Finds the Inspect processes of this user by their records and command lines."""
+"""Finds the Inspect processes of this user by their sockets, records and command lines."""
 
 import os
-import re
 import time
 
 from ssh.shipped.common.inspect_commands import runs_evals
+from ssh.shipped.common.namespaces import CONTAINED, place_of
 from ssh.shipped.common.platforms import LINUX
-from ssh.shipped.common.proc import argv_of, environ_of, read_file, start_mark, stat_of
-from ssh.shipped.probe.control_socket import Connection, NoAnswer, check_socket
+from ssh.shipped.common.proc import argv_of, environ_of, start_mark, stat_of
 from ssh.shipped.probe.liveness import start_of, start_time_of
+from ssh.shipped.probe.peers import CLOCK_SLACK_S, Peers, bound_sockets
 from ssh.shipped.probe.records import Records, data_root
 
 SCAN_EVERY_S = 5.0
+SOCKETS_EVERY_S = 2.0  # while an eval has no record yet
 YOUNG_S = 15.0  # a younger process is read in each scan: it may still exec something else
 RESCAN_OLD_S = 30.0
-ROOT_EVERY_S = 2.0
-CLOCK_SLACK_S = 10.0
+MAX_CONTAINED = 100
 LONG_AGO = -1e9
 VERBS = {"inspect": ("eval", "eval-set", "eval-retry", "score"), "flow": ("run",)}
 
 
-class Discovery:
-    """`known`: the processes that the desk knows, by (pid, start)."""
+class Found:
+    """A process that was found now.
 
-    def __init__(self, known, data_dir):
-        self.known = known
+    `record`: the record of the socket at which it listens, or None. `place`: HERE, CONTAINED or
+    UNREAD. `by_name`: its command line says that it is Inspect.
+    """
+
+    def __init__(self, record, place, by_name):
+        self.record = record
+        self.place = place
+        self.by_name = by_name
+
+
+class Discovery:
+    """Finds processes; remembers the owners of sockets and the command lines that it read."""
+
+    def __init__(self, data_dir):
         self.given = os.path.join(os.path.expanduser(data_dir), "inspect_ai") if data_dir else None
         self.root = self.given or data_root(os.environ)
         self.records = Records()
+        self.peers = Peers()
         self.seen = {}  # pid -> (first seen, looked at, verdict)
-        self.scanned_at = LONG_AGO
-        self.roots = {}  # pid -> (looked at, data folder), of processes without a record
-        self.named = {}  # pid -> start, of processes that are Inspect by their command line
+        self.scanned_at = self.sockets_at = LONG_AGO
+        self.bound = []  # paths of sockets that are bound outside our own data folder
+        self.named = {}  # pid -> (start, place), of processes that are Inspect by name
         self.uid = os.getuid()
 
     def find(self):
-        """Return all processes found now: key -> (record or None, found, is Inspect by name)."""
-        found = {}
-        for pid, record in self.records.read(self.root).items():
-            start = start_of(pid, record["started_at"])
-            if start is None:
+        """Return all processes found now: (pid, start) -> Found."""
+        found, unowned = {}, {}
+        named = self.running()
+        for record in self.all_records():
+            owner = self.peers.owner(record)
+            if owner is None:
+                unowned[record["pid"]] = record
                 continue
-            if (pid, start) not in self.known and is_another(record):
-                continue
-            found[(pid, start)] = (record, "record", False)
-        sockets = None
-        if len(self.roots) > 1000:
-            self.roots.clear()
-        for pid, start in self.running().items():
+            by_name = named.get(owner[0], (None,))[0] == owner[1]
+            found[owner] = Found(record, place_of(owner[0]), by_name)
+        for pid, (start, place) in named.items():
             key = (pid, start)
-            if key in found:
-                found[key] = (found[key][0], "record", True)
+            if key in found or start_of(pid, None) != start:
                 continue
-            if start_of(pid, None) != start:
+            record = without_claims(unowned.get(pid)) if place != CONTAINED else None
+            if record is None and not self.is_in_given_folder(pid):
                 continue
-            known = self.known.get(key)
-            root = known.root if known is not None and known.root else None
-            record = None
-            if root is None:
-                now = time.monotonic()
-                looked, root = self.roots.get(pid, (LONG_AGO, None))
-                if now - looked > ROOT_EVERY_S:
-                    if sockets is None:
-                        sockets = control_sockets()
-                    root = sockets.get(pid) or data_root(environ_of(pid))
-                    self.roots[pid] = (now, root)
-            if root != self.root:
-                record = self.records.read(root).get(pid)
-            if self.given is not None and os.path.realpath(root) != os.path.realpath(self.given):
-                continue
-            found[key] = (record, "running", True)
-        return found
+            found[key] = Found(record, place, True)
+        return limited(found)
+
+    def all_records(self):
+        """Return the records of our data folder, and those of other bound sockets."""
+        records = self.records.read(self.root)
+        if self.given is None and LINUX:
+            now, waits = time.monotonic(), len(self.named) > len(records)
+            if now - self.sockets_at >= (SOCKETS_EVERY_S if waits else SCAN_EVERY_S):
+                self.sockets_at = now
+                self.bound = [path for _, path in bound_sockets()]
+            there = {record["socket_path"] for record in records}
+            records = records + [
+                self.records.of_socket(path) for path in self.bound if path not in there
+            ]
+        return records
+
+    def is_in_given_folder(self, pid):
+        """Whether a process without a record would write it into the configured data folder."""
+        if self.given is None:
+            return True
+        root = data_root(environ_of(pid))
+        try:
+            return os.path.samefile(root, self.given)
+        except (OSError, ValueError):
+            return os.path.realpath(root) == os.path.realpath(self.given)
 
     def running(self):
-        """Return pid -> start of this user's processes that are Inspect by name."""
+        """Return pid -> (start, place) of this user's processes that are Inspect by name."""
         now = time.monotonic()
         if not LINUX or now - self.scanned_at < SCAN_EVERY_S:
             return self.named
@@ -93,10 +113,11 @@ class Discovery:
                 looked = now
             seen[pid] = (first, looked, verdict)
             if verdict:
-                named[pid], parents[pid] = verdict
+                start, parents[pid] = verdict
+                named[pid] = (start, place_of(pid))
         self.seen = seen
         # A child that an eval forks has the same command line, but is not an eval.
-        self.named = {pid: start for pid, start in named.items() if parents[pid] not in named}
+        self.named = {pid: each for pid, each in named.items() if parents[pid] not in named}
         return self.named
 
     def verdict(self, pid):
@@ -113,34 +134,22 @@ class Discovery:
         return None if found is None or start is None else (start, found[1])
 
 
-def is_another(record):
-    """Whether the running process with that pid is younger than the record: a reused pid."""
-    if not LINUX or record["started_at"] is None:
-        return False
-    started_at = start_time_of(record["pid"])
-    if started_at is None or started_at <= record["started_at"] + CLOCK_SLACK_S:
-        return False
-    # Clocks get corrected, so only a socket without an answer from that pid proves it.
-    try:
-        check_socket(record["socket_path"], record["control_dir"])
-        connection = Connection(record["socket_path"])
-    except NoAnswer:
-        return True
-    try:
-        return connection.peer_pid() != record["pid"]
-    except OSError:
-        return False
-    finally:
-        connection.close()
+def without_claims(record):
+    """Return what a record whose socket nobody answers says of the socket, and nothing else.
+
+    It belongs to a process only as the reason why that process can't be reached. None: the pid
+    in it was used anew.
+    """
+    if record is None:
+        return None
+    began = start_time_of(record["pid"])
+    if began is not None and began > (record["started_at"] or began) + CLOCK_SLACK_S:
+        return None
+    return dict(record, run_id=None, api_version=None, started_at=None)
 
 
-def control_sockets():
-    """Return the data folders of the control sockets that are bound on this machine, by pid."""
-    found = {}
-    try:
-        data = read_file("/proc/net/unix", 8 * 1024 * 1024)
-    except OSError:
-        return found
-    for match in re.finditer(rb"(/\S*/inspect_ai)/control/(\d+)\.sock$", data, re.MULTILINE):
-        found[int(match.group(2))] = os.fsdecode(match.group(1))
-    return found
+def limited(found):
+    """Return the processes with at most MAX_CONTAINED of containers."""
+    contained = [key for key, each in found.items() if each.place == CONTAINED]
+    dropped = set(sorted(contained)[MAX_CONTAINED:])
+    return {key: each for key, each in found.items() if key not in dropped}

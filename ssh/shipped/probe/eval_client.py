@@ -6,7 +6,13 @@ import time
 import traceback
 
 from ssh.shipped.probe.changes import top_as_of, without_clocks
-from ssh.shipped.probe.control_socket import Connection, NoAnswer, check_socket
+from ssh.shipped.probe.control_socket import (
+    OTHER_PROCESS,
+    UNSAFE,
+    Connection,
+    NoAnswer,
+    checked_socket,
+)
 from ssh.shipped.probe.liveness import start_of
 from ssh.shipped.probe.requests import Request
 from ssh.shipped.probe.watches import Watch, fair_pause
@@ -15,7 +21,7 @@ REUSE_S = 4.0  # the server closes idle connections at 5 s
 WAITING_AFTER_S = 1.0  # an answer that takes longer makes the channel `waiting`
 MIN_PAUSE_UNREACHED_S = 3.0
 MAX_TROUBLE_BYTES = 4096
-NO_CONNECTION = ("refused", "no socket", "reset", "not allowed", "unsafe", "no channel")
+NO_CONNECTION = ("refused", "no socket", "reset", "not allowed", "no channel", *UNSAFE)
 
 
 class EvalClient(threading.Thread):
@@ -154,7 +160,7 @@ class EvalClient(threading.Thread):
         where = self.process.socket_path
         if not where:
             raise NoAnswer("no channel")
-        check_socket(where, self.process.control_dir)
+        where = checked_socket(where, self.process.control_dir)
         kept = self.connection
         self.connection = None
         if kept is not None and (method != "GET" or time.monotonic() - kept.used_at > REUSE_S):
@@ -168,6 +174,9 @@ class EvalClient(threading.Thread):
                     raise
                 # The server closed it in that very moment: a read may be sent again.
         fresh = Connection(where)
+        if not is_peer(fresh, self.process.pid):
+            fresh.close()
+            raise NoAnswer(OTHER_PROCESS)
         if request is not None:
             request.sent = True
         return self.exchange_over(fresh, method, path)
@@ -235,7 +244,7 @@ class EvalClient(threading.Thread):
         at, took, status, body, error = self.timed("GET", path)
         pause = max(watch.every, fair_pause(took, watch.took))
         watch.took = took
-        if error in ("refused", "no socket", "reset", "unsafe"):
+        if error in NO_CONNECTION:
             pause = max(pause, MIN_PAUSE_UNREACHED_S)
         with self.wake:
             watch.due = watch.asked + pause
@@ -293,3 +302,11 @@ class EvalClient(threading.Thread):
         head = {"pid": process.pid, "start": process.start, "name": watch.name}
         head.update(at=at, took=round(took, 6), status=status)
         probe.frames.state(key, "answer", head, body, keep_as_of)
+
+
+def is_peer(connection, pid):
+    """Whether the process with this pid listens at the other end."""
+    try:
+        return connection.peer()[0] == pid
+    except OSError:
+        return False

@@ -2,33 +2,43 @@
 
 import os
 
-from ssh.shipped.common.inspect_commands import log_dir_word
-from ssh.shipped.common.platforms import LINUX
+from ssh.shipped.common.inspect_commands import log_dir_word, runs_evals
+from ssh.shipped.common.namespaces import (
+    CONTAINED,
+    HERE,
+    container_of,
+    inner_pids,
+    pid_namespace,
+    place_of,
+)
 from ssh.shipped.common.proc import argv_of, environ_of
-from ssh.shipped.common.tool_path import find_tool
+from ssh.shipped.probe.discovery import VERBS
 from ssh.shipped.probe.eval_client import EvalClient
+from ssh.shipped.probe.interpreter import interpreter_of
 from ssh.shipped.probe.liveness import start_time_of
 from ssh.shipped.probe.redaction import VARIABLE_NAME, redacted
 
 SENT_FIELDS = ("pid", "start", "run_id", "started_at", "api_version", "socket_path", "data_dir")
 SENT_FIELDS += ("found", "alive", "channel", "waiting_since", "took", "argv", "run", "variables")
-SENT_FIELDS += ("cwd", "python", "ended_at")
+SENT_FIELDS += ("cwd", "python", "ended_at", "unsignalled", "container")
 RECORD_FIELDS = ("run_id", "started_at", "api_version", "socket_path", "control_dir", "data_dir")
 
 
 class EvalProcess:
     """Its fields are explained in docs/frames.md."""
 
-    def __init__(self, probe, pid, start):
+    def __init__(self, probe, pid, start, place=HERE):
         self.probe = probe
         self.pid = pid
         self.start = start
         self.key = (pid, start)
         self.run_id = self.started_at = self.api_version = None
         self.socket_path = self.control_dir = self.data_dir = None
+        self.place = place
         self.found = "record"
         self.alive = True
-        self.channel = "new"
+        self.channel = "contained" if place == CONTAINED else "new"
+        self.container = None  # what tells the container of a contained process
         self.waiting_since = None
         self.took = None
         self.argv = self.cwd = self.python = None
@@ -39,10 +49,12 @@ class EvalProcess:
         self.by_name = False  # its command line says that it is Inspect
         self.opted_out = False
         self.record_gone_at = None
+        self.is_cut_off = False  # it listens at its socket, whose file was removed
         self.log_dir = None
         self.root = None  # the data folder of its record
         self.client = EvalClient(probe, self)
-        self.client.start()
+        if place != CONTAINED:
+            self.client.start()
 
     def begin_anew(self):
         """The process, a script, now runs another eval."""
@@ -52,10 +64,18 @@ class EvalProcess:
         self.client.watches = watches
         self.client.start()
 
+    @property
+    def unsignalled(self):
+        """Return why this process gets no signal (`contained`, `script`); None: it may get one."""
+        if self.place == CONTAINED:
+            return "contained"
+        return None if self.by_name or self.run else "script"
+
     def row(self):
         return {name: getattr(self, name) for name in SENT_FIELDS}
 
     def learn_record(self, record):
+        self.is_cut_off = False
         news = self.socket_path != record["socket_path"] or self.run_id != record["run_id"]
         for name in RECORD_FIELDS:
             setattr(self, name, record[name])
@@ -66,23 +86,49 @@ class EvalProcess:
             self.client.read_now()
 
     def learn_proc(self):
-        """Read its facts in /proc."""
-        argv = argv_of(self.pid) if LINUX else None
+        """Read its facts in /proc. Of a contained process, nothing that it says is followed."""
+        argv = argv_of(self.pid)
         if argv is None:
             return
-        env = environ_of(self.pid)
         self.argv = redacted(argv)
-        self.run = env.get("EVALROOM_RUN", "")[:64] or None
-        self.variables = sorted(name for name in env if VARIABLE_NAME.search(name))[:100]
-        self.cwd = link_of(self.pid, "cwd")
-        self.python = python_of(self.pid, argv, env)
-        self.log_dir = log_dir_of(argv, self.cwd, env)
-        self.opted_out = has_no_control_server(argv, env)
         started_at = start_time_of(self.pid)
         if started_at is not None:
             self.started_at = started_at
+        if self.place == CONTAINED:
+            self.container = container_facts(self.pid)
+            return
+        env = environ_of(self.pid)
+        self.by_name = self.by_name or runs_evals(argv, VERBS)
+        self.run = env.get("EVALROOM_RUN", "")[:64] or None
+        self.variables = sorted(name for name in env if VARIABLE_NAME.search(name))[:100]
+        self.cwd = link_of(self.pid, "cwd")
+        self.log_dir = log_dir_of(argv, self.cwd, env)
+        self.opted_out = has_no_control_server(argv, env)
+        if self.place == HERE:
+            self.python = interpreter_of(self.pid, argv, env, self.cwd)
+
+    def why_unsignalled(self):
+        """Return why it gets no signal, read anew; None: it may get one.
+
+        A process may have become another program, or entered a container, since it was found.
+        """
+        place = place_of(self.pid)
+        argv, env = argv_of(self.pid), environ_of(self.pid)
+        if place == CONTAINED or place != self.place:
+            return "contained"
+        is_inspect = argv is not None and runs_evals(argv, VERBS)
+        return None if is_inspect or is_of_run(env, self.run) else "script"
+
+    def lose_socket(self):
+        """Its eval goes on, but the file of its socket was removed: nobody can reach it."""
+        self.record_gone_at = None
+        self.waiting_since = None
+        self.is_cut_off = True
+        self.channel = "removed"
 
     def answered(self, channel, took):
+        if channel == "refused" and self.is_cut_off:
+            channel = "removed"
         changed = channel != self.channel or (
             self.waiting_since is not None and channel != "waiting"
         )
@@ -107,21 +153,20 @@ def link_of(pid, name):
         return None
 
 
-def python_of(pid, argv, env):
-    """Return the interpreter's path as given: resolving it would leave its virtual env."""
-    first = argv[0] if argv else ""
-    if "python" in os.path.basename(first) or "pypy" in os.path.basename(first):
-        if os.path.isabs(first) and os.access(first, os.X_OK):
-            return first
-        if "/" not in first:
-            found = find_tool(first, env.get("PATH") or os.defpath)
-            if found:
-                return found
-        else:
-            found = os.path.join(link_of(pid, "cwd") or "/", first)
-            if os.access(found, os.X_OK):
-                return found
-    return link_of(pid, "exe")
+def container_facts(pid):
+    """Return what tells the container of a process, and the process's pid in it."""
+    engine, container = container_of(pid)
+    inner = inner_pids(pid)
+    return {
+        "engine": engine,
+        "id": container,
+        "namespace": pid_namespace(pid),
+        "pid": inner[-1] if inner else None,
+    }
+
+
+def is_of_run(env, run):
+    return run is not None and env.get("EVALROOM_RUN", "")[:64] == run
 
 
 def log_dir_of(argv, cwd, env):

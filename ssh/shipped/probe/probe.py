@@ -8,6 +8,7 @@ import time
 import traceback
 
 from ssh.shipped.common.children import leave
+from ssh.shipped.common.namespaces import CONTAINED, pid_namespace
 from ssh.shipped.common.platforms import PLATFORM
 from ssh.shipped.common.proc import BOOT_ID
 from ssh.shipped.common.text import text_of
@@ -18,7 +19,7 @@ from ssh.shipped.probe.frames import FrameWriter, read_frames
 from ssh.shipped.probe.log_reads import LogReads
 from ssh.shipped.probe.process_list import ProcessList
 from ssh.shipped.probe.requests import Request, Requests, checked_path
-from ssh.shipped.probe.signals import SIGNALS, end_former_probe, send_signal
+from ssh.shipped.probe.signals import SIGNALS, UNSIGNALLED, end_former_probe, send_signal
 
 VERSION = "1"
 LEASE_S = 60.0  # without a frame for so long the probe exits; polling stops at half of it
@@ -155,6 +156,7 @@ class Probe:
                 "platform": PLATFORM,
                 "user": user_name(os.getuid()),
                 "boot_id": BOOT_ID,
+                "namespace": pid_namespace("self"),
                 "at": time.time(),
                 "read_only": self.read_only,
             },
@@ -199,7 +201,7 @@ class Probe:
         if not isinstance(asked, dict) or not all(isinstance(each, str) for each in given):
             raise ValueError("not a read of logs")
         request = Request(dict(head, path=""), "logs")
-        known = self.processes.pythons.get(head.get("pid"))
+        known = self.processes.pythons.get((head.get("pid"), head.get("start")))
         pythons = [*([known] if known else ()), *given, sys.executable]
         self.logs.ask(request, list(dict.fromkeys(pythons)), asked)
 
@@ -220,13 +222,16 @@ class Probe:
         process = self.living(request, head)
         if process is None:
             return
-        error = send_signal(process.pid, sign, process.start, process.started_at)
+        error = send_signal(process, sign)
         self.requests.answer(request, None if error else 0, error, b"", 0.0)
         process.client.read_soon()
 
     def living(self, request, head):
         """Return the addressed process; None: it is gone, and this has answered the request."""
         process = self.processes.addressed(head)
+        if process is not None and process.place == CONTAINED:
+            self.requests.answer(request, None, "not sent: " + UNSIGNALLED["contained"], b"", 0.0)
+            return None
         if process is not None and process.alive:
             return process
         self.requests.answer(request, None, "not sent: no such process", b"", 0.0)

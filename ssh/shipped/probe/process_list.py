@@ -1,14 +1,17 @@
 """The processes that the desk knows, and the thread that finds them."""
 
 import collections
+import os
 import threading
 import time
 import traceback
 
+from ssh.shipped.common.namespaces import CONTAINED
 from ssh.shipped.probe.discovery import Discovery
 from ssh.shipped.probe.eval_process import EvalProcess
 from ssh.shipped.probe.frames import compact
 from ssh.shipped.probe.liveness import start_of
+from ssh.shipped.probe.peers import is_held
 
 KEEP_ENDED_S = 60.0
 NEW_S = 30.0  # so long a process without a record counts as new
@@ -21,14 +24,14 @@ class ProcessList(threading.Thread):
         super().__init__(name="finder", daemon=True)
         self.probe = probe
         self.by_key = {}
-        self.pythons = collections.OrderedDict()  # pid -> interpreter, also of ended processes
+        self.pythons = collections.OrderedDict()  # key -> interpreter, also of ended processes
         self.lock = threading.Lock()
         self.last_sent = None
         self.discovery = None
         self.every = 1.0
 
     def prepare(self, data_dir, every):
-        self.discovery = Discovery(self.by_key, data_dir)
+        self.discovery = Discovery(data_dir)
         self.every = every
 
     def all(self):
@@ -59,16 +62,24 @@ class ProcessList(threading.Thread):
 
     def update(self, found):
         now = time.time()
-        for key, (record, how, by_name) in found.items():
-            process = self.by_key.get(key) or self.add(key, how, by_name)
-            process.by_name = process.by_name or by_name
+        for key, each in found.items():
+            process = self.by_key.get(key)
+            if process is not None and process.place != each.place:
+                process.client.stop()
+                process = None
+            process = process or self.add(key, each)
+            process.by_name = process.by_name or each.by_name
             if process.ended_at is not None:
                 process.begin_anew()
-            if record is not None:
-                process.learn_record(record)
+            if process.place == CONTAINED:
+                continue
+            if each.record is not None:
+                process.learn_record(each.record)
             elif process.socket_path is None:
                 age = now - (process.started_at or now)
                 process.channel = "off" if process.opted_out else "new" if age < NEW_S else "none"
+            elif is_cut_off(process):
+                process.lose_socket()
         for key, process in list(self.by_key.items()):
             if key in found:
                 process.record_gone_at = None
@@ -76,12 +87,13 @@ class ProcessList(threading.Thread):
                 self.missing(process, now)
         self.changed()
 
-    def add(self, key, how, by_name):
-        process = EvalProcess(self.probe, *key)
-        process.found, process.by_name = how, by_name
+    def add(self, key, each):
+        process = EvalProcess(self.probe, *key, each.place)
+        process.found = "running" if each.record is None else "record"
+        process.by_name = each.by_name
         process.learn_proc()
         if process.python:
-            self.pythons[process.pid] = process.python
+            self.pythons[key] = process.python
             while len(self.pythons) > MAX_PYTHONS:
                 self.pythons.popitem(last=False)
         self.by_key[key] = process
@@ -91,9 +103,12 @@ class ProcessList(threading.Thread):
         """Handle a process that is no longer found: dead, or alive without its record."""
         if process.ended_at is None:
             if start_of(process.pid, process.started_at) == process.start:
-                if process.by_name:
+                if process.by_name or process.place == CONTAINED:
                     return
-                # A script goes on after its eval: its record went, so that eval is over.
+                if is_cut_off(process):
+                    process.lose_socket()
+                    return
+                # A script goes on after its eval: its server ended, so that eval is over.
                 process.record_gone_at = process.record_gone_at or time.monotonic()
                 if time.monotonic() - process.record_gone_at < RECORD_GONE_S:
                     return
@@ -103,3 +118,9 @@ class ProcessList(threading.Thread):
             process.client.stop()
         elif time.monotonic() - process.ended_mono > KEEP_ENDED_S:
             self.by_key.pop(process.key, None)
+
+
+def is_cut_off(process):
+    """Whether a process listens at a socket whose file was removed, as a sweep of records does."""
+    path = process.socket_path
+    return bool(path) and not os.path.lexists(path) and is_held(process.pid, path)

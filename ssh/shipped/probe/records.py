@@ -9,6 +9,8 @@ from ssh.shipped.common.proc import MAX_RECORD_BYTES, read_file
 from ssh.shipped.probe.changes import number
 
 MAX_FOLDERS = 100
+MAX_BOUND = 1000
+NO_RECORD = {"pid": None, "started_at": None, "run_id": None, "api_version": None}
 
 
 class Records:
@@ -16,12 +18,13 @@ class Records:
 
     def __init__(self):
         self.cache = {}  # folder -> path -> (what stat said, record), of the files there now
+        self.bound = {}  # the same for records beside sockets of other folders
         self.uid = os.getuid()
 
     def read(self, root):
-        """Return the readable records of one data folder by pid."""
+        """Return the readable records of one data folder."""
         folder = os.path.join(root, "control")
-        found = {}
+        found = []
         try:
             names = os.listdir(folder)
         except (OSError, ValueError):
@@ -36,10 +39,17 @@ class Records:
                 continue
             record = self.read_one(os.path.join(folder, name), before, here)
             if record is not None:
-                found[record["pid"]] = dict(
-                    record, control_dir=folder, data_dir=os.path.dirname(root)
-                )
+                found.append(placed(record, folder))
         return found
+
+    def of_socket(self, path):
+        """Return the record of a bound socket; an empty one if its file is not there."""
+        folder, name = os.path.split(path)
+        before = self.bound
+        if len(before) > MAX_BOUND:
+            before.clear()
+        record = self.read_one(os.path.join(folder, name[: -len("sock")] + "json"), before, before)
+        return placed(record or dict(NO_RECORD, socket_path=path), folder)
 
     def read_one(self, path, before, here):
         try:
@@ -59,6 +69,11 @@ class Records:
                 record = None
         here[path] = (mark, record)
         return record
+
+
+def placed(record, folder):
+    """Return a record with its own folder and the data folder that it is in."""
+    return dict(record, control_dir=folder, data_dir=os.path.dirname(os.path.dirname(folder)))
 
 
 def checked_record(record):

@@ -4,17 +4,26 @@ import os
 import signal
 import time
 
+from ssh.shipped.common.namespaces import HERE, place_of
 from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.common.proc import argv_of, stat_of
 from ssh.shipped.common.text import text_of
 from ssh.shipped.probe.liveness import start_of
 
 SIGNALS = {"INT": signal.SIGINT, "KILL": signal.SIGKILL}
+UNSIGNALLED = {
+    "contained": "it runs in a container, which evalroom does not reach from here",
+    "script": "its command line does not say that it is an Inspect eval",
+}
 MARK = "evalroom-probe"
 
 
-def send_signal(pid, sign, start, started_at):
-    """Return why a signal was not sent; None: it was. A reused pid gets no signal."""
+def send_signal(process, sign):
+    """Return why a signal was not sent; None: it was.
+
+    A reused pid gets no signal, nor a process that is not an Inspect of this machine any more.
+    """
+    pid = process.pid
     other = "not sent: pid %d is another process now" % pid
     descriptor = None
     try:
@@ -25,8 +34,11 @@ def send_signal(pid, sign, start, started_at):
                 return other
             except OSError:  # a kernel or a sandbox without it
                 descriptor = None
-        if start_of(pid, started_at) != start:
+        if start_of(pid, process.started_at) != process.start:
             return other
+        why = process.why_unsignalled()
+        if why is not None:
+            return "not sent: " + UNSIGNALLED[why]
         if descriptor is not None:
             signal.pidfd_send_signal(descriptor, sign)
         else:
@@ -41,6 +53,14 @@ def send_signal(pid, sign, start, started_at):
     return None
 
 
+def is_ours(pid):
+    """Whether a process runs as this user, in no other container than this program."""
+    try:
+        return os.stat("/proc/%d" % pid).st_uid == os.getuid() and place_of(pid) == HERE
+    except OSError:
+        return False
+
+
 def end_former_probe(desk):
     """End an older probe of the same desk, which a lost connection left behind."""
     if not desk or not LINUX:
@@ -51,7 +71,7 @@ def end_former_probe(desk):
         if not name.isdigit() or int(name) == os.getpid():
             continue
         argv = argv_of(int(name))
-        if argv is None or argv[-2:] != [MARK, desk]:
+        if argv is None or argv[-2:] != [MARK, desk] or not is_ours(int(name)):
             continue
         found = stat_of(int(name))
         if found is not None and own is not None and found[2] <= own[2]:

@@ -20,6 +20,20 @@ from ssh.shipped.probe.redaction import redacted
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.fake_eval import fake_eval, says
 
+_LISTENS = """
+import json, os, socket, sys, time
+path = f"{sys.argv[2]}/{os.getpid()}"
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(path + ".sock")
+listener.listen(8)
+with open(path + ".part", "w") as file:
+    json.dump(dict(pid=os.getpid(), socket_path=path + ".sock", started_at=time.time()), file)
+os.rename(path + ".part", path + ".json")
+sys.stdin.readline()
+listener.close()
+time.sleep(300)
+"""
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 
 
@@ -82,16 +96,25 @@ def test_numbers_that_are_none_do_no_harm(tmp_path: Path) -> None:
             assert row["run_id"] is None
 
 
-@pytest.mark.parametrize("kind", ["outside", "link", "file"])
-def test_a_socket_that_is_not_safely_its_own_is_never_opened(kind: str, tmp_path: Path) -> None:
-    with fake_eval(tmp_path, says([])) as fake:
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("outside", "its record names a socket outside its own folder"),
+        ("link", "its socket is a link or a file of another kind"),
+        ("file", "its socket is a link or a file of another kind"),
+    ],
+)
+def test_a_socket_that_is_not_safely_its_own_is_never_asked(
+    kind: str, error: str, tmp_path: Path
+) -> None:
+    with fake_eval(tmp_path, says([]), by_name=True) as fake:
         elsewhere = tmp_path / "elsewhere.sock"
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         with listener:
+            fake.socket_path.unlink()
             listener.bind(str(elsewhere))
             listener.listen(1)
             listener.setblocking(False)
-            fake.socket_path.unlink()
             if kind == "outside":
                 fake.write_record(socket_path=str(elsewhere))
             elif kind == "link":
@@ -101,9 +124,90 @@ def test_a_socket_that_is_not_safely_its_own_is_never_opened(kind: str, tmp_path
             with direct_probe(tmp_path) as probe:
                 row = probe.process(fake.pid)
                 number = probe.ask("get", pid=fake.pid, start=row["start"], path="/tasks")
-                assert probe.reply(number).head["error"] == "unsafe"
+                assert probe.reply(number).head["error"].startswith(error)
+                assert row["run_id"] is None, "nothing else of the record is believed"
             with pytest.raises(BlockingIOError):
                 listener.accept()
+
+
+@linux
+def test_a_record_belongs_to_the_process_that_listens_whatever_pid_it_names(
+    tmp_path: Path,
+) -> None:
+    env = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
+    with fake_eval(tmp_path, says([]), by_name=True) as fake:
+        fake.socket_path.unlink()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+            listener.bind(str(fake.socket_path))
+            listener.listen(8)
+            with direct_probe(env=env) as probe:
+                assert probe.process(os.getpid())["run_id"] == "run1"
+                assert probe.process(fake.pid)["socket_path"] is None
+        assert fake.asked == []
+
+
+@linux
+def test_a_home_that_goes_by_two_paths_is_one_home(tmp_path: Path) -> None:
+    """The record holds the path that the eval knew; evalroom came by another, or a longer one."""
+    other = tmp_path / "other" / ("x" * 90)
+    other.parent.mkdir()
+    other.symlink_to(tmp_path / "home")
+    for gone in (False, True):
+        with fake_eval(tmp_path / "home", says([])) as fake, direct_probe(other) as probe:
+            if gone:
+                fake.write_record(socket_path=f"/no/such/folder/control/{fake.pid}.sock")
+            row = probe.process(fake.pid)
+            number = probe.ask("get", pid=fake.pid, start=row["start"], path="/tasks")
+            assert probe.reply(number).head["status"] == 200
+
+
+@linux
+@pytest.mark.parametrize("by_name", [True, False])
+def test_an_eval_whose_record_another_inspect_swept_away_is_alive(
+    by_name: bool, tmp_path: Path
+) -> None:
+    """Its socket can't be reached any more; when it stops to listen, its eval is over."""
+    script = tmp_path / ("inspect" if by_name else "mine.py")
+    script.write_text(_LISTENS)
+    control = tmp_path / "inspect_ai" / "control"
+    control.mkdir(parents=True)
+    child = subprocess.Popen(
+        [sys.executable, "-S", script, "eval", control],
+        stdin=subprocess.PIPE,
+        env={"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)},
+    )
+    assert child.stdin is not None
+    try:
+        with direct_probe(tmp_path) as probe:
+            row = probe.process(child.pid, found="record")
+            (control / f"{child.pid}.json").unlink()
+            (control / f"{child.pid}.sock").unlink()
+            row = probe.process(child.pid, channel="removed")
+            assert row["alive"]
+            number = probe.ask("get", pid=child.pid, start=row["start"], path="/tasks")
+            assert probe.reply(number).head["error"] == "no socket"
+            assert probe.process(child.pid)["channel"] == "removed"
+            child.stdin.write(b"the eval is over\n")
+            child.stdin.flush()
+            if not by_name:
+                probe.process(child.pid, alive=False)
+            assert child.poll() is None
+    finally:
+        child.kill()
+        child.wait()
+        child.stdin.close()
+
+
+@linux
+def test_an_eval_that_lost_its_record_alone_is_still_read(tmp_path: Path) -> None:
+    """Also by a probe that never saw the record: the socket is bound."""
+    env = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
+    with fake_eval(tmp_path / "data", says([])) as fake:
+        fake.record_path.unlink()
+        with direct_probe(env=env) as probe:
+            row = probe.process(fake.pid)
+            number = probe.ask("get", pid=fake.pid, start=row["start"], path="/tasks")
+            assert probe.reply(number).head["status"] == 200
 
 
 @linux
@@ -168,37 +272,24 @@ def test_an_eval_without_a_record_is_found_by_its_command_line(tmp_path: Path) -
 
 
 @linux
+@pytest.mark.parametrize("by_name", [True, False])
+@pytest.mark.parametrize("folder", ["other", "with a blank"])
 def test_an_eval_of_another_data_folder_is_found_with_its_channel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, by_name: bool, folder: str
 ) -> None:
-    home, other = tmp_path / "home", tmp_path / "other"
+    """Also a script or a notebook: its bound socket tells it."""
+    home, other = tmp_path / "home", tmp_path / folder
     home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    runner = tmp_path / "inspect"
-    runner.write_text("import time; time.sleep(300)")
-    child = subprocess.Popen(
-        [sys.executable, str(runner), "eval", "t.py"],
-        env={"HOME": str(home), "XDG_DATA_HOME": str(other)},
-    )
-    try:
-        with fake_eval(other, says([])) as fake:
-            fake.record_path.unlink()
-            fake.close()
-            fake.pid = child.pid
-            fake.listen()
-            fake.write_record()
-            with direct_probe() as probe:
-                row = probe.process(child.pid, run_id="run1")
-                assert row["data_dir"] == str(other)
-                number = probe.ask("get", pid=child.pid, start=row["start"], path="/tasks")
-                assert probe.reply(number).head["status"] == 200
-            with direct_probe(tmp_path / "chosen") as probe:
-                looked_again(probe, tmp_path / "chosen")
-                assert child.pid not in [row["pid"] for row in probe.processes()]
-    finally:
-        child.kill()
-        child.wait()
+    env = {"HOME": str(home), "XDG_DATA_HOME": ""}
+    with fake_eval(other, says([]), by_name=by_name) as fake:
+        with direct_probe(env=env) as probe:
+            row = probe.process(fake.pid, run_id="run1")
+            assert row["data_dir"] == str(other)
+            number = probe.ask("get", pid=fake.pid, start=row["start"], path="/tasks")
+            assert probe.reply(number).head["status"] == 200
+        with direct_probe(tmp_path / "chosen", env=env) as probe:
+            looked_again(probe, tmp_path / "chosen")
+            assert fake.pid not in [row["pid"] for row in probe.processes()]
 
 
 @pytest.mark.parametrize(
@@ -209,6 +300,18 @@ def test_an_eval_of_another_data_folder_is_found_with_its_channel(
         (["python", "-m", "inspect_ai", "eval-retry", "x.eval"], True),
         (["python", "/b/flow", "run", "spec.py"], True),
         (["/b/inspect", "eval", "t.py"], True),
+        (["python", "-m", "inspect_ai._cli.main", "eval-set", "t.py"], True),
+        (["/usr/bin/python3.13t", "-Im", "inspect_ai", "eval", "t.py"], True),
+        (["python3.12", "-BsWignore", "-Xdev", "-minspect_ai", "eval", "t.py"], True),
+        (["python3", "--check-hash-based-pycs", "never", "/v/inspect", "eval", "t.py"], True),
+        (["python3.11-dbg", "/v/site-packages/inspect_ai/__main__.py", "eval", "t"], True),
+        (["/Library/Frameworks/Python.app/Contents/MacOS/Python", "/v/inspect", "eval"], True),
+        (["/sw/bin/pypy3.10", "-u", "/v/inspect", "score", "x.eval"], True),
+        (["python", "-Ic", "x", "-m", "inspect_ai", "eval"], False),
+        (["python", "-m", "inspect_ai.other", "eval"], False),
+        (["python-mine", "/v/inspect", "eval"], False),
+        (["python", "-", "eval"], False),
+        (["uv", "run", "inspect", "eval", "t.py"], False),
         (["python", "/b/inspect", "ctl", "task", "list"], False),
         (["python", "/b/inspect", "log", "dump", "x.eval"], False),
         (["python", "/b/inspect", "eval", "t.py", "--detach"], False),

@@ -103,5 +103,5 @@ def test_records_that_went_are_not_kept_in_mind(tmp_path: Path) -> None:
     assert len(records.read(root)) == 50
     for file in control.iterdir():
         file.unlink()
-    assert records.read(root) == {}
+    assert records.read(root) == []
     assert sum(map(len, records.cache.values())) == 0

@@ -1,0 +1,83 @@
+"""Whether a process lives where this program does, or in a container (Linux)."""
+
+import os
+import re
+
+from ssh.shipped.common.platforms import LINUX
+from ssh.shipped.common.proc import read_file
+
+HERE, CONTAINED, UNREAD = "here", "contained", "unread"
+KINDS = ("mnt", "pid", "user")
+ENGINES = {"docker": "docker", "libpod": "podman", "kubepods": "kubernetes"}
+
+
+def namespaces_of(pid):
+    """Return the mount, pid and user namespaces and the root of a process (`self`: our own).
+
+    A namespace that this kernel does not know is None. Raises OSError if they can't be read.
+    """
+    found = []
+    for kind in KINDS:
+        try:
+            found.append(os.readlink("/proc/%s/ns/%s" % (pid, kind)))
+        except FileNotFoundError:
+            found.append(None)
+    root = os.stat("/proc/%s/root" % pid)
+    return (*found, root.st_dev, root.st_ino)
+
+
+def own_namespaces():
+    try:
+        return namespaces_of("self")
+    except OSError:
+        return None
+
+
+OWN_NAMESPACES = own_namespaces() if LINUX else None
+
+
+def place_of(pid):
+    """Return HERE, CONTAINED or UNREAD: where a process lives, as the kernel says.
+
+    HERE: its namespaces and its root are ours. UNREAD: the kernel does not let us compare them.
+    """
+    if not LINUX:
+        return HERE
+    try:
+        return HERE if namespaces_of(pid) == OWN_NAMESPACES else CONTAINED
+    except OSError:
+        pass
+    inner, own = inner_pids(pid), inner_pids("self")
+    return CONTAINED if inner and own and len(inner) != len(own) else UNREAD
+
+
+def inner_pids(pid):
+    """Return the pids of a process in each pid namespace, from ours inwards."""
+    try:
+        text = read_file("/proc/%s/status" % pid).decode("ascii", "replace")
+    except OSError:
+        return []
+    found = re.search(r"^NSpid:([\t 0-9]+)$", text, re.MULTILINE)
+    return [int(word) for word in found.group(1).split()] if found else []
+
+
+def pid_namespace(pid):
+    """Return the name of a process's pid namespace; empty if it can't be read."""
+    try:
+        return os.readlink("/proc/%s/ns/pid" % pid)
+    except OSError:
+        return ""
+
+
+def container_of(pid):
+    """Return (engine, id) of the container of a process by its cgroup; empty where unknown."""
+    try:
+        text = read_file("/proc/%d/cgroup" % pid).decode("ascii", "replace")
+    except OSError:
+        return "", ""
+    for line in text.splitlines():
+        found = re.search(r"([0-9a-f]{12})[0-9a-f]{52}", line)
+        if found:
+            names = [engine for word, engine in ENGINES.items() if word in line]
+            return (names[-1] if names else ""), found.group(1)
+    return "", ""
