@@ -12,8 +12,8 @@ from ssh.shipped.common.paths import at_home
 from ssh.shipped.common.private_folders import make_private
 from ssh.shipped.launcher.files import tail_of, write_private
 
-MAX_OUTPUT_BYTES = 64 * 1024
-START_WAIT_S = 60
+SCRIPT_OUTPUT_BYTES = 64 * 1024
+SCRIPT_WAIT_S = 60
 START_OUTPUTS = ("start.out", "start.err")
 GIVEN_UP = b"evalroom: its launch was given up before it was started\n"
 
@@ -81,10 +81,10 @@ def start_run(given):
     except OSError:
         pass  # it ended before it read: its status says why
     try:
-        status = child.wait(given.get("wait", START_WAIT_S))
+        status = child.wait(given.get("wait", SCRIPT_WAIT_S))
     except subprocess.TimeoutExpired:
         status = None
-    out, err = (tail_of(path, MAX_OUTPUT_BYTES) for path in outputs)
+    out, err = (tail_of(path, SCRIPT_OUTPUT_BYTES) for path in outputs)
     return {"status": status, "out": out, "err": err}
 
 
