@@ -76,7 +76,7 @@ def test_a_link_stays_up_over_a_question_that_is_longer_than_the_lease_of_a_prob
     evals: Evals, tmp_path: Path
 ) -> None:
     one = evals.start(
-        "quiet", eval_set=True, args={"samples": 200, "seconds": 0.5},
+        "quiet", eval_set=True, args={"samples": 4, "seconds": 600},
         options=("--model", "mockllm/model", "--max-samples=2"),
     ).wait_ready()  # fmt: skip
     one.wait_rows(bool)
