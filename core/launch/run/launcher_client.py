@@ -59,6 +59,7 @@ async def start_run(
     given = {
         "directory": plan.directory,
         "script": plan.starts_with,
+        "log_dir": plan.log_dir,
         "secrets_from": plan.secrets_from,
         "wait": START_TIMEOUT_S,
     }
