@@ -13,6 +13,7 @@ from cli.render.fleet_json import Json
 from cli.render.plain import aligned, print_json, print_lines
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
+from cli.wiring.past import past_unopened
 from core import format as fmt
 from core import strict_json
 from core.ctl.decode import as_number
@@ -32,7 +33,8 @@ def samples(command: SamplesCommand, options: GlobalOptions) -> int:
     """Run `evalroom samples`; return the exit status."""
 
     async def work() -> int:
-        async with desk_running(config_of(options), options) as desk:
+        config = config_of(options)
+        async with desk_running(config, options, past=past_unopened(config)) as desk:
             return await print_samples(desk, command)
 
     return run_loop(work())
@@ -49,7 +51,7 @@ def sample(command: SampleCommand, options: GlobalOptions) -> int:
 
             await keep_at_once(config, event)
 
-        async with desk_running(config, options) as desk:
+        async with desk_running(config, options, past=past_unopened(config)) as desk:
             return await print_sample(desk, command, keep=keep)
 
     return run_loop(work())

@@ -29,6 +29,8 @@ def run_json(run: Run) -> dict[str, Any]:
         "started_at": run.started_at,
         "ended_at": run.ended_at,
         "pid": run.pid,
+        "host": run.host,
+        "leftover": run.leftover,
         "commit": run.commit,
         "directory": run.directory,
         "log_dir": log_folder(run.directory, run.log_dir),
@@ -97,6 +99,8 @@ def run_lines(run: Run) -> Iterator[str]:
         ("logs", log_folder(run.directory, run.log_dir)),
         ("output", run.output_file),
         ("pid", "" if run.pid is None else str(run.pid)),
+        ("host", run.host),
+        ("left over", run.leftover),
         ("attach", " ".join(run.attach)),
         ("command", run.command_line),
     ):

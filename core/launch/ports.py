@@ -1,6 +1,6 @@
 """What screens and commands use to launch: check plans, start and follow runs, read output."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +12,9 @@ from core.launch.spec.spec import Spec
 from core.model.job import Worker
 from core.model.run import Run
 from core.ports import Reply
+
+OpenSecrets = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
+"""Returns the values of secrets by name; raises EvalroomError where one is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from core.ids import MachineName
-from core.model.log_summary import Metric
+from core.model.log_summary import ErrorGroup, Metric
 
 
 class RunState(StrEnum):
@@ -31,7 +31,11 @@ class RunState(StrEnum):
     ERROR = "error"
     """It did not start, or one of its logs says error or cancelled."""
     LOST = "lost"
-    """Its process is gone, and a log is incomplete or missing."""
+    """Its process is known to be gone, and its log says that it never ended."""
+    UNREADABLE = "unreadable"
+    """Its process is gone, and its logs can't be read; evalroom tries again."""
+    ELSEWHERE = "elsewhere"
+    """Its process is on another host, which shares this machine's folder of runs."""
 
     @classmethod
     def _missing_(cls, value: object) -> "RunState | None":
@@ -61,6 +65,8 @@ class RunLog:
         task, model: The names in the log.
         metrics: The metrics of all scorers.
         completed_samples, total_samples: The counts in the log's results; None: unknown.
+        cause: The cause of the log's own error; empty: it has none.
+        errors: The errors of its samples, grouped by cause, the most frequent first.
     """
 
     location: str
@@ -70,6 +76,8 @@ class RunLog:
     metrics: tuple[Metric, ...] = ()
     completed_samples: int | None = None
     total_samples: int | None = None
+    cause: str = ""
+    errors: tuple[ErrorGroup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +104,8 @@ class Run:
         logs: The headers of its logs; empty until they were read.
         output_file: The file of its output on the machine; a relative path is in its folder.
         screen: The command that prints its screen; empty: it has no screen.
+        host: The name of the host that started it, as that host gives it; empty: not known.
+        leftover: Its processes that outlive its eval, one sentence; empty: none.
         attach: The command that attaches to it in a terminal of the machine; empty: none.
     """
 
@@ -123,6 +133,8 @@ class Run:
     output_file: str = ""
     screen: tuple[str, ...] = ()
     attach: tuple[str, ...] = ()
+    host: str = ""
+    leftover: str = ""
 
     @property
     def is_over(self) -> bool:

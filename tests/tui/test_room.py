@@ -112,6 +112,17 @@ async def test_a_narrow_terminal_shows_one_pane_at_a_time() -> None:
         assert "swe_bench_verified" not in screen_text(app)
 
 
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
+async def test_the_key_of_the_help_is_in_the_bar_at_every_width(width: int) -> None:
+    app = app_on(FakeRoom(busy_fleet()))
+    async with app.run_test(size=(width, 24), notifications=True) as pilot:
+        await pilot.pause()
+        assert screen_lines(app)[-1].rstrip().endswith("? help")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert screen_lines(app)[-1].rstrip().endswith("? help")
+
+
 @pytest.mark.parametrize("size", [(39, 24), (80, 9), (20, 5), (1, 1), (2, 3)])
 async def test_a_tiny_terminal_says_so(size: tuple[int, int]) -> None:
     app = app_on(FakeRoom(busy_fleet()))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.evals import short_folder
-from tests.support.processes import with_words
+from tests.support.processes import children_of
 from tests.support.tmux import Tmux, in_tmux
 from tests.support.tree import ROOT
 from tests.support.waiting import wait_until
@@ -38,14 +38,10 @@ def is_whole(screen: str) -> bool:
     return all(word in screen for word in words)
 
 
-def room_pid() -> int:
-    """The pid of the room; its shell has the words too, but not as its own command."""
-    (pid,) = [each for each in with_words("tests.support.rooms busy") if _is_python(each)]
+def room_pid(shell: Tmux) -> int:
+    """The pid of the room: the only child of this shell."""
+    (pid,) = children_of(int(shell.run("display-message", "-p", "-t", "room", "#{pane_pid}")))
     return pid
-
-
-def _is_python(pid: int) -> bool:
-    return "python" in Path(f"/proc/{pid}/exe").resolve().name
 
 
 def test_the_whole_screen_is_back_after_a_suspend(shell: Tmux) -> None:
@@ -58,7 +54,7 @@ def test_the_whole_screen_is_back_after_a_suspend(shell: Tmux) -> None:
 
 
 def test_a_stop_from_outside_leaves_one_reader_of_keys_and_a_whole_screen(shell: Tmux) -> None:
-    pid = room_pid()
+    pid = room_pid(shell)
     tasks = Path(f"/proc/{pid}/task")
     before = len(list(tasks.iterdir()))
     for _ in range(3):

@@ -11,6 +11,8 @@ from core.views.cells import Span
 from tui.panes.painted_widget import Line, PaintedWidget, fitted, width_of
 
 _CLOCK_ROOM = 10
+_KEY_GAP = 3
+"""Blank cells after the word of a key."""
 
 
 class HeaderBar(PaintedWidget):
@@ -78,21 +80,37 @@ class KeyBar(PaintedWidget):
     def __init__(self) -> None:
         super().__init__(id="key-bar")
         self._keys: tuple[tuple[str, str], ...] = ()
+        self._last: tuple[tuple[str, str], ...] = ()
 
-    def show(self, keys: Iterable[tuple[str, str]]) -> None:
-        """Draw these keys with their words; those that do not fit are left out at the right."""
-        self._keys = tuple(keys)
+    def show(self, keys: Iterable[tuple[str, str]], *, keeps_last: bool = False) -> None:
+        """Draw these keys with their words; those that do not fit are left out at the right.
+
+        Args:
+            keys: Each key and its word.
+            keeps_last: Whether the last one is kept; those before it are left out first.
+        """
+        every = tuple(keys)
+        most = len(every) - keeps_last
+        self._keys, self._last = every[:most], every[most:]
         self.redraw()
 
     def paint(self, size: Size) -> list[Line]:
         """Return the one line."""
         out: list[Segment] = [Segment(" ", self.base_style)]
-        for key, word in self._keys:
-            more = [
-                Segment(f"{key} ", self.style_of("key")),
-                Segment(f"{word}   ", self.style_of("dim")),
-            ]
-            if width_of(out) + width_of(more) - 3 > size.width:
+        last = [part for key in self._last for part in self._painted(*key)]
+        for key in self._keys:
+            more = self._painted(*key)
+            if width_of([*out, *more, *last]) - _KEY_GAP > size.width:
                 break
             out += more
-        return [tuple(fitted(out, size.width, self.base_style))]
+        line = [*out, *last]
+        if width_of(line) > size.width:  # without the gap after the last word
+            line[-1] = Segment(line[-1].text.rstrip(" "), line[-1].style)
+        return [tuple(fitted(line, size.width, self.base_style))]
+
+    def _painted(self, key: str, word: str) -> list[Segment]:
+        gap = " " * _KEY_GAP
+        return [
+            Segment(f"{key} ", self.style_of("key")),
+            Segment(f"{word}{gap}", self.style_of("dim")),
+        ]

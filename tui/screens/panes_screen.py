@@ -310,7 +310,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
     def say_keys(self) -> None:
         """Redraw the key bar and the action bar."""
         if self.is_mounted:
-            self._key_bar.show(self._bar_keys())
+            self._key_bar.show(self._bar_keys(), keeps_last=True)
             self.say_actions()
 
     def live_keys(self) -> Iterable[tuple[str, str]]:
@@ -355,7 +355,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         yield from self.commands()
 
     def action_retry(self) -> None:
-        """Retry the link of the selected machine now."""
+        """Retry the link of the selected machine, or read the log of the selected task again."""
         self.controllers.places.retry(self.selected())
 
     def action_trust(self) -> None:

@@ -146,6 +146,15 @@ def start_failure(output: str, status: int | None = None) -> JobFailed:
     return JobFailed(f"the run did not start, and its output does not say why{how}", READ_OUTPUT)
 
 
+def reason_in(output: str) -> str:
+    """Return why a program failed, from its output: a known cause, else its most telling line."""
+    text = plain_text(output)
+    for each in _KNOWN:
+        if match := each.pattern.search(text):
+            return each.says(match)
+    return error_line(text)
+
+
 def error_line(text: str) -> Shown:
     """Return the most telling line of an output: the last exception, else the last line."""
     bare = (line.strip(_FRAME) for line in text.splitlines())

@@ -20,6 +20,8 @@ from core.launch.spec.spec_writer import spec_file
 from core.quoting import path_word, plain_word
 from core.text import shown
 
+RUN_METADATA = "evalroom_run"
+"""The key of a run's id in the metadata of its logs."""
 RUNS_FOLDER = "~/.evalroom/runs"
 """The folder of all runs on a machine."""
 UV_PATH = "~/.evalroom/bin/uv"
@@ -155,7 +157,9 @@ def make_plan(
     made = eval_set_args.eval_set_args(request, log_dir=log_dir)
     before = _inspect(spec, python, inspect_version)
     engine = engine_named(spec.engine)
-    words = (*before, *made.words, *engine.words(spec.display))
+    # Its logs bear its id: a log folder may hold those of other evals.
+    mark = ("--metadata", f"{RUN_METADATA}={run}")
+    words = (*before, *made.words, *mark, *engine.words(spec.display))
     at_home = frozenset(
         {index + len(before) for index in made.at_home}
         | {index for index, word in enumerate(before) if word.startswith("~/")}

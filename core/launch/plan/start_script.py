@@ -10,6 +10,16 @@ from core.quoting import path_word, program_word, quoted
 GPU_HOLDER_FILE = "gpu_holder.py"
 """The file in a run's folder that reserves GPUs and starts the run on them."""
 
+_RECORD_HOST = (
+    "{ uname -n; date +%s; cat /proc/sys/kernel/random/boot_id /etc/machine-id; }"
+    " >started/host 2>/dev/null"
+)
+_RECORD_LAUNCHED = (
+    """pid=$(sed -n 's/.*"event": "launch".*"pid": \\([0-9]\\{1,9\\}\\).*/\\1/p'"""
+    """ launch.json.part | tail -n 1)
+cat "/proc/${pid:-none}/stat" >started/stat 2>/dev/null"""
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartOptions:
@@ -71,6 +81,8 @@ def _place(start: StartOptions) -> list[str]:
         "    cat launch.json 2>/dev/null",
         f"    exit {EXIT_ALREADY_STARTED}",
         "fi",
+        # Whose process it is, for every machine that shares this folder.
+        _RECORD_HOST,
     ]
 
 
@@ -112,11 +124,13 @@ def _command(start: StartOptions) -> list[str]:
     ]
     line = " ".join(words)
     if start.has_terminal:
-        return [f"exec {line}"]
+        return ["cat /proc/$$/stat >started/stat 2>/dev/null", f"exec {line}"]
     # Into files first: Inspect must not notice that a broken link closed our output.
     return [
         f"{line} >launch.json.part 2>launch.err",
         "status=$?",
+        # The eval's process, which its pid alone does not tell from a later one.
+        _RECORD_LAUNCHED,
         "mv launch.json.part launch.json",
         "cat launch.json",
         "cat launch.err >&2",

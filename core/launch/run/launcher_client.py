@@ -22,7 +22,7 @@ START_TIMEOUT_S = 90.0
 """How long to wait for a start, seconds: importing a large task takes long. The start continues
 after that."""
 MAX_PIECE_BYTES = 64 * 1024
-_READ_ONLY_VERBS = frozenset({"look", "list", "logs", "read"})
+_READ_ONLY_VERBS = frozenset({"look", "list", "read"})
 
 
 async def create_folder(worker: Worker, plan: RunPlan, manifest: bytes) -> None:
@@ -59,6 +59,7 @@ async def start_run(
     given = {
         "directory": plan.directory,
         "script": plan.starts_with,
+        "log_dir": plan.log_dir,
         "secrets_from": plan.secrets_from,
         "wait": START_TIMEOUT_S,
     }
@@ -119,16 +120,29 @@ async def discover_runs(
     return objects(answer, "runs")
 
 
-async def read_logs(worker: Worker, run: Run) -> tuple[Mapping[str, Any], ...]:
-    """Let the machine's Inspect read the headers of a run's logs; return a row each, newest first.
+async def read_logs(
+    worker: Worker, machine: MachineName, runs: Iterable[Run], secrets: Mapping[str, str]
+) -> Mapping[str, Mapping[str, Any]]:
+    """Let a machine's Inspect read the own logs of some runs; return a report by run id.
+
+    A report is what `run_logs.after_logs` takes.
+
+    Args:
+        worker: Does jobs on machines.
+        machine: Which machine.
+        runs: Runs of this machine.
+        secrets: Values of secret variables that the reading may need.
 
     Raises:
         JobFailed: The machine can't read them.
         RequestFailed: No answer came.
     """
-    given = {"directory": run.directory, "log_dir": run.log_dir}
-    answer = await _do(worker, run.machine, "logs", given, deadline=LOGS_TIMEOUT_S)
-    return objects(answer, "logs")
+    asked = [{"run": run.id, "directory": run.directory, "log_dir": run.log_dir} for run in runs]
+    job = Job(
+        program="launcher", verb="logs", given={"runs": asked}, changes=False, secrets=secrets
+    )
+    answer = await worker.work(machine, job, deadline=LOGS_TIMEOUT_S)
+    return {name: row for row in objects(answer, "reports") if (name := text(row, "run"))}
 
 
 async def read_output(worker: Worker, run: Run, file: str, start: int | None) -> OutputChunk:

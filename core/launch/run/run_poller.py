@@ -6,22 +6,29 @@ instance of evalroom ended during the launch: the run's id tells whether it was 
 
 import asyncio
 import contextlib
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from typing import Any
 
 from core.ctl.decode import inner, parse_object
 from core.ctl.routes import PROCESS_CONFIG
-from core.errors import AnswerMalformed, JobFailed, RequestFailed, SpecWrong, StorageError
+from core.errors import (
+    AnswerMalformed,
+    EvalroomError,
+    JobFailed,
+    RequestFailed,
+    SpecWrong,
+    StorageError,
+)
 from core.ids import MachineName
 from core.launch.engines.registry import engine_named
-from core.launch.ports import LaunchDesk
+from core.launch.ports import LaunchDesk, OpenSecrets
 from core.launch.run import launcher_client
-from core.launch.run.run_record import run_from_manifest
+from core.launch.run.run_logs import after_logs
+from core.launch.run.run_record import run_from_manifest, secret_names
 from core.launch.run.run_registry import RunRegistry
 from core.launch.run.run_state import (
     after_fleet,
-    after_logs,
     after_poll,
     after_screen,
     has_started,
@@ -40,14 +47,42 @@ _YOUNG_S = 30.0
 """For this many seconds after its start, a run is polled every `_SOON_S`."""
 _FIRST_DISCOVERY_DELAY_S = 5.0
 """How long after a machine's first answer the first discovery waits, seconds."""
-_DISCOVERY_INTERVAL_S = 300.0
+_DISCOVERY_INTERVAL_S = 30.0
 """Interval at which a machine is asked for other people's runs, seconds."""
 _FAST_LOG_READS = 5
 """Number of first attempts to read a log that follow each other every `_SOON_S`."""
-_MAX_LOG_READS = 8
-"""After this many failed attempts to read its logs, a few minutes in all, a run is lost."""
+_UNCHANGED_LOGS_S = 600.0
+"""How often logs that can't be read and do not change are tried again, seconds."""
+_MAX_LOGS_AT_ONCE = 40
+"""Most runs whose logs are read when a machine's runs are discovered; the others follow."""
+_NEED_LOGS = frozenset({RunState.FINISHING, RunState.UNREADABLE, RunState.ELSEWHERE})
+_SELDOM = frozenset({RunState.UNREADABLE, RunState.ELSEWHERE})
 _RELOAD_INTERVAL_S = 20.0
 """How often the changes of this operator's other instances are loaded, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class _LogReads:
+    """The attempts to read a run's logs: how many since they changed, and when the last was."""
+
+    count: int = 0
+    at: float = 0.0
+    changed: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class _LogsWanted:
+    """A run whose logs are to be read.
+
+    Attributes:
+        run: The run as it is after a poll.
+        is_alive: Whether its process may still work.
+        changed: The state of its log files; another one is a reason to read them again.
+    """
+
+    run: Run
+    is_alive: bool
+    changed: object = None
 
 
 class RunPoller:
@@ -56,18 +91,27 @@ class RunPoller:
     Args:
         desk: Does jobs on machines, and knows the fleet.
         registry: The runs.
+        open_secrets: Returns the secrets that reading a run's logs may need.
         delay_discovery: Whether the discovery of other people's runs waits until the room has its
             first rows.
     """
 
-    def __init__(self, desk: LaunchDesk, registry: RunRegistry, *, delay_discovery: bool) -> None:
+    def __init__(
+        self,
+        desk: LaunchDesk,
+        registry: RunRegistry,
+        *,
+        open_secrets: OpenSecrets,
+        delay_discovery: bool,
+    ) -> None:
         self._desk = desk
         self._registry = registry
+        self._open_secrets = open_secrets
         self._delay_discovery = delay_discovery
         self._poll_at: dict[str, float] = {}
         self._discover_at: dict[MachineName, float] = {}
         self._busy: set[MachineName] = set()
-        self._log_reads: dict[str, int] = defaultdict(int)
+        self._log_reads: dict[str, _LogReads] = {}
         self._loaded_at = float("-inf")
         self._abandoned: frozenset[str] = frozenset()
 
@@ -118,17 +162,19 @@ class RunPoller:
 
     async def _poll_machine(self, machine: MachineName, runs: Sequence[Run]) -> None:
         unwatched: list[Run] = []
+        wanted: list[_LogsWanted] = []
         for run in runs:
             process = self._desk.fleet.process_of_run(run)
-            if process is not None:
+            if process is not None and not process.is_gone and not run.is_over:
                 known = await self._registry.update(after_fleet(run, process, self._desk.now()))
                 if known.state is RunState.FINISHING and self._is_due(run):
-                    await self._read_logs(known, is_alive=await self._may_continue(process))
+                    wanted.append(_LogsWanted(known, await self._may_continue(process)))
             elif self._is_due(run):
                 unwatched.append(run)
         try:
             if unwatched:
-                await self._poll_unwatched(machine, unwatched)
+                wanted += await self._poll_unwatched(machine, unwatched)
+            await self._read_logs(machine, wanted)
             await self._discover(machine)
         except RequestFailed:
             return  # the link was lost; the next round tries again
@@ -138,8 +184,6 @@ class RunPoller:
 
         Inspect reports no task limit any more for a process that is kept alive after its end.
         """
-        if process.is_gone:
-            return False
         try:
             reply = await self._desk.read(process.key, PROCESS_CONFIG, deadline=_CONFIG_TIMEOUT_S)
             if reply.error is not None:
@@ -154,12 +198,20 @@ class RunPoller:
     def _poll_after(self, run: Run, seconds: float) -> None:
         self._poll_at[run.id] = asyncio.get_running_loop().time() + seconds
 
-    async def _poll_unwatched(self, machine: MachineName, runs: Sequence[Run]) -> None:
+    async def _poll_unwatched(
+        self, machine: MachineName, runs: Sequence[Run]
+    ) -> Sequence[_LogsWanted]:
+        """Poll runs on their machine; return those whose logs are to be read."""
+        wanted: list[_LogsWanted] = []
         rows = await launcher_client.poll_runs(self._desk, machine, runs)
         now = self._desk.now()
         for run in runs:
             row = rows.get(run.id)
             if row is None or run.id in self._registry.starting:
+                continue
+            if run.is_over:  # only a process of it is left
+                self._poll_after(run, _SELDOM_S)
+                await self._registry.update(after_poll(run, row, now, is_abandoned=False))
                 continue
             is_abandoned = run.is_ours and run.id in self._abandoned
             if is_abandoned and not has_started(run, row) and not await self._bar_start(run):
@@ -171,9 +223,12 @@ class RunPoller:
             # A short eval can end before its process was ever seen.
             is_young = now - (known.started_at or now) < _YOUNG_S
             is_soon = is_young or known.state is RunState.STARTING
-            self._poll_after(run, _SOON_S if is_soon else _OFTEN_S)
-            if known.state is RunState.FINISHING:
-                await self._read_logs(known, is_alive=row.get("alive") is True)
+            often = _SOON_S if is_soon else _OFTEN_S
+            self._poll_after(run, _SELDOM_S if known.state in _SELDOM else often)
+            if known.state in _NEED_LOGS:
+                is_alive = row.get("alive") is True
+                wanted.append(_LogsWanted(known, is_alive, row.get("logs")))
+        return wanted
 
     async def _bar_start(self, run: Run) -> bool:
         """Take an abandoned run's start lock; False: it has started, or no answer came."""
@@ -184,20 +239,59 @@ class RunPoller:
         except RequestFailed:
             return False
 
-    async def _read_logs(self, run: Run, *, is_alive: bool) -> None:
-        self._log_reads[run.id] += 1
-        reads = self._log_reads[run.id]
-        self._poll_after(run, _SOON_S if reads < _FAST_LOG_READS else _SELDOM_S)
-        now, is_last = self._desk.now(), reads >= _MAX_LOG_READS
-        try:
-            rows = await launcher_client.read_logs(self._desk, run)
-        except JobFailed as error:  # the folder is gone, or unreadable
-            state = RunState.LOST if is_last and not is_alive else run.state
-            await self._registry.update(replace(run, state=state, message=error.message))
-            return
-        except RequestFailed:
-            return  # the next round tries again
-        await self._update(after_logs(run, rows, now, is_alive=is_alive, is_last=is_last))
+    async def _read_logs(self, machine: MachineName, wanted: Sequence[_LogsWanted]) -> None:
+        """Read the logs of some runs of a machine, and update the runs with what they prove."""
+        due = [each for each in wanted if self._is_read_due(each)]
+        for secrets, group in await self._by_secrets([each.run for each in due]):
+            ids = {run.id for run in group}
+            try:
+                reports = await launcher_client.read_logs(self._desk, machine, group, secrets)
+            except JobFailed as error:  # the machine itself says why
+                reports = {run.id: {"error": error.message} for run in group}
+            for each in due:
+                if each.run.id in ids:
+                    await self._take_report(each, reports.get(each.run.id, {}))
+
+    def _is_read_due(self, wanted: _LogsWanted) -> bool:
+        """Count an attempt, unless nothing changed since a log could not be read."""
+        run, now = wanted.run, asyncio.get_running_loop().time()
+        last = self._log_reads.get(run.id, _LogReads())
+        if run.state in _SELDOM:
+            if wanted.changed != last.changed:
+                last = _LogReads()
+            elif last.count >= _FAST_LOG_READS and now - last.at < _UNCHANGED_LOGS_S:
+                return False
+        reads = _LogReads(count=last.count + 1, at=now, changed=wanted.changed)
+        self._log_reads[run.id] = reads
+        self._poll_after(run, _SOON_S if reads.count < _FAST_LOG_READS else _SELDOM_S)
+        return True
+
+    async def _by_secrets(
+        self, runs: Sequence[Run]
+    ) -> Sequence[tuple[Mapping[str, str], Sequence[Run]]]:
+        """Group runs by the secrets that reading their logs needs; most need none."""
+        plain: list[Run] = []
+        groups: list[tuple[Mapping[str, str], Sequence[Run]]] = []
+        for run in runs:
+            named = {} if "://" not in run.log_dir or not run.is_ours else secret_names(run)
+            if not named:
+                plain.append(run)
+                continue
+            try:
+                values = await self._open_secrets(tuple(named.values()))
+            except EvalroomError:  # without them, Inspect says what it lacks
+                plain.append(run)
+            else:
+                groups.append(({key: values[name] for key, name in named.items()}, [run]))
+        return ([({}, plain)] if plain else []) + groups
+
+    async def _take_report(self, wanted: _LogsWanted, report: Mapping[str, Any]) -> None:
+        run = wanted.run
+        is_patient = self._log_reads[run.id].count < _FAST_LOG_READS
+        known = after_logs(
+            run, report, self._desk.now(), is_alive=wanted.is_alive, is_patient=is_patient
+        )
+        await self._update(known)
 
     async def _update(self, run: Run) -> Run:
         """Update the registry; a failed run without a log gets the error on its screen."""
@@ -223,8 +317,28 @@ class RunPoller:
         if now < self._discover_at.setdefault(machine, now + delay):
             return
         self._discover_at[machine] = now + _DISCOVERY_INTERVAL_S
-        rows = await launcher_client.discover_runs(self._desk, machine, self._registry.runs.keys())
+        known = self._registry.runs
+        elsewhere = {run.id for run in known.values() if _is_only_seen_from(run, machine)}
+        rows = await launcher_client.discover_runs(self._desk, machine, known.keys() - elsewhere)
+        wanted: list[_LogsWanted] = []
         for row in rows:
-            found = run_from_manifest(machine, row, self._desk.now())
-            if found is not None and found.id not in self._registry.runs:
-                self._registry.publish(after_poll(found, row, self._desk.now(), is_abandoned=False))
+            run = run_from_manifest(machine, row, self._desk.now())
+            if run is None or (run.id in known and row.get("is_here") is not True):
+                continue
+            run = after_poll(run, row, self._desk.now(), is_abandoned=False)
+            self._log_reads.pop(run.id, None)
+            if run.state not in _NEED_LOGS or len(wanted) >= _MAX_LOGS_AT_ONCE:
+                self._registry.publish(run)
+            else:
+                wanted.append(_LogsWanted(run, is_alive=False))
+        try:
+            await self._read_logs(machine, wanted)
+        finally:  # without an answer, a run is told as its folder shows it
+            for each in wanted:
+                if each.run.id not in self._registry.runs:
+                    self._registry.publish(each.run)
+
+
+def _is_only_seen_from(run: Run, machine: MachineName) -> bool:
+    """Whether another machine found a run that it can't see; this one may be its own."""
+    return not run.is_ours and run.state is RunState.ELSEWHERE and run.machine != machine

@@ -101,3 +101,9 @@ def run_from_manifest(machine: MachineName, row: Mapping[str, Any], now: float) 
         command_line=(text(fields, "command_line") or "")[:20_000],
         launch=(text(fields, "launch") or run)[:100],
     )
+
+
+def secret_names(run: Run) -> Mapping[str, str]:
+    """Return the names of a run's secrets by the variables that hold their values."""
+    named = inner(run.spec, "secrets")
+    return {key: name for key in named if (name := text(named, key))}

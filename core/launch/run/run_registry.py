@@ -46,9 +46,11 @@ class RunRegistry:
         return MappingProxyType(self._runs)
 
     def open_runs(self) -> Iterable[Run]:
-        """Return the runs that are not over and that this room is not just starting."""
+        """Return the runs to poll: not over, or with a process left, and not just starting here."""
         return [
-            run for run in self._runs.values() if not run.is_over and run.id not in self.starting
+            run
+            for run in self._runs.values()
+            if (not run.is_over or run.leftover) and run.id not in self.starting
         ]
 
     async def add(self, runs: Sequence[Run]) -> None:

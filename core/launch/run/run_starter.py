@@ -21,7 +21,13 @@ from core.launch.provision.dependencies import ProvisionedRun
 from core.launch.run import launcher_client
 from core.launch.run.run_record import manifest
 from core.launch.run.run_registry import RunRegistry
-from core.launch.run.run_state import after_fleet, with_error, with_started
+from core.launch.run.run_state import (
+    after_fleet,
+    after_poll,
+    has_begun,
+    with_error,
+    with_started,
+)
 from core.model.process import ProcessState
 from core.model.run import Run, RunState
 
@@ -111,7 +117,27 @@ class RunStarter:
             return await self.registry.update(replace(run, message=text))
         if status is None or (status == EXIT_ALREADY_STARTED and not out.strip()):
             return run  # the poller finds out from the run's folder
-        return await self.registry.update(_after_start(run, engine.read(status, out, err)))
+        try:
+            result = engine.read(status, out, err)
+        except JobFailed as error:
+            return await self._unless_it_ran(run, error)
+        return await self.registry.update(_after_start(run, result))
+
+    async def _unless_it_ran(self, run: Run, error: JobFailed) -> Run:
+        """Return the state of a run whose start reported a failure, although its eval began.
+
+        Raises:
+            JobFailed: `error`, if no eval began.
+        """
+        try:
+            rows = await launcher_client.poll_runs(self.desk, run.machine, [run])
+        except RequestFailed as unseen:
+            text = sentences(unseen.message, "evalroom is checking whether the run started")
+            return await self.registry.update(replace(run, message=text))
+        row = rows.get(run.id, {})
+        if not has_begun(run, row):
+            raise error
+        return await self.registry.update(after_poll(run, row, self.desk.now(), is_abandoned=False))
 
     async def _retried(self, run: Run, step: Callable[[], Awaitable[T]]) -> T:
         """Do a step; when the link is lost, wait for it and repeat the step.

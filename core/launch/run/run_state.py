@@ -1,25 +1,23 @@
 """The state of a run, computed from the fleet, its folder and its logs. Pure."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from core.ctl.decode import count, inner, objects, text
-from core.ctl.envelopes import header_metrics
+from core.ctl.decode import count, items, objects, text
 from core.errors import JobFailed, SpecWrong
+from core.format import plural
 from core.launch.engines.engine import FileOutput, ScreenOutput, StartResult
 from core.launch.engines.registry import engine_named
-from core.launch.engines.start_failures import (
-    error_line,
-    plain_text,
-    start_failure,
-)
+from core.launch.engines.start_failures import start_failure
 from core.model.process import Process
-from core.model.run import Run, RunLog, RunState
+from core.model.run import Run, RunState
 from core.text import shown
 
-_NO_END = "its process is gone, and one of its logs is incomplete"
+_MAX_HOST_CHARS, _MAX_LEFTOVER_CHARS = 100, 300
+_HAS_RUN = frozenset(
+    {RunState.RUNNING, RunState.FINISHING, RunState.UNREADABLE, RunState.ELSEWHERE}
+)
 _GIVE_UP_AFTER_S = 86_400.0
 """Someone else's run that has not started after this many seconds counts as failed."""
 
@@ -47,24 +45,61 @@ def after_poll(run: Run, row: Mapping[str, Any], now: float, *, is_abandoned: bo
         now: The time at the desk, Unix seconds.
         is_abandoned: Whether the instance of evalroom that was to start it has ended.
     """
+    if run.is_over:
+        return replace(run, leftover=_leftover(row))
     if not has_started(run, row):
         return _not_started(run, row, now) if is_abandoned else _unless_given_up(run, now)
-    begun = replace(_with_start_record(run, row), started_at=run.started_at or now)
+    return _after_start(run, row, now)
+
+
+def _after_start(run: Run, row: Mapping[str, Any], now: float) -> Run:
+    begun = replace(
+        _with_start_record(run, row),
+        started_at=run.started_at or now,
+        host=(text(row, "host") or run.host)[:_MAX_HOST_CHARS],
+        leftover=_leftover(row),
+    )
     if row.get("alive") is True:
         pid, start = count(row, "pid"), text(row, "start")
-        if pid is None:
-            return replace(begun, state=RunState.STARTING)
-        return replace(begun, state=RunState.RUNNING, pid=pid, start=start, message="")
-    if run.state in {RunState.PREPARING, RunState.STARTING, RunState.QUEUED} and _never_ran(row):
+        lives = replace(begun, state=RunState.STARTING, ended_at=None)
+        return lives if pid is None else _running(lives, pid, start)
+    if row.get("is_here") is False:
+        return _elsewhere(begun)
+    if run.state in {RunState.PREPARING, RunState.STARTING, RunState.QUEUED} and not has_begun(
+        run, row
+    ):
         if _is_still_starting(begun, row, now):
             return replace(begun, state=RunState.STARTING)
         return with_error(begun, _start_error(run, row), now)
-    return replace(begun, state=RunState.FINISHING, ended_at=run.ended_at or now)
+    state = run.state if run.state is RunState.UNREADABLE else RunState.FINISHING
+    return replace(begun, state=state, ended_at=run.ended_at or now)
+
+
+def _running(run: Run, pid: int, start: str | None) -> Run:
+    return replace(run, state=RunState.RUNNING, pid=pid, start=start, message="")
+
+
+def _elsewhere(run: Run) -> Run:
+    host = shown(run.host, _MAX_HOST_CHARS)
+    what = f"it was started on {host}, whose processes can't be seen from {run.machine}"
+    return replace(run, state=RunState.ELSEWHERE, message=what, ended_at=None)
+
+
+def _leftover(row: Mapping[str, Any]) -> str:
+    """Return which processes of a run outlive its eval, one sentence; empty: none."""
+    left = [each for each in items(row, "left") if isinstance(each, list)]
+    if not left:
+        return ""
+    first = cast("list[object]", left[0])
+    pid, command = (*first, "", "")[:2]
+    verb = "runs" if len(left) == 1 else "run"
+    what = f"{plural(len(left), 'process', 'processes')} of it still {verb}: {pid}, {command}"
+    return shown(what, _MAX_LEFTOVER_CHARS)
 
 
 def has_started(run: Run, row: Mapping[str, Any]) -> bool:
     """Whether a run was ever started; its folder may be gone since."""
-    has_run = run.state in {RunState.RUNNING, RunState.FINISHING}
+    has_run = run.state in _HAS_RUN
     return has_run or row.get("started") is True or row.get("alive") is True
 
 
@@ -80,9 +115,11 @@ def _unless_given_up(run: Run, now: float) -> Run:
     return with_error(run, "evalroom has not started this run within a day", now)
 
 
-def _never_ran(row: Mapping[str, Any]) -> bool:
-    """Whether neither output nor logs show that an eval began."""
-    return '"event"' not in (text(row, "out") or "") and not objects(row, "logs")
+def has_begun(run: Run, row: Mapping[str, Any]) -> bool:
+    """Whether a process, the output of its start, or logs in its own folder show that it began."""
+    has_own_folder = not run.log_dir.startswith(("/", "~/")) and "://" not in run.log_dir
+    has_logs = has_own_folder and bool(objects(row, "logs"))
+    return row.get("alive") is True or '"event"' in (text(row, "out") or "") or has_logs
 
 
 def _is_still_starting(run: Run, row: Mapping[str, Any], now: float) -> bool:
@@ -140,79 +177,3 @@ def after_screen(run: Run, screen: str, now: float) -> Run:
 def with_error(run: Run, why: str, now: float) -> Run:
     """Return a run in the state error, with the reason."""
     return replace(run, state=RunState.ERROR, message=shown(why, 600), ended_at=run.ended_at or now)
-
-
-def after_logs(
-    run: Run,
-    rows: Sequence[Mapping[str, Any]],
-    now: float,
-    *,
-    is_alive: bool,
-    is_last: bool = False,
-) -> Run:
-    """Return a run with the state that its logs prove; logs of other evals do not count.
-
-    Args:
-        run: The run as known so far.
-        rows: The answer of the launcher's `logs`, newest log first.
-        now: The time at the desk, Unix seconds.
-        is_alive: Whether its process may still work: a log may still end, and a failed task
-            may be retried.
-        is_last: Whether this was the last attempt to read its logs.
-    """
-    own = [row for row in rows if _is_of(run, row)]
-    logs = newest_logs(own)
-    known = replace(run, logs=logs or run.logs, ended_at=run.ended_at or now)
-    unread = next((text(row, "error") for row in own if text(row, "error")), None)
-    if unread is not None:
-        said = f"can't read one of its logs: {error_line(plain_text(unread))}"
-        is_over = is_last and not is_alive
-        return replace(known, state=RunState.LOST if is_over else known.state, message=said)
-    if not logs:
-        return replace(known, state=RunState.LOST, message="its process is gone and left no log")
-    statuses = {log.status for log in logs}
-    if is_alive and statuses != {"success"}:
-        return replace(known, message="its process is still running and may retry a task")
-    if "started" in statuses:
-        return replace(known, state=RunState.LOST, message=_NO_END)
-    if statuses == {"success"}:
-        return replace(known, state=RunState.SUCCESS, message="")
-    worst = "error" if "error" in statuses else "cancelled"
-    return replace(
-        known, state=RunState.ERROR, message=f"one of its logs ended with {shown(worst)}"
-    )
-
-
-def _is_of(run: Run, row: Mapping[str, Any]) -> bool:
-    """Whether a log belongs to a run; one from before its start does if task and model match."""
-    if row.get("is_old") is not True:
-        return True
-    what = inner(inner(row, "header"), "eval")
-    task, model = text(what, "task") or "", text(what, "model")
-    names = {run.task, re.split("[/@]", run.task)[-1]}
-    return model == run.model and (task in names or task.rpartition("/")[2] in names)
-
-
-def newest_logs(rows: Sequence[Mapping[str, Any]]) -> tuple[RunLog, ...]:
-    """Return the newest log of each task: a retried task has several."""
-    out: dict[object, RunLog] = {}
-    for row in rows:
-        header = inner(row, "header")
-        status = text(header, "status")
-        if status is None:
-            continue
-        what, results = inner(header, "eval"), inner(header, "results")
-        key = (text(what, "task_id") or text(row, "path"), text(what, "model"))
-        out.setdefault(
-            key,
-            RunLog(
-                location=(text(row, "path") or "")[:4_096],
-                status=status[:50],
-                task=(text(what, "task") or "")[:500],
-                model=(text(what, "model") or "")[:500],
-                metrics=header_metrics(results)[:50],
-                completed_samples=count(results, "completed_samples"),
-                total_samples=count(results, "total_samples"),
-            ),
-        )
-    return tuple(out.values())

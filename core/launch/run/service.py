@@ -13,7 +13,7 @@ from core.ids import MachineName
 from core.launch.engines.tmux_sessions import is_session_gone
 from core.launch.plan.matrix import RunRequest, expand
 from core.launch.plan.run_plan import RunPlan
-from core.launch.ports import LaunchDesk, OutputChunk
+from core.launch.ports import LaunchDesk, OpenSecrets, OutputChunk
 from core.launch.preflight.checks import CheckedPlan
 from core.launch.progress import OnProgress
 from core.launch.run import launcher_client
@@ -29,8 +29,6 @@ ChooseMachines = Callable[
     [Sequence[RunRequest], OnProgress | None], Awaitable[tuple[CheckedPlan, ...]]
 ]
 """Finds the best machine for each run, with the preflight of its plan."""
-OpenSecrets = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
-"""Returns the values of secrets by name; raises EvalroomError where one is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +57,19 @@ class DeskLaunchService:
 
     async def run(self) -> None:
         """See `LaunchService.run`."""
-        await RunPoller(self.desk, self.registry, delay_discovery=True).run()
+        await self._poller(delay_discovery=True).run()
 
     async def poll_once(self) -> None:
         """Poll every run that is due once, and discover other people's runs."""
-        await RunPoller(self.desk, self.registry, delay_discovery=False).poll_once()
+        await self._poller(delay_discovery=False).poll_once()
+
+    def _poller(self, *, delay_discovery: bool) -> RunPoller:
+        return RunPoller(
+            self.desk,
+            self.registry,
+            open_secrets=self.open_secrets,
+            delay_discovery=delay_discovery,
+        )
 
     async def check(
         self, spec: Spec, *, on_progress: OnProgress | None = None

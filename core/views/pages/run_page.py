@@ -55,7 +55,11 @@ def _what(fleet: Fleet, run: Run, now: float) -> Iterator[Fact]:
     yield fact("state", state)
     if run.message:
         yield words("message", run.message, "look", _LONG)
+    if run.leftover:
+        yield words("left over", run.leftover, "look", _LONG)
     yield words("machine", run.machine, "strong")
+    if run.state is RunState.ELSEWHERE:
+        yield words("host", run.host, "strong")
     yield words("model", run.model)
     yield fact(
         "launched", (span_of(moment(run.at)), span_of(f"  {fmt.age(now - run.at)} ago", "dim"))

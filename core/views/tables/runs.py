@@ -24,6 +24,8 @@ LOOKS: Mapping[RunState, tuple[GlyphName, Tone]] = {
     RunState.SUCCESS: ("success", "good"),
     RunState.ERROR: ("failed", "hand"),
     RunState.LOST: ("lost", "hand"),
+    RunState.UNREADABLE: ("unknown", "look"),
+    RunState.ELSEWHERE: ("unknown", "dim"),
 }
 """Glyph and tone of each state; the table shows its word beside them."""
 _RANKS = {
@@ -74,6 +76,8 @@ def result(run: Run) -> Cell:
     if run.message:
         return text_cell(run.message, "look" if run.has_failed else "dim", 300)
     found = [cell for log in run.logs if (cell := scores(log))]
+    if run.leftover:
+        found.append(text_cell(run.leftover, "look", 300))
     between = Span(shown("; "), "dim")
     return tuple(part for cell in found for part in (between, *cell))[1:]
 

@@ -6,8 +6,8 @@ import sys
 
 from ssh.shipped.common.answers import write_answer
 from ssh.shipped.common.cannot_do import CannotDo
-from ssh.shipped.launcher.log_headers import read_logs
 from ssh.shipped.launcher.output import read_piece, run_command
+from ssh.shipped.launcher.run_logs import read_logs
 from ssh.shipped.launcher.run_rows import list_runs, poll_runs
 from ssh.shipped.launcher.run_start import bar_run, delete_secrets, place_run, start_run
 

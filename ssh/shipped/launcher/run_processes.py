@@ -1,15 +1,23 @@
-"""The processes of runs: each has EVALROOM_RUN in its environment."""
+"""The processes of runs: the one that a run's start recorded, and those with its id."""
 
 import os
 import re
+import socket
+import struct
 
 from ssh.shipped.common.answers import objects_in
 from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.common.proc import argv_of, start_mark, stat_of
 from ssh.shipped.launcher.files import head_of
+from ssh.shipped.launcher.run_hosts import host_record
 
 RUN_VARIABLE = re.compile(rb"(?:\A|\0)EVALROOM_RUN=([0-9a-z-]{1,64})(?:\0|\Z)")
 MAX_ENVIRON_BYTES = 1024 * 1024
+STAT_FILE = os.path.join("started", "stat")  # the start script copies it from /proc
+MAX_STAT_BYTES = 4096
+PEER = struct.Struct("3i")  # pid, uid, gid
+PEER_TIMEOUT_S = 1.0
+MAX_LEFT, MAX_COMMAND = 5, 200
 
 
 def living_processes():
@@ -35,28 +43,76 @@ def living_processes():
     return found
 
 
-def eval_of(pids, out):
-    """Return the eval process of a run as (pid, start mark); (None, None): none.
+def eval_of(folder, pids, out):
+    """Return the eval process of a run as (pid, start mark); (None, None): it does not run here.
 
-    `out` is the output of its start, which names the pid. Other systems than Linux have only
-    that, and no start mark.
+    It is the process that the run's start recorded, whatever its environment and its command line
+    say now; else the process at the other end of its control socket; else the one that has the
+    run's id in its environment. Other systems than Linux have only the pid, and no start mark.
+
+    Args:
+        folder: The run's folder.
+        pids: The living processes with the run's id, from `living_processes`.
+        out: The output of its start, which anybody may have written.
     """
-    record = last_record(out)
-    pid = record.get("pid") if record else None
-    if type(pid) is not int:  # anybody may have printed it
+    record = last_record(out) or {}
+    pid = record.get("pid")
+    if type(pid) is not int:
         pid = None
     if not LINUX:
-        return pid, None
+        return (pid, None) if pid is not None and is_alive(pid) else (None, None)
+    recorded, mark = recorded_process(folder)
+    if recorded is not None and start_mark(recorded) == mark:
+        return recorded, mark
     if pid not in pids:
-        evals = {
-            each: parent
-            for each, (parent, argv) in pids.items()
-            if "eval-set" in argv and "--detach" not in argv
-        }
+        pid = peer_of(record.get("control"))
+    if pid is None:
+        evals = {each: parent for each, (parent, argv) in pids.items() if is_eval(argv)}
         tops = sorted(each for each, parent in evals.items() if parent not in evals)
         pid = tops[0] if tops else None
     mark = None if pid is None else start_mark(pid)
     return (None, None) if mark is None else (pid, mark)
+
+
+def is_eval(argv):
+    """Whether a command line is that of an eval-set itself, not of one that starts it detached."""
+    return "eval-set" in argv and "--detach" not in argv
+
+
+def recorded_process(folder):
+    """Return the pid and the start mark that the run's start recorded; (None, None): it did not."""
+    data = head_of(os.path.join(folder, STAT_FILE), MAX_STAT_BYTES)
+    boot = host_record(folder)[2]
+    fields = data[data.rfind(b")") + 2 :].split()
+    try:
+        return int(data.split()[0]), "%s-%d" % (boot[:8], int(fields[19]))
+    except (IndexError, ValueError):
+        return None, None
+
+
+def peer_of(control):
+    """Return the pid at the other end of a control socket; None: nobody there, or not ours."""
+    path = control.get("socket_path") if isinstance(control, dict) else None
+    if not isinstance(path, str):
+        return None
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+        channel.settimeout(PEER_TIMEOUT_S)
+        try:
+            channel.connect(path)
+            peer = channel.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
+        except (OSError, ValueError):
+            return None
+    pid, uid, _ = PEER.unpack(peer)
+    return pid if pid > 0 and uid == os.getuid() else None
+
+
+def left_processes(pids):
+    """Return the processes that outlive their eval, a few, each as [pid, command]."""
+    rows = [
+        [pid, " ".join([os.path.basename(word) for word in argv[:1]] + argv[1:3])[:MAX_COMMAND]]
+        for pid, (_, argv) in sorted(pids.items())
+    ]
+    return rows[:MAX_LEFT]
 
 
 def last_record(out):

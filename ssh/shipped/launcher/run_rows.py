@@ -6,11 +6,11 @@ import re
 import time
 
 from ssh.shipped.common.paths import at_home
-from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.launcher.files import tail_of
 from ssh.shipped.launcher.log_files import SEARCH_TIMEOUT_S, newest_logs
 from ssh.shipped.launcher.manifests import manifest_of, short_manifest
-from ssh.shipped.launcher.run_processes import eval_of, is_alive, living_processes
+from ssh.shipped.launcher.run_hosts import host_of
+from ssh.shipped.launcher.run_processes import eval_of, left_processes, living_processes
 
 MAX_RUNS = 500
 MAX_LIST_BYTES = 4 * 1024 * 1024
@@ -57,10 +57,13 @@ def run_row(asked, by_run, until=0.0):
     )
     row["output"] = asked.get("output")
     pids = by_run.get(run, {})
-    row["alive"] = bool(pids)
-    row["pid"], row["start"] = eval_of(pids, row["out"])
-    if not LINUX and row["pid"]:
-        row["alive"] = is_alive(row["pid"])
+    row["host"], row["is_here"] = host_of(folder)
+    row["pid"], row["start"] = eval_of(folder, pids, row["out"])
+    is_starting = any("eval-set" in argv for _, argv in pids.values())
+    row["alive"] = row["pid"] is not None or is_starting
+    row["left"] = [] if row["alive"] else left_processes(pids)
+    if row["alive"]:  # a machine may have been renamed since
+        row["is_here"] = True
     log_dir = asked.get("log_dir")
     if log_dir:
         row["logs"] = newest_logs(os.path.join(folder, at_home(log_dir)), until)

@@ -58,4 +58,5 @@ def main():
     os._exit(0)  # a library's thread must not hold the interpreter
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -13,6 +13,8 @@ MAX_ERROR_CHARACTERS = 400
 MAX_DISTINCT_ERRORS = 500
 MAX_SCORE_CHARACTERS = 200
 MAX_METRICS = 200
+EVAL_FIELDS = ("task", "model", "eval_id", "task_id", "run_id", "eval_set_id", "created")
+RUN_METADATA = "evalroom_run"  # evalroom puts the id of its run into the metadata of a log
 CANCELLED = ("CancelledError(", "Cancelled(")  # of asyncio and of trio
 
 
@@ -72,15 +74,14 @@ def header_row(header):
     spec, results, stats = header.eval, header.results, header.stats
     row = {
         "status": header.status,
-        "eval": {
-            name: getattr(spec, name, None)
-            for name in ("task", "model", "eval_id", "task_id", "run_id")
-        },
+        "eval": {name: getattr(spec, name, None) for name in EVAL_FIELDS},
         "error": None if header.error is None else header.error.message[:MAX_ERROR_CHARACTERS],
         "started_at": as_text(getattr(stats, "started_at", None) or ""),
         "completed_at": as_text(getattr(stats, "completed_at", None) or ""),
         "time_limit": spec.config.time_limit,
     }
+    run = (getattr(spec, "metadata", None) or {}).get(RUN_METADATA)
+    row["eval"]["run"] = run if isinstance(run, str) else None
     if results is not None:
         row["results"] = {
             "total_samples": results.total_samples,

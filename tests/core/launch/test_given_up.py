@@ -76,19 +76,18 @@ async def test_a_run_that_started_is_not_failed_whatever_its_start_answered(
         assert (run.state, run.message) == (RunState.SUCCESS, "")
 
 
-async def test_a_run_that_ran_and_whose_folder_was_removed_is_lost_and_says_so(
+async def test_a_run_that_ran_and_whose_folder_was_removed_is_unreadable_and_says_so(
     local: MachineConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("core.launch.run.run_poller._RELOAD_INTERVAL_S", 0.2)
     monkeypatch.setattr("core.launch.run.run_poller._SOON_S", 0.1)
-    monkeypatch.setattr("core.launch.run.run_poller._MAX_LOG_READS", 2)
     async with launching([local], folder) as here:
         await here.watched.desk.first_poll(20)
         [checked] = here.checked(spec("", "machine=here"))
         run = new_run(checked.plan, at=here.place.now(), operator="Ada", launch="x")
         await here.launches.registry.add([replace(run, state=RunState.RUNNING, pid=1)])
-        run = await here.comes_to(run.id, RunState.LOST)
-        assert "does not record how to run its Inspect" in run.message
+        run = await here.comes_to(run.id, RunState.UNREADABLE)
+        assert f"{run.id} is gone" in run.message
 
 
 async def test_a_run_of_an_evalroom_that_ended_is_kept_from_starting_before_it_is_called_failed(

@@ -31,7 +31,7 @@ def test_a_plan_names_all_that_is_written() -> None:
     assert made.command[1:] == (
         "-m", "inspect_ai", "eval-set", "tasks/smoke.py@evalroom/smoke", "--model",
         "mockllm/model", "-T", "samples=10", "-T", "pass_rate=0.7", "--continue-on-fail",
-        "--log-dir", "logs", "--detach",
+        "--log-dir", "logs", "--metadata", f"evalroom_run={made.run}", "--detach",
     )  # fmt: skip
     assert made.worst.says == "110 sample runs (10 samples x 11)"
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from core.ids import MachineName
+from core.launch.run.run_logs import after_logs
 from core.launch.run.run_record import run_from_manifest
-from core.launch.run.run_state import after_fleet, after_logs, after_poll
+from core.launch.run.run_state import after_fleet, after_poll
 from core.model.process import ProcessState
 from core.model.run import Run, RunState
 from tests.support.fleets import H1, fleet_after, process_seen
@@ -24,9 +25,14 @@ def look(**row: Any) -> Run:
     return after_poll(RUN, {"run": RUN.id, **row}, NOW, is_abandoned=True)
 
 
-def log(status: str, task_id: str = "a", task: str = "t", **more: Any) -> dict[str, Any]:
-    header = {"status": status, "eval": {"task": task, "model": "m/x", "task_id": task_id}}
-    return {"path": f"/r/{task_id}-{status}.eval", "header": header, "error": None, **more}
+def log(status: str, task_id: str = "a") -> dict[str, Any]:
+    header = {"status": status, "eval": {"task": "t", "model": "m/x", "task_id": task_id}}
+    return {"log": f"/r/{task_id}-{status}.eval", "header": header}
+
+
+def report(*rows: dict[str, Any]) -> dict[str, Any]:
+    """The launcher's report of a run's own logs."""
+    return {"run": RUN.id, "logs": list(rows), "others": 0, "output": ""}
 
 
 def test_what_lives_runs_and_its_record_says_where_its_logs_are() -> None:
@@ -105,47 +111,107 @@ def test_a_process_of_the_fleet_is_the_run() -> None:
         assert after_fleet(found, resting, NOW).state is RunState.FINISHING
 
 
+def test_a_run_of_another_host_is_elsewhere_until_its_log_has_ended() -> None:
+    row = {"there": True, "started": True, "alive": False, "host": "node1\x1b[2J"}
+    known = look(**row, is_here=None, out=RECORD)
+    assert known.state is RunState.FINISHING, "an older start recorded no host"
+    away = look(**row, is_here=False, out=RECORD)
+    assert (away.state, away.has_failed, away.is_over) == (RunState.ELSEWHERE, False, False)
+    assert "node1" in away.message
+    assert "\x1b" not in away.message
+    for logs in ([log("started")], [], [{"log": "/x", "error": "bad"}]):
+        still = after_logs(away, report(*logs), NOW, is_alive=False)
+        assert (still.state, still.message) == (RunState.ELSEWHERE, away.message)
+    over = after_logs(away, report(log("success")), NOW, is_alive=False)
+    assert (over.state, over.message) == (RunState.SUCCESS, "")
+
+
+def test_a_process_that_outlives_its_eval_is_named_and_keeps_nothing_open() -> None:
+    row = {"there": True, "started": True, "alive": False, "out": RECORD}
+    found = look(**row, left=[[4711, "python server.py\x1b[2J"]])
+    assert found.state is RunState.FINISHING
+    done = after_logs(found, report(log("success")), NOW, is_alive=False)
+    assert done.state is RunState.SUCCESS
+    assert done.leftover.startswith("1 process of it still runs: 4711, python server.py")
+    assert "\x1b" not in done.leftover
+    gone = after_poll(done, {"run": RUN.id, **row}, NOW, is_abandoned=True)
+    assert (gone.state, gone.leftover) == (RunState.SUCCESS, "")
+
+
+@pytest.mark.parametrize("left", [[7], [[]], [[None, None, None]], "x", {"a": 1}, [[[], {}]]])
+def test_no_list_of_processes_breaks_a_run(left: Any) -> None:
+    assert look(there=True, started=True, alive=False, out=RECORD, left=left).state is (
+        RunState.FINISHING
+    )
+
+
 @pytest.mark.parametrize(
     ("rows", "is_alive", "state", "status"),
     [
         ([log("success")], False, RunState.SUCCESS, "success"),
         ([log("success"), log("error", "b")], False, RunState.ERROR, "error"),
         ([log("error")], True, RunState.FINISHING, "error"),
-        ([log("cancelled")], False, RunState.ERROR, "cancelled"),
         ([log("started")], False, RunState.LOST, "started"),
         ([log("started")], True, RunState.FINISHING, "started"),
         # The newest log of a task that was tried again counts.
         ([log("success"), log("error")], False, RunState.SUCCESS, "success"),
-        ([], False, RunState.LOST, "lost"),
-        ([{"path": "/x", "header": None, "error": "bad\x1b[2J"}], False, RunState.FINISHING,
-         "finishing"),
-        ([{"path": "/x", "header": "junk", "error": None}], False, RunState.LOST, "lost"),
+        ([], False, RunState.ERROR, "error"),
+        ([{"log": "/x", "error": "bad\x1b[2J"}], False, RunState.UNREADABLE, "unreadable"),
+        ([{"log": "/x", "header": "junk"}], False, RunState.UNREADABLE, "unreadable"),
         # What can't be read may say anything.
-        ([{"path": "/x", "header": None, "error": "bad"}, log("success")], False,
-         RunState.FINISHING, "success"),
-        # What lay there before is another's, unless it is of the same task and model.
-        ([log("success", is_old=True)], False, RunState.SUCCESS, "success"),
-        ([log("success", "b", task="other", is_old=True)], False, RunState.LOST, "lost"),
-        ([log("success"), log("error", "b", task="other", is_old=True)], False,
-         RunState.SUCCESS, "success"),
-        ([{"path": "/x", "header": None, "error": "bad", "is_old": True}, log("success")], False,
-         RunState.SUCCESS, "success"),
+        ([{"log": "/x", "error": "bad"}, log("success")], False, RunState.UNREADABLE, "success"),
+        ([{"log": "/x", "error": "bad"}, log("success")], True, RunState.FINISHING, "success"),
     ],
-)  # fmt: skip
+)
 def test_only_logs_prove_how_a_run_ended(
     rows: list[dict[str, Any]], is_alive: bool, state: RunState, status: str
 ) -> None:
     run = replace(RUN, state=RunState.FINISHING)
-    found = after_logs(run, rows, NOW, is_alive=is_alive)
+    found = after_logs(run, report(*rows), NOW, is_alive=is_alive)
     assert (found.state, found.status) == (state, status)
     assert "\x1b" not in found.message
 
 
-def test_a_log_that_can_never_be_read_is_not_waited_for_for_ever() -> None:
-    rows = [{"path": "/x", "header": None, "error": "bad"}, log("success")]
-    found = after_logs(RUN, rows, NOW, is_alive=False, is_last=True)
-    assert (found.state, found.message) == (RunState.LOST, "can't read one of its logs: bad")
-    assert after_logs(RUN, rows, NOW, is_alive=True, is_last=True).state is RUN.state
+def test_logs_that_cannot_be_read_are_no_proof_of_anything() -> None:
+    run = replace(RUN, state=RunState.FINISHING)
+    no_logs = {"error": "NoCredentialsError: Unable to locate credentials"}
+    first = after_logs(run, no_logs, NOW, is_alive=False, is_patient=True)
+    assert first.state is RunState.FINISHING
+    later = after_logs(first, no_logs, NOW, is_alive=False)
+    assert (later.state, later.is_over, later.has_failed) == (RunState.UNREADABLE, False, False)
+    assert "NoCredentialsError" in later.message
+    row = {"there": True, "started": True, "alive": False, "out": RECORD}
+    again = after_poll(later, {"run": RUN.id, **row}, NOW, is_abandoned=True)
+    assert again.state is RunState.UNREADABLE
+    found = after_logs(again, report(log("success")), NOW, is_alive=False)
+    assert (found.state, found.message) == (RunState.SUCCESS, "")
+
+
+def test_a_run_that_left_no_log_says_what_its_output_says_and_whose_logs_are_there() -> None:
+    told = {"logs": [], "others": 2, "output": "x\nValueError: Model API nosuch of model 'nosuch/x'"
+            " not recognized.\n"}  # fmt: skip
+    found = after_logs(replace(RUN, state=RunState.FINISHING), told, NOW, is_alive=False)
+    assert found.state is RunState.ERROR
+    assert found.message == (
+        "its process ended and left no log; 2 other logs are in that folder:"
+        " Inspect does not know the provider nosuch"
+    )
+
+
+def test_a_failed_run_names_the_causes_of_its_samples_errors() -> None:
+    errors = [["ValueError('no file 17')", 1, "q1", 1], ["ValueError('no file 4')", 2, "q2", 1],
+              ["TimeoutError()", 1, "q3", 1]]  # fmt: skip
+    counts = {"total": 5, "completed": 1, "errored": 4, "cancelled": 0, "scored": 1}
+    rows = {**log("error"), "samples": {"counts": counts, "errors": errors, "rows": []}}
+    found = after_logs(RUN, report(rows), NOW, is_alive=False)
+    assert found.state is RunState.ERROR
+    assert found.message.startswith("4 samples failed: 3 x ValueError")
+    assert "1 x TimeoutError" in found.message
+    [one] = found.logs
+    assert [(group.count, group.example) for group in one.errors] == [
+        (3, ("q1", 1)),
+        (1, ("q3", 1)),
+    ]
 
 
 def test_a_run_of_another_operator_is_told_by_its_manifest() -> None:

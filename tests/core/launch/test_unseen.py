@@ -1,7 +1,7 @@
 """How often a run is looked at whose process the fleet does not show."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,6 +47,11 @@ class There:
         return {"runs": [{**row, "run": each.id} for each in self.runs.values()]}
 
 
+async def no_secrets(names: Sequence[str]) -> Mapping[str, str]:
+    """The secrets of a run that has none."""
+    raise AssertionError(names)
+
+
 @pytest.mark.parametrize(("seconds", "looks"), [(5.0, 2), (600.0, 1)])
 async def test_a_young_run_that_is_not_seen_is_looked_at_soon_again(
     monkeypatch: pytest.MonkeyPatch, seconds: float, looks: int
@@ -54,7 +59,7 @@ async def test_a_young_run_that_is_not_seen_is_looked_at_soon_again(
     there: Any = There(run(9, RunState.RUNNING, machine=H1, started_at=NOW - seconds))
     clock = SimpleNamespace(at=1_000.0)
     loop = SimpleNamespace(time=lambda: clock.at)
-    poller = RunPoller(there, there, delay_discovery=True)
+    poller = RunPoller(there, there, open_secrets=no_secrets, delay_discovery=True)
     monkeypatch.setattr(
         "core.launch.run.run_poller.asyncio",
         SimpleNamespace(get_running_loop=lambda: loop, gather=asyncio.gather),

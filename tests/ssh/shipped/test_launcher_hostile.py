@@ -4,6 +4,7 @@
 
 import json
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ import pytest
 from core.ctl.decode import parse_object
 from ssh.shipped.common.cannot_do import CannotDo
 from ssh.shipped.launcher.log_files import SEARCH_TIMEOUT_S
-from ssh.shipped.launcher.log_headers import read_logs
 from ssh.shipped.launcher.output import read_piece
+from ssh.shipped.launcher.run_logs import read_logs
 from ssh.shipped.launcher.run_rows import MAX_RUNS, list_runs, poll_runs
 
 GOOD = "20260101-000000-aaaaaaaa"
@@ -107,20 +108,42 @@ def test_a_log_folder_that_no_path_can_be_holds_up_nothing(runs: Path) -> None:
     assert [row["logs"] for row in told] == [[]] * 4
 
 
+def report_of(directory: Path, log_dir: str) -> dict[str, Any]:
+    """The report of the logs of one run."""
+    asked = {"run": BAD, "directory": str(directory), "log_dir": log_dir}
+    [report] = rows(read_logs({"runs": [asked], "secrets": {}}), "reports")
+    return report
+
+
 @pytest.mark.parametrize(
     "manifest", [{}, {"inspect": 7}, {"inspect": [7]}, {"inspect": {"a": 1}}, {"inspect": []}]
 )
-def test_a_manifest_without_words_of_inspect_is_a_sentence(runs: Path, manifest: Any) -> None:
+def test_a_manifest_without_words_of_inspect_is_read_with_another_inspect(
+    runs: Path, manifest: Any
+) -> None:
     (runs / BAD / "run.json").write_text(json.dumps(manifest))
-    with pytest.raises(CannotDo, match="does not record how to run its Inspect"):
-        read_logs({"directory": str(runs / BAD), "log_dir": "logs"})
+    assert report_of(runs / BAD, "logs") == {"run": BAD, "logs": [], "others": 0, "output": ""}
 
 
 @pytest.mark.parametrize("more", [{"spec": [1]}, {"spec": {"env": {"A": 1}}}, {"data_dir": 3}])
-def test_a_log_that_cannot_be_read_says_why_whatever_the_manifest_is(runs: Path, more: Any) -> None:
-    (runs / BAD / "run.json").write_text(json.dumps({"inspect": ["/nowhere/inspect"], **more}))
-    (runs / BAD / "a.eval").write_bytes(b"x")
-    for where in (".", "s3://nowhere/logs"):
-        [row] = rows(read_logs({"directory": str(runs / BAD), "log_dir": where}), "logs")
-        assert row["header"] is None
-        assert "/nowhere/inspect" in row["error"]
+def test_a_log_that_cannot_be_read_says_why_whatever_the_manifest_is(
+    runs: Path, more: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = {"inspect": ["/nowhere/inspect"], **more}
+    (runs / BAD / "run.json").write_text(json.dumps(own))
+    (runs / BAD / "logs").mkdir()
+    (runs / BAD / "logs" / "a.eval").write_bytes(b"x")
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    monkeypatch.setenv("PATH", "/nowhere")
+    for where in ("logs", "s3://nowhere/logs"):
+        assert report_of(runs / BAD, where)["error"] == "there is no python"
+
+
+def test_a_run_without_a_folder_says_so(runs: Path) -> None:
+    assert "is gone" in report_of(runs / "nowhere", "logs")["error"]
+
+
+def test_a_log_folder_that_is_gone_or_closed_is_not_an_empty_one(runs: Path) -> None:
+    error = report_of(runs / BAD, "/nowhere/logs")["error"]
+    assert error == "the log folder /nowhere/logs: No such file or directory"
+    assert "Not a directory" in report_of(runs / BAD, str(runs / GOOD / "run.json"))["error"]

@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,13 +23,21 @@ PROGRAMS = sorted(path.parent.name for path in SHIPPED.glob("*/main.py"))
 OLDEST = next(iter(pythons().values()), sys.executable)
 
 
+_EMBEDDED = re.compile(r'embedded_program\("(\w+)"\)')
+"""Where a program has another one's text."""
+
+
+def _text_of(call: re.Match[str]) -> str:
+    return repr(shipped_program(call[1]).decode())
+
+
 def _is_import(node: ast.stmt) -> bool:
     return isinstance(node, ast.Import | ast.ImportFrom)
 
 
 def _imported(path: Path, seen: dict[Path, None]) -> None:
     """Add a file of ours to `seen`, those that it imports first."""
-    if path in seen:
+    if path in seen or path == SHIPPED / "common" / "embedded.py":
         return
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ssh.shipped."):
@@ -43,7 +52,7 @@ def test_a_program_is_its_files_and_nothing_else(name: str) -> None:
     expected = [
         ast.unparse(node)
         for path in files
-        for node in ast.parse(path.read_text()).body[1:]
+        for node in ast.parse(_EMBEDDED.sub(_text_of, path.read_text())).body[1:]
         if not _is_import(node)
     ]
     joined = ast.parse(shipped_program(name)).body[1:]

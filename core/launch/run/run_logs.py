@@ -1,0 +1,134 @@
+"""The state of a run that its logs prove. Pure."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from core.ctl.decode import count, objects, text
+from core.ctl.log_answers import log_reading
+from core.errors import AnswerMalformed
+from core.format import plural
+from core.launch.engines.start_failures import error_line, plain_text, reason_in
+from core.launch.run.run_state import with_error
+from core.model.log_summary import LogReading, UnreadLog
+from core.model.run import Run, RunLog, RunState
+from core.text import shown
+
+_NO_END = "its process is gone, and one of its logs is incomplete"
+_MAX_CAUSE_CHARS, _MAX_MESSAGE_CHARS = 160, 600
+_MAX_GROUPS = 20
+_MAX_CAUSES = 3
+"""Causes of errors in a message; the run's page has all."""
+
+
+def after_logs(
+    run: Run,
+    report: Mapping[str, Any],
+    now: float,
+    *,
+    is_alive: bool,
+    is_patient: bool = False,
+) -> Run:
+    """Return a run with the state that its own logs prove.
+
+    Args:
+        run: The run as known so far, with the state that its process gave it.
+        report: The launcher's report of its logs: `logs`, the newest first; `others`, the number
+            of logs in the folder that are not its own; `error`, why none could be read; `output`,
+            the end of its output where it left no log.
+        now: The time at the desk, Unix seconds.
+        is_alive: Whether its process may still work: a log may still end, and a failed task
+            may be retried.
+        is_patient: Whether logs that can't be read are tried again soon.
+    """
+    readings = _readings(report)
+    logs = newest_logs(readings)
+    known = replace(run, logs=logs or run.logs)
+    reasons = (each.reason for each in readings if isinstance(each, UnreadLog))
+    unread = text(report, "error") or next(reasons, None)
+    statuses = {log.status for log in logs}
+    has_no_end = not statuses or "started" in statuses
+    if run.state is RunState.ELSEWHERE and (unread is not None or has_no_end):
+        return known
+    if unread is not None:
+        state = run.state if is_alive or is_patient else RunState.UNREADABLE
+        return replace(known, state=state, message=f"can't read its logs: {_reason(unread)}")
+    ended = replace(known, ended_at=run.ended_at or now)
+    if is_alive and statuses != {"success"}:
+        return replace(ended, message="its process is still running and may retry a task")
+    return _ended(ended, logs, report, now)
+
+
+def _ended(run: Run, logs: Sequence[RunLog], report: Mapping[str, Any], now: float) -> Run:
+    """Return the final state of a run whose process is gone and whose logs were read."""
+    statuses = {log.status for log in logs}
+    if not logs:
+        return with_error(run, _no_log(report), now)
+    if "started" in statuses:
+        return replace(run, state=RunState.LOST, message=_NO_END)
+    if statuses == {"success"}:
+        return replace(run, state=RunState.SUCCESS, message="")
+    return replace(run, state=RunState.ERROR, message=_why(logs))
+
+
+def _reason(output: str) -> str:
+    return error_line(plain_text(output))
+
+
+def _no_log(report: Mapping[str, Any]) -> str:
+    """Return why a run left no log, as far as its output says."""
+    others = count(report, "others") or 0
+    verb = "is" if others == 1 else "are"
+    more = f"; {plural(others, 'other log')} {verb} in that folder" if others else ""
+    output = text(report, "output") or ""
+    if not output.strip():
+        return f"its process ended and left no log{more}"
+    return f"its process ended and left no log{more}: {reason_in(output)}"
+
+
+def _why(logs: Sequence[RunLog]) -> str:
+    """Return why a run failed: the causes of its own errors and of its samples' errors."""
+    causes = [f"a task failed: {shown(log.cause, _MAX_CAUSE_CHARS)}" for log in logs if log.cause]
+    groups = [group for log in logs for group in log.errors]
+    failed = sum(group.count for group in groups)
+    if failed:
+        named = [f"{g.count} x {shown(g.cause, _MAX_CAUSE_CHARS)}" for g in groups[:_MAX_CAUSES]]
+        more = [f"{plural(len(groups) - _MAX_CAUSES, 'more cause')}"] * (len(groups) > _MAX_CAUSES)
+        causes.append(f"{plural(failed, 'sample')} failed: {'; '.join((*named, *more))}")
+    if causes:
+        return shown("; ".join(dict.fromkeys(causes)), _MAX_MESSAGE_CHARS)
+    worst = "error" if any(log.status == "error" for log in logs) else "cancelled"
+    return f"one of its logs ended with {worst}"
+
+
+def newest_logs(readings: Sequence[LogReading]) -> tuple[RunLog, ...]:
+    """Return the newest log of each task: a retried task has several."""
+    out: dict[object, RunLog] = {}
+    for reading in readings:
+        if isinstance(reading, UnreadLog):
+            continue
+        header = reading.header
+        out.setdefault(
+            (header.task_id or header.location, header.model),
+            RunLog(
+                location=header.location[:4_096],
+                status=header.status[:50],
+                task=header.task[:500],
+                model=header.model[:500],
+                metrics=header.metrics[:50],
+                completed_samples=header.completed_samples,
+                total_samples=header.total_samples,
+                cause=header.cause[:_MAX_CAUSE_CHARS],
+                errors=() if reading.samples is None else reading.samples.errors[:_MAX_GROUPS],
+            ),
+        )
+    return tuple(out.values())
+
+
+def _readings(report: Mapping[str, Any]) -> tuple[LogReading, ...]:
+    found: list[LogReading] = []
+    for row in objects(report, "logs"):
+        with contextlib.suppress(AnswerMalformed):
+            found.append(log_reading(row))
+    return tuple(found)

@@ -1,0 +1,162 @@
+"""Reads the logs of runs: with each run's own Inspect, else with another one of this machine."""
+
+import os
+import time
+
+from ssh.shipped.common.answers import objects_in
+from ssh.shipped.common.failures import Failed
+from ssh.shipped.common.log_reading import run_log_script
+from ssh.shipped.common.paths import at_home
+from ssh.shipped.common.text import last_line, text_of
+from ssh.shipped.common.tools import run_tool
+from ssh.shipped.launcher.files import tail_of
+from ssh.shipped.launcher.inspects import env_of, inspects_of
+from ssh.shipped.launcher.log_files import LogFolderUnreadable, log_candidates
+from ssh.shipped.launcher.manifests import manifest_of
+from ssh.shipped.launcher.own_logs import LogClaims
+from ssh.shipped.launcher.run_processes import last_record
+
+READ_TIMEOUT_S = 270.0  # for all logs of one answer
+START_TIMEOUT_S = 90.0  # for one start of Inspect
+MAX_READ_LOGS, MAX_OWN_LOGS, MAX_ERRORS = 200, 20, 50
+
+
+class RunLogs:
+    """A run whose logs are read; `report` is what the desk gets."""
+
+    def __init__(self, asked, secrets):
+        self.folder = at_home(asked["directory"])
+        self.where = asked["log_dir"]
+        manifest = manifest_of(self.folder)
+        self.claims = LogClaims(self.folder, manifest, at_home(self.where))
+        self.inspects = inspects_of(self.folder, manifest)
+        self.env = dict(env_of(self.folder, manifest), **secrets)
+        self.report = {"run": asked["run"], "logs": [], "others": 0}
+        self.paths = []  # logs to read
+        self.rows = []  # the answers for them
+
+    def list(self, until):
+        """Find the logs that may be the run's own."""
+        if not os.path.isdir(self.folder):
+            self.report["error"] = "the run's folder %s is gone" % self.folder
+            return
+        try:
+            if "://" in self.where:
+                self.paths = list_remote(self.inspects, self.where, self.env, until)
+            else:
+                folder = os.path.join(self.folder, at_home(self.where))
+                self.paths = log_candidates(folder, self.folder, self.claims.locations)
+        except (Failed, LogFolderUnreadable) as failed:
+            self.report["error"] = text_of(failed)
+
+    def finish(self):
+        """Fill the report."""
+        if "error" in self.report:
+            return
+        for row in self.rows:
+            samples = row.get("samples")
+            if isinstance(samples, dict):
+                row["samples"] = dict(samples, rows=[], errors=samples["errors"][:MAX_ERRORS])
+        self.report["logs"] = newest_first(self.rows)[:MAX_OWN_LOGS]
+        if not self.rows:
+            self.report["output"] = output_of_run(self.folder)
+
+
+def read_logs(given):
+    """Return a report of the logs of each run."""
+    until = time.monotonic() + READ_TIMEOUT_S
+    runs = [RunLogs(asked, given["secrets"]) for asked in given["runs"]]
+    groups = {}
+    for run in runs:
+        run.list(until)
+        words = tuple(tuple(each) for each in run.inspects)
+        groups.setdefault((words, tuple(sorted(run.env.items()))), []).append(run)
+    for group in groups.values():
+        read_group([run for run in group if run.paths], until)
+    for run in runs:
+        run.finish()
+    return {"reports": [run.report for run in runs]}
+
+
+def read_group(runs, until):
+    """Read the logs of runs that have the same Inspect and the same environment.
+
+    Where a folder may hold logs of others, their headers are read first: they say whose they are.
+    """
+    shared = [run for run in runs if not run.claims.is_private]
+    read_rows(shared, "headers", until)
+    for run in shared:
+        own, run.report["others"] = run.claims.own(run.rows)
+        unread = [row["error"] for row in run.rows if row.get("error")]
+        if not own and unread:
+            run.report.setdefault("error", unread[0])
+        run.paths = [row["log"] for row in newest_first(own)[:MAX_OWN_LOGS]]
+        run.rows = []
+    readable = [run for run in runs if run.paths and "error" not in run.report]
+    read_rows(readable, "summaries", until)
+
+
+def read_rows(runs, what, until):
+    """Set `rows` of each run to the answers for its paths, or say in its report why not."""
+    paths = list(dict.fromkeys(path for run in runs for path in run.paths))
+    if not paths:
+        return
+    asked = {"what": what, "logs": paths, "errored": 0, "others": 0, "bytes": 0}
+    why, answers = "no Inspect of this machine is known", []
+    for words in runs[0].inspects:
+        left = min(START_TIMEOUT_S + len(paths), until - time.monotonic())
+        if left < 1.0:
+            why = "this machine's Inspect took too long"
+            break
+        try:
+            answers, why = run_log_script(words, asked, left, env=runs[0].env)
+            break
+        except Failed as failed:
+            if words is runs[0].inspects[0]:
+                why = text_of(failed)
+    rows = {row["log"]: row for row in answers if isinstance(row.get("log"), str)}
+    for run in runs:
+        run.rows = [rows[path] for path in run.paths if path in rows]
+        missing = len(run.paths) - len(run.rows)
+        if missing and (why or not run.rows):
+            run.report["error"] = why or "Inspect printed nothing about its logs"
+
+
+def list_remote(inspects, where, env, until):
+    """Return the logs of a location that only Inspect can list, the newest first."""
+    why = Failed("no Inspect of this machine is known")
+    options = ["-m", "inspect_ai", "log", "list", "--json", "--absolute", "--log-dir", where]
+    for words in inspects:
+        left = max(1.0, min(START_TIMEOUT_S, until - time.monotonic()))
+        try:
+            run = run_tool([*words, *options], left, env=env)
+        except Failed as failed:
+            why = why if words is not inspects[0] else failed
+            continue
+        if run.failure is None and run.code == 0:
+            found = objects_in(run.out.decode("utf-8", "replace"), "name")
+            found = [each for each in found if isinstance(each["name"], str)]
+            found.sort(key=lambda each: each.get("mtime") or 0, reverse=True)
+            return [each["name"] for each in found[:MAX_READ_LOGS]]
+        if words is inspects[0]:
+            why = run.failure or Failed(last_line(run.err) or "exit %s" % run.code)
+    raise why
+
+
+def newest_first(rows):
+    """Return the rows of logs, the log that was begun last first."""
+
+    def begun(row):
+        header = row.get("header") or {}
+        return str((header.get("eval") or {}).get("created") or ""), row["log"]
+
+    return sorted(rows, key=begun, reverse=True)
+
+
+def output_of_run(folder):
+    """Return the end of a run's output: of the file that its eval wrote, else of its start."""
+    record = last_record(tail_of(os.path.join(folder, "launch.json"))) or {}
+    output = record.get("output_file")
+    texts = [tail_of(at_home(output))] if isinstance(output, str) else []
+    texts += [tail_of(os.path.join(folder, name)) for name in ("launch.err", "start.err")]
+    return next((text for text in texts if text.strip()), "")
