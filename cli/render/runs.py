@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cli.render.events import score_words
-from core.format import sane
 from core.launch.ports import ErrorExample
 from core.model.log_summary import ErrorGroup
 from core.model.run import Run, RunLog, RunState
@@ -70,7 +69,7 @@ def _scores(log: RunLog) -> list[dict[str, Any]]:
         {
             "scorer": metric.scorer,
             "metric": metric.name,
-            "value": sane(metric.value),
+            "value": metric.value,
             "stderr": metric.stderr,
         }
         for metric in log.metrics

@@ -6,7 +6,7 @@ import sys
 import threading
 import warnings
 
-from ssh.shipped.common.children import leave
+from ssh.shipped.common.children import adopt_orphans, leave
 from ssh.shipped.probe.probe import Probe
 
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -20,6 +20,7 @@ def await_end():
 
 
 def main():
+    adopt_orphans()
     own = os.dup(1)  # nothing but frames goes there; what else is printed goes to stderr
     os.dup2(2, 1)
     try:

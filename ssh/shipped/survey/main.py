@@ -5,7 +5,7 @@ import sys
 import threading
 
 from ssh.shipped.common.answers import write_answer
-from ssh.shipped.common.children import leave
+from ssh.shipped.common.children import adopt_orphans, leave
 from ssh.shipped.survey.side_by_side import short
 from ssh.shipped.survey.survey import survey
 
@@ -21,6 +21,7 @@ def leave_with_the_link():
 
 
 def main():
+    adopt_orphans()
     line = sys.stdin.buffer.readline()  # its buffer may hold more than the program that was read
     if not line:
         leave(1)
