@@ -216,8 +216,12 @@ class AsyncsshLink:
 
     async def _with_place(self, hop: Hop, error: MachineError) -> MachineError:
         """Add the jump host or the ProxyCommand to the reason, where one of them failed."""
-        more = await self._proxy.failure() if self._proxy is not None else None
-        if more is None and hop is not self._route[-1]:
+        more = None
+        if self._proxy is not None and hop.host.proxy_command and isinstance(error, LinkLost):
+            more = await self._proxy.failure()
+        if more is not None:
+            error.advice = f"check ProxyCommand of {shown(hop.host.name, 80)} in ssh_config"
+        elif hop is not self._route[-1]:
             more = f"at the jump host {shown(hop.host.address, 120)}"
         if more is not None:
             error.message = f"{error.message} ({more})"

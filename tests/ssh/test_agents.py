@@ -124,6 +124,7 @@ async def test_signing_in_uses_the_agent_of_the_present_login(
     found = await sign_in_for(("ssh", "-F", "none", "far"))
     assert found is not None
     assert found.words[:3] == ("env", f"SSH_AUTH_SOCK={path}", "ssh")
+    assert found.program == "ssh"
 
 
 async def test_an_agent_gets_a_key_and_the_link_comes_up(
