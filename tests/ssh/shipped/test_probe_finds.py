@@ -300,10 +300,10 @@ def test_an_eval_that_uv_runs_is_one_process(tmp_path: Path) -> None:
     """It is the interpreter, not uv, which waits for it."""
     runner = tmp_path / "inspect"
     runner.write_text("import time; time.sleep(300)")
-    uv = Path(sys.executable).with_name("uv")
+    uv = str(Path(sys.executable).with_name("uv"))
     words = [uv, "run", "--no-project", "--offline", "--python", sys.executable, "python"]
     env = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
-    child = subprocess.Popen([*words, runner, "eval", "t.py"], env=env, cwd=tmp_path)
+    child = subprocess.Popen([*words, str(runner), "eval", "t.py"], env=env, cwd=tmp_path)
     try:
         # Before, uv asks the interpreter for its version.
         [inner] = wait_until(
