@@ -9,6 +9,7 @@ from core.config.model import WatchConfig
 from core.desk.event_writer import EventWriter
 from core.desk.health import recording_stopped, storage_failed, storage_works
 from core.desk.log_reader import LogReader
+from core.desk.past import NOTHING, Past, with_past
 from core.desk.readiness import all_polled, changes_polls, has_finishing_task
 from core.desk.requests import MachineRequests
 from core.desk.steering import Steering
@@ -64,6 +65,7 @@ class Desk(MachineRequests):
         store: Stores events and progress; None: they are not stored.
         record: Takes every event, in order; it must not block. When it raises StorageError,
             recording ends and a finding says so.
+        past: What the history knows of the hours before.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class Desk(MachineRequests):
         clock: Clock,
         store: EventStore | None = None,
         record: Callable[[Event], None] | None = None,
+        past: Past = NOTHING,
     ) -> None:
         super().__init__(connections)
         self._watch = watch
@@ -111,6 +114,20 @@ class Desk(MachineRequests):
         """The loop that `begin` started; None: it did not, or `run` has taken the loop over."""
         for event in named:
             self._apply(event)
+        if past is not NOTHING:
+            self._begin_with(past)
+
+    def _begin_with(self, past: Past) -> None:
+        fleet = with_past(self.fleet, past)
+        self._publisher.change(fleet)
+        for name, observer in self._observers.items():
+            observer.expect(
+                key
+                for key, process in fleet.processes.items()
+                if key.machine == name and not process.is_gone
+            )
+        if self._writer is not None:
+            self._writer.begin_with(fleet)
 
     # For the screens (core.ports.Room)
 

@@ -186,9 +186,9 @@ class MachineFacts:
         at: When it was taken, Unix seconds on the host's own clock.
         host: The name of the host.
         platform: The operating system.
-        cpus: Number of CPUs.
+        cpus: CPUs that the login may use: of its container, where that has a limit.
         load: Mean number of runnable threads over 1, 5 and 15 minutes.
-        memory: Main memory.
+        memory: Main memory, or the limit of its container.
         disks: The disks of the home and of log folders.
         gpus: The GPUs; while the tool is stuck, of the last good reading.
         gpu_tool: `nvidia-smi` or `rocm-smi`; None: the machine has neither.
@@ -202,7 +202,7 @@ class MachineFacts:
     at: float
     host: str = ""
     platform: str = ""
-    cpus: int | None = None
+    cpus: float | None = None
     load: tuple[float, ...] = ()
     memory: Memory = Memory()
     disks: tuple[Disk, ...] = ()

@@ -16,13 +16,11 @@ from core.ids import MachineName
 from core.text import shown
 from ssh.links.agent import AgentWatch, environment_with
 from ssh.links.link import SHELL
-from ssh.links.ssh_command import effective_options, is_ssh, link_options, option_words
+from ssh.links.ssh_command import effective_options, link_options, option_words, takes_ssh_options
 
 MAX_READ_BYTES = 65_536
 CLOSE_TIMEOUT_S = 2.0
 """How long a program may take to end after each of: closed input, SIGTERM, SIGKILL; seconds."""
-
-_SSH_PROGRAMS = frozenset({"ssh", "autossh"})
 
 
 def shell_command(
@@ -36,7 +34,7 @@ def shell_command(
         command: The command of the config.
         options: More options for ssh.
     """
-    if command and PurePath(command[0]).name in _SSH_PROGRAMS:
+    if takes_ssh_options(command):
         flags = option_words({"BatchMode": "yes", **(options or {})})
         command = (command[0], "-T", *flags, *command[1:])
     return (*command, SHELL)
@@ -131,7 +129,7 @@ class CommandLink:
                 f"the command of {self._machine} contains a NUL character",
                 f"remove it from `command` of {self._machine} in the config",
             )
-        if is_ssh(self._configured):
+        if takes_ssh_options(self._configured):
             options = await effective_options(self._configured)
             self._command = shell_command(self._configured, link_options(options))
             agent = await self._agent.look(options.get("identityagent", (None,))[0])
@@ -172,7 +170,7 @@ class CommandLink:
         if len(self._command) == 1:
             return None
         error = explain_stderr(self._machine, self._command[0], status, stderr)
-        problem = self._agent.seen.problem() if is_ssh(self._configured) else None
+        problem = self._agent.seen.problem() if takes_ssh_options(self._configured) else None
         if isinstance(error, NeedsYou) and _DENIED_TEXT in stderr and problem is not None:
             error.message = f"{error.message} ({problem})"
         return error

@@ -69,12 +69,16 @@ TRANSLATIONS: dict[type[BaseException], Translate] = {
 every error class of asyncssh is listed."""
 
 
+_REPLACED_KEYS = {"-l": "user", "-p": "port", "-i": "identity", "-F": "ssh_config"}
+"""The keys of a machine in the config whose work an option of ssh does."""
+
+
 def use_command(words: Sequence[str]) -> str:
     """Return the advice to reach a machine by the ssh command `words`."""
     listed = ", ".join(json.dumps(word, ensure_ascii=False) for word in words)
-    plain = "host", "user", "port", "identity"
-    replaced = f" in place of {', '.join(plain)}" if len(words) > len(("ssh", "host")) else ""
-    return f'set link = "command" and command = [{shown(listed, 400)}]{replaced}'
+    replaced = [key for flag, key in _REPLACED_KEYS.items() if flag in words]
+    instead = f" in place of host, {', '.join(replaced)}" if replaced else ""
+    return f'set link = "command" and command = [{shown(listed, 400)}]{instead}'
 
 
 def machine_error(

@@ -162,6 +162,15 @@ def untrusted_key_error(
     return NeedsTrust(machine, fingerprint, line, of=of)
 
 
+def strictly_refused_key_error(error: NeedsTrust) -> LinkRefused:
+    """Return the error for an unknown key where ssh_config has `StrictHostKeyChecking yes`."""
+    return LinkRefused(
+        error.machine,
+        f"{error.message}, and ssh_config has StrictHostKeyChecking yes",
+        f"check the key, then add this line to your known_hosts: {error.known_hosts_line}",
+    )
+
+
 def revoked_key_error(machine: MachineName, keys: Sequence[asyncssh.SSHKey]) -> LinkRefused:
     """Return the error for a host that sent a revoked key, one of `keys`."""
     fingerprints = " or ".join(key.get_fingerprint() for key in keys)

@@ -128,6 +128,9 @@ class FakeRoom:
     def retry(self, machine: MachineName) -> None:
         self.asked.append(("retry", machine))
 
+    def read_log(self, task: TaskKey) -> None:
+        self.asked.append(("read log", task))
+
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         self.asked.append(("accept", (machine, fingerprint)))
 

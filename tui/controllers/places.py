@@ -40,7 +40,7 @@ class PlaceController:
         if machine is not None and not self._room.is_replay:
             if machine.link.state is LinkState.NEEDS_TRUST:
                 yield "trust"
-            if machine.link.state in _RETRIED:
+            if machine.link.state in _RETRIED or self._unread(place) is not None:
                 yield "retry"
         if self._gone(place) is not None:
             yield "dismiss"
@@ -48,9 +48,14 @@ class PlaceController:
             yield "copy"
 
     def retry(self, place: Place) -> None:
-        """Try the link of a place's machine at once."""
+        """Try the link of a place's machine at once; of an ended task, read its log again."""
         name = machine_of(place)
         machine = self._machine(name)
+        task = self._unread(place)
+        if task is not None and machine is not None and machine.link.is_up:
+            self._room.read_log(task)
+            self._ui.say("Reading its log again.")
+            return
         if machine is None:
             self._ui.say("No machine is selected.", "look")
         elif self._room.is_replay:
@@ -105,6 +110,15 @@ class PlaceController:
 
     def _machine(self, name: MachineName | None) -> Machine | None:
         return self._fleet.machines.get(name) if name is not None else None
+
+    def _unread(self, place: object) -> TaskKey | None:
+        """Return the task of a place whose log may say more when it is read again."""
+        key = place.task if isinstance(place, SampleKey) else place
+        task = self._fleet.tasks.get(key) if isinstance(key, TaskKey) else None
+        if task is None or self._room.is_replay or task.ended_at is None:
+            return None
+        is_known = task.header is not None and task.header.is_final and task.logged is not None
+        return None if is_known else task.key
 
     def _gone(self, place: object) -> ProcessKey | None:
         key = place.task.process if isinstance(place, SampleKey) else place

@@ -86,7 +86,7 @@ def _host(machine: Machine, now: float) -> Iterator[Fact]:
         return
     if facts.load:
         load = " ".join(f"{fmt.sane(each) or 0:.1f}" for each in facts.load[:3])
-        cpus = f" on {facts.cpus} CPUs" if facts.cpus is not None else ""
+        cpus = f" on {facts.cpus:g} CPUs" if facts.cpus is not None else ""
         yield words("load", load + cpus)
     yield fact("memory", _share(facts.memory.total, facts.memory.available))
     for disk in facts.disks[:16]:

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 
+from ssh.shipped.common.cgroup import usable_cpus
 from ssh.shipped.common.memory import read_memory
 from ssh.shipped.common.platforms import PLATFORM
 from ssh.shipped.probe.disks import DiskReader
@@ -90,7 +91,7 @@ class Facts(threading.Thread):
                 "at": round(time.time(), 1),
                 "host": platform.node(),
                 "platform": PLATFORM,
-                "cpus": os.cpu_count(),
+                "cpus": usable_cpus(),
                 "load": load,
                 "memory": read_memory(),
                 "disks": self.disks.value or [],
