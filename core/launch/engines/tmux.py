@@ -32,8 +32,12 @@ SCROLLBACK_LINES = 10_000
 EXIT_NO_TMUX = 69
 """Exit status if tmux is not installed."""
 
-GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES")
-GPU_VARIABLES += ("ROCR_VISIBLE_DEVICES",)
+GPU_VARIABLES = (
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+)
 """Variables of the login that bound the GPUs of its programs."""
 _HINT = " C-b d detaches (inside tmux: C-b C-b d); the eval keeps running "
 
