@@ -72,7 +72,7 @@ def test_json_is_ascii_alone(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert out.isascii()
     assert "\x1b" not in out
-    assert json.loads(out)["name"] == HOSTILE + "\ud800"
+    assert json.loads(out)["name"] == HOSTILE + "\ufffd"
 
 
 def test_an_ascii_output_gets_question_marks_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:

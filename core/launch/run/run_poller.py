@@ -273,16 +273,11 @@ class RunPoller:
         plain: list[Run] = []
         groups: list[tuple[Mapping[str, str], Sequence[Run]]] = []
         for run in runs:
-            named = {} if "://" not in run.log_dir or not run.is_ours else secret_names(run)
-            if not named:
-                plain.append(run)
-                continue
-            try:
-                values = await self._open_secrets(tuple(named.values()))
-            except EvalroomError:  # without them, Inspect says what it lacks
-                plain.append(run)
+            values = await secrets_of_logs(run, self._open_secrets)
+            if values:
+                groups.append((values, [run]))
             else:
-                groups.append(({key: values[name] for key, name in named.items()}, [run]))
+                plain.append(run)
         return ([({}, plain)] if plain else []) + groups
 
     async def _take_report(self, wanted: _LogsWanted, report: Mapping[str, Any]) -> None:
@@ -337,6 +332,19 @@ class RunPoller:
             for each in wanted:
                 if each.run.id not in self._registry.runs:
                     self._registry.publish(each.run)
+
+
+async def secrets_of_logs(run: Run, open_secrets: OpenSecrets) -> Mapping[str, str]:
+    """Return the values of the secrets that reading a run's logs needs; empty: none.
+
+    Only logs at a URL may need them. Without a secret, Inspect says what it lacks.
+    """
+    named = secret_names(run) if "://" in run.log_dir and run.is_ours else {}
+    try:
+        values = await open_secrets(tuple(named.values())) if named else {}
+    except EvalroomError:
+        return {}
+    return {variable: values[name] for variable, name in named.items()}
 
 
 def _is_only_seen_from(run: Run, machine: MachineName) -> bool:

@@ -123,6 +123,8 @@ def _score_tone(value: object) -> Tone:
 
 def _score_value(line: SampleLine) -> FieldValue:
     for value in (line.sample.scores or {}).values():
+        if isinstance(value, float) and fmt.sane(value) is None:
+            return None
         return value if isinstance(value, int | float | str) else str(value)[:40]
     return None
 

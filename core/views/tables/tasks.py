@@ -156,7 +156,7 @@ def score_cell(line: TaskLine) -> Cell:
 def _score_value(line: TaskLine) -> FieldValue:
     header = line.task.header
     metrics = header.metrics if header is not None and header.metrics else line.task.interim
-    return metrics[0].value if metrics else None
+    return fmt.sane(metrics[0].value) if metrics else None
 
 
 def age_cell(line: TaskLine) -> Cell:
