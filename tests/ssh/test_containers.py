@@ -50,10 +50,10 @@ async def test_a_container_that_comes_back_is_linked_again(
                 engine.run("start", name)
             elif how == "restarting":
                 # It ends as soon as it starts, again and again, until the file is gone.
-                engine.run("exec", name, "touch", "/root/ends")
+                engine.run("exec", name, "touch", "/ends")
                 engine.run("exec", name, "kill", "1")
                 await _is_down_for(heard, "is restarting, wait until the container is running")
-                _remove_in(engine, "/root/ends")
+                _remove_in(engine, "/ends")
             else:
                 engine.stop()
                 try:
@@ -63,7 +63,7 @@ async def test_a_container_that_comes_back_is_linked_again(
             await is_back(heard, hellos=1)
 
 
-_LIVES = "trap 'exit 0' TERM; test -e /root/ends && exit 1; sleep 1000000 & wait"
+_LIVES = "trap 'exit 0' TERM; test -e /ends && exit 1; sleep 1000000 & wait"
 
 
 def _remove_in(engine: DockerEngine, path: str) -> None:
