@@ -444,6 +444,10 @@ def test_a_machine_page_says_who_holds_which_gpu() -> None:
     assert "0: [0.90] 90%  40G/80G  61°C  400/700 W  NVIDIA H100 80GB HBM3" in told
     assert ": pid 100 39G  gdm_intercode_ctf" in told
     assert "memory: [0.41] 300G free of 512G" in told
+    warned = fleet_after(facts(gpu_error="nvidia-smi warns (exit 14)"), fleet=running_fleet())
+    told = page_text(machine_page(warned, H1, NOW))
+    assert "warning: nvidia-smi warns (exit 14)" in told
+    assert "0: [0.90] 90%" in told
     gone = page_text(machine_page(running_fleet(), MachineName("x"), NOW))
     assert "not in the config" in gone
 
