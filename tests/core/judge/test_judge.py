@@ -133,7 +133,17 @@ def test_a_finished_task_tells_its_status_and_score() -> None:
     )
     [end] = [each for each in fleet.findings if each.kind == "finished"]
     assert (end.tone, end.task, end.closed_at) == ("good", task_key(), NOW + 1)
-    assert "Success: accuracy 0.42 ±0.05, 98 of 100 samples" in end.text
+    assert "Success: accuracy .42 ±.05, 98 of 100 samples" in end.text
+
+
+def test_a_score_of_hundreds_of_digits_stands_in_a_few_characters() -> None:
+    fleet = judged(
+        tasks_seen(task_row(status="completed", done=98, errored=2)),
+        log_read("success", at=NOW + 1, score=1e308),
+        fleet=RUNNING,
+    )
+    [end] = [each for each in fleet.findings if each.kind == "finished"]
+    assert "Success: accuracy 1e308 ±.05, 98 of 100 samples" in end.text
 
 
 def test_a_task_that_had_long_ended_when_we_came_is_news_only_if_it_went_wrong() -> None:
