@@ -15,7 +15,8 @@ EvalroomError                 every error has a message (what happened, where) a
 │   ├── LinkLost              the connection broke, or could not be made: it is retried
 │   ├── NeedsTrust            an unknown host key: the operator decides
 │   ├── NeedsYou              authentication: the operator acts
-│   ├── LinkRefused           a changed host key, no usable shell, no Python: not retried
+│   ├── LinkRefused           no usable shell, no Python: retried only if the link was up before
+│   │   └── HostKeyRefused    a changed or revoked host key: never retried by itself
 │   └── ProbeBroken           the probe did not start, or sent something that is not a frame
 ├── BrokenFrame               bytes that are not a frame
 ├── RequestFailed             the probe or the eval did not answer one request well
@@ -208,7 +209,14 @@ class NeedsYou(MachineError):
 
 
 class LinkRefused(MachineError):
-    """The machine can't be used as it is; evalroom retries only when asked."""
+    """The machine can't be used as it is.
+
+    evalroom retries it when asked, and by itself if its link was up before.
+    """
+
+
+class HostKeyRefused(LinkRefused):
+    """The host key changed, is revoked, or may not be accepted; the operator decides."""
 
 
 class ProbeBroken(MachineError):

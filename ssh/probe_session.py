@@ -43,6 +43,7 @@ REPLY_GRACE_S = 3.0
 """How long past a request's deadline the desk waits for the probe's own timeout, seconds."""
 WRITE_TIMEOUT_S = 60.0
 """How long one write may take, seconds."""
+_CRASHED = b"Traceback (most recent call last)"
 PROBE_MARKER = "evalroom-probe"
 """The probe's first argument; identifies it in `ps`."""
 
@@ -279,6 +280,9 @@ class ProbeSession:
                 status = await program.wait()
         await self._errors.wait_whole()
         if status and self._errors.data:
+            known = self._link.explain(status, self._errors.text())
+            if isinstance(known, LinkLost) and _CRASHED not in self._errors.data:
+                return known
             return ProbeBroken(
                 self._machine,
                 f"the probe on {self._machine} crashed (exit {status}): {self._last_error_line()}",

@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncssh
 
 from core.config.model import MachineConfig
-from core.errors import LinkLost, LinkRefused, MachineError, NeedsTrust, NeedsYou
+from core.errors import HostKeyRefused, LinkLost, MachineError, NeedsTrust, NeedsYou
 from core.ports import Ask
 from core.text import shown
 from ssh.links.agent import AgentWatch, environment_with
@@ -198,7 +198,7 @@ class AsyncsshLink:
         revoked = known.match(hop.host.known_as[0], "", hop.host.known_as[1])[2]
         if "revoked" in error.message and revoked:
             return revoked_key_error(self._machine.name, revoked)
-        return LinkRefused(
+        return HostKeyRefused(
             self._machine.name,
             f"{error.message} (the key of {hop.host.host}, or its certificate)",
             f"run `ssh {hop.host.name}` once in a terminal to see which key fails",

@@ -11,7 +11,7 @@ import signal
 from collections.abc import Mapping
 from pathlib import PurePath
 
-from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
+from core.errors import HostKeyRefused, LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ids import MachineName
 from core.text import shown
 from ssh.links.agent import AgentWatch, environment_with
@@ -191,6 +191,8 @@ _SIGN_IN_TEXTS = (
     "a password is required",
     "no askpass program",
 )
+_SSH_FAILED = 255
+"""The exit status of ssh's own failures; others are those of the program over there."""
 _UNREACHABLE_TEXTS = (
     "Could not resolve hostname",
     "Connection refused",
@@ -205,7 +207,10 @@ _UNREACHABLE_TEXTS = (
 def explain_stderr(
     machine: MachineName, program: str, status: int | None, stderr: str
 ) -> MachineError | None:
-    """Return the error that ssh, sudo and similar programs report; None: it is not recognised.
+    """Return the error that a link's command reports, in its own words.
+
+    None: the command reached the machine, whose shell or account failed. Only ssh tells this, by
+    a status other than 255; a failure of any other command may pass by itself.
 
     Args:
         machine: For messages.
@@ -215,7 +220,7 @@ def explain_stderr(
     """
     words = shown(" ".join(stderr.split()), 300)
     if any(text in stderr for text in _KEY_CHANGED_TEXTS):
-        return LinkRefused(
+        return HostKeyRefused(
             machine,
             f"the host key of {machine} changed or is revoked: {words}",
             "ask the machine's owner; if the new key is right, remove the old line from your "
@@ -229,4 +234,9 @@ def explain_stderr(
         )
     if any(text in stderr for text in _UNREACHABLE_TEXTS) or (status is None and not stderr):
         return LinkLost(machine, f"can't reach {machine}: {words or 'the connection ended'}")
-    return None
+    is_ssh_program = takes_ssh_options((program,))
+    if is_ssh_program and status != _SSH_FAILED:
+        return None
+    name = shown(PurePath(program).name, 60)
+    how = "a signal ended it" if status is None else f"exit {status}"
+    return LinkLost(machine, f"{name} can't reach {machine} ({how}): {words or 'no output'}")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import asyncssh
 
-from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
+from core.errors import HostKeyRefused, LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ids import MachineName
 from core.text import shown
 
@@ -22,6 +22,10 @@ def _lost(machine: MachineName, why: str) -> MachineError:
 
 def _refused(machine: MachineName, why: str) -> MachineError:
     return LinkRefused(machine, f"can't connect to {machine}: {why}")
+
+
+def _untrusted(machine: MachineName, why: str) -> MachineError:
+    return HostKeyRefused(machine, f"can't connect to {machine}: {why}")
 
 
 def _needs_you(machine: MachineName, why: str) -> MachineError:
@@ -43,7 +47,7 @@ TRANSLATIONS: dict[type[BaseException], Translate] = {
     asyncssh.KeyImportError: _needs_you,
     asyncssh.KeyEncryptionError: _needs_you,
     asyncssh.PasswordChangeRequired: _needs_you,
-    asyncssh.HostKeyNotVerifiable: _refused,
+    asyncssh.HostKeyNotVerifiable: _untrusted,
     asyncssh.KeyExchangeFailed: _refused,
     asyncssh.ProtocolNotSupported: _refused,
     asyncssh.ServiceNotAvailable: _refused,

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -31,17 +31,45 @@ docker_group = pytest.mark.xdist_group("docker_engine")
 _NAMES = ("sh", "sleep", "cat", "ls", "ps", "kill", "mkdir", "rm", "touch", "env", "true", "ln")
 
 
-@dataclass(frozen=True)
+@dataclass
 class DockerEngine:
-    """A running engine.
+    """An engine.
 
     Attributes:
         folder: Its own; `d.sock` is its socket.
         client: The path of the `docker` program.
+        daemon: The path of `dockerd`.
     """
 
     folder: Path
     client: str
+    daemon: str
+    _process: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
+
+    def start(self) -> None:
+        """Start it; returns once it answers."""
+        with (self.folder / "log").open("ab") as log:
+            process = subprocess.Popen(
+                [self.daemon, "--data-root", self.folder / "data",
+                 "--exec-root", self.folder / "exec", "-H", self.host,
+                 "--pidfile", self.folder / "pid", "--storage-driver=vfs",
+                 "--iptables=false", "--ip6tables=false", "--bridge=none"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            )  # fmt: skip
+        self._process = process
+        wait_until(
+            lambda: _answers(self, process),
+            "the engine answers",
+            60,
+            seen=lambda: (self.folder / "log").read_text()[-2000:],
+        )
+
+    def stop(self) -> None:
+        """End it, and with it its containers."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(60)
+            self._process = None
 
     @property
     def host(self) -> str:
@@ -82,26 +110,14 @@ def docker_engine() -> Iterator[DockerEngine]:
     daemon, client = shutil.which("dockerd", path=path), shutil.which("docker", path=path)
     assert daemon, "scripts/system-packages names what the tests need: dockerd"
     assert client, "scripts/system-packages names what the tests need: docker"
-    with short_folder() as folder, (folder / "log").open("wb") as log:
-        engine = DockerEngine(folder, client)
-        process = subprocess.Popen(
-            [daemon, "--data-root", folder / "data", "--exec-root", folder / "exec",
-             "-H", engine.host, "--pidfile", folder / "pid", "--storage-driver=vfs",
-             "--iptables=false", "--ip6tables=false", "--bridge=none"],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-        )  # fmt: skip
+    with short_folder() as folder:
+        engine = DockerEngine(folder, client, daemon)
         try:
-            wait_until(
-                lambda: _answers(engine, process),
-                "the engine answers",
-                60,
-                seen=lambda: (folder / "log").read_text()[-2000:],
-            )
+            engine.start()
             _make_image(engine, folder / "root")
             yield engine
         finally:
-            process.terminate()
-            process.wait(60)
+            engine.stop()
 
 
 def _answers(engine: DockerEngine, process: "subprocess.Popen[bytes]") -> bool:

@@ -55,6 +55,8 @@ def state_word(line: TaskLine) -> Span:
             return span_of("paused", "look")
         if task.row.resolving:
             return span_of(f"stopping: {task.row.resolving}", "look")
+        if line.is_cancelling:
+            return span_of("cancelling", "look")
     return span_of(str(task.state), _SIGNS[task.state][1])
 
 
@@ -74,6 +76,8 @@ def pause_cell(line: TaskLine) -> Cell:
             spans.append(span_of(" quiesced", "dim"))
     elif row.resolving:
         spans.append(span_of(str(row.resolving), "look"))
+    elif line.is_cancelling:
+        spans.append(span_of("cancelling", "look"))
     return tuple(spans)
 
 
