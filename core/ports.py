@@ -45,6 +45,12 @@ class SignIn:
     words: tuple[str, ...]
     is_kept: bool
 
+    @property
+    def program(self) -> str:
+        """The program's name, without an `env NAME=value` before it."""
+        rest = self.words[1:] if self.words[0] == "env" else self.words
+        return next((word for word in rest if "=" not in word), self.words[0])
+
 
 Heard = LinkChanged | Frame
 """An event from a connection: the link's state changed, or the probe sent a frame."""

@@ -15,6 +15,7 @@ from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
 from cli.wiring.past import past_unopened
 from core import format as fmt
+from core import strict_json
 from core.ctl.decode import as_number
 from core.events import ContentRevealed
 from core.ids import SampleKey
@@ -134,7 +135,9 @@ def _scores(scores: object) -> str:
 
 
 def _flat(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+    if isinstance(value, float):
+        return strict_json.number_word(value) or json.dumps(value)
+    return value if isinstance(value, str) else strict_json.encode(value)
 
 
 def _flat_line(value: object) -> str:
@@ -211,7 +214,7 @@ def _value(value: object) -> str:
     if value is None or value in ([], {}):
         return "·"
     if isinstance(value, Mapping | list):
-        return shown(json.dumps(value, default=str), 400)
+        return shown(strict_json.encode(value), 400)
     return shown(value, 400)
 
 

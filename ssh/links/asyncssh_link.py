@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncssh
 
 from core.config.model import MachineConfig
-from core.errors import LinkLost, LinkRefused, MachineError, NeedsTrust, NeedsYou
+from core.errors import HostKeyRefused, LinkLost, MachineError, NeedsTrust, NeedsYou
 from core.ports import Ask
 from core.text import shown
 from ssh.links.agent import AgentWatch, environment_with
@@ -198,7 +198,7 @@ class AsyncsshLink:
         revoked = known.match(hop.host.known_as[0], "", hop.host.known_as[1])[2]
         if "revoked" in error.message and revoked:
             return revoked_key_error(self._machine.name, revoked)
-        return LinkRefused(
+        return HostKeyRefused(
             self._machine.name,
             f"{error.message} (the key of {hop.host.host}, or its certificate)",
             f"run `ssh {hop.host.name}` once in a terminal to see which key fails",
@@ -216,8 +216,12 @@ class AsyncsshLink:
 
     async def _with_place(self, hop: Hop, error: MachineError) -> MachineError:
         """Add the jump host or the ProxyCommand to the reason, where one of them failed."""
-        more = await self._proxy.failure() if self._proxy is not None else None
-        if more is None and hop is not self._route[-1]:
+        more = None
+        if self._proxy is not None and hop.host.proxy_command and isinstance(error, LinkLost):
+            more = await self._proxy.failure()
+        if more is not None:
+            error.advice = f"check ProxyCommand of {shown(hop.host.name, 80)} in ssh_config"
+        elif hop is not self._route[-1]:
             more = f"at the jump host {shown(hop.host.address, 120)}"
         if more is not None:
             error.message = f"{error.message} ({more})"

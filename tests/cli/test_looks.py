@@ -162,6 +162,18 @@ def test_a_machine_that_is_down_says_so_and_the_rest_is_shown(home: Home) -> Non
     assert f"broken: {broken['reason'][:20]}" in told
 
 
+def test_a_target_that_may_be_on_a_machine_that_is_silent_is_exit_3_and_not_wrong_usage(
+    home: Home,
+) -> None:
+    home.configure(machine("here", home.folder / "d") + machine("broken", command=["false"]))
+    for words in (("samples", "broken:any"), ("act", "cancel", "any", "--yes")):
+        ran = home.run(*words, "--json", "--timeout", "20")
+        assert ran.status == 3, ran
+        assert "broken did not answer in time" in ran.json["error"]["message"]
+    ran = home.run("samples", "here:any", "--json", "--timeout", "20")
+    assert ran.status == 2
+
+
 def test_no_machine_that_answers_is_exit_3(home: Home) -> None:
     home.configure(machine("broken", command=["false"]))
     for words in (("status",), ("machines",)):

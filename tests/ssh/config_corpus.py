@@ -158,6 +158,9 @@ CASES: Mapping[str, Case] = {
     "known hosts in a list": Case(
         "Host a\n UserKnownHostsFile ~/a ~/b\n UserKnownHostsFile ~/c\n GlobalKnownHostsFile /x\n"
     ),
+    "known hosts with a blank": Case(
+        'Host a\n UserKnownHostsFile "@/k h" @/b\n', files={"k h": "", "b": ""}
+    ),
     "checking": Case(
         "Host a\n StrictHostKeyChecking accept-new\nHost *\n StrictHostKeyChecking no\n"
     ),

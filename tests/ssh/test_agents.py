@@ -15,6 +15,7 @@ from core.model.machine import LinkState
 from ssh.links import agent as agents
 from ssh.links.asyncssh_auth import Credentials
 from ssh.links.asyncssh_link import AsyncsshLink
+from ssh.links.sign_in import sign_in_for
 from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, connection_of, machine_of, trusting
 from tests.support.sshd import Sshd, keygen, running
@@ -112,6 +113,18 @@ async def test_a_command_link_uses_the_agent_of_the_present_login(
         assert f"no ssh agent answers at {old}" in (needs.reason or "")
         tmux.run("set-environment", "SSH_AUTH_SOCK", str(start_agent("new", sshd.key)))
         await heard.until(lambda: bool(heard.frames("hello")))
+
+
+async def test_signing_in_uses_the_agent_of_the_present_login(
+    tmp_path: Path, tmux: Tmux, start_agent: StartAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(tmp_path / "of-an-ended-login"))
+    path = start_agent("new", keygen(tmp_path / "key"))
+    tmux.run("set-environment", "SSH_AUTH_SOCK", str(path))
+    found = await sign_in_for(("ssh", "-F", "none", "far"))
+    assert found is not None
+    assert found.words[:3] == ("env", f"SSH_AUTH_SOCK={path}", "ssh")
+    assert found.program == "ssh"
 
 
 async def test_an_agent_gets_a_key_and_the_link_comes_up(

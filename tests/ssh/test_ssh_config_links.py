@@ -14,7 +14,7 @@ from core.model.machine import LinkState
 from ssh.links import ssh_query
 from ssh.links.ssh_config import jump_destination, resolve_route
 from tests.support.hearing import hearing
-from tests.support.processes import lives
+from tests.support.processes import lives, with_words
 from tests.support.reached import PYTHON, connection_of, trusting
 from tests.support.sshd import Sshd, keygen, running
 from tests.support.waiting import until
@@ -117,6 +117,7 @@ async def test_an_option_that_can_not_be_followed_refuses_that_machine_with_its_
     assert f'["ssh", "-F", "{machine.ssh_config}", "-l", "op", "-i", "/k", "gpu1"]' in (
         refused.value.advice
     )
+    assert refused.value.advice.endswith("in place of host, user, identity, ssh_config")
     (hop,) = await resolve_route(replace(machine, name=MachineName("gpu2")))
     assert hop.host.host == "h"
 
@@ -203,6 +204,17 @@ async def test_a_proxy_command_that_fails_says_why(sshd: Sshd, tmp_path: Path) -
         down = await heard.link(LinkState.DOWN)
         assert "ProxyCommand" in (down.reason or "")
         assert "no badge" in (down.reason or "")
+        assert "check ProxyCommand of gpu1" in (down.advice or "")
+
+
+async def test_a_proxy_command_ends_with_its_link(sshd: Sshd, tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    machine = machine_with(
+        host_of(sshd, "gpu1", "bob", f"  ProxyCommand sh -c 'echo $$ >{pid}; sleep 301.25'\n")
+    )
+    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
+        await heard.until(lambda: pid.exists() and bool(pid.read_text().strip()))
+    assert not [each for each in (int(pid.read_text()), *with_words("sleep 301.25")) if lives(each)]
 
 
 async def test_a_named_key_that_is_missing_is_skipped(sshd: Sshd, tmp_path: Path) -> None:
@@ -215,7 +227,7 @@ async def test_a_named_key_that_is_missing_is_skipped(sshd: Sshd, tmp_path: Path
 
 async def test_a_login_that_fails_names_the_key_that_is_missing(sshd: Sshd, tmp_path: Path) -> None:
     wrong = keygen(tmp_path / "wrong")
-    text = host_of(sshd, "gpu1", "bob").replace(str(sshd.key), str(wrong))
+    text = host_of(sshd, "gpu1", "dashy").replace(str(sshd.key), str(wrong))
     machine = machine_with(f"Host gpu1\n  IdentityFile {tmp_path}/gone\n{text}")
     async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         needs = await heard.link(LinkState.NEEDS_YOU)

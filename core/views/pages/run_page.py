@@ -11,9 +11,10 @@ from core.fleet import Fleet
 from core.launch.engines.start_failures import plain_text
 from core.launch.spec.spec_writer import table_text
 from core.launch.spec.yaml_quote import plain
+from core.model.log_summary import ErrorGroup
 from core.model.run import Run, RunLog, RunState
 from core.quoting import path_word, plain_word
-from core.text import shown
+from core.text import Shown, shown
 from core.views.cells import Cell, Span, TextLine, Tone, span_of
 from core.views.pages.order_page import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
@@ -99,20 +100,45 @@ def _first(run: Run) -> Iterator[Fact]:
         for log in run.logs:
             if log.status == "success":
                 continue
-            what = f"{log.task or 'its task'} ended with {log.status}; show its error with:"
-            yield words("", what, "look", _LONG)
-            yield words("", why_command(run, log), "key", _COMMAND)
+            yield words("", f"{log.task or 'its task'} ended with {log.status}", "look", _LONG)
+            for line in error_group_lines(log):
+                yield words("", line, "look", _LONG)
+            command = why_command(run, log)
+            if command:
+                what = "whole errors:" if log.errors else "its error:"
+                yield words("", what, "dim")
+                yield words("", command, "key", _COMMAND)
     if run.has_failed:
         yield words("", "press d to edit its spec, or R to run it again unchanged", "dim")
 
 
 def why_command(run: Run, log: RunLog) -> str:
-    """Return the command that prints a log's header with its error; untrusted.
+    """Return the command that prints the errors of a log; empty: the log has none. Untrusted.
 
-    It uses the Inspect that ran the eval: the machine's PATH may have none.
+    A sample's error is printed by evalroom. The error of the eval itself is in the log's header;
+    the Inspect that ran the eval prints it, because the machine's PATH may have none.
     """
+    if log.errors:
+        return f"evalroom run {run.id} --content"
+    if not log.cause:
+        return ""
     by, cut, _ = run.command_line.partition(" eval-set ")
     return f"{by if cut else 'inspect'} log dump --header-only {_word(log.location)}"
+
+
+def error_group_lines(log: RunLog) -> Iterator[Shown]:
+    """Yield the causes of a log's errors: of its own, and of its samples' with their counts."""
+    if log.cause:
+        yield shown(f"the eval: {log.cause}", _LONG)
+    for group in log.errors:
+        yield error_group_line(group)
+
+
+def error_group_line(group: ErrorGroup) -> Shown:
+    """Return a cause with its count and one sample that has it."""
+    sample, epoch = group.example
+    which = f"sample {sample}" if epoch == 1 else f"sample {sample}, epoch {epoch}"
+    return shown(f"{group.count} x {group.cause} (such as {which})", _LONG)
 
 
 def _logs(run: Run) -> Iterator[Fact]:
@@ -125,6 +151,8 @@ def _logs(run: Run) -> Iterator[Fact]:
         found = scores(log)
         if found:
             yield fact("", found)
+        for line in error_group_lines(log) if log.status == "success" else ():
+            yield words("", line, "look", _LONG)
         yield words("", log.location, "dim", _LONG)
 
 

@@ -29,6 +29,8 @@ def status_word(line: SampleLine) -> Span:
     activity = sample.activity
     if line.gone and not sample.has_ended:
         return span_of(f"was {word_of_status(sample.status)}", "look")
+    if sample.interrupt == "cancel":
+        return span_of("cancelling", "look")
     if sample.interrupt:
         return span_of(f"stopping: {sample.interrupt}", "look")
     if sample.status == SampleStatus.RUNNING and activity and activity.type == "retry_wait":
@@ -123,6 +125,8 @@ def _score_tone(value: object) -> Tone:
 
 def _score_value(line: SampleLine) -> FieldValue:
     for value in (line.sample.scores or {}).values():
+        if isinstance(value, float) and fmt.sane(value) is None:
+            return None
         return value if isinstance(value, int | float | str) else str(value)[:40]
     return None
 

@@ -91,10 +91,7 @@ class EvalClient(threading.Thread):
                     late.append((request, error))
             asking = self.asking
             if asking is not None and not asking.done and now > asking.end:
-                error = "no answer in %d s" % asking.seconds
-                if asking.method != "GET":
-                    error += "; it may have been applied"
-                late.append((asking, error))
+                late.append((asking, "no answer in %d s" % asking.seconds))
             if self.began is not None and now - self.began >= WAITING_AFTER_S:
                 self.process.overdue(time.time() - (now - self.began))
         for request, error in late:
@@ -229,11 +226,8 @@ class EvalClient(threading.Thread):
         at, took, status, body, error = self.timed(request.method, request.path, request)
         with self.wake:
             self.asking = None
-        if error is not None and request.method != "GET":
-            if request.sent:
-                error += "; it may have been applied"
-            else:
-                error = "not sent: " + error
+        if error is not None and request.method != "GET" and not request.sent:
+            error = "not sent: " + error
         answer(request, status, error, body, took, at)
         if request.method != "GET":
             self.read_soon()
