@@ -11,11 +11,11 @@ from core.fleet import Fleet
 from core.launch.engines.start_failures import plain_text
 from core.launch.spec.spec_writer import table_text
 from core.launch.spec.yaml_quote import plain
-from core.model.log_summary import ErrorGroup
 from core.model.run import Run, RunLog, RunState
 from core.quoting import path_word, plain_word
 from core.text import Shown, shown
 from core.views.cells import Cell, Span, TextLine, Tone, span_of
+from core.views.error_group_lines import error_group_line
 from core.views.pages.order_page import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.runs import LOOKS, launched_by, log_folder, run_glyph, scores, took
@@ -144,13 +144,6 @@ def error_group_lines(log: RunLog) -> Iterator[Shown]:
         yield shown(f"the eval: {log.cause}", _LONG)
     for group in log.errors:
         yield error_group_line(group)
-
-
-def error_group_line(group: ErrorGroup) -> Shown:
-    """Return a cause with its count and one sample that has it."""
-    sample, epoch = group.example
-    which = f"sample {sample}" if epoch == 1 else f"sample {sample}, epoch {epoch}"
-    return shown(f"{group.count} x {group.cause} (such as {which})", _LONG)
 
 
 def _logs(run: Run) -> Iterator[Fact]:
