@@ -227,7 +227,7 @@ async def test_a_named_key_that_is_missing_is_skipped(sshd: Sshd, tmp_path: Path
 
 async def test_a_login_that_fails_names_the_key_that_is_missing(sshd: Sshd, tmp_path: Path) -> None:
     wrong = keygen(tmp_path / "wrong")
-    text = host_of(sshd, "gpu1", "bob").replace(str(sshd.key), str(wrong))
+    text = host_of(sshd, "gpu1", "dashy").replace(str(sshd.key), str(wrong))
     machine = machine_with(f"Host gpu1\n  IdentityFile {tmp_path}/gone\n{text}")
     async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         needs = await heard.link(LinkState.NEEDS_YOU)
