@@ -8,13 +8,15 @@ EvalroomError                 every error has a message (what happened, where) a
 ├── UsageWrong                wrong arguments of a command (exit 2)
 │   ├── NothingToDo           an action has nothing to act on (exit 0: already so)
 │   └── TargetUnclear         a TARGET that fits nothing, or several things
+│       └── TargetUnknown     a TARGET that fits nothing that is known
 ├── NotConfirmed              an action needs a yes or typed words (exit 4)
 ├── NoMachineReached          no machine answered, so nothing is known (exit 3)
 ├── MachineError              about one machine
 │   ├── LinkLost              the connection broke, or could not be made: it is retried
 │   ├── NeedsTrust            an unknown host key: the operator decides
 │   ├── NeedsYou              authentication: the operator acts
-│   ├── LinkRefused           a changed host key, no usable shell, no Python: not retried
+│   ├── LinkRefused           no usable shell, no Python: retried only if the link was up before
+│   │   └── HostKeyRefused    a changed or revoked host key: never retried by itself
 │   └── ProbeBroken           the probe did not start, or sent something that is not a frame
 ├── BrokenFrame               bytes that are not a frame
 ├── RequestFailed             the probe or the eval did not answer one request well
@@ -135,6 +137,18 @@ class TargetUnclear(UsageWrong):
     """A TARGET fits nothing, or several things; the message lists them."""
 
 
+class TargetUnknown(TargetUnclear):
+    """A TARGET fits nothing that is known.
+
+    Attributes:
+        machine: The machine that it names; None: it may be on any.
+    """
+
+    def __init__(self, message: str, advice: str = "", *, machine: str | None = None) -> None:
+        super().__init__(message, advice)
+        self.machine = machine
+
+
 class NoMachineReached(EvalroomError):
     """No machine could be reached (exit status 3)."""
 
@@ -195,7 +209,14 @@ class NeedsYou(MachineError):
 
 
 class LinkRefused(MachineError):
-    """The machine can't be used as it is; evalroom retries only when asked."""
+    """The machine can't be used as it is.
+
+    evalroom retries it when asked, and by itself if its link was up before.
+    """
+
+
+class HostKeyRefused(LinkRefused):
+    """The host key changed, is revoked, or may not be accepted; the operator decides."""
 
 
 class ProbeBroken(MachineError):

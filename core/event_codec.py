@@ -1,7 +1,7 @@
 """Events as lines of JSON: for recordings and for the journal.
 
-The standard library writes the JSON, because hosts send NaN, infinities and lone surrogates,
-which stricter encoders refuse.
+Hosts send NaN, infinities and lone surrogates: `core.strict_json` writes them so that every
+parser reads the line.
 """
 
 import json
@@ -12,6 +12,7 @@ from typing import Any, cast, get_args
 import msgspec
 
 from core.events import Event
+from core.strict_json import encode, restored
 
 VERSION = 1
 """Version of the lines; lines of another version are refused."""
@@ -29,7 +30,7 @@ def line_of(event: Event) -> str:
     """Return an event as one line, with the line end."""
     fields = msgspec.to_builtins(event, enc_hook=plain_mapping)
     line = {"v": VERSION, "event": type(event).__name__, **fields}
-    return json.dumps(line, separators=(",", ":")) + "\n"
+    return encode(line) + "\n"
 
 
 def event_of(line: str) -> Event:
@@ -44,7 +45,7 @@ def event_of(line: str) -> Event:
         raise ValueError("nested too deep") from error
     if not isinstance(fields, dict):
         raise ValueError("not an object")  # noqa: TRY004 - one kind of error for a bad line
-    known = cast("dict[str, Any]", fields)
+    known: dict[str, Any] = restored(fields)
     if known.pop("v", None) != VERSION:
         raise ValueError("written by another version")
     name = str(known.pop("event", None))

@@ -3,11 +3,17 @@
 Every function accepts any number that a host may send: NaN, infinite, negative, absurdly large.
 """
 
+import math
 import time
 
+from core.strict_json import number_word
 from core.text import Shown
 
 _CAP = 1e15
+_LONG = 1e6
+"""From here on a score is written in scientific notation."""
+_SMALL, _TINY = 0.005, 0.0005
+"""Below these a score gets a third decimal, and is written in scientific notation."""
 _LAST_CLOCK = 4_000_000_000.0
 _MINUTE = 60
 _HOUR = 3_600
@@ -108,22 +114,31 @@ def percent(fraction: float) -> Shown:
     return Shown(f"{whole}%")
 
 
-def score(value: float, stderr: float | None = None) -> Shown:
-    """Return a score with its error bar: `.42 ±.05`, `12.3 ±0.4`."""
-    number = sane(value)
-    if number is None:
+def score(value: float | None, stderr: float | None = None) -> Shown:
+    """Return a score with its error bar: `.42 ±.05`, `12.3 ±.40`, `3.2e17`, `nan`."""
+    if value is None:
         return Shown("·")
-    text = _decimal(number)
-    error = sane(stderr)
-    return Shown(text if error is None else f"{text} ±{_decimal(error)}")
+    text = _decimal(value)
+    return Shown(text if stderr is None or stderr != stderr else f"{text} ±{_decimal(stderr)}")  # noqa: PLR0124
 
 
 def _decimal(number: float) -> str:
-    if abs(number) >= 1_000:  # noqa: PLR2004
-        return count(number)
-    if abs(number) >= 9.995:  # noqa: PLR2004
+    if isinstance(number, int) and abs(number) >= _LONG:
+        exponent = math.log10(abs(number))  # of any integer, also where no float has its size
+        digits = f"{10 ** (exponent % 1):.1f}".removesuffix(".0")
+        return f"{'-' * (number < 0)}{digits}e{int(exponent)}"
+    word = number_word(number)
+    if word is not None:
+        return word
+    amount = abs(number)
+    if amount >= _LONG or 0 < amount < _TINY:
+        digits, _, power = f"{number:.1e}".partition("e")
+        return f"{digits.removesuffix('.0')}e{int(power)}"
+    if amount >= 999.95:  # noqa: PLR2004
+        return f"{number:.0f}"
+    if amount >= 9.995:  # noqa: PLR2004
         return f"{number:.1f}"
-    text = f"{number:.2f}"
+    text = f"{number:.2f}" if amount >= _SMALL or not amount else f"{number:.3f}"
     return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 

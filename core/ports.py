@@ -8,6 +8,7 @@ from core.events import Event, LinkChanged
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
+from core.model.finding import Finding
 from core.model.job import Job
 from core.model.task import ProgressPoint
 
@@ -43,6 +44,12 @@ class SignIn:
 
     words: tuple[str, ...]
     is_kept: bool
+
+    @property
+    def program(self) -> str:
+        """The program's name, without an `env NAME=value` before it."""
+        rest = self.words[1:] if self.words[0] == "env" else self.words
+        return next((word for word in rest if "=" not in word), self.words[0])
 
 
 Heard = LinkChanged | Frame
@@ -129,6 +136,14 @@ class EventStore(Protocol):
 
     async def keep_progress(self, points: Sequence[tuple[TaskKey, ProgressPoint]]) -> None:
         """Write points of tasks' progress.
+
+        Raises:
+            StorageError: They are not on disk.
+        """
+        ...
+
+    async def keep_findings(self, findings: Sequence[Finding]) -> None:
+        """Write findings that opened, changed or closed, in place of what was written of them.
 
         Raises:
             StorageError: They are not on disk.
@@ -223,6 +238,14 @@ class Room(Protocol):
 
     def retry(self, machine: MachineName) -> None:
         """Try to connect to this machine at once."""
+        ...
+
+    def read_log(self, task: TaskKey) -> None:
+        """Read the log of an ended task again now, on its machine; an event brings the result."""
+        ...
+
+    def poll_now(self, process: ProcessKey) -> None:
+        """Poll a process once now, also while it rests from slow polls."""
         ...
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import secrets
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from core.errors import LinkLost, LinkRefused, MachineError, ProbeBroken
 from core.ids import MachineName
@@ -177,7 +178,8 @@ def _terminal_error(machine: MachineName) -> LinkRefused:
     )
 
 
-_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+_NOT_RUN = frozenset({126, 127})
+"""Exit statuses of a shell that can't run a program, or finds none."""
 
 
 async def _start_error(
@@ -200,9 +202,6 @@ async def _start_error(
                 noise += data
     await errors.wait_whole()
     output = shown(errors.text() or bytes(noise).decode(errors="replace").strip()[-300:], 300)
-    known = link.explain(status, errors.text())
-    if known is not None:
-        return known
     if old in noise:
         version = (
             bytes(noise[noise.index(old) + len(old) :]).split(b"\n")[0].decode(errors="replace")
@@ -212,12 +211,16 @@ async def _start_error(
             f"{python} on {machine} is Python {shown(version, 20)}; evalroom needs 3.8 or newer",
             f"set `python` of {machine} in the config to a newer interpreter",
         )
-    if status in {_NOT_EXECUTABLE, _NOT_FOUND} or "nknown option: -I" in output:
+    says_python = PurePath(python).name in output
+    if (status in _NOT_RUN and says_python) or "nknown option: -I" in output:
         return LinkRefused(
             machine,
             f"can't run {python} on {machine}: {output or f'exit {status}'}",
             f"set `python` of {machine} in the config to an interpreter that is installed there",
         )
+    known = link.explain(status, errors.text())
+    if known is not None:
+        return known
     if status is None:
         return ProbeBroken(machine, f"the connection to {machine} ended before Python started")
     return LinkRefused(

@@ -9,10 +9,11 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 from core.ctl.decode import parse_object
-from core.errors import AnswerMalformed, JobFailed, LinkLost, MachineError, RequestFailed
+from core.errors import AnswerMalformed, JobFailed, MachineError, RequestFailed
 from core.ids import MachineName
 from core.model.job import Job
 from core.program_answers import AnswerReader
@@ -50,38 +51,49 @@ async def do_job(
         RequestFailed: The link was lost or the deadline passed. Unless the message starts with
             "not sent", the job may have been done anyway.
     """
-    program: Program | None = None
-    errors = ErrorTail(bytearray())
+    running = _RunningJob(ErrorTail(bytearray()))
     try:
         async with asyncio.timeout(deadline):
-            program = await _start_shell(link)
-            return await _run_job(machine, link, program, job, python=python, errors=errors)
+            running.program = await link.start()
+            return await _run_job(machine, link, running, job, python=python)
     except TimeoutError as error:
         what = f"no answer to {job.verb} from {machine} within {deadline:.0f} s"
-        raise RequestFailed(what, "it may have been done anyway: check before you retry") from error
+        raise running.failed(job, what) from error
     except MachineError as error:
-        raise RequestFailed(error.message, error.advice) from error
+        raise running.failed(job, error.message, error.advice) from error
     finally:
-        if program is not None:
-            await program.close()
+        if running.program is not None:
+            await running.program.close()
 
 
-async def _start_shell(link: Link) -> Program:
-    try:
-        return await link.start()
-    except MachineError as error:
-        raise RequestFailed(f"not sent: {error.message}", error.advice) from error
+@dataclass(slots=True)
+class _RunningJob:
+    """A job on its way.
+
+    Attributes:
+        errors: The standard error of its program.
+        program: Its program; None: not started.
+        is_sent: Whether the link got the request: from then on it may be done.
+    """
+
+    errors: ErrorTail
+    program: Program | None = None
+    is_sent: bool = False
+
+    def failed(self, job: Job, message: str, advice: str = "") -> RequestFailed:
+        """Return the error of a job without an answer."""
+        if not self.is_sent:
+            return RequestFailed(f"not sent: {message}", advice)
+        if job.changes:
+            advice = "it may have been done anyway: check before you retry"
+        return RequestFailed(message, advice)
 
 
 async def _run_job(
-    machine: MachineName,
-    link: Link,
-    program: Program,
-    job: Job,
-    *,
-    python: str,
-    errors: ErrorTail,
+    machine: MachineName, link: Link, running: _RunningJob, job: Job, *, python: str
 ) -> Mapping[str, Any]:
+    program, errors = running.program, running.errors
+    assert program is not None  # noqa: S101 - the caller started it
     reading = asyncio.create_task(errors.collect(program))
     try:
         first_bytes = await start_python(
@@ -93,10 +105,9 @@ async def _run_job(
             arguments=(JOB_MARKER,),
             errors=errors,
         )
+        running.is_sent = True
         await program.write(_request_line(job))
         answer = await _read_answer(machine, program, job, first_bytes, errors)
-    except LinkLost as error:
-        raise RequestFailed(error.message, error.advice) from error
     finally:
         reading.cancel()
         with contextlib.suppress(asyncio.CancelledError):

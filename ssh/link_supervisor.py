@@ -1,7 +1,8 @@
 """Keeps the link to one machine up, and a probe running over it.
 
-A lost link is retried with backoff and jitter, or at once on request. A failed host key check or
-sign-in is never retried without the operator: repeated attempts can lock an account.
+A lost link is retried with backoff and jitter, or at once on request. So is a link that was up
+before and is refused now: its container restarts, or its host shuts down. A failed host key check
+or sign-in is never retried without the operator: repeated attempts can lock an account.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from core.errors import (
+    HostKeyRefused,
     LinkLost,
     LinkRefused,
     MachineError,
@@ -105,6 +107,7 @@ class LinkSupervisor:
         self._interactive = False
         self._needs_trust: NeedsTrust | None = None
         self._failures = 0
+        self._was_up = False
         self._advice: str | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self._link: Link | None = None
@@ -253,6 +256,7 @@ class LinkSupervisor:
     async def _relay_frames(self, session: ProbeSession, link: Link) -> None:
         def hear(frame: Frame) -> None:
             if frame.kind == "hello":
+                self._was_up = True
                 self._advice = link.advice()
                 self._report(LinkState.UP)
             elif self._state is LinkState.LAGGING:
@@ -289,9 +293,13 @@ class LinkSupervisor:
             await self._wait_for_operator(LinkState.NEEDS_TRUST, error)
         elif isinstance(error, NeedsYou):
             await self._wait_for_operator(LinkState.NEEDS_YOU, error)
-        elif isinstance(error, LinkRefused):
+        elif isinstance(error, HostKeyRefused) or (
+            isinstance(error, LinkRefused) and not self._was_up
+        ):
             await self._wait_for_operator(LinkState.REFUSED, error)
         else:
+            if isinstance(error, LinkRefused):
+                error.advice = "evalroom tries again by itself, since this link was up before"
             backoff = self._backoff()
             self._failures += 1
             self._report(LinkState.DOWN, error, retry_at=time.time() + backoff)

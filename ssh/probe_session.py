@@ -6,7 +6,6 @@ Reading never waits for a write, for a request or for the callback that takes th
 import asyncio
 import contextlib
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
@@ -29,6 +28,7 @@ from core.ports import Reply
 from core.text import shown
 from ssh.handshake import ErrorTail, start_python
 from ssh.links.link import Link, Program
+from ssh.send_queue import QueuedFrame, SendQueue
 from ssh.shipped_program import shipped_program
 
 BEAT_EVERY_S = 10.0
@@ -39,14 +39,11 @@ START_TIMEOUT_S = 15.0
 """How long the link may take to start a program, seconds."""
 MAX_PENDING_REQUESTS = 32
 """Most requests that wait for a reply at once."""
-MAX_QUEUED_FRAMES = 4_000
-"""Most frames in the send queue."""
 REPLY_GRACE_S = 3.0
 """How long past a request's deadline the desk waits for the probe's own timeout, seconds."""
 WRITE_TIMEOUT_S = 60.0
 """How long one write may take, seconds."""
-MAX_WRITE_BYTES = 256 * 1024
-"""Queued frames are joined into writes of about this size."""
+_CRASHED = b"Traceback (most recent call last)"
 PROBE_MARKER = "evalroom-probe"
 """The probe's first argument; identifies it in `ps`."""
 
@@ -114,9 +111,8 @@ class ProbeSession:
         self._link = link
         self._options = options
         self._errors = ErrorTail(bytearray())
-        self._queued: deque[bytes] = deque()
-        self._has_queued = asyncio.Event()
-        self._pending: dict[int, asyncio.Future[Reply]] = {}
+        self._queue = SendQueue()
+        self._pending: dict[int, _Pending] = {}
         self._ids = count(1)
         self._ended = False
         self.last_data_at = time.monotonic()
@@ -144,11 +140,10 @@ class ProbeSession:
 
     def send(self, frame: Frame) -> bool:
         """Queue `frame`; False: no probe is up, or the queue is full."""
-        if not self.is_up or self._ended or len(self._queued) >= MAX_QUEUED_FRAMES:
-            return False
-        self._queued.append(encode(frame))
-        self._has_queued.set()
-        return True
+        return self._enqueue(frame) is not None
+
+    def _enqueue(self, frame: Frame) -> QueuedFrame | None:
+        return self._queue.put(encode(frame)) if self.is_up and not self._ended else None
 
     def beat(self) -> None:
         """Send a heartbeat now."""
@@ -163,19 +158,25 @@ class ProbeSession:
             )
         timeout = deadline + REPLY_GRACE_S
         number = next(self._ids)
-        answered: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._pending[number] = answered
+        queued = self._enqueue(
+            Frame(frame.kind, {**frame.head, "id": number, "deadline": deadline})
+        )
+        if queued is None:
+            raise RequestFailed(f"not sent: the link to {self._machine} is down")
+        pending = _Pending(queued, asyncio.get_running_loop().create_future())
+        self._pending[number] = pending
         try:
-            if not self.send(Frame(frame.kind, {**frame.head, "id": number, "deadline": deadline})):
-                raise RequestFailed(f"not sent: the link to {self._machine} is down")
             async with asyncio.timeout(timeout):
-                return await answered
+                return await pending.answered
         except TimeoutError as error:
-            raise RequestFailed(
-                f"no answer from {self._machine} within {timeout:.0f} s{_mutation_note(frame)}"
-            ) from error
+            if not queued.is_handed:
+                why = f"not sent: {self._machine} accepted no data for {timeout:.0f} s"
+                raise RequestFailed(why) from error
+            raise RequestFailed(f"no answer from {self._machine} within {timeout:.0f} s") from error
         finally:
             del self._pending[number]
+            if not self._ended:
+                self._queue.withdraw(queued)
 
     # -- inside
 
@@ -238,16 +239,17 @@ class ProbeSession:
     def _handle(self, frame: Frame, hear: Callable[[Frame], None]) -> None:
         number: object = frame.head.get("id")
         pending = self._pending.get(number) if type(number) is int else None
-        if pending is not None and not pending.done():
+        answered = pending.answered if pending is not None else None
+        if answered is not None and not answered.done():
             if frame.kind in {"reply", "facts"}:
-                pending.set_result(_reply(frame))
+                answered.set_result(_reply(frame))
             elif frame.kind == "refused":
                 text = shown(frame.head.get("error"))
                 why = f"the probe on {self._machine} refused a request: {text}"
                 if "too many" in text:
-                    pending.set_exception(TooBusy(why))
+                    answered.set_exception(TooBusy(why))
                 else:
-                    pending.set_exception(RequestFailed(f"not sent: {why}"))
+                    answered.set_exception(RequestFailed(f"not sent: {why}"))
         if frame.kind == "bye":
             reason = shown(frame.head.get("reason"))
             raise LinkLost(self._machine, f"the probe on {self._machine} ended: {reason}")
@@ -256,21 +258,15 @@ class ProbeSession:
 
     async def _write(self, program: Program) -> None:
         while True:
-            await self._has_queued.wait()
-            self._has_queued.clear()
-            while self._queued:
-                size, batch = 0, list[bytes]()
-                while self._queued and size < MAX_WRITE_BYTES:
-                    batch.append(self._queued.popleft())
-                    size += len(batch[-1])
-                try:
-                    async with asyncio.timeout(WRITE_TIMEOUT_S):
-                        await program.write(b"".join(batch))
-                except TimeoutError as error:
-                    raise LinkLost(
-                        self._machine,
-                        f"{self._machine} accepted no data for {WRITE_TIMEOUT_S:.0f} s",
-                    ) from error
+            data = await self._queue.next_write()
+            try:
+                async with asyncio.timeout(WRITE_TIMEOUT_S):
+                    await program.write(data)
+            except TimeoutError as error:
+                raise LinkLost(
+                    self._machine,
+                    f"{self._machine} accepted no data for {WRITE_TIMEOUT_S:.0f} s",
+                ) from error
 
     async def _send_beats(self) -> None:
         while True:
@@ -284,6 +280,9 @@ class ProbeSession:
                 status = await program.wait()
         await self._errors.wait_whole()
         if status and self._errors.data:
+            known = self._link.explain(status, self._errors.text())
+            if isinstance(known, LinkLost) and _CRASHED not in self._errors.data:
+                return known
             return ProbeBroken(
                 self._machine,
                 f"the probe on {self._machine} crashed (exit {status}): {self._last_error_line()}",
@@ -298,17 +297,21 @@ class ProbeSession:
     def _fail_pending(self) -> None:
         self._ended, self.is_up = True, False
         for pending in self._pending.values():
-            if not pending.done():
-                pending.set_exception(
-                    RequestFailed(
-                        f"the link to {self._machine} was lost before the answer arrived",
-                        "the request may have been applied: check the state before you retry",
-                    )
-                )
+            if pending.answered.done():
+                continue
+            if pending.queued.is_handed:
+                why = f"the link to {self._machine} was lost before the answer arrived"
+            else:
+                why = f"not sent: the link to {self._machine} was lost"
+            pending.answered.set_exception(RequestFailed(why))
 
 
-def _mutation_note(frame: Frame) -> str:
-    return "; it may have been applied" if frame.kind == "send" else ""
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A request that waits for its reply."""
+
+    queued: QueuedFrame
+    answered: asyncio.Future[Reply]
 
 
 def _reply(frame: Frame) -> Reply:

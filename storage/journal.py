@@ -12,14 +12,17 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
+from core.desk.past import Past
 from core.event_codec import line_of
 from core.events import ContentRevealed, Event
 from core.ids import TaskKey
+from core.model.finding import Finding
 from core.model.task import ProgressPoint
 from core.ports import Clock
 from storage.database import Database
-from storage.event_columns import event_columns, task_columns
+from storage.event_columns import column_text, event_columns, task_columns
 from storage.identity import operator_name
+from storage.past import finding_body, last_change, read_past
 from storage.retention import EventFilter
 
 TIDY_EVERY_S = 600.0
@@ -82,6 +85,27 @@ class Journal:
         now = self._clock.now()
         if self._tidied_at is None or now - self._tidied_at >= TIDY_EVERY_S:
             await self.tidy(now)
+
+    async def keep_findings(self, findings: Sequence[Finding]) -> None:
+        """Store findings that opened, changed or closed.
+
+        Raises:
+            StorageError: They could not be written.
+        """
+        rows = [(column_text(each.id), last_change(each), finding_body(each)) for each in findings]
+        await self._database.write(
+            lambda connection: connection.executemany(
+                "INSERT OR REPLACE INTO finding (id, at, body) VALUES (?, ?, ?)", rows
+            )
+        )
+
+    async def past(self, since: float) -> Past:
+        """Return what the history knows since then, Unix seconds.
+
+        Raises:
+            StorageError: It can't be read.
+        """
+        return await self._database.run_read(lambda connection: read_past(connection, since))
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         """Return the stored points of a task, oldest first.
@@ -195,7 +219,7 @@ def _thin(connection: sqlite3.Connection, now: float, before: float | None) -> N
 
 def _drop_oldest(connection: sqlite3.Connection) -> None:
     """Delete the events and progress of the oldest tenth of the stored time span."""
-    for table in ("event", "progress"):
+    for table in ("event", "progress", "finding"):
         connection.execute(
             f"DELETE FROM {table} WHERE at <="  # noqa: S608 - fixed names
             f" (SELECT min(at) + max(1.0, (max(at) - min(at)) / 10.0) FROM {table})"
@@ -205,7 +229,7 @@ def _drop_oldest(connection: sqlite3.Connection) -> None:
 
 def _drop_all_events(connection: sqlite3.Connection) -> None:
     """Delete all events and progress, when orders fill almost the whole limit."""
-    for table in ("event", "progress", "task"):
+    for table in ("event", "progress", "task", "finding"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - fixed names
 
 

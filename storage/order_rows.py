@@ -12,6 +12,7 @@ from core.act.order_query import OrderQuery, action_object
 from core.ids import Address, MachineName, ProcessKey
 from core.model.action import Action
 from core.model.order import Basis, Instance, Order, OrderState
+from core.strict_json import encode, restored
 from storage.event_columns import column_text
 
 _COLUMNS = (
@@ -154,7 +155,7 @@ def select_orders(connection: sqlite3.Connection, wanted: OrderQuery) -> tuple[O
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    return encode(value)
 
 
 def _json_or_none(value: object) -> str | None:
@@ -163,7 +164,7 @@ def _json_or_none(value: object) -> str | None:
 
 def _decoded(text: str, kind: Any) -> Any:
     try:
-        return msgspec.convert(json.loads(text), kind)
+        return msgspec.convert(restored(json.loads(text)), kind)
     except (msgspec.ValidationError, RecursionError) as error:
         raise ValueError(str(error)) from error
 

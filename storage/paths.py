@@ -143,10 +143,18 @@ def write_private(path: Path, content: bytes) -> None:
         raise _failed(path, error) from error
 
 
-def refuse_if_others_write(path: Path, found: os.stat_result | None = None) -> None:
+def refuse_if_others_write(
+    path: Path, found: os.stat_result | None = None, *, by_sudo: bool = False
+) -> None:
     """Raise for a file or folder that another user owns or can write.
 
     Group write is allowed if the group has no member but the operator (as with a umask of 002).
+
+    Args:
+        path: The file or folder.
+        found: What `stat` said of it; None: it is asked here.
+        by_sudo: Whether it may belong to the user who ran this program with sudo: for what is
+            read and never written.
 
     Raises:
         StorageError: Another user can write it, or its permissions can't be read.
@@ -156,12 +164,14 @@ def refuse_if_others_write(path: Path, found: os.stat_result | None = None) -> N
             found = path.stat()
         except OSError as error:
             raise _failed(path, error) from error
-    if found.st_uid not in {os.geteuid(), 0}:
+    operators = {os.geteuid(), *((_sudo_uid(),) if by_sudo else ())} - {None}
+    if found.st_uid not in operators | {0}:
         raise StorageError(
             f"{shown(str(path))} belongs to another user", "use a file or folder of your own"
         )
     writers = found.st_mode & _OTHERS_WRITE
-    if writers & stat.S_IWGRP and not writers & stat.S_IWOTH and _is_own_group(found.st_gid):
+    is_own_group = any(_is_own_group(uid, found.st_gid) for uid in operators if uid is not None)
+    if writers & stat.S_IWGRP and not writers & stat.S_IWOTH and is_own_group:
         return
     if writers:
         raise StorageError(
@@ -169,9 +179,15 @@ def refuse_if_others_write(path: Path, found: os.stat_result | None = None) -> N
         )
 
 
-def _is_own_group(gid: int) -> bool:
+def _sudo_uid() -> int | None:
+    """Return the user who became root with sudo; None: nobody did."""
+    uid = os.environ.get("SUDO_UID", "")
+    return int(uid) if os.geteuid() == 0 and uid.isdecimal() else None
+
+
+def _is_own_group(uid: int, gid: int) -> bool:
     try:
-        user = pwd.getpwuid(os.geteuid())
+        user = pwd.getpwuid(uid)
         group = grp.getgrgid(gid)
     except KeyError:
         return False

@@ -21,6 +21,7 @@ from core.events import (
     TasksSeen,
 )
 from core.ids import ProcessKey, TaskKey
+from core.model.log_summary import LogSamples
 from core.model.machine import LinkState
 from core.model.task import TaskRow
 
@@ -42,6 +43,8 @@ class EventFilter:
             case ProcessGone(process=process):
                 self._forget(process)
                 return event
+            case LogRead(samples=samples) if samples is not None:
+                return replace(event, samples=without_rows(samples))
             case _:
                 return event if self._is_change(event) else None
 
@@ -94,6 +97,11 @@ class EventFilter:
         for about in [each for each in self._last if isinstance(each, TaskKey)]:
             if about.process == process:
                 del self._last[about]
+
+
+def without_rows(samples: LogSamples) -> LogSamples:
+    """Return the counts and errors of a log's samples; their rows stay in the log."""
+    return replace(samples, rows=(), cut=samples.cut + len(samples.rows))
 
 
 def _compared_fields(row: TaskRow) -> tuple[object, ...]:

@@ -11,6 +11,7 @@ import msgspec
 from core.event_codec import plain_mapping
 from core.model.order import Instance
 from core.model.run import Run
+from core.strict_json import encode, restored
 from storage.database import Database
 from storage.event_columns import column_text
 from storage.identity import IsAlive, is_alive
@@ -110,11 +111,11 @@ class SqliteRunStore:
 
 
 def _spec(run: Run) -> str:
-    return json.dumps(msgspec.to_builtins(dict(run.spec), enc_hook=plain_mapping))
+    return encode(msgspec.to_builtins(dict(run.spec), enc_hook=plain_mapping))
 
 
 def _body(run: Run) -> str:
-    return json.dumps(msgspec.to_builtins(run, enc_hook=plain_mapping), separators=(",", ":"))
+    return encode(msgspec.to_builtins(run, enc_hook=plain_mapping))
 
 
 def _with_known(body: str, known: str | None) -> str:
@@ -130,7 +131,7 @@ def _with_known(body: str, known: str | None) -> str:
     now.update(
         {name: found[name] for name in _KEPT_FIELDS if not now.get(name) and found.get(name)}
     )
-    return json.dumps(now, separators=(",", ":"))
+    return encode(now)
 
 
 def _instance(text: str | None) -> Instance | None:
@@ -145,6 +146,6 @@ def _understood(rows: Sequence[sqlite3.Row]) -> Iterator[Run]:
     kind: Any = Run
     for row in rows:
         try:
-            yield msgspec.convert(json.loads(row["body"]), kind)
+            yield msgspec.convert(restored(json.loads(row["body"])), kind)
         except (msgspec.ValidationError, ValueError, RecursionError):
             continue

@@ -10,7 +10,7 @@ from cli.parser.command import GlobalOptions
 from cli.parser.room import RoomCommand
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_of
-from cli.wiring.history import history_of
+from cli.wiring.history import history_of, past_of
 from cli.wiring.terminal import need_a_terminal, trust_the_terminal
 from core.config.model import Config
 from storage.paths import paths
@@ -42,7 +42,10 @@ async def _room(config: Config, options: GlobalOptions) -> int:
 
     places = paths()
     async with history_of(config, places) as history:
-        with desk_of(config, options.record, event_store=history.event_store, ask=ask) as desk:
+        past = await past_of(config, history)
+        with desk_of(
+            config, options.record, event_store=history.event_store, ask=ask, past=past
+        ) as desk:
             if all(machine.link == "command" for machine in config.machines):
                 desk.begin()
                 await _load_screens()

@@ -11,7 +11,7 @@ from cli.output import writing_output
 from cli.parser.command import GlobalOptions
 from cli.parser.runs import OutputCommand, RunCommand, RunsCommand
 from cli.render.plain import print_json, print_lines, print_note
-from cli.render.runs import run_json, run_line, run_lines
+from cli.render.runs import example_json, example_lines, run_json, run_line, run_lines
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
 from cli.wiring.history import history_of
@@ -91,10 +91,11 @@ async def print_run(desk: DeskReader, launches: DeskLaunchService, command: RunC
         UsageWrong: The name fits no run, or several.
     """
     found = await known_run(desk, launches, command.name, command.timeout)
+    examples = await launches.error_examples(found) if command.content else ()
     if command.as_json:
-        print_json(run_json(found))
+        print_json({**run_json(found), **({"errors": example_json(examples)} if examples else {})})
     else:
-        print_lines(list(run_lines(found)))
+        print_lines([*run_lines(found), *example_lines(examples)])
     return 0
 
 
@@ -121,7 +122,7 @@ async def print_output(
         piece = await launches.output(now, start=piece.end)
         _print(piece)
         if not piece.data:
-            if now.is_over:
+            if now.has_ended:
                 break
             await asyncio.sleep(_FOLLOW_EVERY_S)
     return 0

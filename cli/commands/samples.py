@@ -13,7 +13,9 @@ from cli.render.fleet_json import Json
 from cli.render.plain import aligned, print_json, print_lines
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
+from cli.wiring.past import past_unopened
 from core import format as fmt
+from core import strict_json
 from core.ctl.decode import as_number
 from core.events import ContentRevealed
 from core.ids import SampleKey
@@ -21,6 +23,7 @@ from core.model.sample import word_of_status
 from core.target_escapes import escaped
 from core.task_targets import task_name
 from core.text import shown, shown_lines
+from core.views.error_group_lines import error_group_line
 
 _ONE_LINE = 100
 
@@ -31,7 +34,8 @@ def samples(command: SamplesCommand, options: GlobalOptions) -> int:
     """Run `evalroom samples`; return the exit status."""
 
     async def work() -> int:
-        async with desk_running(config_of(options), options) as desk:
+        config = config_of(options)
+        async with desk_running(config, options, past=past_unopened(config)) as desk:
             return await print_samples(desk, command)
 
     return run_loop(work())
@@ -48,7 +52,7 @@ def sample(command: SampleCommand, options: GlobalOptions) -> int:
 
             await keep_at_once(config, event)
 
-        async with desk_running(config, options) as desk:
+        async with desk_running(config, options, past=past_unopened(config)) as desk:
             return await print_sample(desk, command, keep=keep)
 
     return run_loop(work())
@@ -72,6 +76,9 @@ async def print_samples(desk: DeskReader, command: SamplesCommand) -> int:
         f"{_flat_line(value)} {word_of_status(shown(name))}" for name, value in pairs if value
     )
     lines = [f"{title}  {said}", "", *sample_table(answer["samples"], _as_of(answer))]
+    if found.logged is not None and found.logged.errors:
+        lines += ["", "errors by cause (whole texts: evalroom sample TASK ID --content)"]
+        lines += [f"  {error_group_line(group)}" for group in found.logged.errors]
     if answer.get("truncated"):
         lines += ["", "this is not the whole list; add --all to print all samples"]
     print_lines(lines)
@@ -132,7 +139,9 @@ def _scores(scores: object) -> str:
 
 
 def _flat(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str)
+    if isinstance(value, float):
+        return strict_json.number_word(value) or json.dumps(value)
+    return value if isinstance(value, str) else strict_json.encode(value)
 
 
 def _flat_line(value: object) -> str:
@@ -209,7 +218,7 @@ def _value(value: object) -> str:
     if value is None or value in ([], {}):
         return "·"
     if isinstance(value, Mapping | list):
-        return shown(json.dumps(value, default=str), 400)
+        return shown(strict_json.encode(value), 400)
     return shown(value, 400)
 
 

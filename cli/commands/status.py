@@ -13,9 +13,11 @@ from cli.render.fleet_json import machine_row, status_answer
 from cli.render.plain import print_json, print_lines, table_lines, terminal_room
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
+from cli.wiring.past import past_unopened
 from core import format as fmt
 from core.fleet import Fleet
 from core.model.machine import InspectFound, Machine, ToolState
+from core.model.task import Task, TaskState
 from core.text import shown
 from core.views.header.totals import header_totals
 from core.views.tables.machines import machines_table
@@ -24,6 +26,7 @@ from core.views.tables.tasks import tasks_table
 
 _FACTS_BRIEF_S = 0.5
 _FACTS_LONG_S = 10.0
+_LOGS_S = 15.0
 _POLL_EVERY_S = 0.02
 
 NOBODY_REACHED = 3
@@ -34,7 +37,8 @@ def status(command: StatusCommand, options: GlobalOptions) -> int:
     """Run `evalroom status`; return the exit status."""
 
     async def work() -> int:
-        async with desk_running(config_of(options), options) as desk:
+        config = config_of(options)
+        async with desk_running(config, options, past=past_unopened(config)) as desk:
             return await print_status(desk, timeout=command.timeout, as_json=command.as_json)
 
     return run_loop(work())
@@ -57,6 +61,7 @@ async def print_status(desk: DeskReader, *, timeout: float, as_json: bool) -> in
     """
     await desk.first_poll(timeout)
     await _until(desk, _has_facts, min(timeout, _FACTS_BRIEF_S))
+    await _until_logs_are_read(desk, min(timeout, _LOGS_S))
     fleet, now = desk.fleet, desk.now()
     if as_json:
         print_json(status_answer(fleet, now))
@@ -96,6 +101,19 @@ async def _until(desk: DeskReader, is_ready: Callable[[Machine], bool], seconds:
         async with asyncio.timeout(seconds):
             while any(each.is_reached and not is_ready(each) for each in _all(desk)):  # noqa: ASYNC110
                 await asyncio.sleep(_POLL_EVERY_S)
+
+
+async def _until_logs_are_read(desk: DeskReader, seconds: float) -> None:
+    """Wait until the logs of processes that are gone were read, at most `seconds`."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while any(_is_unread(desk.fleet, each) for each in desk.fleet.tasks.values()):  # noqa: ASYNC110
+                await asyncio.sleep(_POLL_EVERY_S)
+
+
+def _is_unread(fleet: Fleet, task: Task) -> bool:
+    is_reached = fleet.is_up(task.key.machine)
+    return is_reached and task.state is TaskState.FINISHING and fleet.is_gone(task.key.process)
 
 
 def _all(desk: DeskReader) -> list[Machine]:
@@ -141,6 +159,8 @@ def machine_lines(machine: Machine) -> list[str]:
         pairs.append(("inspect", _inspect(facts.inspect, machine)))
         gpus = [f"{gpu.index} {gpu.name}{' (lost)' if gpu.lost else ''}" for gpu in facts.gpus]
         pairs.append(("GPUs", ", ".join(gpus) or _tool(facts.gpu_state, facts.gpu_error)))
+        if facts.gpus and facts.gpu_error:
+            pairs.append(("warning", facts.gpu_error))
         docker = facts.docker
         running = f"{docker.version}, {fmt.plural(len(docker.containers), 'container')}"
         is_ok = docker.state is ToolState.OK

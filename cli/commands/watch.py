@@ -8,18 +8,28 @@ from cli.event_loop import run_loop
 from cli.parser.command import GlobalOptions
 from cli.parser.observation import WatchCommand
 from cli.render.events import EventLines, event_row
-from cli.render.plain import print_json_line, print_lines
+from cli.render.plain import print_json_line, print_lines, print_note
 from cli.wiring.config import config_of
 from cli.wiring.desk import desk_running
+from cli.wiring.history import history_of, past_of
 from core.events import Event
+from core.text import shown
+from storage.paths import paths
 
 
 def watch(command: WatchCommand, options: GlobalOptions) -> int:
     """Run `evalroom watch`; return the exit status."""
 
     async def work() -> int:
-        async with desk_running(config_of(options), options) as desk:
-            return await print_events(desk, seconds=command.seconds, as_json=command.as_json)
+        config = config_of(options)
+        async with history_of(config, paths()) as history:
+            if history.warning:
+                print_note(shown(history.warning, 400))
+            past = await past_of(config, history)
+            async with desk_running(
+                config, options, event_store=history.event_store, past=past
+            ) as desk:
+                return await print_events(desk, seconds=command.seconds, as_json=command.as_json)
 
     return run_loop(work())
 

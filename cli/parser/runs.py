@@ -28,10 +28,12 @@ class RunCommand(ParsedCommand):
 
     Attributes:
         name: The run's id, or any unique part of it; the same in every command.
+        content: Whether to print the whole errors of a few samples.
     """
 
     run_by: ClassVar[str] = "cli.commands.runs:run"
     name: str
+    content: bool
     timeout: float
 
 
@@ -86,6 +88,11 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
 def add_run(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `run`."""
     _add_one(parser)
+    parser.add_argument(
+        "--content",
+        action="store_true",
+        help="print the whole error of one sample of each cause (untrusted)",
+    )
     parser.set_defaults(make=partial(command_of, RunCommand))
 
 

@@ -1,12 +1,12 @@
 """Plain printing: aligned tables, JSON and errors, without colour."""
 
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 from cli.output import writing_output
+from core import strict_json
 from core.errors import EvalroomError
 from core.text import Shown, shown_lines
 from core.text_width import width_of
@@ -112,12 +112,12 @@ def print_note(text: str) -> None:
 def print_json(value: object) -> None:
     """Print a value as ASCII JSON, so that it can't control the terminal."""
     indent = 2 if sys.stdout.isatty() else None
-    _write(sys.stdout, f"{json.dumps(value, indent=indent, ensure_ascii=True)}\n")
+    _write(sys.stdout, f"{strict_json.encode(value, indent=indent)}\n")
 
 
 def print_json_line(value: object) -> None:
     """Print a value as one line of ASCII JSON."""
-    _write(sys.stdout, f"{json.dumps(value, separators=(',', ':'), ensure_ascii=True)}\n")
+    _write(sys.stdout, f"{strict_json.encode(value)}\n")
 
 
 def error_json(error: EvalroomError) -> dict[str, str]:

@@ -1,14 +1,16 @@
 """Runs as lines for people and as JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cli.render.events import score_words
-from core.format import sane
+from core.launch.ports import ErrorExample
+from core.model.log_summary import ErrorGroup
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
+from core.views.error_group_lines import error_group_line
 from core.views.pages.order_page import moment
-from core.views.pages.run_page import why_command
+from core.views.pages.run_page import error_group_lines, why_command
 from core.views.tables.runs import log_folder
 
 
@@ -52,8 +54,15 @@ def _log(log: RunLog) -> dict[str, Any]:
         "model": log.model,
         "completed_samples": log.completed_samples,
         "total_samples": log.total_samples,
+        "cause": log.cause,
+        "errors": [_group(group) for group in log.errors],
         "scores": _scores(log),
     }
+
+
+def _group(group: ErrorGroup) -> dict[str, Any]:
+    sample, epoch = group.example
+    return {"cause": group.cause, "count": group.count, "sample_id": sample, "epoch": epoch}
 
 
 def _scores(log: RunLog) -> list[dict[str, Any]]:
@@ -61,7 +70,7 @@ def _scores(log: RunLog) -> list[dict[str, Any]]:
         {
             "scorer": metric.scorer,
             "metric": metric.name,
-            "value": sane(metric.value),
+            "value": metric.value,
             "stderr": metric.stderr,
         }
         for metric in log.metrics
@@ -115,9 +124,28 @@ def run_lines(run: Run) -> Iterator[str]:
 
 
 def why_lines(run: Run) -> Iterator[str]:
-    """Yield the commands that show why a run failed; text from its log is withheld."""
-    for log in run.logs if run.state is RunState.ERROR else ():
-        if log.status != "success":
-            yield f"    {'why':<9} {shown(why_command(run, log), 20_000)}"
+    """Yield why a run failed, and the commands that show more."""
+    for log in run.logs if run.is_over else ():
+        for each in error_group_lines(log):
+            yield f"    {'why':<9} {each}"
+        command = why_command(run, log)
+        if command:
+            yield f"    {'more':<9} {shown(command, 20_000)}"
     if run.state is RunState.ERROR and not run.logs and run.started_at is not None:
         yield f"    see its output: evalroom output {run.id}"
+
+
+def example_json(examples: Iterable[ErrorExample]) -> list[dict[str, Any]]:
+    """Return the whole errors of samples as a value for JSON."""
+    return [{**_group(each.group), "text": each.text, "trouble": each.trouble} for each in examples]
+
+
+def example_lines(examples: Iterable[ErrorExample]) -> Iterator[str]:
+    """Yield the whole errors of samples, as lines; made harmless for the terminal."""
+    for each in examples:
+        yield ""
+        yield f"    {error_group_line(each.group)}"
+        if each.text is None:
+            yield f"        can't read it: {shown(each.trouble or 'its log has no error', 300)}"
+        for line in (each.text or "").splitlines():
+            yield f"        {shown(line, 2_000)}"

@@ -22,7 +22,7 @@ def config_of(options: GlobalOptions) -> Config:
         config = default_config()
     else:
         if path.exists():
-            refuse_if_others_write(path)
+            refuse_if_others_write(path, by_sudo=True)
         config = read_config(path, actions=KEYS_BY_NAME)
     return replace(config, read_only=config.read_only or options.read_only)
 

@@ -10,6 +10,7 @@ from cli.parser.command import GlobalOptions
 from cli.wiring.clock import WallClock
 from core.config.model import Config, MachineConfig
 from core.desk.desk import Desk
+from core.desk.past import NOTHING, Past
 from core.desk.recorder import Recorder
 from core.events import MachineNamed
 from core.ports import Ask, EventStore
@@ -30,6 +31,7 @@ def desk_of(
     *,
     event_store: EventStore | None = None,
     ask: Ask | None = None,
+    past: Past = NOTHING,
 ) -> Generator[Desk, None, None]:
     """Make a desk for the config's machines; it does nothing until it runs.
 
@@ -38,6 +40,7 @@ def desk_of(
         record: The file to record events in, for `replay`; None: no recording.
         event_store: Stores events; None: nothing is stored.
         ask: Asks the operator for a passphrase or a code; None: nobody can be asked.
+        past: What the history knows of the hours before.
     """
     clock = WallClock()
     known_hosts = paths().known_hosts
@@ -60,6 +63,7 @@ def desk_of(
             clock=clock,
             store=event_store,
             record=recorder,
+            past=past,
         )
     finally:
         if recorder is not None:
@@ -68,10 +72,14 @@ def desk_of(
 
 @contextlib.asynccontextmanager
 async def desk_running(
-    config: Config, options: GlobalOptions, *, event_store: EventStore | None = None
+    config: Config,
+    options: GlobalOptions,
+    *,
+    event_store: EventStore | None = None,
+    past: Past = NOTHING,
 ) -> AsyncGenerator[Desk, None]:
     """Make a desk for the config's machines and run it during the block."""
-    with desk_of(config, options.record, event_store=event_store) as desk:
+    with desk_of(config, options.record, event_store=event_store, past=past) as desk:
         async with running(desk):
             yield desk
 

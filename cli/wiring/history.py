@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cli.render.plain import print_note
 from cli.wiring.clock import WallClock
 from core.config.model import Config
+from core.desk.past import NOTHING, Past
 from core.errors import StorageError
 from core.events import Event
 from core.text import shown
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from core.act.ports import OrderStore
     from core.guide.guide_store import GuideStore
     from core.launch.run.run_store import RunStore
-    from core.ports import EventStore
 
 _PATIENCE_S = 0.2
 """How long the first frame waits while another program locks the history, seconds."""
@@ -40,14 +40,16 @@ class History:
         run_store: Stores runs; None: not opened, and nothing can be launched.
         run_ids: The ids of the runs that this operator launched with evalroom.
         warning: A problem to show the operator; empty: none.
+        is_busy: Whether another program locks the history; reading it would wait.
     """
 
-    event_store: "EventStore | None" = None
+    event_store: Journal | None = None
     order_store: "OrderStore | None" = None
     guide_store: "GuideStore | None" = None
     run_store: "RunStore | None" = None
     run_ids: frozenset[str] = frozenset()
     warning: str = ""
+    is_busy: bool = False
 
 
 @contextlib.asynccontextmanager
@@ -79,9 +81,20 @@ async def history_of(config: Config, places: Paths) -> AsyncGenerator[History, N
             run_store=SqliteRunStore(database),
             run_ids=run_ids,
             warning=warning,
+            is_busy=is_busy,
         )
     finally:
         await database.close()
+
+
+async def past_of(config: Config, history: History) -> Past:
+    """Return what the open history knows of the hours for which ended evals are kept."""
+    if history.event_store is None or history.is_busy:
+        return NOTHING
+    try:
+        return await history.event_store.past(WallClock().now() - config.watch.keep_gone)
+    except StorageError:
+        return NOTHING
 
 
 async def keep_at_once(config: Config, event: Event) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from core.act.concurrency import ConcurrencyLimit
 from core.act.order_tracker import OrderTracker
-from core.act.outcome import failed, outcome_of
+from core.act.outcome import NOT_SENT, failed, outcome_of
 from core.act.plan import Plan, Step
 from core.act.planner import Planner, by_process
 from core.act.ports import ActionDesk
@@ -211,7 +211,10 @@ def _outcome_of_unsent(step: Step) -> Outcome:
     refusal = step.refusal
     if refusal is None:
         return _refused("nothing to send")
-    return Outcome(state=_STATES[refusal.kind], message=refusal.sentence)
+    state, why = _STATES[refusal.kind], refusal.sentence
+    if state is OrderState.FAILED and not why.lower().startswith(NOT_SENT):
+        why = f"{NOT_SENT}: {why}"
+    return Outcome(state=state, message=why)
 
 
 def _refused(why: str) -> Outcome:

@@ -15,6 +15,9 @@ from core.text import shown
 NOT_SENT = "not sent"
 """How an error of a probe or a connection begins when nothing was sent."""
 
+_UNCERTAIN = "it may have been applied"
+"""Said of an order alone, never of a read or a dry run: no other layer writes these words."""
+
 
 def outcome_of(  # noqa: PLR0911 - one case per kind of answer
     action: Action, reply: Reply
@@ -50,7 +53,7 @@ def failed(error: RequestFailed) -> Outcome:
 def _without_answer(why: str) -> Outcome:
     if why.startswith(NOT_SENT):
         return Outcome(state=OrderState.FAILED, message=shown(why, 300))
-    return Outcome(state=OrderState.UNKNOWN, message=shown(why, 300))
+    return Outcome(state=OrderState.UNKNOWN, message=f"{shown(why, 270)}; {_UNCERTAIN}")
 
 
 def _answered(action: Action, answer: JsonObject) -> Outcome:

@@ -14,6 +14,7 @@ from core.act.local_preview import (
     interrupt_preview,
 )
 from core.act.order_tracker import OrderTracker
+from core.act.outcome import NOT_SENT
 from core.act.pause_cost import TimeLimits
 from core.act.plan import Plan, Step
 from core.act.ports import ActionDesk
@@ -29,7 +30,7 @@ from core.act.refusals import (
     snapshot_refusal,
 )
 from core.act.replies import body_of, why_untrusted
-from core.act.requests import request_of
+from core.act.requests import Request, request_of
 from core.act.snapshot import TargetSnapshot
 from core.act.target_expansion import ActionRequest, does_not_apply
 from core.act.target_grammar import place_name
@@ -37,11 +38,19 @@ from core.act.target_labels import target_label, target_location
 from core.act.undo import undo_action
 from core.ctl.decode import parse_object
 from core.ctl.features import Surface
-from core.errors import AnswerMalformed, RequestFailed, StorageError, Unsupported, UsageWrong
+from core.errors import (
+    AnswerMalformed,
+    RequestFailed,
+    StorageError,
+    TooBusy,
+    Unsupported,
+    UsageWrong,
+)
 from core.ids import ProcessKey, Target, TaskKey, process_of
 from core.model.action import Action, Verb, offer_of, scope_of
 from core.model.order import Order
 from core.model.process import Process, ProcessState
+from core.ports import Reply
 
 DRY_RUN_TIMEOUT_S = 15.0
 """Seconds that one dry run may take."""
@@ -246,7 +255,7 @@ class Planner:
         request = request_of(
             action, target, eval_id=row.eval_id if row is not None else "", dry_run=True
         )
-        reply = await self._desk.send(process.key, request, deadline=DRY_RUN_TIMEOUT_S)
+        reply = await self._dry_run(process.key, request)
         await throttle.after(reply.took)
         body = body_of(reply, step.offer.word, step.offer.needs)
         answer = parse_object(body)
@@ -260,6 +269,16 @@ class Planner:
             held = await self._time_limits.held_notes(target, snapshot, throttle)
             preview = replace(preview, notes=(*preview.notes, *held))
         return preview
+
+    async def _dry_run(self, process: ProcessKey, request: Request) -> Reply:
+        """Send a dry run; without its answer nothing was changed, and nothing will be sent."""
+        try:
+            return await self._desk.send(process, request, deadline=DRY_RUN_TIMEOUT_S)
+        except TooBusy:
+            raise
+        except RequestFailed as error:
+            why = error.message.removeprefix(f"{NOT_SENT}: ")
+            raise RequestFailed(f"its dry run has no answer: {why}", error.advice) from error
 
     # Signals
 

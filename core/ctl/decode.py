@@ -161,6 +161,17 @@ def as_number(value: object) -> float | None:
     return found if math.isfinite(found) else None
 
 
+def as_measure(value: object) -> float | None:
+    """Return a measured number as float, NaN and infinities too; None if it is not a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    return math.nan if math.isnan(found) else found  # one NaN: it equals itself in a tuple
+
+
 def count(row: JsonObject, name: str) -> int | None:
     """Return a whole number; None if it is missing, not a whole number, or beyond 64 bits."""
     value = row.get(name)

@@ -4,13 +4,12 @@ The shapes are those of Inspect 0.3.246 to 0.3.285 (GET /tasks, GET /evals/E/sam
 /tasks/K/score). A malformed row becomes one sentence; the other rows are decoded.
 """
 
+import json
 from dataclasses import dataclass
-
-import msgspec
 
 from core.ctl.decode import (
     JsonObject,
-    as_number,
+    as_measure,
     count,
     flag,
     inner,
@@ -217,7 +216,8 @@ def _without_content(row: JsonObject, raw: bytes) -> bytes:
     """Return the row without free text; servers before API version 6 send it unasked."""
     if all(row.get(name) is None for name in _CONTENT):
         return raw
-    return msgspec.json.encode({**row, **{name: None for name in _CONTENT if name in row}})
+    kept = {**row, **{name: None for name in _CONTENT if name in row}}
+    return json.dumps(kept, separators=(",", ":")).encode()
 
 
 def _activity(row: JsonObject) -> Activity | None:
@@ -258,9 +258,14 @@ def score_metrics(body: bytes) -> tuple[Metric, ...]:
 
 
 def metrics_of(scorer: str, values: JsonObject) -> tuple[Metric, ...]:
-    """Return a scorer's metrics; its `stderr` is the error bar of the first one."""
+    """Return a scorer's metrics; its `stderr` is the error bar of the first one.
+
+    A metric without a number keeps its place: its value is None.
+    """
     numbers = {
-        name: found for name, value in values.items() if (found := as_number(value)) is not None
+        name: as_measure(value)
+        for name, value in values.items()
+        if value is None or as_measure(value) is not None
     }
     stderr = numbers.get("stderr")
     named = [name for name in numbers if name != "stderr"] or list(numbers)

@@ -11,11 +11,10 @@ An answer of the script is `{"log": LOCATION, "error": WHY}`, or
 The rows have the form of the control channel's.
 """
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
-
-import msgspec
 
 from core.ctl.decode import JsonObject, count, inner, items, objects, text
 from core.ctl.envelopes import header_metrics, sample_row
@@ -110,8 +109,8 @@ def _rows(row: JsonObject) -> list[Sample]:
     found: list[Sample] = []
     for each in objects(row, "rows"):
         try:
-            found.append(sample_row(msgspec.json.encode(each)))
-        except (AnswerMalformed, msgspec.MsgspecError, ValueError, TypeError):
+            found.append(sample_row(json.dumps(each).encode()))
+        except (AnswerMalformed, ValueError):
             continue
     return found
 

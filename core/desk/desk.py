@@ -9,6 +9,7 @@ from core.config.model import WatchConfig
 from core.desk.event_writer import EventWriter
 from core.desk.health import recording_stopped, storage_failed, storage_works
 from core.desk.log_reader import LogReader
+from core.desk.past import NOTHING, Past, with_past
 from core.desk.readiness import all_polled, changes_polls, has_finishing_task
 from core.desk.requests import MachineRequests
 from core.desk.steering import Steering
@@ -64,6 +65,7 @@ class Desk(MachineRequests):
         store: Stores events and progress; None: they are not stored.
         record: Takes every event, in order; it must not block. When it raises StorageError,
             recording ends and a finding says so.
+        past: What the history knows of the hours before.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class Desk(MachineRequests):
         clock: Clock,
         store: EventStore | None = None,
         record: Callable[[Event], None] | None = None,
+        past: Past = NOTHING,
     ) -> None:
         super().__init__(connections)
         self._watch = watch
@@ -111,6 +114,20 @@ class Desk(MachineRequests):
         """The loop that `begin` started; None: it did not, or `run` has taken the loop over."""
         for event in named:
             self._apply(event)
+        if past is not NOTHING:
+            self._begin_with(past)
+
+    def _begin_with(self, past: Past) -> None:
+        fleet = with_past(self.fleet, past)
+        self._publisher.change(fleet)
+        for name, observer in self._observers.items():
+            observer.expect(
+                key
+                for key, process in fleet.processes.items()
+                if key.machine == name and not process.is_gone
+            )
+        if self._writer is not None:
+            self._writer.begin_with(fleet)
 
     # For the screens (core.ports.Room)
 
@@ -176,6 +193,11 @@ class Desk(MachineRequests):
         """Read the log of an ended task again now; an event will say what came of it."""
         if (reader := self._log_readers.get(task.machine)) is not None:
             reader.read_again(task)
+
+    def poll_now(self, process: ProcessKey) -> None:
+        """Poll a process once now, also while it rests from slow polls."""
+        if (connection := self._connections.get(process.machine)) is not None:
+            connection.send(Frame("look", {"pid": process.pid, "start": process.start}))
 
     # The loop
 

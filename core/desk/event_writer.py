@@ -7,6 +7,7 @@ from core.errors import StorageError
 from core.events import Event, SamplesSeen, TasksSeen
 from core.fleet import Fleet
 from core.ids import TaskKey
+from core.model.finding import Finding
 from core.model.task import ProgressPoint
 from core.ports import EventStore
 
@@ -33,6 +34,8 @@ class EventWriter:
         self._events: list[Event] = []
         self._points: list[tuple[TaskKey, ProgressPoint]] = []
         self._last_points: dict[TaskKey, ProgressPoint] = {}
+        self._findings: dict[str, Finding] = {}
+        self._last_findings: tuple[Finding, ...] = ()
         self._has_queued = asyncio.Event()
         self._dropped = 0
         self._is_failing = False
@@ -48,7 +51,22 @@ class EventWriter:
             process = fleet.processes.get(event.process)
             for key in process.tasks if process is not None else ():
                 self._take_point(key, fleet)
+        self.take_findings(fleet)
         self._has_queued.set()
+
+    def begin_with(self, fleet: Fleet) -> None:
+        """Take the findings of this fleet as stored: they came from the store."""
+        self._last_findings = fleet.findings
+
+    def take_findings(self, fleet: Fleet) -> None:
+        """Queue the findings that are not those of the last call; returns at once."""
+        if fleet.findings is self._last_findings:
+            return
+        known = {finding.id: finding for finding in self._last_findings}
+        self._last_findings = fleet.findings
+        for finding in fleet.findings:
+            if known.get(finding.id) is not finding:
+                self._findings[finding.id] = finding
 
     def _take_point(self, key: TaskKey, fleet: Fleet) -> None:
         task = fleet.tasks[key]
@@ -85,9 +103,12 @@ class EventWriter:
     async def _write(self) -> None:
         events, self._events = self._events, []
         points, self._points = self._points, []
+        findings, self._findings = self._findings, {}
         try:
             if events:
                 await self._store.keep(events)
+            if findings:
+                await self._store.keep_findings(tuple(findings.values()))
             if points:
                 await self._store.keep_progress(points)
         except StorageError as error:

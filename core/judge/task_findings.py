@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from core.fleet import Fleet
-from core.format import plural
+from core.format import plural, score
 from core.ids import TaskKey
 from core.judge.finding_list import closed, open_finding
 from core.model.finding import Finding, Severity
@@ -16,6 +16,7 @@ JUST_ENDED_S = 60.0
 MANY_ERRORS_SHARE = 0.1
 """Share of a task's samples from which errors are an error (`hand`), not a warning (`look`)."""
 
+_MAX_NAME_CHARACTERS = 60
 _MAX_CAUSE_CHARACTERS = 100
 
 _ENDED: dict[TaskState, tuple[str, Severity, str]] = {
@@ -99,9 +100,9 @@ def _how(task: Task) -> str:
         return f": the process has ended, and the status of its log is still started ({done})"
     if header is not None and header.metrics:
         metric = header.metrics[0]
-        error = "" if metric.stderr is None else f" ±{metric.stderr:.2f}"
         over = "" if task.scored is None else f" over {task.scored[0]} of {task.scored[1]}"
-        done = f"{metric.name} {metric.value:.2f}{error}{over}, {done}"
+        value = score(metric.value, metric.stderr)
+        done = f"{shown(metric.name, _MAX_NAME_CHARACTERS)} {value}{over}, {done}"
     if header is not None and header.cause and not (task.logged and task.logged.errors):
         done += f"; {shown(header.cause, _MAX_CAUSE_CHARACTERS)}"
     return f": {done}"

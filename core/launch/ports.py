@@ -10,6 +10,7 @@ from core.launch.preflight.checks import CheckedPlan
 from core.launch.progress import OnProgress
 from core.launch.spec.spec import Spec
 from core.model.job import Worker
+from core.model.log_summary import ErrorGroup
 from core.model.run import Run
 from core.ports import Reply
 
@@ -30,6 +31,21 @@ class OutputChunk:
     data: bytes
     end: int
     size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorExample:
+    """The whole error of one sample that stands for its group.
+
+    Attributes:
+        group: The group, with the sample.
+        text: The traceback or the message as the log has it, untrusted; None: it can't be read.
+        trouble: Why it can't be read, untrusted; empty: it was.
+    """
+
+    group: ErrorGroup
+    text: str | None
+    trouble: str = ""
 
 
 class LaunchDesk(Worker, Protocol):

@@ -25,6 +25,8 @@ class Finding:
         closed_at: When it closed; None while it is open. A milestone closes when it opens.
         changed_at: When its text last changed, Unix seconds at the desk; None: never.
         count: How often it happened (a link that flaps), or the number of things that it counts.
+        began_at: When its newest occurrence began, Unix seconds at the desk; None: when it opened.
+        longest: Seconds of its longest occurrence that is over.
     """
 
     id: str
@@ -39,3 +41,5 @@ class Finding:
     changed_at: float | None = None
     count: int = 1
     process: ProcessKey | None = None
+    began_at: float | None = None
+    longest: float = 0.0

@@ -11,13 +11,13 @@ class Metric:
 
     Attributes:
         scorer, name: The names of the scorer and of the metric.
-        value: Its value.
+        value: Its value, which may be NaN or infinite; None: the scorer gave none.
         stderr: Its error bar; None: it has none.
     """
 
     scorer: str
     name: str
-    value: float
+    value: float | None
     stderr: float | None = None
 
 

@@ -4,7 +4,7 @@ It does no I/O. It remembers what the probe polls and what it last reported of e
 forgets both when a new probe starts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import cast
 
@@ -31,6 +31,7 @@ from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.machine import LinkState
+from core.model.process import ProcessState
 from core.model.sample import SampleCounts, SampleStatus
 from core.ports import Heard
 from core.text import shown
@@ -87,6 +88,11 @@ class Observer:
         """Tasks whose last delta was truncated; the next delta does not list the missing rows."""
         self._link_heard_at = 0.0
         """Time of the last `LinkHeard` or `LinkChanged` to up, Unix seconds at the desk."""
+
+    def expect(self, processes: Iterable[ProcessKey]) -> None:
+        """Report these processes as gone if the first list of a probe does not name them."""
+        for key in processes:
+            self._sent[key] = ProcessSeen(at=0.0, process=key, state=ProcessState.STARTING)
 
     def hear(self, heard: Heard, at: float) -> tuple[Event, ...]:
         """Return the events in what a connection received.

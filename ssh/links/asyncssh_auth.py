@@ -11,6 +11,7 @@ from ssh.links.resolved_host import ResolvedHost
 
 MAX_QUESTION_ROUNDS = 3
 """How often a server may ask its questions in one login."""
+_PASSWORD_TEXT = "password"  # noqa: S105 - a word of a prompt
 
 
 @dataclass(slots=True)
@@ -41,6 +42,7 @@ class AuthClient(asyncssh.SSHClient):
         self._password_tried = False
         self._rounds = 0
         self._questions_asked = True
+        self._keeps_password = True
 
     async def password_auth_requested(self) -> str | None:
         """See asyncssh. Tries one password once per login."""
@@ -56,28 +58,40 @@ class AuthClient(asyncssh.SSHClient):
         return passwords.get(address)
 
     def kbdint_auth_requested(self) -> str | None:
-        """See asyncssh. Accepts only if the operator can be asked, and the server has questions.
+        """See asyncssh. Accepts if there is an answer: the operator's, or a password of before.
 
-        A server that asked nothing in the round before has none: sshd offers this method where
-        nothing stands behind it. The next method is tried then, before sshd's patience ends.
+        A server that asked nothing in the round before has no questions: sshd offers this method
+        where nothing stands behind it. The next method is tried then, before sshd's patience ends.
         """
         has_questions, self._questions_asked = self._questions_asked, False
         self._rounds += 1
-        if self._ask is None or not has_questions or self._rounds > MAX_QUESTION_ROUNDS:
+        can_answer = self._ask is not None or (
+            self._host.address in self._credentials.passwords and self._rounds == 1
+        )
+        if not can_answer or not has_questions or self._rounds > MAX_QUESTION_ROUNDS:
             return None
         return ""
 
     async def kbdint_challenge_received(
         self, name: str, instructions: str, lang: str, prompts: Sequence[tuple[str, bool]]
     ) -> Sequence[str] | None:
-        """See asyncssh. Answers are used once and not kept."""
+        """See asyncssh. A password is kept in memory; answers to other questions are used once."""
         del name, lang
+        passwords, address = self._credentials.passwords, self._host.address
         answers: list[str] = []
         for prompt, echo in prompts:
             self._questions_asked = True
+            is_password = not echo and _PASSWORD_TEXT in prompt.lower()
+            if not is_password:
+                self._keeps_password = False
+                passwords.pop(address, None)
             text = shown(f"{instructions} {prompt}".strip(), 300)
-            answer = await self._ask(text, echo) if self._ask is not None else None
+            answer = passwords.get(address) if is_password and self._rounds == 1 else None
+            if answer is None and self._ask is not None:
+                answer = await self._ask(text, echo)
             if answer is None:
                 return None
+            if is_password and self._keeps_password:
+                passwords[address] = answer
             answers.append(answer)
         return answers

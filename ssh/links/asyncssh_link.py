@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncssh
 
 from core.config.model import MachineConfig
-from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
+from core.errors import HostKeyRefused, LinkLost, MachineError, NeedsTrust, NeedsYou
 from core.ports import Ask
 from core.text import shown
 from ssh.links.agent import AgentWatch, environment_with
@@ -19,7 +19,13 @@ from ssh.links.link import SHELL, Link, LinkFactory
 from ssh.links.login_keys import LoadedKeys, load_keys
 from ssh.links.proxy_command import ProxyProcess
 from ssh.links.ssh_config import Hop, resolve_route, ssh_words
-from ssh.links.trust import KnownHosts, read_known_hosts, revoked_key_error, untrusted_key_error
+from ssh.links.trust import (
+    KnownHosts,
+    read_known_hosts,
+    revoked_key_error,
+    strictly_refused_key_error,
+    untrusted_key_error,
+)
 
 MAX_READ_BYTES = 65_536
 LOGIN_TIMEOUT_S = 15.0
@@ -173,9 +179,12 @@ class AsyncsshLink:
 
     def note_untrusted_key(self, hop: Hop, known: KnownHosts, key: asyncssh.SSHKey) -> None:
         """Record the error for a `key` of this handshake that is not trusted."""
-        self._key_error = untrusted_key_error(
+        error = untrusted_key_error(
             self._machine.name, known, *hop.host.known_as, key, of=self._place(hop)
         )
+        if isinstance(error, NeedsTrust) and hop.host.strict_host_key_checking == "true":
+            error = strictly_refused_key_error(error)
+        self._key_error = error
 
     def _place(self, hop: Hop) -> str:
         """Return the machine's name, or that of its jump host."""
@@ -189,7 +198,7 @@ class AsyncsshLink:
         revoked = known.match(hop.host.known_as[0], "", hop.host.known_as[1])[2]
         if "revoked" in error.message and revoked:
             return revoked_key_error(self._machine.name, revoked)
-        return LinkRefused(
+        return HostKeyRefused(
             self._machine.name,
             f"{error.message} (the key of {hop.host.host}, or its certificate)",
             f"run `ssh {hop.host.name}` once in a terminal to see which key fails",
@@ -207,8 +216,12 @@ class AsyncsshLink:
 
     async def _with_place(self, hop: Hop, error: MachineError) -> MachineError:
         """Add the jump host or the ProxyCommand to the reason, where one of them failed."""
-        more = await self._proxy.failure() if self._proxy is not None else None
-        if more is None and hop is not self._route[-1]:
+        more = None
+        if self._proxy is not None and hop.host.proxy_command and isinstance(error, LinkLost):
+            more = await self._proxy.failure()
+        if more is not None:
+            error.advice = f"check ProxyCommand of {shown(hop.host.name, 80)} in ssh_config"
+        elif hop is not self._route[-1]:
             more = f"at the jump host {shown(hop.host.address, 120)}"
         if more is not None:
             error.message = f"{error.message} ({more})"

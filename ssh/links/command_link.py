@@ -11,18 +11,16 @@ import signal
 from collections.abc import Mapping
 from pathlib import PurePath
 
-from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
+from core.errors import HostKeyRefused, LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ids import MachineName
 from core.text import shown
 from ssh.links.agent import AgentWatch, environment_with
 from ssh.links.link import SHELL
-from ssh.links.ssh_command import effective_options, is_ssh, link_options, option_words
+from ssh.links.ssh_command import effective_options, link_options, option_words, takes_ssh_options
 
 MAX_READ_BYTES = 65_536
 CLOSE_TIMEOUT_S = 2.0
 """How long a program may take to end after each of: closed input, SIGTERM, SIGKILL; seconds."""
-
-_SSH_PROGRAMS = frozenset({"ssh", "autossh"})
 
 
 def shell_command(
@@ -36,7 +34,7 @@ def shell_command(
         command: The command of the config.
         options: More options for ssh.
     """
-    if command and PurePath(command[0]).name in _SSH_PROGRAMS:
+    if takes_ssh_options(command):
         flags = option_words({"BatchMode": "yes", **(options or {})})
         command = (command[0], "-T", *flags, *command[1:])
     return (*command, SHELL)
@@ -131,7 +129,7 @@ class CommandLink:
                 f"the command of {self._machine} contains a NUL character",
                 f"remove it from `command` of {self._machine} in the config",
             )
-        if is_ssh(self._configured):
+        if takes_ssh_options(self._configured):
             options = await effective_options(self._configured)
             self._command = shell_command(self._configured, link_options(options))
             agent = await self._agent.look(options.get("identityagent", (None,))[0])
@@ -172,7 +170,7 @@ class CommandLink:
         if len(self._command) == 1:
             return None
         error = explain_stderr(self._machine, self._command[0], status, stderr)
-        problem = self._agent.seen.problem() if is_ssh(self._configured) else None
+        problem = self._agent.seen.problem() if takes_ssh_options(self._configured) else None
         if isinstance(error, NeedsYou) and _DENIED_TEXT in stderr and problem is not None:
             error.message = f"{error.message} ({problem})"
         return error
@@ -193,6 +191,8 @@ _SIGN_IN_TEXTS = (
     "a password is required",
     "no askpass program",
 )
+_SSH_FAILED = 255
+"""The exit status of ssh's own failures; others are those of the program over there."""
 _UNREACHABLE_TEXTS = (
     "Could not resolve hostname",
     "Connection refused",
@@ -207,7 +207,10 @@ _UNREACHABLE_TEXTS = (
 def explain_stderr(
     machine: MachineName, program: str, status: int | None, stderr: str
 ) -> MachineError | None:
-    """Return the error that ssh, sudo and similar programs report; None: it is not recognised.
+    """Return the error that a link's command reports, in its own words.
+
+    None: the command reached the machine, whose shell or account failed. Only ssh tells this, by
+    a status other than 255; a failure of any other command may pass by itself.
 
     Args:
         machine: For messages.
@@ -217,7 +220,7 @@ def explain_stderr(
     """
     words = shown(" ".join(stderr.split()), 300)
     if any(text in stderr for text in _KEY_CHANGED_TEXTS):
-        return LinkRefused(
+        return HostKeyRefused(
             machine,
             f"the host key of {machine} changed or is revoked: {words}",
             "ask the machine's owner; if the new key is right, remove the old line from your "
@@ -231,4 +234,9 @@ def explain_stderr(
         )
     if any(text in stderr for text in _UNREACHABLE_TEXTS) or (status is None and not stderr):
         return LinkLost(machine, f"can't reach {machine}: {words or 'the connection ended'}")
-    return None
+    is_ssh_program = takes_ssh_options((program,))
+    if is_ssh_program and status != _SSH_FAILED:
+        return None
+    name = shown(PurePath(program).name, 60)
+    how = "a signal ended it" if status is None else f"exit {status}"
+    return LinkLost(machine, f"{name} can't reach {machine} ({how}): {words or 'no output'}")

@@ -6,6 +6,7 @@ that it can't follow is an error with the file and the line.
 
 import glob
 import os
+import re
 import socket
 import subprocess
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,9 @@ EXEC_TIMEOUT_S = 5.0
 """How long the program of a `Match exec` may run, seconds."""
 _MAX_INCLUDES_DEEP = 16
 _OTHERS_MAY_WRITE = 0o022
+_UNSAFE = re.compile(r"""['`"$\\;&<>|(){},\s\x00-\x1f\x7f]""")
+_UNSAFE_USER = re.compile(r"""['`";&<>|(){}\x00-\x1f\x7f]|\s-|\\$""")
+"""What a ProxyCommand or a Match exec would hand to a shell; ssh refuses it too."""
 
 Options = dict[str, tuple[str, ...]]
 """Values by the option's name in lower case, as `ssh -G` prints them."""
@@ -86,6 +90,10 @@ def parse_config(destination: Destination, account: LocalAccount) -> ParsedConfi
         ConfigProblem: A file can't be read, or a line can't be read or followed.
     """
     asked = destination.without_syntax()
+    if asked.name.startswith("-") or _UNSAFE.search(asked.name):
+        raise ConfigProblem("hostname contains invalid characters")
+    if asked.user and (asked.user.startswith("-") or _UNSAFE_USER.search(asked.user)):
+        raise ConfigProblem("remote username contains invalid characters")
     first = _Reading(asked=asked, account=account, host=asked.name)
     first.read_files()
     host = first.canonical_host()

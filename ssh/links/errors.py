@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import asyncssh
 
-from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
+from core.errors import HostKeyRefused, LinkLost, LinkRefused, MachineError, NeedsYou
 from core.ids import MachineName
 from core.text import shown
 
@@ -22,6 +22,10 @@ def _lost(machine: MachineName, why: str) -> MachineError:
 
 def _refused(machine: MachineName, why: str) -> MachineError:
     return LinkRefused(machine, f"can't connect to {machine}: {why}")
+
+
+def _untrusted(machine: MachineName, why: str) -> MachineError:
+    return HostKeyRefused(machine, f"can't connect to {machine}: {why}")
 
 
 def _needs_you(machine: MachineName, why: str) -> MachineError:
@@ -43,7 +47,7 @@ TRANSLATIONS: dict[type[BaseException], Translate] = {
     asyncssh.KeyImportError: _needs_you,
     asyncssh.KeyEncryptionError: _needs_you,
     asyncssh.PasswordChangeRequired: _needs_you,
-    asyncssh.HostKeyNotVerifiable: _refused,
+    asyncssh.HostKeyNotVerifiable: _untrusted,
     asyncssh.KeyExchangeFailed: _refused,
     asyncssh.ProtocolNotSupported: _refused,
     asyncssh.ServiceNotAvailable: _refused,
@@ -69,12 +73,16 @@ TRANSLATIONS: dict[type[BaseException], Translate] = {
 every error class of asyncssh is listed."""
 
 
+_REPLACED_KEYS = {"-l": "user", "-p": "port", "-i": "identity", "-F": "ssh_config"}
+"""The keys of a machine in the config whose work an option of ssh does."""
+
+
 def use_command(words: Sequence[str]) -> str:
     """Return the advice to reach a machine by the ssh command `words`."""
     listed = ", ".join(json.dumps(word, ensure_ascii=False) for word in words)
-    plain = "host", "user", "port", "identity"
-    replaced = f" in place of {', '.join(plain)}" if len(words) > len(("ssh", "host")) else ""
-    return f'set link = "command" and command = [{shown(listed, 400)}]{replaced}'
+    replaced = [key for flag, key in _REPLACED_KEYS.items() if flag in words]
+    instead = f" in place of host, {', '.join(replaced)}" if replaced else ""
+    return f'set link = "command" and command = [{shown(listed, 400)}]{instead}'
 
 
 def machine_error(

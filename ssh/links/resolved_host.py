@@ -41,9 +41,8 @@ class ResolvedHost:
         connect_timeout: ConnectTimeout, seconds; None: not set.
         alive_interval: ServerAliveInterval, seconds; 0: not set.
         known_hosts: The user's and the system's files of host keys.
-        strict_host_key_checking: As ssh prints it; evalroom never checks less.
-        control_master: As ssh prints it.
-        control_path: The socket of a ControlMaster; None: no ControlMaster.
+        strict_host_key_checking: As ssh prints it; `true`: an unknown key is refused. evalroom
+            never checks less than `ask`.
         family: The address family; `AF_UNSPEC`: any.
         bind_address: The local address to connect from; None: any.
         methods: PreferredAuthentications; None: not set.
@@ -67,8 +66,6 @@ class ResolvedHost:
     alive_count_max: int
     known_hosts: tuple[str, ...]
     strict_host_key_checking: str
-    control_master: str
-    control_path: str | None
     family: socket.AddressFamily
     bind_address: str | None
     compression: bool
@@ -106,8 +103,8 @@ def resolved_host(
         options: From `ssh -G`, or from evalroom's own reading.
         account: The account that runs evalroom.
         digest: The value of `%C` as ssh computes it; None: as OpenSSH 9.2 does.
-        is_expanded: Whether files of host keys, agent and ControlPath are expanded already, as
-            `ssh -G` prints them.
+        is_expanded: Whether the files of host keys and the agent are expanded already, as `ssh -G`
+            prints them.
 
     Raises:
         ConfigProblem: A value can't be expanded.
@@ -142,10 +139,9 @@ def resolved_host(
         return tuple(each for each in words if each != "none")
 
     command, jump = optional("proxycommand"), optional("proxyjump")
-    agent, control_path = first("identityagent") or None, optional("controlpath")
-    if not is_expanded:
-        agent = agent if agent is None or _is_variable(agent) else path(agent)
-        control_path = path(control_path) if control_path else None
+    agent = first("identityagent") or None
+    if agent is not None and not is_expanded and not _is_variable(agent):
+        agent = path(agent)
     timeout = optional("connecttimeout")
     methods = first("preferredauthentications")
     return ResolvedHost(
@@ -158,7 +154,7 @@ def resolved_host(
         certificates=files("certificatefile"),
         identities_only=first("identitiesonly") == "yes",
         agent=agent,
-        jump=jump,
+        jump=expand_tokens(jump, tokens) if jump else None,
         proxy_command=expand_tokens(command, tokens) if command and not jump else None,
         connect_timeout=float(timeout) if timeout and float(timeout) > 0 else None,
         alive_interval=int(first("serveraliveinterval", "0")),
@@ -168,8 +164,6 @@ def resolved_host(
             *listed("globalknownhostsfile", expands=False),
         ),
         strict_host_key_checking=first("stricthostkeychecking", "ask"),
-        control_master=first("controlmaster", "false"),
-        control_path=control_path,
         family=_FAMILIES.get(first("addressfamily"), socket.AF_UNSPEC),
         bind_address=optional("bindaddress"),
         compression=first("compression") == "yes",

@@ -4,7 +4,11 @@ The link's own ssh runs in BatchMode and never asks. The same command without Ba
 a passphrase, a code, a touch or a host key, and leaves a ControlMaster open that the link uses.
 """
 
+import os
+
 from core.ports import SignIn
+from ssh.links.agent import present_agent
+from ssh.links.resolved_host import AGENT_VARIABLE
 from ssh.links.ssh_command import effective_options, is_ssh, link_options, option_words
 
 CONTROL_PERSIST = "10m"
@@ -27,4 +31,7 @@ async def sign_in_for(command: tuple[str, ...]) -> SignIn | None:
     if has_path and effective.get("controlpersist") in _OFF:
         options["ControlPersist"] = CONTROL_PERSIST
     words = (command[0], "-T", *option_words(options), *command[1:], "true")
+    agent = await present_agent(effective.get("identityagent", (None,))[0])
+    if agent.keys and agent.path != os.environ.get(AGENT_VARIABLE):
+        words = ("env", f"{AGENT_VARIABLE}={agent.path}", *words)
     return SignIn(words=words, is_kept=has_path)

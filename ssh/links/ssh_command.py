@@ -22,16 +22,37 @@ _FORWARDS = ("localforward", "remoteforward", "dynamicforward")
 
 
 def is_ssh(command: Sequence[str]) -> bool:
-    """Return whether `command` runs OpenSSH's client, which can be asked for its options."""
+    """Return whether `command` runs OpenSSH's client."""
     return bool(command) and PurePath(command[0]).name == "ssh"
 
 
+def takes_ssh_options(command: Sequence[str]) -> bool:
+    """Return whether `command` is an ssh or an autossh, which hands its options to ssh."""
+    return bool(command) and PurePath(command[0]).name in {"ssh", "autossh"}
+
+
 async def effective_options(command: Sequence[str]) -> Options:
-    """Return the options that `command`, an ssh, would use; empty if it can't be asked."""
+    """Return the options that `command`, an ssh or autossh, would use; empty if ssh can't be asked.
+
+    Connects to nothing.
+    """
+    program, words = (command[0], command[1:]) if is_ssh(command) else ("ssh", _of_ssh(command[1:]))
     try:
-        return await ask_ssh(command[1:], program=command[0])
+        return await ask_ssh(words, program=program)
     except (NoSshToAsk, SshRejected, TimeoutError):
         return {}
+
+
+def _of_ssh(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the arguments of autossh without its own: `-M PORT` and `-f`."""
+    found: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "-M":
+            next(rest, None)
+        elif word != "-f" and not word.startswith("-M"):
+            found.append(word)
+    return tuple(found)
 
 
 def link_options(options: Options) -> dict[str, str]:

@@ -4,8 +4,10 @@ Jump hosts are resolved the same way, so that asyncssh gets values and never rea
 """
 
 import asyncio
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from core.config.model import MachineConfig
 from core.errors import LinkLost, LinkRefused
@@ -88,8 +90,8 @@ class _Answer:
     digest: str | None = None
 
 
-_defaults: dict[str, Options] = {}
-"""The defaults of the installed ssh, asked for once."""
+_defaults: dict[tuple[str, int], Options] = {}
+"""The defaults of the installed ssh, by its path and its time: an upgrade may change them."""
 
 
 async def resolve_route(machine: MachineConfig) -> tuple[Hop, ...]:
@@ -110,6 +112,8 @@ async def resolve_route(machine: MachineConfig) -> tuple[Hop, ...]:
     try:
         *jumps, target = await _hops(machine, destination, depth=0)
     except SshRejected as error:
+        if error.may_pass:
+            raise LinkLost(machine.name, f"ssh -G: {shown(error, 300)}") from error
         raise LinkRefused(
             machine.name,
             f"ssh can't use its config for {machine.name}: {shown(error, 300)}",
@@ -196,8 +200,7 @@ def jump_destination(text: str) -> Destination:
 async def _ask(destination: Destination, account: LocalAccount) -> _Answer:
     words = _query_words(destination)
     try:
-        if "ssh" not in _defaults:
-            _defaults["ssh"] = await ask_ssh(("-F", "none", "--", "no-host"))
+        defaults = await _ssh_defaults()
         options = await ask_ssh(words)
         digest = None
         if needs_digest(options):
@@ -206,7 +209,17 @@ async def _ask(destination: Destination, account: LocalAccount) -> _Answer:
     except NoSshToAsk:
         parsed = await asyncio.to_thread(parse_config, destination, account)
         return _Answer(parsed.options, DEFAULTS, is_of_ssh=False)
-    return _Answer(options, _defaults["ssh"], is_of_ssh=True, digest=digest)
+    return _Answer(options, defaults, is_of_ssh=True, digest=digest)
+
+
+async def _ssh_defaults() -> Options:
+    path = shutil.which("ssh")
+    if path is None:
+        raise NoSshToAsk("no ssh is installed")
+    key = path, Path(path).stat().st_mtime_ns  # noqa: ASYNC240 - one look at a program's entry
+    if key not in _defaults:
+        _defaults[key] = await ask_ssh(("-F", "none", "--", "no-host"))
+    return _defaults[key]
 
 
 def _query_words(destination: Destination) -> tuple[str, ...]:

@@ -10,18 +10,34 @@ from ssh.links.config_parser import Options
 
 QUERY_TIMEOUT_S = 10.0
 """How long `ssh -G` may take, seconds: a `Match exec` runs programs, a canonical name needs DNS."""
-_WITHOUT_QUERY_TEXTS = ("usage:", "unknown option", "illegal option", "invalid option")
+_WITHOUT_QUERY_TEXTS = (
+    "usage:",
+    "unknown option --",
+    "illegal option --",
+    "invalid option --",
+    "no user exists for uid",
+)
+_UNRESOLVED_TEXT = "Could not resolve"
 _NOT_BATCH = ("-o", "BatchMode=no")
 """Debian's ssh changes ServerAliveInterval in batch mode, as if somebody had set it."""
 _NOISE = ("Pseudo-terminal will not be allocated", "terminating, ")
 
 
 class NoSshToAsk(Exception):
-    """No ssh is installed, or it has no `-G`."""
+    """No ssh is installed, it has no `-G`, or it does not run as this user."""
 
 
 class SshRejected(Exception):
-    """ssh can't use its config; the text is its own: what is wrong, with file and line."""
+    """ssh can't use its config; the text is its own: what is wrong, with file and line.
+
+    Attributes:
+        may_pass: Whether it is the network's fault: a canonical name that did not resolve.
+    """
+
+    @property
+    def may_pass(self) -> bool:
+        """See above."""
+        return _UNRESOLVED_TEXT in str(self)
 
 
 async def ask_ssh(
@@ -35,7 +51,7 @@ async def ask_ssh(
         environment: Its environment; None: that of evalroom.
 
     Raises:
-        NoSshToAsk: There is no such program, or it has no `-G`.
+        NoSshToAsk: It can't be asked.
         SshRejected: It can't use its config.
         TimeoutError: It did not answer within `QUERY_TIMEOUT_S`.
     """

@@ -13,7 +13,7 @@ import asyncssh
 from asyncssh.known_hosts import SSHKnownHosts
 from asyncssh.public_key import get_default_certificate_algs, get_default_public_key_algs
 
-from core.errors import LinkRefused, MachineError, NeedsTrust
+from core.errors import HostKeyRefused, LinkRefused, MachineError, NeedsTrust
 from core.ids import MachineName
 
 DEFAULT_PORT = 22
@@ -150,7 +150,7 @@ def untrusted_key_error(
         was = ", ".join(
             f"{other.get_fingerprint()} ({line.path} line {line.number})" for other, line in others
         )
-        return LinkRefused(
+        return HostKeyRefused(
             machine,
             f"the host key of {of or machine} has changed: it is now {fingerprint}, "
             f"but known_hosts has {was}",
@@ -162,10 +162,19 @@ def untrusted_key_error(
     return NeedsTrust(machine, fingerprint, line, of=of)
 
 
-def revoked_key_error(machine: MachineName, keys: Sequence[asyncssh.SSHKey]) -> LinkRefused:
+def strictly_refused_key_error(error: NeedsTrust) -> HostKeyRefused:
+    """Return the error for an unknown key where ssh_config has `StrictHostKeyChecking yes`."""
+    return HostKeyRefused(
+        error.machine,
+        f"{error.message}, and ssh_config has StrictHostKeyChecking yes",
+        f"check the key, then add this line to your known_hosts: {error.known_hosts_line}",
+    )
+
+
+def revoked_key_error(machine: MachineName, keys: Sequence[asyncssh.SSHKey]) -> HostKeyRefused:
     """Return the error for a host that sent a revoked key, one of `keys`."""
     fingerprints = " or ".join(key.get_fingerprint() for key in keys)
-    return LinkRefused(
+    return HostKeyRefused(
         machine,
         f"the host key of {machine} is revoked ({fingerprints}) by a @revoked line in known_hosts",
         "do not trust this key; ask the machine's owner for the new one",

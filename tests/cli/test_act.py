@@ -126,7 +126,7 @@ def test_another_answer_at_a_terminal_sends_nothing(
     try:
         terminal.until("type turns to confirm: " if "drain" in words else "? [y/N] ")
         terminal.type(keys)
-        assert terminal.process.wait(20) == status
+        assert terminal.wait_end() == status
     finally:
         terminal.close()
     assert (paused(one), one.task("turns")["resolving"]) == (None, None)
@@ -143,7 +143,7 @@ def test_an_answer_at_a_terminal_does_it_and_undo_asks_too(home: Home, one: Eval
         try:
             terminal.until("? [y/N] ")
             terminal.type(f"{answer}\r")
-            assert terminal.process.wait(20) == (4 if answer == "n" else 0)
+            assert terminal.wait_end() == (4 if answer == "n" else 0)
         finally:
             terminal.close()
         assert paused(one) == after

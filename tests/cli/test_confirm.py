@@ -202,7 +202,7 @@ def test_each_command_at_a_terminal_takes_a_no_an_end_and_ctrl_c(
     try:
         terminal.until("? type prod to confirm: " if "machine=prod" in words else "? [y/N] ")
         terminal.type(keys)
-        assert terminal.process.wait(20) == status
+        assert terminal.wait_end() == status
     finally:
         terminal.close()
     assert not (ready.folder / ".evalroom").exists()
@@ -215,7 +215,7 @@ def test_a_yes_at_a_terminal_does_it(ready: Home) -> None:
         terminal.until("delete the secret A_KEY? [y/N] ")
         terminal.type("y\r")
         terminal.until("A_KEY was deleted")
-        assert terminal.process.wait(20) == 0
+        assert terminal.wait_end() == 0
     finally:
         terminal.close()
 

@@ -45,7 +45,7 @@ def test_park_goes_as_far_as_is_confirmed_and_resume_goes_on(evals: Evals, tmp_p
         try:
             terminal.until("? [y/N] ")
             terminal.type(keys)
-            assert terminal.process.wait(20) == status
+            assert terminal.wait_end() == status
         finally:
             terminal.close()
     assert not one.task()["process_paused"]
@@ -76,7 +76,7 @@ def test_a_link_stays_up_over_a_question_that_is_longer_than_the_lease_of_a_prob
     evals: Evals, tmp_path: Path
 ) -> None:
     one = evals.start(
-        "quiet", eval_set=True, args={"samples": 200, "seconds": 0.5},
+        "quiet", eval_set=True, args={"samples": 4, "seconds": 600},
         options=("--model", "mockllm/model", "--max-samples=2"),
     ).wait_ready()  # fmt: skip
     one.wait_rows(bool)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from cli.commands.samples import print_sample, print_samples
@@ -77,6 +78,21 @@ async def test_no_answer_acts_on_the_terminal_or_is_a_crash(
             await print_sample(desk, command, keep=no_journal)
     out = capsys.readouterr().out
     assert not {char for char in out if char != "\n" and not char.isprintable()}
+
+
+async def test_a_strict_parser_reads_the_json_of_every_answer(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for answer in answers():
+        desk: Any = Answering(answer)
+        [task] = desk.fleet.tasks
+        asked: dict[str, Any] = {"task": task.task_id, "timeout": 1.0, "as_json": True}
+        await print_samples(desk, SamplesCommand(**asked, status=None, all_rows=False))
+        msgspec.json.decode(capsys.readouterr().out)
+        for part in ("show", "events", "messages", "store"):
+            one: dict[str, Any] = {"sample_id": "s", "epoch": 1, "part": part}
+            await print_sample(desk, SampleCommand(**asked, **one, content=True), keep=no_journal)
+            msgspec.json.decode(capsys.readouterr().out)
 
 
 def test_what_is_printed_is_made_harmless_once_more(capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,7 +72,7 @@ def test_json_is_ascii_alone(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert out.isascii()
     assert "\x1b" not in out
-    assert json.loads(out)["name"] == HOSTILE + "\ud800"
+    assert json.loads(out)["name"] == HOSTILE + "\ufffd"
 
 
 def test_an_ascii_output_gets_question_marks_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,6 +80,12 @@ def test_an_ascii_output_gets_question_marks_and_no_crash(monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
     print_lines(["· 漢 done"])
     assert raw.getvalue() == b"? ? done\n"
+
+
+def test_a_warning_of_a_gpu_tool_is_printed_beside_its_gpus() -> None:
+    fleet = fleet_after(named(), link(), facts(gpu_error="nvidia-smi warns (exit 14)"))
+    lines = machine_lines(fleet.machines[H1])
+    assert "  warning nvidia-smi warns (exit 14)" in lines
 
 
 def test_a_python_without_inspect_is_told_with_what_to_do() -> None:

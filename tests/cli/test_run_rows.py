@@ -1,18 +1,23 @@
 """A run as lines for people, and what it printed."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from cli.commands.runs import print_output
-from cli.render.runs import run_json, run_lines, why_lines
+from cli.render.runs import example_lines, run_json, run_lines, why_lines
 from core.errors import UsageWrong
-from core.launch.ports import OutputChunk
+from core.launch.ports import ErrorExample, OutputChunk
+from core.model.log_summary import ErrorGroup
 from core.model.run import Run, RunLog, RunState
 from tests.support.runs import run
 
-LOG = RunLog(location="/logs/a b.eval", status="error", task="mine", model="mockllm/model")
+GROUP = ErrorGroup("ValueError: no file\x1b[2J", 3, ("q 1", 2))
+LOG = RunLog(
+    location="/logs/a b.eval", status="error", task="mine", model="mockllm/model", cause="it broke"
+)
 
 
 def test_a_failed_run_says_which_command_tells_why_by_the_inspect_that_ran_it() -> None:
@@ -26,6 +31,26 @@ def test_a_failed_run_says_which_command_tells_why_by_the_inspect_that_ran_it() 
     assert "None" not in told
     assert run_json(failed)["log_dir"] == "~/.evalroom/runs/1/logs"
     assert "logs      ~/.evalroom/runs/1/logs" in told
+
+
+def test_the_causes_of_errors_are_printed_with_the_command_that_shows_one_of_each() -> None:
+    failed = run(1, RunState.ERROR, logs=(replace(LOG, cause="", errors=(GROUP,)),))
+    told = "\n".join(run_lines(failed))
+    assert "3 x ValueError: no file" in told
+    assert "(such as sample q 1, epoch 2)" in told
+    assert f"evalroom run {failed.id} --content" in told
+    assert "\x1b" not in told
+    [log] = run_json(failed)["logs"]
+    [group] = log["errors"]
+    assert (group["count"], group["sample_id"], group["epoch"]) == (3, "q 1", 2)
+    examples = [
+        ErrorExample(group=GROUP, text="Traceback\x1b[2J\nValueError"),
+        ErrorExample(group=GROUP, text=None, trouble="the file does not exist"),
+    ]
+    told = "\n".join(example_lines(examples))
+    assert "        ValueError" in told
+    assert "can't read it: the file does not exist" in told
+    assert "\x1b" not in told
 
 
 def test_what_was_printed_is_pointed_at_only_where_something_was_started() -> None:

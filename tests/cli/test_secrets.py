@@ -71,7 +71,7 @@ def test_at_a_terminal_it_is_asked_for_and_not_shown(home: Home) -> None:
         terminal.type(f"{VALUE}\r")
         terminal.until("A_KEY is stored in")
         assert VALUE.encode() not in terminal.output
-        assert terminal.process.wait(20) == 0
+        assert terminal.wait_end() == 0
     finally:
         terminal.close()
     assert VALUE in _kept(home).read_text()
@@ -83,7 +83,7 @@ def test_ctrl_c_at_the_question_keeps_nothing_and_the_terminal_shows_again(home:
         terminal.until("value of A_KEY: ")
         assert not terminal.echoes()
         terminal.type("\x03")
-        assert terminal.process.wait(20) == 130
+        assert terminal.wait_end() == 130
         assert terminal.echoes()
     finally:
         terminal.close()

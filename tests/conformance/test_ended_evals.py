@@ -13,21 +13,10 @@ from core.events import LogRead
 from core.ids import SampleKey
 from core.model.log_summary import LogCounts
 from core.model.task import Task, TaskState
-from tests.support.desk_on_evals import Watched, watching_eval
-from tests.support.evals import Eval, Evals
+from tests.support.desk_on_evals import Watched, ended, watching_eval
+from tests.support.evals import Evals
 
 pytestmark = pytest.mark.timeout(240)
-
-
-async def ended(watched: Watched, one: Eval, count: int) -> tuple[Task, ...]:
-    """Return the tasks of an eval once its process is gone and its logs were read."""
-
-    def over() -> tuple[Task, ...] | None:
-        process, tasks = watched.process(one), watched.tasks(one)
-        is_gone = process is not None and process.is_gone
-        return tasks if is_gone and len(tasks) == count and all(t.is_over for t in tasks) else None
-
-    return await watched.until(over, "its logs were read", 150)
 
 
 async def test_an_ended_eval_is_told_from_its_log_and_its_samples_can_be_read(
@@ -122,7 +111,7 @@ async def test_drained_and_cancelled_samples_are_neither_done_nor_errored(
     assert not task.logged.errors
     words = [finding.text for finding in watched.fleet.findings if finding.kind == "finished"]
     assert len(words) == 1
-    assert "1 of 12 samples completed, 1 cancelled, 10 abandoned" in words[0]
+    assert "1 of 12 samples done, 1 cancelled, 10 abandoned" in words[0]
     assert "over 1 of 12" in words[0]
 
 

@@ -70,7 +70,20 @@ def test_a_time_left_is_a_range(low: float, high: float, text: str) -> None:
         (-0.5, None, "-.50"),
         (12.34, 0.4, "12.3 ±.40"),
         (0.42, math.nan, ".42"),
-        (123_456.0, None, "123k"),
+        (123_456.0, None, "123456"),
+        (3.2e17, None, "3.2e17"),
+        (-1e300, 2e300, "-1e300 ±2e300"),
+        (1e6, None, "1e6"),
+        (999_999.0, None, "999999"),
+        (0.004, 0.00012, ".004 ±1.2e-4"),
+        (1e-9, None, "1e-9"),
+        (0.0, 0.0, ".00 ±.00"),
+        (32 * 10**400, None, "3.2e401"),
+        (-2_000_000, None, "-2e6"),
+        (math.nan, 0.1, "nan ±.10"),
+        (math.inf, math.inf, "inf ±inf"),
+        (-math.inf, None, "-inf"),
+        (None, 0.1, "·"),
     ],
 )
 def test_a_score_has_its_error_bar(value: float, error: float | None, text: str) -> None:
@@ -104,7 +117,7 @@ def test_no_number_breaks_a_format(value: float) -> None:
     for each in (fmt.count, fmt.size, fmt.duration, fmt.age, fmt.percent, fmt.score, fmt.clock):
         text = each(value)
         assert text.isprintable()
-        assert len(text) <= 8
+        assert len(text) <= (9 if each is fmt.score else 8)
     assert len(fmt.span_of_time(value, value)) <= 11
 
 

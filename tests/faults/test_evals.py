@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,12 @@ class TwoMachines:
         ]
         return watching(machines, known)
 
+    def place(self, evals: Evals, name: MachineName) -> dict[str, Any]:
+        """Return the data folder of a machine's evals, and a process in that machine."""
+        process = (self.red if name == RED else self.blue).process
+        assert process is not None
+        return {"data_dir": data_dir(evals, name), "beside": process.pid}
+
 
 def data_dir(evals: Evals, name: MachineName) -> Path:
     """The data folder of a machine's evals."""
@@ -60,9 +67,9 @@ def two_machines(
 async def test_three_processes_on_two_machines_and_how_two_of_them_end(
     two_machines: TwoMachines, evals: Evals
 ) -> None:
-    ends = evals.start("turns", args={"samples": 2}, data_dir=data_dir(evals, RED))
-    dies = evals.start("tools", args={"samples": 4, "naps": 99}, data_dir=data_dir(evals, RED))
-    stays = evals.start("errors", data_dir=data_dir(evals, BLUE), keep=True)
+    ends = evals.start("turns", args={"samples": 2}, **two_machines.place(evals, RED))
+    dies = evals.start("tools", args={"samples": 4, "naps": 99}, **two_machines.place(evals, RED))
+    stays = evals.start("errors", **two_machines.place(evals, BLUE), keep=True)
     async with two_machines.watching(evals) as watched:
         for one, machine in ((ends, RED), (dies, RED), (stays, BLUE)):
             await watched.key(one, machine)
@@ -117,12 +124,13 @@ async def test_a_blocked_loop_is_starved_not_gone_and_a_retry_is_the_same_task(
     monkeypatch.setattr("core.watch.process_list.STARVED_AFTER_S", 5.0)
     gate = evals.folder / "gate"
     blocked = evals.start(
-        "blocked", args={"gate": gate, "seconds": 11, "rest": 30}, data_dir=data_dir(evals, RED)
+        "blocked", args={"gate": gate, "seconds": 11, "rest": 30}, **two_machines.place(evals, RED)
     )
     again = evals.start(
         "errors",
         args={"always": 0, "fatal": "true", "sleep": 1, "samples": 3, "gate": gate},
-        options=("--retry-attempts=3",), data_dir=data_dir(evals, BLUE), eval_set=True, keep=True,
+        options=("--retry-attempts=3",), eval_set=True, keep=True,
+        **two_machines.place(evals, BLUE),
     )  # fmt: skip
     async with two_machines.watching(evals) as watched:
         key = await watched.key(blocked, RED)

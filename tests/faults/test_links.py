@@ -111,7 +111,9 @@ async def test_an_sshd_that_accepts_and_never_speaks_is_given_up(
 
 
 async def test_nobody_listening_is_told_from_an_unknown_name(tmp_path: Path) -> None:
-    machine = MachineConfig(name=MachineName("m"), host="127.0.0.1", port=free_port())
+    machine = MachineConfig(
+        name=MachineName("m"), host="127.0.0.1", port=free_port(), ssh_config="none"
+    )
     async with hearing(connection_of(machine, tmp_path / "k")) as heard:
         assert "no sshd listens" in ((await heard.link(LinkState.DOWN)).reason or "")
     machine = replace(machine, host="nohost.invalid")

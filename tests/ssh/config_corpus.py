@@ -158,6 +158,9 @@ CASES: Mapping[str, Case] = {
     "known hosts in a list": Case(
         "Host a\n UserKnownHostsFile ~/a ~/b\n UserKnownHostsFile ~/c\n GlobalKnownHostsFile /x\n"
     ),
+    "known hosts with a blank": Case(
+        'Host a\n UserKnownHostsFile "@/k h" @/b\n', files={"k h": "", "b": ""}
+    ),
     "checking": Case(
         "Host a\n StrictHostKeyChecking accept-new\nHost *\n StrictHostKeyChecking no\n"
     ),
@@ -188,6 +191,7 @@ CASES: Mapping[str, Case] = {
     "a jump with an equal sign": Case("Host a\n ProxyJump = b\n"),
     "a jump before a command": Case("Host a\n ProxyJump b\n ProxyCommand nc x\n"),
     "a command before a jump": Case("Host a\n ProxyCommand nc x\n ProxyJump b\n"),
+    "a jump with tokens": Case("Host a\n HostName h\n ProxyJump %r@gw-%n-%h\n"),
     "no jump": Case("Host a\n ProxyJump none\nHost *\n ProxyJump b\n"),
     "no command": Case("Host a\n ProxyCommand none\nHost *\n ProxyCommand b\n"),
     "no command, so no jump": Case("Host a\n ProxyCommand none\nHost *\n ProxyJump b\n"),
@@ -216,6 +220,8 @@ REJECTED: Mapping[str, Case] = {
     "a byte order mark": Case("\ufeffHost a\n Port 3\n"),
     "an empty Host": Case('Host ""\n Port 3\n'),
     "a variable that is not set": Case("Host a\n UserKnownHostsFile ${NO_SUCH_VARIABLE}/x\n"),
+    "a name that a shell would read": Case("", "a;b"),
+    "a user that a shell would read": Case("", "a", user="u`x`"),
     "an unknown token": Case("Host a\n UserKnownHostsFile ~/%z\n"),
 }
 """Configs that ssh refuses; evalroom refuses them too, with the same line."""

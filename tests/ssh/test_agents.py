@@ -13,6 +13,9 @@ from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.machine import LinkState
 from ssh.links import agent as agents
+from ssh.links.asyncssh_auth import Credentials
+from ssh.links.asyncssh_link import AsyncsshLink
+from ssh.links.sign_in import sign_in_for
 from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, connection_of, machine_of, trusting
 from tests.support.sshd import Sshd, keygen, running
@@ -112,6 +115,18 @@ async def test_a_command_link_uses_the_agent_of_the_present_login(
         await heard.until(lambda: bool(heard.frames("hello")))
 
 
+async def test_signing_in_uses_the_agent_of_the_present_login(
+    tmp_path: Path, tmux: Tmux, start_agent: StartAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(tmp_path / "of-an-ended-login"))
+    path = start_agent("new", keygen(tmp_path / "key"))
+    tmux.run("set-environment", "SSH_AUTH_SOCK", str(path))
+    found = await sign_in_for(("ssh", "-F", "none", "far"))
+    assert found is not None
+    assert found.words[:3] == ("env", f"SSH_AUTH_SOCK={path}", "ssh")
+    assert found.program == "ssh"
+
+
 async def test_an_agent_gets_a_key_and_the_link_comes_up(
     sshd: Sshd, tmp_path: Path, start_agent: StartAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,9 +208,22 @@ async def test_a_locked_key_that_the_agent_holds_is_not_asked_for(
     monkeypatch.setenv("SSH_ASKPASS_REQUIRE", "force")
     add(path, sshd.locked_key)
     monkeypatch.setenv("SSH_AUTH_SOCK", str(path))
-    machine = replace(machine_of(sshd), identity=str(sshd.locked_key))
-    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
-        await heard.hello()
+    asked: list[str] = []
+
+    async def ask(prompt: str, seen: bool) -> str | None:
+        del seen
+        asked.append(prompt)
+        return None
+
+    link = AsyncsshLink(
+        replace(machine_of(sshd), identity=str(sshd.locked_key)),
+        known_hosts=trusting(sshd, tmp_path),
+        credentials=Credentials(),
+        ask=ask,
+    )
+    await link.open()
+    await link.close()
+    assert asked == []
 
 
 @pytest.fixture

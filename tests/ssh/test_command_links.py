@@ -8,6 +8,8 @@ import pytest
 from core.config.model import MachineConfig
 from core.ids import MachineName
 from core.model.machine import LinkState
+from ssh.handshake import TIMEOUT_S
+from ssh.links.command_link import shell_command
 from ssh.links.sign_in import sign_in_for
 from ssh.links.ssh_command import effective_options, link_options
 from ssh.links.ssh_config import ssh_words
@@ -79,6 +81,18 @@ async def test_a_dead_network_is_noticed_unless_the_user_says_how(
     assert options == expected
 
 
+async def test_autossh_gets_what_its_ssh_needs(tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text("RemoteCommand top\nServerAliveInterval 9\n")
+    command = ("/usr/bin/autossh", "-M", "0", "-F", str(config), "far")
+    options = link_options(await effective_options(command))
+    assert options == {"RemoteCommand": "none"}
+    assert shell_command(command, options) == (
+        "/usr/bin/autossh", "-T", "-o", "BatchMode=yes", "-o", "RemoteCommand=none",
+        *command[1:], "/bin/sh",
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("way", ["ssh -tt", "script"])
 async def test_a_terminal_on_the_way_is_named(way: str, sshd: Sshd, tmp_path: Path) -> None:
     command: tuple[str, ...]
@@ -89,7 +103,7 @@ async def test_a_terminal_on_the_way_is_named(way: str, sshd: Sshd, tmp_path: Pa
     else:
         command = ("ssh", "-tt", "-F", host_of(sshd, tmp_path, ""), "far")
     async with hearing(connection_of(by_command(*command), tmp_path / "unused")) as heard:
-        refused = await heard.link(LinkState.REFUSED)
+        refused = await heard.link(LinkState.REFUSED, seconds=TIMEOUT_S - 2.0)
         assert "a terminal is on the way to far" in (refused.reason or "")
         assert "-tt" in (refused.advice or "")
 

@@ -7,7 +7,7 @@ import socket
 import asyncssh
 import pytest
 
-from core.errors import LinkLost, LinkRefused, MachineError, NeedsYou
+from core.errors import HostKeyRefused, LinkLost, MachineError, NeedsYou
 from core.ids import MachineName
 from ssh.links.errors import TRANSLATIONS, as_machine_errors, machine_error
 
@@ -29,7 +29,7 @@ def test_each_error_of_asyncssh_is_translated(error: type[BaseException]) -> Non
     [
         (asyncssh.PermissionDenied("no"), NeedsYou),
         (asyncssh.ProtocolError("Too many authentication failures"), NeedsYou),
-        (asyncssh.HostKeyNotVerifiable("no"), LinkRefused),
+        (asyncssh.HostKeyNotVerifiable("no"), HostKeyRefused),
         (asyncssh.ConnectionLost("gone"), LinkLost),
         (asyncssh.ChannelOpenError(2, "open failed"), LinkLost),
         (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), LinkLost),

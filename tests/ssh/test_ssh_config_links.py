@@ -1,5 +1,6 @@
 """Links that follow ssh_config: the right host, jump hosts, a ProxyCommand, what is refused."""
 
+import asyncio
 import os
 import shutil
 from dataclasses import replace
@@ -12,9 +13,10 @@ from core.errors import LinkLost, LinkRefused
 from core.ids import MachineName
 from core.model.machine import LinkState
 from ssh.links import ssh_query
+from ssh.links.proxy_command import ProxyProcess
 from ssh.links.ssh_config import jump_destination, resolve_route
 from tests.support.hearing import hearing
-from tests.support.processes import lives
+from tests.support.processes import lives, with_words
 from tests.support.reached import PYTHON, connection_of, trusting
 from tests.support.sshd import Sshd, keygen, running
 from tests.support.waiting import until
@@ -75,6 +77,14 @@ async def test_a_jump_host_keeps_its_own_jump_only_where_it_is_the_first() -> No
     assert [hop.host.name for hop in await resolve_route(machine)] == ["a", "b", "gpu2"]
 
 
+async def test_a_canonical_name_that_does_not_resolve_is_tried_again() -> None:
+    machine = machine_with(
+        "CanonicalizeHostname yes\nCanonicalizeFallbackLocal no\nCanonicalDomains x.invalid\n"
+    )
+    with pytest.raises(LinkLost, match="Could not resolve"):
+        await resolve_route(machine)
+
+
 async def test_jumps_in_a_circle_are_refused() -> None:
     machine = machine_with("Host gpu1\n  ProxyJump b\nHost b\n  ProxyJump gpu1\n")
     with pytest.raises(LinkRefused, match="circle"):
@@ -109,6 +119,7 @@ async def test_an_option_that_can_not_be_followed_refuses_that_machine_with_its_
     assert f'["ssh", "-F", "{machine.ssh_config}", "-l", "op", "-i", "/k", "gpu1"]' in (
         refused.value.advice
     )
+    assert refused.value.advice.endswith("in place of host, user, identity, ssh_config")
     (hop,) = await resolve_route(replace(machine, name=MachineName("gpu2")))
     assert hop.host.host == "h"
 
@@ -195,6 +206,31 @@ async def test_a_proxy_command_that_fails_says_why(sshd: Sshd, tmp_path: Path) -
         down = await heard.link(LinkState.DOWN)
         assert "ProxyCommand" in (down.reason or "")
         assert "no badge" in (down.reason or "")
+        assert "check ProxyCommand of gpu1" in (down.advice or "")
+
+
+async def test_a_proxy_command_ends_with_its_link(sshd: Sshd, tmp_path: Path) -> None:
+    pid, sleep = tmp_path / "pid", f"sleep 300.{os.getpid()}1"
+    machine = machine_with(
+        host_of(sshd, "gpu1", "bob", f"  ProxyCommand sh -c 'echo $$ >{pid}; {sleep}'\n")
+    )
+    async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
+        await heard.until(lambda: pid.exists() and bool(pid.read_text().strip()))
+    shell = int(pid.read_text())
+    await until(lambda: not lives(shell) and not with_words(sleep), "all of it ended")
+
+
+async def test_a_proxy_command_that_is_given_up_while_it_starts_leaves_nothing() -> None:
+    sleep = f"sleep 300.{os.getpid()}2"
+    command = f"sh -c 'true; {sleep}; true'"
+    for _ in range(5):
+        starting = asyncio.create_task(ProxyProcess.start(command, os.environ))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+    await until(lambda: not with_words(sleep), "nothing is left")
 
 
 async def test_a_named_key_that_is_missing_is_skipped(sshd: Sshd, tmp_path: Path) -> None:
@@ -207,7 +243,7 @@ async def test_a_named_key_that_is_missing_is_skipped(sshd: Sshd, tmp_path: Path
 
 async def test_a_login_that_fails_names_the_key_that_is_missing(sshd: Sshd, tmp_path: Path) -> None:
     wrong = keygen(tmp_path / "wrong")
-    text = host_of(sshd, "gpu1", "bob").replace(str(sshd.key), str(wrong))
+    text = host_of(sshd, "gpu1", "dashy").replace(str(sshd.key), str(wrong))
     machine = machine_with(f"Host gpu1\n  IdentityFile {tmp_path}/gone\n{text}")
     async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         needs = await heard.link(LinkState.NEEDS_YOU)

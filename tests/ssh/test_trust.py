@@ -114,3 +114,15 @@ async def test_ssh_config_can_not_switch_checking_off(sshd: Sshd, tmp_path: Path
     machine = machine_of(sshd, ssh_config=str(config))
     async with hearing(connection_of(machine, tmp_path / "own")) as heard:
         await heard.link(LinkState.NEEDS_TRUST)
+
+
+async def test_an_unknown_key_is_refused_where_ssh_config_is_strict(
+    sshd: Sshd, tmp_path: Path
+) -> None:
+    config = tmp_path / "config"
+    config.write_text("StrictHostKeyChecking yes\nUserKnownHostsFile none\n")
+    machine = machine_of(sshd, ssh_config=str(config))
+    async with hearing(connection_of(machine, tmp_path / "own")) as heard:
+        refused = await heard.link(LinkState.REFUSED)
+        assert "StrictHostKeyChecking yes" in (refused.reason or "")
+        assert sshd.known_hosts_line().strip() in (refused.advice or "")

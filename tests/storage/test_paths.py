@@ -72,6 +72,27 @@ def test_a_file_of_another_user_is_refused(tmp_path: Path) -> None:
         refuse_if_others_write(file)
 
 
+def test_a_file_of_the_user_behind_sudo_may_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only where it is read alone, and only by root: SUDO_UID is a word that anybody can set."""
+    file = tmp_path / "config.toml"
+    file.touch(mode=0o600)
+    os.chown(file, 65_534, 65_534)
+    monkeypatch.setenv("SUDO_UID", "65534")
+    with does_not_raise():
+        refuse_if_others_write(file, by_sudo=True)
+    with pytest.raises(StorageError, match="belongs to another user"):
+        refuse_if_others_write(file)
+    file.chmod(0o606)
+    with pytest.raises(StorageError, match="other users can write"):
+        refuse_if_others_write(file, by_sudo=True)
+    file.chmod(0o600)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(StorageError, match="belongs to another user"):
+        refuse_if_others_write(file, by_sudo=True)
+
+
 def test_a_group_of_the_operator_alone_may_write(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.touch()

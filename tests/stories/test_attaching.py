@@ -156,7 +156,7 @@ def test_a_session_on_another_machine_is_attached_to_over_ssh(place: Place, sshd
     known.write_text(sshd.known_hosts_line())
     far = ("tmux", "-u", "-S", f"{place.folder}/far")
     place.machine = {
-        "name": "far", "host": "127.0.0.1", "port": sshd.port, "user": SUPER,
+        "name": "far", "host": "127.0.0.1", "port": sshd.port, "user": SUPER, "ssh_config": "none",
         "identity": str(sshd.key),
     }  # fmt: skip
     place.tmux, place.known_hosts = far, [str(known)]

@@ -144,3 +144,14 @@ async def watching_eval(one: Eval) -> AsyncGenerator[Watched]:
     """Run a desk over one eval of this computer."""
     async with watching([this_computer(one.data_dir)], one.folder / "known_hosts") as watched:
         yield watched
+
+
+async def ended(watched: Watched, one: Eval, count: int) -> tuple[Task, ...]:
+    """Return the tasks of an eval once its process is gone and its logs were read."""
+
+    def over() -> tuple[Task, ...] | None:
+        process, tasks = watched.process(one), watched.tasks(one)
+        is_gone = process is not None and process.is_gone
+        return tasks if is_gone and len(tasks) == count and all(t.is_over for t in tasks) else None
+
+    return await watched.until(over, "its logs were read", 150)

@@ -248,6 +248,7 @@ def start_eval(
     env: Mapping[str, str] | None = None,
     log_dir: Path | None = None,
     ignores_sigint: bool = False,
+    beside: int | None = None,
 ) -> Eval:
     """Start an eval of `tasks` (files of tests/evals, without `.py`); it is not awaited.
 
@@ -264,6 +265,7 @@ def start_eval(
         log_dir: None: `logs` in its folder.
         ignores_sigint: As what a script starts in its background; else never, wherever the
             tests themselves were started.
+        beside: A process in whose mount namespace it runs, such as an sshd; None: in ours.
     """
     data_dir = folder / "d" if data_dir is None else data_dir
     data_dir.mkdir(parents=True, exist_ok=True)
@@ -273,8 +275,9 @@ def start_eval(
     kept = ("--ctl-server=keep",) if keep else ()
     # A parked eval would outlive a test run that is killed.
     bound = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
+    place = ("nsenter", "-m", "-t", str(beside), f"--wd={folder}", "--") if beside else ()
     command = [
-        *bound, python, "-m", "inspect_ai", "eval-set" if eval_set else "eval",
+        *bound, *place, python, "-m", "inspect_ai", "eval-set" if eval_set else "eval",
         *(f"evals/{name}.py" for name in tasks), *given, "--log-dir",
         str(log_dir or folder / "logs"), *json_option(python), *kept, *options,
     ]  # fmt: skip

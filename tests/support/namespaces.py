@@ -78,8 +78,13 @@ class ContainedEval:
 
 
 @contextmanager
-def contained_eval(data_dir: Path, pid: int = 0) -> Generator[ContainedEval, None, None]:
-    """Yield an eval that runs as `pid` (0: any) in pid and mount namespaces of its own."""
+def contained_eval(
+    data_dir: Path, pid: int = 0, run: str = ""
+) -> Generator[ContainedEval, None, None]:
+    """Yield an eval that runs as `pid` (0: any) in pid and mount namespaces of its own.
+
+    `run` is the run that it claims to belong to, by its environment.
+    """
     control = data_dir / "inspect_ai" / "control"
     control.mkdir(parents=True, exist_ok=True, mode=0o700)
     before = set(control.glob("*.json"))
@@ -90,6 +95,7 @@ def contained_eval(data_dir: Path, pid: int = 0) -> Generator[ContainedEval, Non
     outer = subprocess.Popen(
         ["unshare", *own, "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable, "-S",
          str(script), str(pid), str(control), str(asked)],
+        env={**os.environ, "EVALROOM_RUN": run},
     )  # fmt: skip
     try:
         record = wait_until(

@@ -9,7 +9,7 @@ from core.fleet import Fleet
 from core.fold.fold import fold
 from core.ids import MachineName
 from core.launch.spec.spec_writer import spec_table
-from core.model.log_summary import Metric
+from core.model.log_summary import ErrorGroup, Metric
 from core.model.run import Run, RunLog, RunState
 from tests.support.fleets import H1, H2, NOW, process_key
 from tests.support.specs import spec
@@ -28,6 +28,11 @@ LOG = RunLog(
     metrics=(Metric(scorer="match", name="accuracy", value=0.7, stderr=0.15),),
     completed_samples=10,
     total_samples=10,
+)
+
+ERRORS = (
+    ErrorGroup("TimeoutError", 6, ("q4", 1)),
+    ErrorGroup("ValueError: no answer", 1, ("q9", 2)),
 )
 
 
@@ -66,8 +71,8 @@ def every_run() -> tuple[Run, ...]:
         run(6, RunState.QUEUED, ago=20, machine=H2, started_at=None),
         run(
             7, RunState.ERROR, ago=6_000, ended_at=NOW - 5_000,
-            message="one of its logs ended with error",
-            logs=(replace(LOG, status="error", metrics=(), completed_samples=3),),
+            message="7 samples failed: 6 x TimeoutError; 1 x ValueError: no answer",
+            logs=(replace(LOG, status="error", metrics=(), completed_samples=3, errors=ERRORS),),
         ),
     )  # fmt: skip
 

@@ -350,6 +350,17 @@ async def test_a_link_is_retried_at_once() -> None:
         assert ("retry", MachineName("a100-us")) in room.asked
 
 
+async def test_the_process_of_a_running_task_is_polled_at_once() -> None:
+    fleet = fleet_after(named(), link(), process_seen(), tasks_seen(task_row()))
+    room = FakeRoom(fleet)
+    app = app_on(room)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await pilot.press("2", "r")
+        await shows(pilot, "Polling process")
+        (process,) = fleet.processes
+        assert ("poll", process) in room.asked
+
+
 async def test_where_no_terminal_can_be_lent_what_signs_in_is_told_and_nothing_tried() -> None:
     room = FakeRoom(fleet_after(named(), link(LinkState.NEEDS_YOU, reason="Permission denied")))
     room.signs_in = SignIn(("ssh", "h100-1", "true"), is_kept=True)

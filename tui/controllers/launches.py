@@ -19,7 +19,7 @@ from core.launch.spec.spec_reader import check_table
 from core.launch.spec.spec_writer import spec_table
 from core.launch.spec.templates import Template, templates
 from core.launch.spec.yaml_quote import plain
-from core.model.run import Run
+from core.model.run import Run, RunState
 from core.ports import Room
 from core.text import Shown, shown
 from core.views.launch.launch_form import FormContext
@@ -211,6 +211,13 @@ class LaunchController:
     def again(self, run: Run) -> None:
         """Go straight to the plan of a run's own spec."""
         if not self._may_launch():
+            return
+        if run.state is RunState.ELSEWHERE:
+            host = shown(run.host or "another host", 100)
+            self._ui.say(
+                f"This run may still be running on {host}. Look there before you start it again.",
+                "look",
+            )
             return
         spec, problems = check_table(plain(run.spec)) if run.spec else (None, ())
         if spec is not None:

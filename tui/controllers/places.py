@@ -40,7 +40,7 @@ class PlaceController:
         if machine is not None and not self._room.is_replay:
             if machine.link.state is LinkState.NEEDS_TRUST:
                 yield "trust"
-            if machine.link.state in _RETRIED:
+            if machine.link.state in _RETRIED or self._unread(place) is not None:
                 yield "retry"
         if self._gone(place) is not None:
             yield "dismiss"
@@ -48,9 +48,22 @@ class PlaceController:
             yield "copy"
 
     def retry(self, place: Place) -> None:
-        """Try the link of a place's machine at once."""
+        """Try the link of a place's machine at once.
+
+        Of an ended task it reads the log again; a process that runs is polled now.
+        """
         name = machine_of(place)
         machine = self._machine(name)
+        task = self._unread(place)
+        if task is not None and machine is not None and machine.link.is_up:
+            self._room.read_log(task)
+            self._ui.say("Reading its log again.")
+            return
+        process = self._live(place)
+        if process is not None and machine is not None and machine.link.is_up:
+            self._room.poll_now(process)
+            self._ui.say(f"Polling process {process.pid} now.")
+            return
         if machine is None:
             self._ui.say("No machine is selected.", "look")
         elif self._room.is_replay:
@@ -106,10 +119,30 @@ class PlaceController:
     def _machine(self, name: MachineName | None) -> Machine | None:
         return self._fleet.machines.get(name) if name is not None else None
 
-    def _gone(self, place: object) -> ProcessKey | None:
-        key = place.task.process if isinstance(place, SampleKey) else place
-        key = key.process if isinstance(key, TaskKey) else key
-        if not isinstance(key, ProcessKey):
+    def _unread(self, place: object) -> TaskKey | None:
+        """Return the task of a place whose log may say more when it is read again."""
+        key = place.task if isinstance(place, SampleKey) else place
+        task = self._fleet.tasks.get(key) if isinstance(key, TaskKey) else None
+        if task is None or self._room.is_replay or task.ended_at is None:
             return None
-        process = self._fleet.processes.get(key)
+        is_known = task.header is not None and task.header.is_final and task.logged is not None
+        return None if is_known else task.key
+
+    def _gone(self, place: object) -> ProcessKey | None:
+        key = _process_of(place)
+        process = self._fleet.processes.get(key) if key is not None else None
         return key if process is not None and process.is_gone else None
+
+    def _live(self, place: object) -> ProcessKey | None:
+        """Return the process of a place that runs and has a control channel."""
+        key = _process_of(place)
+        process = self._fleet.processes.get(key) if key is not None else None
+        if process is None or process.is_gone or self._room.is_replay:
+            return None
+        return key if process.socket_path is not None else None
+
+
+def _process_of(place: object) -> ProcessKey | None:
+    key = place.task.process if isinstance(place, SampleKey) else place
+    key = key.process if isinstance(key, TaskKey) else key
+    return key if isinstance(key, ProcessKey) else None

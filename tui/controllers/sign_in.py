@@ -41,7 +41,7 @@ async def retry_or_sign_in(ui: Ui, room: Room, machine: Machine) -> None:
         if found.is_kept:
             ui.say(f"Signed in to {machine.name}. Its link is retried now.")
         else:
-            ui.say(f"{found.words[0]} signed in to {machine.name}, {NOT_KEPT}.", "look")
+            ui.say(f"{found.program} signed in to {machine.name}, {NOT_KEPT}.", "look")
 
 
 def line_of(machine: Machine, found: SignIn) -> Shown:
@@ -55,7 +55,7 @@ def line_of(machine: Machine, found: SignIn) -> Shown:
 
 def failure_of(machine: Machine, found: SignIn, ended: ProgramEnd) -> str | None:
     """Return why signing in failed; None if it succeeded, whatever the remote program returned."""
-    program = found.words[0]
+    program = found.program
     if ended.never_ran is not None:
         return f"{program} can't be started here: {ended.never_ran}"
     if ended.was_given_up:

@@ -240,8 +240,11 @@ KEYS: tuple[Key, ...] = (
         name="retry",
         keys="r",
         action="retry",
-        word="retry link",
-        help="Retry this machine's link now; if its own ssh asks a question, answer it here.",
+        word="retry",
+        help=(
+            "Retry this machine's link now; if its own ssh asks a question, answer it here."
+            " On an ended task: read its log again. On a running one: poll its process now."
+        ),
         where="panes",
         in_bar=True,
     ),

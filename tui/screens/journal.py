@@ -1,6 +1,5 @@
 """The screen of the journal: all orders, newest first, and the page of the selected one."""
 
-import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
@@ -14,6 +13,7 @@ from core.fleet import Fleet
 from core.format import plural
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey, process_of
 from core.model.order import Order
+from core.strict_json import encode
 from core.text import shown
 from core.views.pages.order_page import order_page
 from core.views.tables.orders import orders_table
@@ -167,7 +167,7 @@ class JournalScreen(PanesScreen):
         if not orders:
             self.ui.say("There is no order to write.", "look")
             return
-        lines = [json.dumps(order_object(order), separators=(",", ":")) for order in orders]
+        lines = [encode(order_object(order)) for order in orders]
         content = "".join(f"{line}\n" for line in lines).encode()
         what = plural(len(orders), "order")
 

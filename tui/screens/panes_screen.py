@@ -355,7 +355,7 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         yield from self.commands()
 
     def action_retry(self) -> None:
-        """Retry the link of the selected machine now."""
+        """Retry the link of the selected machine, or read the log of the selected task again."""
         self.controllers.places.retry(self.selected())
 
     def action_trust(self) -> None:

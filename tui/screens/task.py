@@ -12,7 +12,7 @@ from core.views.cells import Span
 from core.views.pages.detail_lines import knob_sections, throughput_section
 from core.views.pages.page import Fact, Page, Section
 from core.views.pages.task_page import task_page
-from core.views.tables.samples import samples_table
+from core.views.tables.samples import lacks_rows, samples_table
 from tui.navigation import Place
 from tui.panes.page import PagePane
 from tui.panes.pane import Pane
@@ -32,6 +32,7 @@ class TaskScreen(PollingScreen):
         super().__init__(ui, place)
         self.current = 2
         self._kept: tuple[ProgressPoint, ...] | None = None
+        self._asked_for_rows = False
 
     def make_panes(self) -> tuple[Pane, ...]:
         """Make the panes."""
@@ -78,6 +79,9 @@ class TaskScreen(PollingScreen):
             self._kept = tuple(await room.progress(self.key))
             self.renew()
         task = room.fleet.tasks.get(self.key)
+        if task is not None and not self._asked_for_rows and lacks_rows(task):
+            self._asked_for_rows = True
+            room.read_log(self.key)
         if task is None or task.state is not TaskState.RUNNING:
             self._say_of_knobs("knobs can be read only while the task runs")
             return task is not None

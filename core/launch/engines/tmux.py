@@ -32,6 +32,13 @@ SCROLLBACK_LINES = 10_000
 EXIT_NO_TMUX = 69
 """Exit status if tmux is not installed."""
 
+GPU_VARIABLES = (
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+)
+"""Variables of the login that bound the GPUs of its programs."""
 _HINT = " C-b d detaches (inside tmux: C-b C-b d); the eval keeps running "
 
 
@@ -119,6 +126,8 @@ _RUN_ENV = " ".join(
             f'${{{name}:+{name}="${name}"}}'
             for name in ("TMPDIR", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
         ),
+        # Set but empty, these hide every GPU.
+        *(f'${{{name}+{name}="${name}"}}' for name in GPU_VARIABLES),
     )
 )
 """The environment of a run, besides TERM: it does not depend on who started the server."""

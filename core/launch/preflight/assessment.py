@@ -22,7 +22,7 @@ from core.launch.preflight.filesystem_checks import (
     memory_checks,
     run_checks,
 )
-from core.launch.preflight.gpu_checks import gpu_checks, gpus_of
+from core.launch.preflight.gpu_checks import gpu_checks, gpus_of, tool_warning
 from core.launch.preflight.gpu_reservations import available_gpus
 from core.launch.preflight.inspect_checks import (
     features_missing,
@@ -139,6 +139,8 @@ def _gpus(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> Iterator[Ch
     part = gpus_of(facts, fleet, machine)
     reserved = facts.reservations.value
     if part.value is not None:
+        if part.error:
+            yield tool_warning(part.error)
         held = () if reserved is None else reserved.held
         kinds = listed(list(dict.fromkeys(each.name for each in part.value if each.name)))
         of = f" ({kinds})" if kinds else ""

@@ -29,7 +29,7 @@ class SurveyPart(Generic[T]):
     Attributes:
         state: Whether the part could be read.
         value: The value; None unless the state is ok.
-        error: Why there is no value; empty if there is one.
+        error: Why there is no value; or what is wrong beside it.
     """
 
     state: ToolState = ToolState.UNKNOWN
@@ -281,7 +281,7 @@ def _part(answer: Mapping[str, Any], name: str, read: _Read[T]) -> SurveyPart[T]
     if state is not ToolState.OK:
         return SurveyPart(state=state, error=text(row, "error") or "")
     try:
-        return SurveyPart(state=state, value=read(row.get("value")))
+        return SurveyPart(state=state, value=read(row.get("value")), error=text(row, "error") or "")
     except (msgspec.ValidationError, RecursionError, OverflowError):
         return SurveyPart()
 

@@ -4,11 +4,11 @@ import base64
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from core.ctl.decode import count, objects, text
+from core.ctl.decode import count, inner, objects, text
 from core.errors import RequestFailed
 from core.ids import MachineName
 from core.launch.plan.run_plan import RUNS_FOLDER, RunPlan
-from core.launch.ports import OutputChunk
+from core.launch.ports import ErrorExample, OutputChunk
 from core.launch.run.run_record import MANIFEST_FILE
 from core.model.job import Job, Worker
 from core.model.run import Run
@@ -22,6 +22,8 @@ START_TIMEOUT_S = 90.0
 """How long to wait for a start, seconds: importing a large task takes long. The start continues
 after that."""
 MAX_PIECE_BYTES = 64 * 1024
+MAX_EXAMPLES = 5
+"""Most samples of a run whose whole error is read."""
 _READ_ONLY_VERBS = frozenset({"look", "list", "read"})
 
 
@@ -59,6 +61,7 @@ async def start_run(
     given = {
         "directory": plan.directory,
         "script": plan.starts_with,
+        "log_dir": plan.log_dir,
         "secrets_from": plan.secrets_from,
         "wait": START_TIMEOUT_S,
     }
@@ -142,6 +145,30 @@ async def read_logs(
     )
     answer = await worker.work(machine, job, deadline=LOGS_TIMEOUT_S)
     return {name: row for row in objects(answer, "reports") if (name := text(row, "run"))}
+
+
+async def read_examples(
+    worker: Worker, run: Run, secrets: Mapping[str, str]
+) -> tuple[ErrorExample, ...]:
+    """Return the whole error of one sample of each group of a run's errors, a few at most.
+
+    Raises:
+        JobFailed: The machine can't read them.
+        RequestFailed: No answer came.
+    """
+    groups = [(log, group) for log in run.logs for group in log.errors][:MAX_EXAMPLES]
+    asked = [(log.location, str(group.example[0]), group.example[1]) for log, group in groups]
+    given = {"directory": run.directory, "examples": asked}
+    job = Job(program="launcher", verb="examples", given=given, changes=False, secrets=secrets)
+    answer = await worker.work(run.machine, job, deadline=LOGS_TIMEOUT_S)
+    return tuple(
+        ErrorExample(
+            group=group,
+            text=text(inner(row, "error"), "traceback") or text(inner(row, "error"), "message"),
+            trouble=text(row, "why") or "",
+        )
+        for (_, group), row in zip(groups, objects(answer, "examples"), strict=False)
+    )
 
 
 async def read_output(worker: Worker, run: Run, file: str, start: int | None) -> OutputChunk:

@@ -13,11 +13,11 @@ from core.ids import MachineName
 from core.launch.engines.tmux_sessions import is_session_gone
 from core.launch.plan.matrix import RunRequest, expand
 from core.launch.plan.run_plan import RunPlan
-from core.launch.ports import LaunchDesk, OpenSecrets, OutputChunk
+from core.launch.ports import ErrorExample, LaunchDesk, OpenSecrets, OutputChunk
 from core.launch.preflight.checks import CheckedPlan
 from core.launch.progress import OnProgress
 from core.launch.run import launcher_client
-from core.launch.run.run_poller import RunPoller
+from core.launch.run.run_poller import RunPoller, secrets_of_logs
 from core.launch.run.run_record import new_run
 from core.launch.run.run_registry import RunRegistry
 from core.launch.run.run_starter import Provision, RunStarter
@@ -138,6 +138,17 @@ class DeskLaunchService:
             except JobFailed:
                 continue
         return OutputChunk(data=b"", end=0, size=0)
+
+    async def error_examples(self, run: Run) -> tuple[ErrorExample, ...]:
+        """Return the whole error of one sample of each group of a run's errors.
+
+        Raises:
+            RequestFailed: They can't be read.
+        """
+        if not any(log.errors for log in run.logs):
+            return ()
+        secrets = await secrets_of_logs(run, self.open_secrets)
+        return await launcher_client.read_examples(self.desk, run, secrets)
 
     async def _screen(self, run: Run) -> OutputChunk:
         status, out, err = await launcher_client.run_command(

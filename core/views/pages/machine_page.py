@@ -86,7 +86,7 @@ def _host(machine: Machine, now: float) -> Iterator[Fact]:
         return
     if facts.load:
         load = " ".join(f"{fmt.sane(each) or 0:.1f}" for each in facts.load[:3])
-        cpus = f" on {facts.cpus} CPUs" if facts.cpus is not None else ""
+        cpus = f" on {facts.cpus:g} CPUs" if facts.cpus is not None else ""
         yield words("load", load + cpus)
     yield fact("memory", _share(facts.memory.total, facts.memory.available))
     for disk in facts.disks[:16]:
@@ -127,6 +127,8 @@ def _gpus(fleet: Fleet, facts: MachineFacts, processes: list[Process]) -> Sectio
                 (span_of(f"{facts.gpu_state}{since}", "hand"), span_of(f" {why}", "dim")),
             )
         )
+    elif facts.gpu_error and facts.gpu_state is ToolState.OK:
+        lines.append(fact("warning", (span_of(facts.gpu_error, "look"),)))
     elif not facts.gpus:
         lines.append(words("", "none", "dim"))
     by_pid = {process.key.pid: process for process in processes if process.ended_at is None}

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from core import format as fmt
@@ -13,8 +13,9 @@ from core.launch.spec.spec_writer import table_text
 from core.launch.spec.yaml_quote import plain
 from core.model.run import Run, RunLog, RunState
 from core.quoting import path_word, plain_word
-from core.text import shown
+from core.text import Shown, shown
 from core.views.cells import Cell, Span, TextLine, Tone, span_of
+from core.views.error_group_lines import error_group_line
 from core.views.pages.order_page import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.runs import LOOKS, launched_by, log_folder, run_glyph, scores, took
@@ -88,31 +89,61 @@ def _way(fleet: Fleet, run: Run) -> Cell:
     return (span_of("no known process", "dim"),)
 
 
+_FIRST: Mapping[RunState, Sequence[str]] = {
+    RunState.LOST: (
+        "its process ended before its log was complete: killed? out of memory?",
+        "finished samples are in the log; run the command below again to resume",
+    ),
+    RunState.UNREADABLE: (
+        "its process has ended; evalroom reads its logs again when they change",
+        "or copy its log folder here and read it with: inspect view --log-dir FOLDER",
+    ),
+    RunState.ELSEWHERE: ("it may still be running on its own host: look there",),
+}
+
+
 def _first(run: Run) -> Iterator[Fact]:
     """Yield what to check first after a run failed."""
-    if run.state is RunState.LOST:
-        yield words("", "its process ended before its log was complete: killed? out of memory?")
-        yield words("", "finished samples are in the log; run the command below again to resume")
-    elif run.state is RunState.ERROR and not run.logs:
+    for line in _FIRST.get(run.state, ()):
+        yield words("", line)
+    if run.state is RunState.ERROR and not run.logs:
         yield words("", "it wrote no log: see the end of its output")
     elif run.state is RunState.ERROR:
         for log in run.logs:
             if log.status == "success":
                 continue
-            what = f"{log.task or 'its task'} ended with {log.status}; show its error with:"
-            yield words("", what, "look", _LONG)
-            yield words("", why_command(run, log), "key", _COMMAND)
+            yield words("", f"{log.task or 'its task'} ended with {log.status}", "look", _LONG)
+            for line in error_group_lines(log):
+                yield words("", line, "look", _LONG)
+            command = why_command(run, log)
+            if command:
+                what = "whole errors:" if log.errors else "its error:"
+                yield words("", what, "dim")
+                yield words("", command, "key", _COMMAND)
     if run.has_failed:
         yield words("", "press d to edit its spec, or R to run it again unchanged", "dim")
 
 
 def why_command(run: Run, log: RunLog) -> str:
-    """Return the command that prints a log's header with its error; untrusted.
+    """Return the command that prints the errors of a log; empty: the log has none. Untrusted.
 
-    It uses the Inspect that ran the eval: the machine's PATH may have none.
+    A sample's error is printed by evalroom. The error of the eval itself is in the log's header;
+    the Inspect that ran the eval prints it, because the machine's PATH may have none.
     """
+    if log.errors:
+        return f"evalroom run {run.id} --content"
+    if not log.cause:
+        return ""
     by, cut, _ = run.command_line.partition(" eval-set ")
     return f"{by if cut else 'inspect'} log dump --header-only {_word(log.location)}"
+
+
+def error_group_lines(log: RunLog) -> Iterator[Shown]:
+    """Yield the causes of a log's errors: of its own, and of its samples' with their counts."""
+    if log.cause:
+        yield shown(f"the eval: {log.cause}", _LONG)
+    for group in log.errors:
+        yield error_group_line(group)
 
 
 def _logs(run: Run) -> Iterator[Fact]:
@@ -125,6 +156,8 @@ def _logs(run: Run) -> Iterator[Fact]:
         found = scores(log)
         if found:
             yield fact("", found)
+        for line in error_group_lines(log) if log.status == "success" else ():
+            yield words("", line, "look", _LONG)
         yield words("", log.location, "dim", _LONG)
 
 

@@ -4,6 +4,7 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.ids import SampleKey, TaskKey
 from core.model.sample import Activity, Sample, SampleStatus, word_of_status
+from core.model.task import Task
 from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, span_of, text_cell
 from core.views.tables.fields import Fields, FieldValue, field, table
 from core.views.tables.row_context import SampleLine, TaskLine, task_line
@@ -28,6 +29,8 @@ def status_word(line: SampleLine) -> Span:
     activity = sample.activity
     if line.gone and not sample.has_ended:
         return span_of(f"was {word_of_status(sample.status)}", "look")
+    if sample.interrupt == "cancel":
+        return span_of("cancelling", "look")
     if sample.interrupt:
         return span_of(f"stopping: {sample.interrupt}", "look")
     if sample.status == SampleStatus.RUNNING and activity and activity.type == "retry_wait":
@@ -122,6 +125,8 @@ def _score_tone(value: object) -> Tone:
 
 def _score_value(line: SampleLine) -> FieldValue:
     for value in (line.sample.scores or {}).values():
+        if isinstance(value, float) and fmt.sane(value) is None:
+            return None
         return value if isinstance(value, int | float | str) else str(value)[:40]
     return None
 
@@ -297,7 +302,17 @@ def counts_line(line: TaskLine) -> str:
     return " · ".join(words)
 
 
+def lacks_rows(task: Task) -> bool:
+    """Return whether the log of an ended task has samples but their rows were not kept.
+
+    The history keeps the counts of a log, and not its rows.
+    """
+    return task.logged is not None and task.logged.cut > 0 and not task.samples
+
+
 def _why_none(line: TaskLine) -> str:
+    if lacks_rows(line.task):
+        return "open the task to read the samples from its log"
     if line.task.samples_error:
         return f"the samples of the log could not be read: {line.task.samples_error}"
     if line.task.trouble:

@@ -17,9 +17,11 @@ if LINUX:
         LIBC = None
 
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 CHILDREN = set()  # pids
 STARTS = set()  # a token for each child whose start is under way
 START_WAIT_S = 1.0
+END_WAIT_S = 0.5  # a killed child that takes longer is left to the system
 
 
 def prepare_child():
@@ -45,6 +47,36 @@ def start_child(argv, **options):
     return child
 
 
+def adopt_orphans():
+    """Become the parent of what our children leave behind, so that it can be waited for.
+
+    The first process of a container, which would be its parent, often waits for nothing.
+    """
+    if LIBC is not None:
+        LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def reap_orphans():
+    """Wait for adopted processes that have ended, not for those of `start_child`."""
+    while hasattr(os, "waitid"):
+        try:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is None or STARTS or ended.si_pid in CHILDREN:
+                return
+            os.waitpid(ended.si_pid, os.WNOHANG)
+        except OSError:
+            return
+
+
+def reap_group(pid, until):
+    """Wait until a killed group has ended, at most until then, monotonic seconds."""
+    try:
+        while os.waitpid(-pid, os.WNOHANG)[0] or time.monotonic() < until:
+            time.sleep(0.002)
+    except OSError:
+        pass  # all of it was waited for
+
+
 def kill_group(pid):
     for target in (os.killpg, os.kill):
         try:
@@ -54,7 +86,7 @@ def kill_group(pid):
 
 
 def leave(status):
-    """Kill the children and exit, even while a write is blocked.
+    """Kill the children, wait for them, and exit, even while a write is blocked.
 
     A child whose start is under way is waited for: its pid is not known yet. A start that hangs
     is left after START_WAIT_S; the child itself dies with us, by its death signal.
@@ -64,9 +96,15 @@ def leave(status):
         time.sleep(0.002)
     for _ in range(3):
         try:
-            for pid in list(CHILDREN):
+            killed = list(CHILDREN)
+            for pid in killed:
                 kill_group(pid)
+            end = time.monotonic() + END_WAIT_S
+            for pid in killed:
+                reap_group(pid, end)
             break
         except RuntimeError:  # the set changed while it was read
             continue
+    CHILDREN.clear()
+    reap_orphans()
     os._exit(status)

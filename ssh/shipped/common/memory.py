@@ -1,8 +1,9 @@
-"""Memory of the machine."""
+"""Memory of the machine, or of the container that this program runs in."""
 
 import os
 import re
 
+from ssh.shipped.common.cgroup import memory_limits
 from ssh.shipped.common.proc import read_file
 
 
@@ -20,4 +21,7 @@ def read_memory():
             total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         except (ValueError, OSError):
             pass
+    for limit, free in memory_limits():
+        total = limit if total is None else min(total, limit)
+        available = free if available is None else min(available, free)
     return {"total": total, "available": available}

@@ -47,8 +47,18 @@ def place_of(pid):
         return HERE if namespaces_of(pid) == OWN_NAMESPACES else CONTAINED
     except OSError:
         pass
+    return UNREAD if shares_our_pids(pid) else CONTAINED
+
+
+def shares_our_pids(pid):
+    """Whether a process is in our pid namespace; where that can't be read, whether it seems so."""
+    if not LINUX:
+        return True
+    theirs, ours = pid_namespace(pid), pid_namespace("self")
+    if theirs and ours:
+        return theirs == ours
     inner, own = inner_pids(pid), inner_pids("self")
-    return CONTAINED if inner and own and len(inner) != len(own) else UNREAD
+    return not (inner and own and len(inner) != len(own))
 
 
 def inner_pids(pid):

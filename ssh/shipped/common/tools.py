@@ -5,7 +5,7 @@ import select
 import subprocess
 import time
 
-from ssh.shipped.common.children import CHILDREN, kill_group, start_child
+from ssh.shipped.common.children import CHILDREN, kill_group, reap_group, start_child
 from ssh.shipped.common.failures import Absent, Failed, Stuck
 from ssh.shipped.common.text import text_of
 from ssh.shipped.common.tool_path import TOOL_PATH
@@ -52,6 +52,7 @@ def run_tool(argv, timeout_s, max_bytes=MAX_OUTPUT_BYTES, env=None):
     finally:
         kill_group(child.pid)
         child.wait()
+        reap_group(child.pid, time.monotonic())
         CHILDREN.discard(child.pid)
         child.stdout.close()
         child.stderr.close()

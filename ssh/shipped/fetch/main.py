@@ -7,6 +7,7 @@ import threading
 
 from ssh.shipped.common.answers import write_answer
 from ssh.shipped.common.cannot_do import CannotDo
+from ssh.shipped.common.paths import set_home
 from ssh.shipped.fetch.checkout import fetch_code
 from ssh.shipped.fetch.hidden import SECRETS, without_secrets
 from ssh.shipped.fetch.images import fetch_images
@@ -28,6 +29,7 @@ VERBS = {
 
 def main():
     os.umask(0o077)
+    set_home()
     asked = json.loads(sys.stdin.buffer.readline())
     body = sys.stdin.buffer.read(asked.get("body", 0))
     threading.Thread(target=exit_with_the_input, daemon=True).start()

@@ -6,8 +6,9 @@ import sys
 
 from ssh.shipped.common.answers import write_answer
 from ssh.shipped.common.cannot_do import CannotDo
+from ssh.shipped.common.paths import set_home
 from ssh.shipped.launcher.output import read_piece, run_command
-from ssh.shipped.launcher.run_logs import read_logs
+from ssh.shipped.launcher.run_logs import read_examples, read_logs
 from ssh.shipped.launcher.run_rows import list_runs, poll_runs
 from ssh.shipped.launcher.run_start import bar_run, delete_secrets, place_run, start_run
 
@@ -19,6 +20,7 @@ VERBS = {
     "look": poll_runs,
     "list": list_runs,
     "logs": read_logs,
+    "examples": read_examples,
     "read": read_piece,
     "words": run_command,
 }
@@ -26,6 +28,7 @@ VERBS = {
 
 def main():
     os.umask(0o077)
+    set_home()
     asked = json.loads(sys.stdin.readline())
     try:
         answer = VERBS[asked["verb"]](dict(asked["given"], secrets=asked["secrets"]))

@@ -9,7 +9,7 @@ from ssh.shipped.common.log_reading import run_log_script
 from ssh.shipped.common.paths import at_home
 from ssh.shipped.common.text import last_line, text_of
 from ssh.shipped.common.tools import run_tool
-from ssh.shipped.launcher.files import tail_of
+from ssh.shipped.launcher.files import json_of, tail_of
 from ssh.shipped.launcher.inspects import env_of, inspects_of
 from ssh.shipped.launcher.log_files import LogFolderUnreadable, log_candidates
 from ssh.shipped.launcher.manifests import manifest_of
@@ -19,6 +19,7 @@ from ssh.shipped.launcher.run_processes import last_record
 READ_TIMEOUT_S = 270.0  # for all logs of one answer
 START_TIMEOUT_S = 90.0  # for one start of Inspect
 MAX_READ_LOGS, MAX_OWN_LOGS, MAX_ERRORS = 200, 20, 50
+MAX_EXAMPLES, MAX_EXAMPLE_BYTES = 5, 1024 * 1024
 
 
 class RunLogs:
@@ -141,6 +142,40 @@ def list_remote(inspects, where, env, until):
         if words is inspects[0]:
             why = run.failure or Failed(last_line(run.err) or "exit %s" % run.code)
     raise why
+
+
+def read_examples(given):
+    """Return one sample of each group of errors, with the whole text of its error."""
+    folder = at_home(given["directory"])
+    manifest = manifest_of(folder)
+    inspects = inspects_of(folder, manifest)
+    env = dict(env_of(folder, manifest), **given["secrets"])
+    until = time.monotonic() + READ_TIMEOUT_S
+    rows = []
+    for path, sample, epoch in given["examples"][:MAX_EXAMPLES]:
+        asked = {"what": "sample", "view": "sample", "log": path, "id": sample, "epoch": epoch}
+        asked.update(content=True, bytes=MAX_EXAMPLE_BYTES)
+        rows.append(dict(read_example(inspects, asked, env, until), sample=sample, epoch=epoch))
+    return {"examples": rows}
+
+
+def read_example(inspects, asked, env, until):
+    why = "no Inspect of this machine is known"
+    for words in inspects:
+        left = min(START_TIMEOUT_S, until - time.monotonic())
+        if left < 1.0:
+            return {"why": "this machine's Inspect took too long"}
+        try:
+            answers, why = run_log_script(words, asked, left, env=env)
+        except Failed as failed:
+            why = text_of(failed) if words is inspects[0] else why
+            continue
+        body = json_of(answers[0].get("body") or "null") if answers else None
+        if isinstance(body, dict) and isinstance(body.get("error"), dict):
+            return {"error": body["error"]}
+        said = body.get("error") if isinstance(body, dict) else None
+        return {"why": said or why or "its log has no error of this sample"}
+    return {"why": why}
 
 
 def newest_first(rows):

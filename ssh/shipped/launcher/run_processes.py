@@ -6,6 +6,7 @@ import socket
 import struct
 
 from ssh.shipped.common.answers import objects_in
+from ssh.shipped.common.namespaces import shares_our_pids
 from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.common.proc import argv_of, start_mark, stat_of
 from ssh.shipped.launcher.files import head_of
@@ -36,7 +37,7 @@ def living_processes():
             continue
         run = RUN_VARIABLE.search(head_of("/proc/%s/environ" % name, MAX_ENVIRON_BYTES))
         stat = stat_of(int(name))
-        if run is None or stat is None or stat[0] in "ZX":
+        if run is None or stat is None or stat[0] in "ZX" or not shares_our_pids(int(name)):
             continue
         argv = argv_of(int(name)) or []
         found.setdefault(run.group(1).decode("ascii"), {})[int(name)] = (stat[1], argv)
@@ -62,7 +63,7 @@ def eval_of(folder, pids, out):
     if not LINUX:
         return (pid, None) if pid is not None and is_alive(pid) else (None, None)
     recorded, mark = recorded_process(folder)
-    if recorded is not None and start_mark(recorded) == mark:
+    if recorded is not None and start_mark(recorded) == mark and shares_our_pids(recorded):
         return recorded, mark
     if pid not in pids:
         pid = peer_of(record.get("control"))
@@ -103,7 +104,7 @@ def peer_of(control):
         except (OSError, ValueError):
             return None
     pid, uid, _ = PEER.unpack(peer)
-    return pid if pid > 0 and uid == os.getuid() else None
+    return pid if pid > 0 and uid == os.getuid() and shares_our_pids(pid) else None
 
 
 def left_processes(pids):

@@ -11,6 +11,7 @@ from ssh.shipped.common.cannot_do import CannotDo, not_written
 from ssh.shipped.common.paths import at_home
 from ssh.shipped.common.private_folders import make_private
 from ssh.shipped.launcher.files import tail_of, write_private
+from ssh.shipped.launcher.log_folder_locks import note_eval, take_log_folder
 
 SCRIPT_OUTPUT_BYTES = 64 * 1024
 SCRIPT_WAIT_S = 60
@@ -55,6 +56,8 @@ def start_run(given):
         raise CannotDo("the run's folder %s is gone" % folder)
     # A script that was started has read its secrets; if sent again, they would stay on disk.
     is_started = os.path.isdir(os.path.join(folder, "started"))
+    if not is_started:
+        take_log_folder(folder, given.get("log_dir"))
     if secrets_path and secrets_path != "-" and not is_started:
         write_secrets(at_home(secrets_path), given["secrets"])
     outputs = [os.path.join(folder, name) for name in START_OUTPUTS]
@@ -84,6 +87,7 @@ def start_run(given):
         status = child.wait(given.get("wait", SCRIPT_WAIT_S))
     except subprocess.TimeoutExpired:
         status = None
+    note_eval(folder, given.get("log_dir"))
     out, err = (tail_of(path, SCRIPT_OUTPUT_BYTES) for path in outputs)
     return {"status": status, "out": out, "err": err}
 

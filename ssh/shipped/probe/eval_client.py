@@ -101,14 +101,11 @@ class EvalClient(threading.Thread):
                     late.append((request, error))
             asking = self.asking
             if asking is not None and not asking.done and now > asking.end:
-                error = "no answer in %d s" % asking.seconds
-                if asking.method != "GET":
-                    error += "; it may have been applied"
-                late.append((asking, error))
+                late.append((asking, "no answer in %d s" % asking.seconds))
             began = self.began if self.began is not None else self.blocked
             if began is not None and now - began >= WAITING_AFTER_S:
                 self.process.overdue(time.time() - (now - began))
-            reading = self.reading
+            reading = self.reading if self.began is not None else None
             is_overdue = reading is not None and now - began > OVERDUE_AFTER_S
         for request, error in late:
             self.probe.requests.answer(request, None, error, b"", request.seconds)
@@ -301,11 +298,8 @@ class EvalClient(threading.Thread):
         at, took, status, body, error = self.timed(request.method, request.path, request)
         with self.wake:
             self.asking = None
-        if error is not None and request.method != "GET":
-            if request.sent:
-                error += "; it may have been applied"
-            else:
-                error = "not sent: " + error
+        if error is not None and request.method != "GET" and not request.sent:
+            error = "not sent: " + error
         answer(request, status, error, body, took, at)
         if request.method != "GET":
             self.read_soon()

@@ -6,7 +6,8 @@ import sys
 import threading
 import warnings
 
-from ssh.shipped.common.children import leave
+from ssh.shipped.common.children import adopt_orphans, leave
+from ssh.shipped.common.paths import set_home
 from ssh.shipped.probe.probe import Probe
 
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -20,6 +21,8 @@ def await_end():
 
 
 def main():
+    adopt_orphans()
+    set_home()
     own = os.dup(1)  # nothing but frames goes there; what else is printed goes to stderr
     os.dup2(2, 1)
     try:

@@ -7,7 +7,7 @@ import threading
 import time
 import traceback
 
-from ssh.shipped.common.children import leave
+from ssh.shipped.common.children import leave, reap_orphans
 from ssh.shipped.common.namespaces import CONTAINED, pid_namespace
 from ssh.shipped.common.platforms import PLATFORM
 from ssh.shipped.common.proc import BOOT_ID
@@ -69,6 +69,7 @@ class Probe:
         beat_at = time.monotonic()
         while True:
             time.sleep(TICK_S)
+            reap_orphans()
             now = time.monotonic()
             silent = now - self.heard_at
             if silent > self.lease:

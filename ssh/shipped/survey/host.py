@@ -3,6 +3,7 @@
 import os
 import platform
 
+from ssh.shipped.common.cgroup import usable_cpus
 from ssh.shipped.common.memory import read_memory
 from ssh.shipped.common.platforms import PLATFORM
 from ssh.shipped.common.users import user_name
@@ -14,17 +15,14 @@ def read_host():
         load = list(os.getloadavg())
     except OSError:
         load = []
-    try:
-        cpus = len(os.sched_getaffinity(0))
-    except (AttributeError, OSError):
-        cpus = os.cpu_count()
+    cpus = usable_cpus()
     return {
         "python": platform.python_version(),
         "platform": PLATFORM,
         "host": platform.node(),
         "user": user_name(os.getuid()),
         "home": os.path.expanduser("~"),
-        "cpus": cpus,
+        "cpus": None if cpus is None else max(1, int(cpus)),
         "load": load,
         "memory": read_memory(),
         "has_route": has_route(),

@@ -5,7 +5,8 @@ import sys
 import threading
 
 from ssh.shipped.common.answers import write_answer
-from ssh.shipped.common.children import leave
+from ssh.shipped.common.children import adopt_orphans, leave
+from ssh.shipped.common.paths import set_home
 from ssh.shipped.survey.side_by_side import short
 from ssh.shipped.survey.survey import survey
 
@@ -21,6 +22,8 @@ def leave_with_the_link():
 
 
 def main():
+    adopt_orphans()
+    set_home()
     line = sys.stdin.buffer.readline()  # its buffer may hold more than the program that was read
     if not line:
         leave(1)

@@ -4,6 +4,7 @@ import os
 
 from ssh.shipped.common.failures import Absent
 from ssh.shipped.common.inspect_commands import log_dir_word, runs_evals
+from ssh.shipped.common.namespaces import CONTAINED, place_of
 from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.common.proc import argv_of, environ_of
 from ssh.shipped.common.users import user_name
@@ -38,6 +39,8 @@ def running_eval(pid):
     if "://" not in chosen and not os.path.isabs(chosen):
         chosen = os.path.join(cwd, chosen) if cwd else None
     run = env.get("EVALROOM_RUN")
+    if place_of(pid) == CONTAINED:
+        chosen = None  # its paths are those of its container
     if chosen and "://" not in chosen:
         chosen = os.path.realpath(chosen)
     return {

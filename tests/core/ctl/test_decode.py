@@ -1,9 +1,11 @@
 """Whatever a control channel answers is read, or refused as no answer: nothing else happens."""
 
 import json
+import math
 from collections.abc import Callable
 from contextlib import nullcontext as does_not_raise
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -116,6 +118,22 @@ def test_the_words_of_an_error_that_came_unasked_are_dropped() -> None:
     assert sample.has_error
     assert b"SECRET" not in sample.raw
     assert json.loads(sample.raw)["error"] is None
+
+
+def test_the_first_metric_stays_the_first_whatever_its_number_is() -> None:
+    found = score_metrics(
+        b'{"result":{"metrics":[{"scorer":"s","metrics":'
+        b'{"accuracy":NaN,"f1":0.9,"big":3.2e17,"none":null,"odd":"x","stderr":Infinity}}]}}'
+    )
+    assert [(each.name, repr(each.value)) for each in found] == [
+        ("accuracy", "nan"),
+        ("f1", "0.9"),
+        ("big", "3.2e+17"),
+        ("none", "None"),
+    ]
+    assert found[0].stderr == math.inf
+    again = score_metrics(b'{"result":{"metrics":[{"scorer":"s","metrics":{"accuracy":NaN}}]}}')
+    assert again[0] == replace(found[0], stderr=None)  # one NaN is not news
 
 
 DECODERS: dict[str, Callable[[bytes], Any]] = {

@@ -1,6 +1,6 @@
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -11,6 +11,7 @@ import pytest
 
 from core.config.model import WatchConfig
 from core.desk.desk import Desk
+from core.desk.past import Past
 from core.desk.recorder import Recorder
 from core.desk.replay import read_recording
 from core.errors import NotThere, RequestFailed, StorageError
@@ -18,6 +19,7 @@ from core.events import Event, ProbeAnswered, TimePassed
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
+from core.model.finding import Finding
 from core.model.machine import LinkState, ProbeFound
 from core.model.task import ProgressPoint, TaskState
 from core.ports import EventStore, FleetUpdate, Heard, Reply, Room, SignIn
@@ -61,6 +63,9 @@ class _Observer:
     def __init__(self, machine: MachineName, config: WatchConfig) -> None:
         self.machine, self.config = machine, config
 
+    def expect(self, processes: Iterable[ProcessKey]) -> None:
+        self.expected = list(processes)
+
     def hear(self, heard: Heard, at: float) -> tuple[Event, ...]:
         del at
         if not isinstance(heard, Frame):
@@ -90,6 +95,7 @@ class _Store:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.points: list[tuple[TaskKey, ProgressPoint]] = []
+        self.findings: list[Finding] = []
         self.fails = False
 
     async def keep(self, events: Sequence[Event]) -> None:
@@ -99,6 +105,9 @@ class _Store:
 
     async def keep_progress(self, points: Sequence[tuple[TaskKey, ProgressPoint]]) -> None:
         self.points += points
+
+    async def keep_findings(self, findings: Sequence[Finding]) -> None:
+        self.findings += findings
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         return [
@@ -298,6 +307,15 @@ def test_retry_and_accepted_keys_reach_the_connection() -> None:
     desk.retry(H2)
     desk.accept_key(H1, "SHA256:x")
     assert (connection.retried, connection.accepted) == (1, ["SHA256:x"])
+
+
+def test_a_process_is_polled_now_through_its_own_connection() -> None:
+    connection = FakeConnection(H1)
+    desk = desk_of(connection)
+    desk.poll_now(process_key(H1))
+    desk.poll_now(process_key(H2))
+    (frame,) = connection.sent
+    assert (frame.kind, frame.head["pid"]) == ("look", process_key(H1).pid)
 
 
 async def test_what_signs_in_is_for_the_connection_to_say() -> None:
@@ -535,6 +553,25 @@ async def test_events_and_progress_are_kept() -> None:
     assert named() in store.events
     assert process_seen() in store.events
     assert store.points[0][1].done == 3
+
+
+async def test_findings_are_kept_when_they_change_and_come_back_with_their_age() -> None:
+    store = _Store()
+    rows = told(process_seen(), tasks_seen(task_row(errored=3)), process_gone())
+    desk = desk_of(
+        FakeConnection(H1, up(H1), rows, answer=lambda frame: logs(frame, "error")), store=store
+    )
+    async with running(desk):
+        await until(lambda: [each for each in store.findings if each.kind == "finished"])
+    kept = {each.id: each for each in store.findings}
+    kinds = sorted(each.kind for each in kept.values())
+    past = Past(events=tuple(store.events), findings=tuple(kept.values()))
+    again = desk_of(FakeConnection(H1), past=past, store=_Store())
+    assert again.fleet.tasks[KEY].state is TaskState.ERROR
+    assert again.fleet.tasks[KEY].ended_at == desk.fleet.tasks[KEY].ended_at
+    assert again.fleet.processes[KEY.process].is_gone
+    assert sorted(each.kind for each in again.fleet.findings) == kinds
+    assert {each.opened_at for each in again.fleet.findings} == {NOW}
 
 
 async def test_what_waits_is_kept_when_the_room_closes() -> None:

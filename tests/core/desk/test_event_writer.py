@@ -8,6 +8,7 @@ from core.desk.event_writer import EventWriter
 from core.events import Event, LinkHeard
 from core.fleet import Fleet
 from core.ids import MachineName, TaskKey
+from core.model.finding import Finding
 from core.model.task import ProgressPoint
 
 
@@ -25,6 +26,9 @@ class Slow:
 
     async def keep_progress(self, points: Sequence[tuple[TaskKey, ProgressPoint]]) -> None:
         raise NotImplementedError(points)
+
+    async def keep_findings(self, findings: Sequence[Finding]) -> None:
+        raise NotImplementedError(findings)
 
     async def progress(self, task: TaskKey) -> Sequence[ProgressPoint]:
         raise NotImplementedError(task)

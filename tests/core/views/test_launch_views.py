@@ -37,7 +37,7 @@ from core.views.pages.run_page import inspect_command, launch_command, output_li
 from core.views.tables.runs import runs_table, way_to_tasks
 from tests.support.fleets import H1, H2, NOW, process_key, task_key
 from tests.support.rooms import HOSTILE, busy_fleet
-from tests.support.runs import EU, LOG, every_run, run, with_runs
+from tests.support.runs import EU, every_run, run, with_runs
 from tests.support.specs import LOCAL, plans, spec
 
 FLEET = with_runs(busy_fleet(), every_run())
@@ -103,7 +103,8 @@ def test_the_page_of_a_failed_run_says_where_to_look_first() -> None:
     never = page_words(run_page(FLEET, runs[run(2).id], NOW))
     assert "see the end of its output" in never
     errored = page_words(run_page(FLEET, runs[run(7).id], NOW))
-    assert f"python -m inspect_ai log dump --header-only {LOG.location}" in errored
+    assert "6 x TimeoutError (such as sample q4)" in errored
+    assert f"evalroom run {run(7).id} --content" in errored
     assert "3 of 10 samples" in errored
     lost = page_words(run_page(FLEET, runs[run(3).id], NOW))
     assert "out of memory" in lost

@@ -213,6 +213,16 @@ def test_one_that_ended_while_nobody_looked_is_gone(watched: Watched) -> None:
     assert [type(event) for event in watched.processes()] == [ProcessGone]
 
 
+def test_one_that_ended_while_no_room_was_open_is_gone_and_one_that_lives_is_told() -> None:
+    watched = Watched()
+    dead = ProcessKey(H1, 9, "b:1")
+    watched.observer.expect([KEY, dead])
+    watched.hello()
+    events = watched.processes({})
+    assert [event.process for event in events if isinstance(event, ProcessGone)] == [dead]
+    assert [event.process for event in events if isinstance(event, ProcessSeen)] == [KEY]
+
+
 def test_one_that_came_and_went_between_two_looks_is_told(watched: Watched) -> None:
     events = watched.processes({}, {"pid": 8, "alive": False, "ended_at": watched.now})
     assert [type(event) for event in events] == [ProcessSeen, ProcessGone]

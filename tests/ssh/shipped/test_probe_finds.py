@@ -4,6 +4,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from ssh.shipped.probe.discovery import VERBS
 from ssh.shipped.probe.redaction import redacted
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.fake_eval import fake_eval, says
+from tests.support.processes import children_of, command_of
+from tests.support.waiting import wait_until
 
 _LISTENS = """
 import json, os, socket, sys, time
@@ -290,6 +293,31 @@ def test_an_eval_of_another_data_folder_is_found_with_its_channel(
         with direct_probe(tmp_path / "chosen", env=env) as probe:
             looked_again(probe, tmp_path / "chosen")
             assert fake.pid not in [row["pid"] for row in probe.processes()]
+
+
+@linux
+def test_an_eval_that_uv_runs_is_one_process(tmp_path: Path) -> None:
+    """It is the interpreter, not uv, which waits for it."""
+    runner = tmp_path / "inspect"
+    runner.write_text("import time; time.sleep(300)")
+    uv = str(Path(sys.executable).with_name("uv"))
+    words = [uv, "run", "--no-project", "--offline", "--python", sys.executable, "python"]
+    env = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
+    child = subprocess.Popen([*words, str(runner), "eval", "t.py"], env=env, cwd=tmp_path)
+    try:
+        # Before, uv asks the interpreter for its version.
+        [inner] = wait_until(
+            lambda: [each for each in children_of(child.pid) if str(runner) in command_of(each)],
+            "uv started it",
+        )
+        with direct_probe(tmp_path / "data") as probe:
+            row = probe.process(inner)
+            assert row["python"] == sys.executable
+            assert [each["pid"] for each in probe.processes()] == [inner]
+    finally:
+        child.kill()
+        child.wait()
+        os.kill(inner, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ import pytest
 
 from ssh.shipped.common.namespaces import CONTAINED, HERE, UNREAD, place_of
 from ssh.shipped.common.proc import start_mark
+from ssh.shipped.common.reservations import is_same_process
+from ssh.shipped.launcher.run_processes import living_processes, peer_of
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.fake_eval import fake_eval, says
 from tests.support.namespaces import contained_eval
@@ -202,6 +204,19 @@ def test_a_process_that_became_another_program_gets_no_signal(tmp_path: Path) ->
     finally:
         child.kill()
         child.wait()
+
+
+def test_a_pid_of_a_run_or_of_a_reservation_is_no_process_of_a_container(tmp_path: Path) -> None:
+    run = "20261130-070000-abcdefgh"
+    with contained_eval(tmp_path, run=run) as inside, fake_eval(tmp_path, says([]), run=run) as own:
+        assert b"EVALROOM_RUN" in Path(f"/proc/{inside.pid}/environ").read_bytes()
+        living = living_processes()[run]
+        assert own.pid in living
+        assert inside.pid not in living
+        for pid, lives in ((inside.pid, False), (own.pid, True)):
+            assert is_same_process(str(pid), start_mark(pid)) is lives
+        assert peer_of({"socket_path": str(inside.record.with_suffix(".sock"))}) is None
+        assert peer_of({"socket_path": str(own.socket_path)}) == own.pid
 
 
 def test_where_a_process_lives(tmp_path: Path) -> None:

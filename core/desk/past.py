@@ -1,0 +1,126 @@
+"""What an earlier room knew: the events and findings of the history that a new room begins with."""
+
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+
+from core.events import (
+    Dismissed,
+    Event,
+    LogRead,
+    LogUnreadable,
+    ProcessGone,
+    ProcessSeen,
+    SurfaceRead,
+    TasksSeen,
+)
+from core.fleet import Fleet
+from core.fold.fold import fold
+from core.ids import MachineName, ProcessKey
+from core.judge.finding_list import with_findings
+from core.model.finding import Finding
+from core.model.task import TaskRow
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What the history knows of the last hours.
+
+    Attributes:
+        events: Its events about processes, tasks and logs, oldest first. The history keeps only
+            the rows of tasks that changed.
+        findings: Its findings, oldest first.
+        since: Processes that ended before this are left out, Unix seconds at the desk. Those that
+            had not ended are all told: the first list of a probe says what became of them.
+    """
+
+    events: tuple[Event, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    since: float = 0.0
+
+
+NOTHING = Past()
+
+
+@dataclass(slots=True)
+class _Process:
+    """The newest events of one process."""
+
+    seen: ProcessSeen
+    surface: SurfaceRead | None = None
+    rows: dict[str, TaskRow] = field(default_factory=dict[str, TaskRow])
+    listed: TasksSeen | None = None
+    gone: ProcessGone | None = None
+    logs: dict[str, LogRead | LogUnreadable] = field(
+        default_factory=dict[str, LogRead | LogUnreadable]
+    )
+
+    def events(self) -> Iterator[Event]:
+        yield self.seen
+        if self.surface is not None:
+            yield self.surface
+        if self.listed is not None:
+            yield replace(self.listed, rows=tuple(self.rows.values()), malformed=())
+        if self.gone is not None:
+            yield self.gone
+        yield from self.logs.values()
+
+
+def with_past(fleet: Fleet, past: Past) -> Fleet:
+    """Return the fleet with the processes, tasks and findings that an earlier room knew.
+
+    Each has the age that it has. Processes that were alive then are still shown as alive: the
+    first list of a probe says which of them have ended. Machines that the fleet does not name
+    are left out, and so are findings about evalroom itself.
+    """
+    at = fleet.at
+    for process in _processes(past.events, fleet.machines.keys()):
+        if process.gone is not None and process.gone.at < past.since:
+            continue
+        for event in process.events():
+            fleet = fold(fleet, event)
+    findings = [each for each in past.findings if _belongs(fleet, each)]
+    return replace(with_findings(fleet, findings), at=max(at, fleet.at))
+
+
+def _processes(events: Iterable[Event], machines: AbstractSet[MachineName]) -> Iterable[_Process]:
+    known: dict[ProcessKey, _Process] = {}
+    for event in events:
+        match event:
+            case ProcessSeen(process=key):
+                if key.machine not in machines:
+                    continue
+                if key in known:
+                    known[key].seen = event
+                else:
+                    known[key] = _Process(event)
+            case Dismissed(process=key):
+                known.pop(key, None)
+            case TasksSeen(process=key) | ProcessGone(process=key) | SurfaceRead(process=key):
+                if key in known:
+                    _take(known[key], event)
+            case LogRead(task=task) | LogUnreadable(task=task):
+                if task.process in known:
+                    known[task.process].logs[task.task_id] = event
+            case _:
+                continue
+    return known.values()
+
+
+def _take(process: _Process, event: TasksSeen | ProcessGone | SurfaceRead) -> None:
+    match event:
+        case TasksSeen():
+            process.listed = event
+            process.rows.update({row.task_id: row for row in event.rows})
+        case ProcessGone():
+            process.gone = event
+        case SurfaceRead():
+            process.surface = event
+
+
+def _belongs(fleet: Fleet, finding: Finding) -> bool:
+    if finding.machine is None or finding.machine not in fleet.machines:
+        return False
+    is_task_known = finding.task is None or finding.task in fleet.tasks
+    is_process_known = finding.process is None or finding.process in fleet.processes
+    return finding.closed_at is not None or (is_task_known and is_process_known)

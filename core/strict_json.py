@@ -1,0 +1,137 @@
+"""The one encoder of JSON that leaves evalroom: every strict parser reads it.
+
+A number that JSON does not have becomes null, with its word beside it: `{"value": null,
+"value_text": "nan"}`, or a list of words beside a list. Lone surrogates become the replacement
+character. Integers of hundreds of digits become floats, or null where no float is so large.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+_WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+"""The words of the numbers that JSON does not have."""
+_TEXT = "_text"
+_ODD = re.compile(r"\\ud[89a-f]|\d{40}")
+"""What a document without oddities does not have: a surrogate, or an integer of 40 digits."""
+_BITS = 129
+
+
+def encode(value: object, *, indent: int | None = None) -> str:
+    """Return a value as ASCII JSON; on one line without blanks if there is no indent.
+
+    Args:
+        value: Plain values: dicts with text as keys, lists, texts, numbers, booleans, None.
+        indent: Spaces of each level; None: compact.
+    """
+    try:
+        text = _dumps(value, indent)
+    except ValueError:  # a NaN or an infinity
+        return _dumps(_clean(value), indent)
+    return _dumps(_clean(value), indent) if _ODD.search(text) else text
+
+
+def restored(value: object) -> Any:
+    """Return a decoded value with the numbers that `encode` wrote as words."""
+    match value:
+        case dict():
+            return _restored(cast("dict[str, object]", value))
+        case list():
+            return [restored(each) for each in cast("list[object]", value)]
+        case _:
+            return value
+
+
+def number_word(value: float) -> str | None:
+    """Return the word of a number that JSON does not have: `nan`, `inf`, `-inf`; else None."""
+    if math.isfinite(value):
+        return None
+    if math.isnan(value):
+        return "nan"
+    return "inf" if value > 0 else "-inf"
+
+
+def _dumps(value: object, indent: int | None) -> str:
+    separators = (",", ":") if indent is None else None
+    return json.dumps(value, indent=indent, separators=separators, allow_nan=False)
+
+
+def _restored(fields: dict[str, object]) -> dict[str, object]:
+    found = {name: restored(value) for name, value in fields.items()}
+    for name in fields:
+        words = fields.get(f"{name}{_TEXT}")
+        if words is not None and _are_words(words):
+            found[name] = _with_words(found[name], words)
+            del found[f"{name}{_TEXT}"]
+    return found
+
+
+def _are_words(words: object) -> bool:
+    if isinstance(words, list):
+        return all(each is None or _are_words(each) for each in cast("list[object]", words))
+    return isinstance(words, str) and words in _WORDS
+
+
+def _with_words(value: object, words: object) -> object:
+    """Return a value with the numbers of its words; itself if the words don't belong to it."""
+    if value is None and isinstance(words, str):
+        return _WORDS[words]
+    if not (isinstance(value, list) and isinstance(words, list)):
+        return value
+    items, beside = cast("list[object]", value), cast("list[object]", words)
+    if len(items) != len(beside):
+        return value
+    return [_with_words(each, word) for each, word in zip(items, beside, strict=True)]
+
+
+def _clean(value: object) -> object:
+    match value:
+        case str():
+            return value if value.isascii() else _whole(value)
+        case float():
+            return value if math.isfinite(value) else None
+        case int():
+            return value if value.bit_length() < _BITS else _float(value)
+        case Mapping():
+            return _clean_fields(cast("Mapping[object, object]", value))
+        case list() | tuple():
+            return [_clean(each) for each in cast("list[object]", value)]
+        case _:
+            return value
+
+
+def _clean_fields(fields: Mapping[object, object]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, value in fields.items():
+        key = _whole(str(name))
+        found[key] = _clean(value)
+        words = _words(value)
+        if words is not None and f"{name}{_TEXT}" not in fields:
+            found[f"{key}{_TEXT}"] = words
+    return found
+
+
+def _words(value: object) -> object:
+    """Return the word of a number, or the words of a list; None: it needs none."""
+    match value:
+        case float():
+            return number_word(value)
+        case list() | tuple():
+            listed = cast("list[object]", value)
+            words = [_words(each) for each in listed]
+            return words if any(words) else None
+        case _:
+            return None
+
+
+def _float(value: int) -> float | None:
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

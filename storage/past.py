@@ -1,0 +1,71 @@
+"""Reads from the history what a new room begins with."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import msgspec
+
+from core.desk.past import NOTHING, Past
+from core.event_codec import event_of
+from core.events import Event
+from core.model.finding import Finding
+from storage.readonly import query_readonly
+
+MAX_EVENTS = 5_000
+"""Events that are read; with more, the oldest are left out."""
+_LOOK_BACK_S = 604_800.0
+"""How long before `since` a process may have been seen that had not ended then, seconds."""
+MAX_FINDINGS = 500
+_EVENTS = (
+    "SELECT body FROM event WHERE at >= ? AND kind IN ('Dismissed', 'LogRead', 'LogUnreadable',"
+    " 'ProcessGone', 'ProcessSeen', 'SurfaceRead', 'TasksSeen') ORDER BY id DESC LIMIT ?"
+)
+
+
+def past_readonly(path: Path, since: float) -> Past:
+    """Return what the history in this file knows since then, Unix seconds; it is not changed.
+
+    Raises:
+        StorageError: The file can't be read, or belongs to another program.
+    """
+    return query_readonly(path, "finding", lambda connection: read_past(connection, since), NOTHING)
+
+
+def read_past(connection: sqlite3.Connection, since: float) -> Past:
+    """Return what the history knows since then, Unix seconds; unreadable rows are left out."""
+    events = connection.execute(_EVENTS, (since - _LOOK_BACK_S, MAX_EVENTS)).fetchall()
+    findings = connection.execute(
+        "SELECT body FROM finding WHERE at >= ? ORDER BY at DESC LIMIT ?", (since, MAX_FINDINGS)
+    ).fetchall()
+    return Past(
+        events=tuple(event for (body,) in reversed(events) if (event := _event(body)) is not None),
+        findings=tuple(
+            finding for (body,) in reversed(findings) if (finding := _finding(body)) is not None
+        ),
+        since=since,
+    )
+
+
+def finding_body(finding: Finding) -> str:
+    """Return a finding as JSON for its row."""
+    return json.dumps(msgspec.to_builtins(finding))
+
+
+def last_change(finding: Finding) -> float:
+    """Return when a finding last opened, changed or closed, Unix seconds at the desk."""
+    return max(finding.opened_at, finding.changed_at or 0.0, finding.closed_at or 0.0)
+
+
+def _event(body: str) -> Event | None:
+    try:
+        return event_of(body)
+    except ValueError:
+        return None
+
+
+def _finding(body: str) -> Finding | None:
+    try:
+        return msgspec.convert(json.loads(body), Finding)
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return None

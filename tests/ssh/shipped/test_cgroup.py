@@ -1,0 +1,90 @@
+"""Limits of control groups, of both versions, from files as the kernel writes them."""
+# pyright: standard
+# The shipped programs have no types.
+
+from pathlib import Path
+
+import pytest
+
+from ssh.shipped.common import cgroup, memory
+
+GIB = 1024**3
+
+
+@pytest.fixture
+def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of control groups; `own` and `mounts` in it are what /proc says of them."""
+
+    def read(path: str, limit: int = 65536) -> bytes:
+        named = {"/proc/self/cgroup": "own", "/proc/self/mountinfo": "mounts"}
+        found = tmp_path / named[path] if path in named else Path(path)
+        return found.read_bytes()[:limit]
+
+    monkeypatch.setattr(cgroup, "read_file", read)
+    monkeypatch.setattr(cgroup.os, "sched_getaffinity", lambda _: set(range(8)))
+    return tmp_path
+
+
+def write(folder: Path, **files: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text + "\n")
+
+
+def mounted(groups: Path, own: str, *mounts: str) -> None:
+    write(groups, own=own, mounts="\n".join(f"30 24 0:26 {each}" for each in mounts))
+
+
+def test_the_strictest_limit_of_version_2_counts(groups: Path) -> None:
+    mounted(groups, "0::/user.slice/job", f"/ {groups}/v2 rw,nosuid - cgroup2 cgroup2 rw")
+    job, above = groups / "v2/user.slice/job", groups / "v2/user.slice"
+    write(job, memory__max="max", memory__current="5", cpu__max="max 100000")
+    write(
+        above, memory__max=str(4 * GIB), memory__current=str(3 * GIB), cpu__max="250000 100000",
+        memory__stat=f"anon 7\ninactive_file {GIB}\nactive_file 9",
+    )  # fmt: skip
+    assert cgroup.memory_limits() == [(4 * GIB, 2 * GIB)]
+    assert cgroup.usable_cpus() == 2.5
+    told = memory.read_memory()
+    assert told["total"] <= 4 * GIB
+    assert told["available"] <= 2 * GIB
+
+
+@pytest.mark.parametrize("own", ["/", "/docker/1", "/../../elsewhere"])
+def test_a_container_sees_its_own_group_at_the_mount(groups: Path, own: str) -> None:
+    mounted(groups, f"0::{own}", f"/docker/1 {groups}/v2 ro - cgroup2 cgroup rw")
+    write(groups / "v2", memory__max=str(GIB), memory__current=str(2 * GIB))
+    assert cgroup.memory_limits() == [(GIB, 0)]
+    assert cgroup.usable_cpus() == 8
+
+
+def test_version_1_has_a_folder_for_each_kind_of_limit(groups: Path) -> None:
+    mounted(
+        groups,
+        "4:memory:/docker/1\n2:cpuset:/\n1:cpu,cpuacct:/docker/1\n0::/",
+        f"/docker/1 {groups}/memory ro - cgroup cgroup rw,memory",
+        f"/docker/1 {groups}/cpu ro - cgroup cgroup rw,cpu,cpuacct",
+        f"/ {groups}/cpuset ro - cgroup cgroup rw,cpuset",
+    )
+    write(
+        groups / "memory", memory__limit_in_bytes=str(GIB), memory__usage_in_bytes="100",
+        memory__stat="total_inactive_file 40",
+    )  # fmt: skip
+    write(groups / "cpu", cpu__cfs_quota_us="50000", cpu__cfs_period_us="100000")
+    assert cgroup.memory_limits() == [(GIB, GIB - 60)]
+    assert cgroup.usable_cpus() == 0.5
+
+
+def test_no_limit_is_no_limit(groups: Path) -> None:
+    mounted(
+        groups,
+        "4:memory:/\n1:cpu:/",
+        f"/ {groups}/memory rw - cgroup cgroup rw,memory",
+        f"/ {groups}/cpu rw - cgroup cgroup rw,cpu",
+    )
+    write(groups / "memory", memory__limit_in_bytes="9223372036854771712")
+    write(groups / "cpu", cpu__cfs_quota_us="-1", cpu__cfs_period_us="100000")
+    assert cgroup.memory_limits() == []
+    assert cgroup.usable_cpus() == 8
+    (groups / "own").unlink()
+    assert cgroup.memory_limits() == []

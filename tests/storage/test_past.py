@@ -1,0 +1,65 @@
+"""What the history knows of the last hours is read for a new room, or without opening it."""
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+from core.desk.past import NOTHING
+from core.events import LinkHeard, LogRead, ProcessGone, ProcessSeen
+from core.ids import MachineName, ProcessKey, TaskKey
+from core.model.finding import Finding
+from core.model.log_summary import ErrorGroup, LogCounts, LogHeader, LogSamples
+from core.model.process import ProcessState
+from core.model.sample import Sample
+from storage.database import Database
+from storage.journal import Journal
+from storage.past import past_readonly
+from tests.support.clocks import SetClock
+
+M = MachineName("h100-1")
+P = ProcessKey(M, 7, "boot:9")
+SAMPLES = LogSamples(
+    counts=LogCounts(total=2, completed=1, errored=1),
+    errors=(ErrorGroup("ValueError: N", 1, ("q/1", 1)),),
+    rows=(Sample(sample_id="q/1", epoch=1, status="error", raw=b"{}"),),
+    cut=1,
+)
+LOG = LogRead(
+    at=30, task=TaskKey(P, "t"), header=LogHeader(location="/l", status="error"), samples=SAMPLES
+)
+FINDING = Finding(id="end:1", kind="finished", tone="hand", opened_at=30, machine=M, text="over")
+EVENTS = (ProcessSeen(at=10, process=P, state=ProcessState.LIVE), ProcessGone(at=20, process=P))
+
+
+async def test_the_past_holds_events_and_the_newest_state_of_findings(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "history.sqlite3"
+    assert past_readonly(path, 0) == NOTHING
+    async with Database.at(path) as database:
+        journal = Journal(database, limit_mib=64, clock=SetClock())
+        await journal.keep((*EVENTS, LinkHeard(at=25, machine=M), LOG))
+        await journal.keep_findings([FINDING, replace(FINDING, id="old", opened_at=1)])
+        closed = replace(FINDING, closed_at=40, changed_at=40)
+        await journal.keep_findings([closed])
+        past = await journal.past(15)
+        assert past_readonly(path, 15) == past
+    # Rows of samples stay in the log.
+    kept = replace(LOG, samples=replace(SAMPLES, rows=(), cut=2))
+    assert past.events == (*EVENTS, kept)
+    assert past.findings == (closed,)
+    assert past.since == 15
+
+
+async def test_rows_that_can_not_be_read_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "history.sqlite3"
+    async with Database.at(path) as database:
+        journal = Journal(database, limit_mib=64, clock=SetClock())
+        await journal.keep(EVENTS)
+        await journal.keep_findings([FINDING])
+
+        def spoil(connection: sqlite3.Connection) -> None:
+            connection.execute("UPDATE event SET body = '{' WHERE kind = 'ProcessGone'")
+            connection.execute("UPDATE finding SET body = '[]'")
+
+        await database.write(spoil)
+        past = await journal.past(0)
+    assert (past.events, past.findings) == (EVENTS[:1], ())
