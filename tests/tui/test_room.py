@@ -351,7 +351,9 @@ async def test_a_link_is_retried_at_once() -> None:
 
 
 async def test_the_process_of_a_running_task_is_polled_at_once() -> None:
-    fleet = fleet_after(named(), link(), process_seen(), tasks_seen(task_row()))
+    fleet = fleet_after(
+        named(), link(), process_seen(socket_path="/c/1.sock"), tasks_seen(task_row())
+    )
     room = FakeRoom(fleet)
     app = app_on(room)
     async with app.run_test(size=WIDE, notifications=True) as pilot:

@@ -96,7 +96,7 @@ def test_any_mix_of_quick_reads_stays_under_its_share(
     polled = Clockwork()
 
     def took(kind: str, nth: int) -> float:
-        return min(QUICK_S, takes[kind] * noise[nth % len(noise)])
+        return float(min(QUICK_S, takes[kind] * noise[nth % len(noise)]))
 
     polled.run(dict.fromkeys(takes, 1.0), took, HOUR_S)
     ahead = 0.25 + max(took for _, _, took in polled.looks)
