@@ -72,6 +72,7 @@ def _place(start: StartOptions) -> list[str]:
     return [
         "#!/bin/sh",
         f"# evalroom run {start.run}. It starts only once, even if this script runs again.",
+        "login_umask=$(umask)",
         "umask 077",
         f"cd {path_word(start.directory)} || exit 73",
         "if ! mkdir started 2>/dev/null; then",
@@ -123,12 +124,17 @@ def _command(start: StartOptions) -> list[str]:
         ),
     ]
     line = " ".join(words)
+    # Only this folder is private: the eval's logs elsewhere, and what it builds, have usual modes.
+    usual = 'umask "$login_umask"'
     if start.has_terminal:
-        return ["cat /proc/$$/stat >started/stat 2>/dev/null", f"exec {line}"]
+        return ["cat /proc/$$/stat >started/stat 2>/dev/null", usual, f"exec {line}"]
     # Into files first: Inspect must not notice that a broken link closed our output.
     return [
+        ": >launch.json.part; : >launch.err",  # private
+        usual,
         f"{line} >launch.json.part 2>launch.err",
         "status=$?",
+        "umask 077",
         # The eval's process, which its pid alone does not tell from a later one.
         _RECORD_LAUNCHED,
         "mv launch.json.part launch.json",
