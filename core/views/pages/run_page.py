@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from core import format as fmt
@@ -89,12 +89,24 @@ def _way(fleet: Fleet, run: Run) -> Cell:
     return (span_of("no known process", "dim"),)
 
 
+_FIRST: Mapping[RunState, Sequence[str]] = {
+    RunState.LOST: (
+        "its process ended before its log was complete: killed? out of memory?",
+        "finished samples are in the log; run the command below again to resume",
+    ),
+    RunState.UNREADABLE: (
+        "its process has ended; evalroom reads its logs again when they change",
+        "or copy its log folder here and read it with: inspect view --log-dir FOLDER",
+    ),
+    RunState.ELSEWHERE: ("it may still be running on its own host: look there",),
+}
+
+
 def _first(run: Run) -> Iterator[Fact]:
     """Yield what to check first after a run failed."""
-    if run.state is RunState.LOST:
-        yield words("", "its process ended before its log was complete: killed? out of memory?")
-        yield words("", "finished samples are in the log; run the command below again to resume")
-    elif run.state is RunState.ERROR and not run.logs:
+    for line in _FIRST.get(run.state, ()):
+        yield words("", line)
+    if run.state is RunState.ERROR and not run.logs:
         yield words("", "it wrote no log: see the end of its output")
     elif run.state is RunState.ERROR:
         for log in run.logs:
