@@ -10,6 +10,7 @@ from core.events import (
     ContentRevealed,
     Dismissed,
     Event,
+    FindingsAcknowledged,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -129,6 +130,7 @@ class EventLines:
                 | ReadsUnchanged()
                 | SurfaceRead()
                 | Dismissed()
+                | FindingsAcknowledged()
                 | TimePassed()
             ):
                 return []

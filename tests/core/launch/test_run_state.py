@@ -151,6 +151,8 @@ def test_no_list_of_processes_breaks_a_run(left: Any) -> None:
         ([log("success")], False, RunState.SUCCESS, "success"),
         ([log("success"), log("error", "b")], False, RunState.ERROR, "error"),
         ([log("error")], True, RunState.FINISHING, "error"),
+        ([log("success"), log("cancelled", "b")], False, RunState.CANCELLED, "cancelled"),
+        ([log("error"), log("cancelled", "b")], False, RunState.ERROR, "error"),
         ([log("started")], False, RunState.LOST, "started"),
         ([log("started")], True, RunState.FINISHING, "started"),
         # The newest log of a task that was tried again counts.
