@@ -74,13 +74,17 @@ def with_past(fleet: Fleet, past: Past) -> Fleet:
     are left out, and so are findings about evalroom itself.
     """
     at = fleet.at
-    for process in _processes(past.events, fleet.machines.keys()):
-        if process.gone is not None and process.gone.at < past.since:
-            continue
-        for event in process.events():
-            fleet = fold(fleet, event)
+    for event in past_events(fleet, past):
+        fleet = fold(fleet, event)
     findings = [each for each in past.findings if _belongs(fleet, each)]
     return replace(with_findings(fleet, findings), at=max(at, fleet.at))
+
+
+def past_events(fleet: Fleet, past: Past) -> Iterator[Event]:
+    """Yield the fewest events that make the processes and tasks that an earlier room knew."""
+    for process in _processes(past.events, fleet.machines.keys()):
+        if process.gone is None or process.gone.at >= past.since:
+            yield from process.events()
 
 
 def _processes(events: Iterable[Event], machines: AbstractSet[MachineName]) -> Iterable[_Process]:

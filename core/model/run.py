@@ -144,6 +144,11 @@ class Run:
         return self.state in OVER
 
     @property
+    def has_ended(self) -> bool:
+        """Whether its process is gone, though its logs may not say yet how it ended."""
+        return self.is_over or self.state is RunState.UNREADABLE
+
+    @property
     def has_failed(self) -> bool:
         """Whether it ended in an error or is lost."""
         return self.state in {RunState.ERROR, RunState.LOST}

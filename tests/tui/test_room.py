@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from core.events import Dismissed, FindingsAcknowledged
+from core.events import Dismissed, FindingsAcknowledged, LogUnreadable
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey, TaskKey
 from core.model.finding import Finding
@@ -350,6 +350,19 @@ async def test_a_link_is_retried_at_once() -> None:
         await pilot.press("1", "r")
         await pilot.pause()
         assert ("retry", MachineName("a100-us")) in room.asked
+
+
+async def test_the_log_of_an_ended_task_is_read_again_by_the_same_key() -> None:
+    unread = LogUnreadable(at=NOW, task=task_key(), reason="the file does not exist")
+    room = FakeRoom(
+        fleet_after(named(), link(), process_seen(), tasks_seen(task_row()), process_gone(), unread)
+    )
+    app = app_on(room)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await shows(pilot, "unreadable")
+        await pilot.press("2", "r")
+        await shows(pilot, "Reading its log again.")
+        assert room.asked[-1] == ("read log", task_key())
 
 
 async def test_where_no_terminal_can_be_lent_what_signs_in_is_told_and_nothing_tried() -> None:

@@ -209,6 +209,16 @@ async def test_a_run_whose_spec_is_none_or_unknown_says_so() -> None:
         await shows(pilot, "fields to fix")
 
 
+async def test_a_run_that_may_live_on_another_host_is_not_started_again() -> None:
+    told, app = room_of_runs(run(1, RunState.ELSEWHERE, host="node1", message="it was started"))
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await pilot.press("N")
+        await shows(pilot, "elsewhere")
+        await pilot.press("R")
+        await shows(pilot, "This run may still be running on node1")
+        assert told.asked == []
+
+
 async def test_commands_are_copied_and_one_of_somebody_else_is_marked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

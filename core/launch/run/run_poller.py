@@ -47,7 +47,7 @@ _YOUNG_S = 30.0
 """For this many seconds after its start, a run is polled every `_SOON_S`."""
 _FIRST_DISCOVERY_DELAY_S = 5.0
 """How long after a machine's first answer the first discovery waits, seconds."""
-_DISCOVERY_INTERVAL_S = 30.0
+_DISCOVERY_INTERVAL_S = 60.0
 """Interval at which a machine is asked for other people's runs, seconds."""
 _FAST_LOG_READS = 5
 """Number of first attempts to read a log that follow each other every `_SOON_S`."""

@@ -10,6 +10,7 @@ import subprocess
 from ssh.shipped.common.cannot_do import CannotDo, not_written
 from ssh.shipped.common.paths import at_home
 from ssh.shipped.common.private_folders import make_private
+from ssh.shipped.common.umask import LOGIN_UMASK
 from ssh.shipped.launcher.files import tail_of, write_private
 from ssh.shipped.launcher.log_folder_locks import note_eval, take_log_folder
 
@@ -94,7 +95,7 @@ def start_run(given):
 
 def prepare_script():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    os.umask(0o077)
+    os.umask(LOGIN_UMASK)  # the script makes private what is its own
 
 
 def write_secrets(path, secrets):

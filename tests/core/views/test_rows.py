@@ -212,8 +212,8 @@ def test_a_page_says_why_samples_failed() -> None:
     )
     page = page_text(task_page(fleet, task_key(), NOW))
     assert "the log: Boom: no" in page
-    assert "4 samples: ValueError: item N  such as sample q/1/2" in page
-    assert "1 sample: OSError␛  such as sample 3/1" in page
+    assert "4 x ValueError: item N (such as sample q/1, epoch 2)" in page
+    assert "1 x OSError␛ (such as sample 3)" in page
 
 
 def test_a_task_behind_a_lost_link_is_unknown_and_ages() -> None:
