@@ -368,10 +368,6 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         """Remove the selected gone processes from the screen."""
         self.controllers.places.dismiss(self.targets())
 
-    def action_acknowledge(self) -> None:
-        """Acknowledge the findings of the selection."""
-        self.controllers.places.acknowledge(self.waiting_findings())
-
     def waiting_findings(self) -> tuple[str, ...]:
         """Return the ids of the selection's findings that wait for the operator."""
         return self.controllers.places.waiting_findings(self.selected())
