@@ -267,6 +267,15 @@ KEYS: tuple[Key, ...] = (
         in_bar=True,
     ),
     Key(
+        name="acknowledge",
+        keys="K",
+        action="acknowledge",
+        word="acknowledge",
+        help="Close the findings about errors and losses that stay open until you have seen them.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
         name="older",
         keys="left_square_bracket",
         action="app.older",
