@@ -11,8 +11,8 @@ GPU_HOLDER_FILE = "gpu_holder.py"
 """The file in a run's folder that reserves GPUs and starts the run on them."""
 
 _RECORD_HOST = (
-    "{ uname -n; date +%s; cat /proc/sys/kernel/random/boot_id /etc/machine-id; }"
-    " >started/host 2>/dev/null"
+    "{ uname -n; date +%s; cat /proc/sys/kernel/random/boot_id; readlink /proc/self/ns/pid;"
+    " cat /etc/machine-id; } >started/host 2>/dev/null"
 )
 _RECORD_LAUNCHED = (
     """pid=$(sed -n 's/.*"event": "launch".*"pid": \\([0-9]\\{1,9\\}\\).*/\\1/p'"""

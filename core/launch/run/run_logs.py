@@ -76,6 +76,8 @@ def _ended(run: Run, logs: Sequence[RunLog], report: Mapping[str, Any], now: flo
         return replace(run, state=RunState.LOST, message=f"{_NO_END}: {why}" if why else _NO_END)
     if statuses == {"success"}:
         return replace(run, state=RunState.SUCCESS, message="")
+    if statuses <= {"success", "cancelled"}:
+        return replace(run, state=RunState.CANCELLED, message="")
     return replace(run, state=RunState.ERROR, message=_why(logs))
 
 
@@ -119,8 +121,7 @@ def _why(logs: Sequence[RunLog]) -> str:
         causes.append(f"{plural(failed, 'sample')} failed: {'; '.join((*named, *more))}")
     if causes:
         return shown("; ".join(dict.fromkeys(causes)), _MAX_MESSAGE_CHARS)
-    worst = "error" if any(log.status == "error" for log in logs) else "cancelled"
-    return f"one of its logs ended with {worst}"
+    return "one of its logs ended with error"
 
 
 def newest_logs(readings: Sequence[LogReading]) -> tuple[RunLog, ...]:
