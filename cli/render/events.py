@@ -10,6 +10,7 @@ from core.events import (
     ContentRevealed,
     Dismissed,
     Event,
+    FindingsAcknowledged,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -131,6 +132,7 @@ class EventLines:
                 | ReadsUnchanged()
                 | SurfaceRead()
                 | Dismissed()
+                | FindingsAcknowledged()
                 | TimePassed()
             ):
                 return []
