@@ -8,6 +8,7 @@ EvalroomError                 every error has a message (what happened, where) a
 ├── UsageWrong                wrong arguments of a command (exit 2)
 │   ├── NothingToDo           an action has nothing to act on (exit 0: already so)
 │   └── TargetUnclear         a TARGET that fits nothing, or several things
+│       └── TargetUnknown     a TARGET that fits nothing that is known
 ├── NotConfirmed              an action needs a yes or typed words (exit 4)
 ├── NoMachineReached          no machine answered, so nothing is known (exit 3)
 ├── MachineError              about one machine
@@ -134,6 +135,18 @@ class NothingToDo(UsageWrong):
 
 class TargetUnclear(UsageWrong):
     """A TARGET fits nothing, or several things; the message lists them."""
+
+
+class TargetUnknown(TargetUnclear):
+    """A TARGET fits nothing that is known.
+
+    Attributes:
+        machine: The machine that it names; None: it may be on any.
+    """
+
+    def __init__(self, message: str, advice: str = "", *, machine: str | None = None) -> None:
+        super().__init__(message, advice)
+        self.machine = machine
 
 
 class NoMachineReached(EvalroomError):

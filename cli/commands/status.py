@@ -159,6 +159,8 @@ def machine_lines(machine: Machine) -> list[str]:
         pairs.append(("inspect", _inspect(facts.inspect, machine)))
         gpus = [f"{gpu.index} {gpu.name}{' (lost)' if gpu.lost else ''}" for gpu in facts.gpus]
         pairs.append(("GPUs", ", ".join(gpus) or _tool(facts.gpu_state, facts.gpu_error)))
+        if facts.gpus and facts.gpu_error:
+            pairs.append(("warning", facts.gpu_error))
         docker = facts.docker
         running = f"{docker.version}, {fmt.plural(len(docker.containers), 'container')}"
         is_ok = docker.state is ToolState.OK

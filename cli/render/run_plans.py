@@ -10,7 +10,10 @@ from core.text import shown, shown_lines
 from core.views.tables.runs import log_folder
 
 _LONGEST_SCRIPT = 200_000
-_WHICH = ", reserved when the run starts and listed in CUDA_VISIBLE_DEVICES"
+_WHICH = (
+    ", reserved when the run starts; CUDA_VISIBLE_DEVICES holds their indexes"
+    " (CUDA_DEVICE_ORDER=PCI_BUS_ID)"
+)
 
 
 def run_plan_lines(plan: RunPlan) -> list[str]:

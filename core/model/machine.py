@@ -101,6 +101,8 @@ class Gpu:
         mig: The profile of a MIG slice; None: a whole GPU.
         lost: Whether the driver reports it as lost.
         pids: The processes that hold memory on it.
+        blocked: Why no run may get it, by what only its machine knows, a few words to follow its
+            name; None: nothing is known against it.
     """
 
     index: int
@@ -115,6 +117,7 @@ class Gpu:
     mig: str | None = None
     lost: bool = False
     pids: tuple[GpuProcess, ...] = ()
+    blocked: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +194,7 @@ class MachineFacts:
         gpu_tool: `nvidia-smi` or `rocm-smi`; None: the machine has neither.
         gpu_state: Whether that tool could be read.
         gpu_since: Since when it is stuck, Unix seconds on the host's own clock.
-        gpu_error: Why it could not be read.
+        gpu_error: Why it could not be read; or what it warned of, while its state is ok.
         docker: Docker on the machine.
         inspect: The Inspect of the configured Python.
     """

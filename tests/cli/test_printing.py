@@ -82,6 +82,12 @@ def test_an_ascii_output_gets_question_marks_and_no_crash(monkeypatch: pytest.Mo
     assert raw.getvalue() == b"? ? done\n"
 
 
+def test_a_warning_of_a_gpu_tool_is_printed_beside_its_gpus() -> None:
+    fleet = fleet_after(named(), link(), facts(gpu_error="nvidia-smi warns (exit 14)"))
+    lines = machine_lines(fleet.machines[H1])
+    assert "  warning nvidia-smi warns (exit 14)" in lines
+
+
 def test_a_python_without_inspect_is_told_with_what_to_do() -> None:
     lacks = InspectFound(state=ToolState.ABSENT, error="this Python has no inspect_ai")
     fleet = fleet_after(named(), link(), facts(inspect=lacks))

@@ -59,7 +59,7 @@ def test_one_gets_it_and_the_other_is_told_who_has_it(gpus: Gpus) -> None:
         [loser] = [text for text in said if winner not in json.loads(text)["run_id"]]
         assert f"1 GPU requested, 0 of 2 free; GPU 0 is reserved by run {winner}" in loser
         [pid] = alive(winner)
-        assert environ_of(pid)["CUDA_VISIBLE_DEVICES"] == "GPU-aa"
+        assert environ_of(pid)["CUDA_VISIBLE_DEVICES"] == "0"
 
         # Later the preflight knows, and nothing is tried.
         late = second.run(*words, env=env)

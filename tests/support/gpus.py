@@ -35,11 +35,15 @@ case "$1" in
     BEGIN { count = split(asked, fields, ","); known["name"] = "NVIDIA H100 80GB HBM3" }
     {
         known["index"] = $1; known["uuid"] = $2; known["mig.mode.current"] = $3
+        known["memory.used"] = $4 + 0; known["utilization.gpu"] = $5 + 0
+        known["memory.total"] = 81559
         for (i = 1; i <= count; i++)
             printf "%s%s", (fields[i] in known) ? known[fields[i]] : "0", i < count ? ", " : "\\n"
     }' FOLDER/gpus.csv ;;
-*) exec cat FOLDER/apps.csv ;;
+*) cat FOLDER/apps.csv ;;
 esac
+cat FOLDER/note
+exit "$(cat FOLDER/status)"
 """
 
 
@@ -47,7 +51,8 @@ esac
 class Gpus:
     """GPUs in a folder, as nvidia-smi tells them there.
 
-    `gpus.csv` has a row for each (index, UUID, MIG mode), `apps.csv` one for each process.
+    `gpus.csv` has a row for each (index, UUID, MIG mode; also MiB in use and percent of use),
+    `apps.csv` one for each process.
     """
 
     folder: Path
@@ -62,14 +67,16 @@ class Gpus:
         """The PATH that finds nvidia-smi."""
         return f"{self.folder}:{os.environ['PATH']}"
 
-    def are(self, rows: str, apps: str = "") -> "Gpus":
-        """Say which there are, and the processes on them; return these."""
+    def are(self, rows: str, apps: str = "", note: str = "", status: int = 0) -> "Gpus":
+        """Say which there are, the processes on them, and how nvidia-smi ends; return these."""
         tool = self.folder / "nvidia-smi"
         if not tool.exists():
             tool.write_text(_NVIDIA_SMI.replace("FOLDER", str(self.folder)))
             tool.chmod(0o755)
         (self.folder / "gpus.csv").write_text(rows)
         (self.folder / "apps.csv").write_text(apps)
+        (self.folder / "note").write_text(note)
+        (self.folder / "status").write_text(f"{status}\n")
         return self
 
     def words(

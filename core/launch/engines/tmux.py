@@ -32,6 +32,13 @@ SCROLLBACK_LINES = 10_000
 EXIT_NO_TMUX = 69
 """Exit status if tmux is not installed."""
 
+GPU_VARIABLES = (
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+)
+"""Variables of the login that bound the GPUs of its programs."""
 _HINT = " C-b d detaches (inside tmux: C-b C-b d); the eval keeps running "
 
 
@@ -119,6 +126,8 @@ _RUN_ENV = " ".join(
             f'${{{name}:+{name}="${name}"}}'
             for name in ("TMPDIR", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
         ),
+        # Set but empty, these hide every GPU.
+        *(f'${{{name}+{name}="${name}"}}' for name in GPU_VARIABLES),
     )
 )
 """The environment of a run, besides TERM: it does not depend on who started the server."""
@@ -126,6 +135,7 @@ _RUN_ENV = " ".join(
 _START = """\
 #!/bin/sh
 # evalroom run {run}, in tmux. It starts only once, even if this script runs again.
+login_umask=$(umask)
 umask 077
 if ! mkdir launched 2>/dev/null; then
     [ -d launched ] || {{ echo "evalroom: cannot write in $PWD" >&2; exit 73; }}
@@ -153,7 +163,8 @@ start() {{
         set-option -g status-right {hint} \\; \\
         set-window-option -g remain-on-exit on \\; \\
         new-session -d -s "$session" {size} \\
-        /bin/sh -c 'exec env -i TERM="$TERM" "$@"' sh {own} /bin/sh start.sh \\; \\
+        /bin/sh -c 'umask "$1"; shift; exec env -i TERM="$TERM" "$@"' sh "$login_umask" \\
+        {own} /bin/sh start.sh \\; \\
         set-option -t "=$session:" @run {run} >&2 || return
     printf '{{"session": "%s"}}\\n' "$session"
 }}

@@ -22,7 +22,7 @@ from core.launch.preflight.filesystem_checks import (
     memory_checks,
     run_checks,
 )
-from core.launch.preflight.gpu_checks import gpu_checks, gpus_of
+from core.launch.preflight.gpu_checks import gpu_checks, gpus_of, tool_warning
 from core.launch.preflight.gpu_reservations import available_gpus
 from core.launch.preflight.inspect_checks import (
     features_missing,
@@ -30,6 +30,7 @@ from core.launch.preflight.inspect_checks import (
     inspect_checks,
     python_checks,
 )
+from core.launch.preflight.limit_checks import limit_checks
 from core.launch.preflight.requirements import named_log_folder
 from core.launch.preflight.survey_facts import SurveyFacts
 from core.launch.preflight.task_checks import packages_checks, task_checks
@@ -62,6 +63,7 @@ def assess_run(
         *docker_checks(case),
         *gpu_checks(case),
         *memory_checks(facts),
+        *limit_checks(facts, plan.spec),
         *disk_checks(facts, named_log_folder(plan)),
         *channel_checks(case),
         *run_checks(case),
@@ -87,6 +89,7 @@ def assess_machine(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> tu
         *_docker(facts),
         *_gpus(facts, fleet, machine),
         *_memory(facts),
+        *limit_checks(facts),
         *disk_checks(facts),
         *_engines(facts),
     )
@@ -139,6 +142,8 @@ def _gpus(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> Iterator[Ch
     part = gpus_of(facts, fleet, machine)
     reserved = facts.reservations.value
     if part.value is not None:
+        if part.error:
+            yield tool_warning(part.error)
         held = () if reserved is None else reserved.held
         kinds = listed(list(dict.fromkeys(each.name for each in part.value if each.name)))
         of = f" ({kinds})" if kinds else ""

@@ -67,7 +67,14 @@ def gpu_checks(case: PreflightContext) -> Iterator[Check]:
             f"create {SHARED_FOLDER} on the machine with mode 1777,"
             " or set `gpu_locks` in the config",
         )
+    if part.error:
+        yield tool_warning(part.error)
     yield _enough(case, part.value, wanted)
+
+
+def tool_warning(error: str) -> Check:
+    """Return the warning of a tool that lists GPUs all the same."""
+    return warning("GPUs", error_of(error), "check that GPU on the machine: nvidia-smi -q")
 
 
 def _unread(part: SurveyPart[tuple[Gpu, ...]], wanted: int) -> Check:

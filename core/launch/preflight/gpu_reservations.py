@@ -19,11 +19,15 @@ eval has ended. The rules for every program that reads or writes reservations:
   and tests the files with a shared, non-blocking `flock`: a picker would otherwise take the
   reader's lock for a reservation.
 - GPUs with processes of others, lost GPUs and GPUs that are split into MIG slices are not free.
+  Nor are those whose memory or utilisation is high though no process can be seen (`unseen_use`):
+  a container has them. Nor are those that the login's CUDA_VISIBLE_DEVICES hides.
+- A run gets indexes in the order of nvidia-smi, with CUDA_DEVICE_ORDER=PCI_BUS_ID.
 """
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from core.launch.preflight.check_text import size
 from core.model.machine import Gpu
 from core.text import Shown, shown
 
@@ -32,6 +36,10 @@ SHARED_FOLDER = "/var/lock/evalroom"
 OWN_FOLDER = "~/.evalroom/gpus"
 """The folder of one account, if `SHARED_FOLDER` is not usable."""
 MAX_LOCK_BYTES = 4096
+_MIN_USED_BYTES = 1024**3
+_MIN_USED_SHARE = 0.05
+_MIN_UTILISATION = 20.0
+"""Percent. The GPU holder has the same three numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +82,18 @@ def available_gpus(
 
 
 def _can_be_given(gpu: Gpu) -> bool:
-    return not gpu.pids and not gpu.lost and gpu.mig is None
+    is_whole = not gpu.lost and gpu.mig is None
+    return is_whole and not gpu.pids and gpu.blocked is None and unseen_use(gpu) is None
+
+
+def unseen_use(gpu: Gpu) -> str | None:
+    """Return how a GPU is used, whoever uses it; None: little or not at all, or unknown."""
+    used, busy = gpu.memory_used, gpu.utilisation
+    if used is not None and used > max(_MIN_USED_BYTES, (gpu.memory_total or 0) * _MIN_USED_SHARE):
+        return f"{size(used)} in use"
+    if busy is not None and busy >= _MIN_UTILISATION:
+        return f"{busy:.0f}% utilisation"
+    return None
 
 
 def unavailable_reason(gpu: Gpu, reservations: Iterable[Reservation]) -> Shown | None:
@@ -83,10 +102,13 @@ def unavailable_reason(gpu: Gpu, reservations: Iterable[Reservation]) -> Shown |
         if each.name == lock_name(gpu):
             of = f" of {each.operator or each.account}" if each.operator or each.account else ""
             return shown(f"is reserved by run {each.run}{of}" if each.run else f"is reserved{of}")
+    use = unseen_use(gpu)
     if gpu.lost:
         return shown("is lost")
     if gpu.mig is not None:
         return shown("is split into MIG slices, which evalroom does not reserve")
     if gpu.pids:
         return shown(f"is used by pid {', '.join(str(each.pid) for each in gpu.pids)}")
-    return None
+    if gpu.blocked is None and use is not None:
+        return shown(f"is in use by processes that this account can't see ({use})")
+    return None if gpu.blocked is None else shown(gpu.blocked)

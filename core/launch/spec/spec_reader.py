@@ -88,7 +88,12 @@ WITHHELD_KEYS = frozenset(
     | {"args", "packages", "log_dir"}
 )
 """Keys whose wrong values may be secrets: such values are neither shown nor saved."""
-_WHICH_GPUS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
+_WHICH_GPUS = (
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+)
 
 
 def read_spec(source: str, *, stdin: TextIO | None = None, sets: Sequence[str] = ()) -> Spec:

@@ -127,6 +127,8 @@ def _gpus(fleet: Fleet, facts: MachineFacts, processes: list[Process]) -> Sectio
                 (span_of(f"{facts.gpu_state}{since}", "hand"), span_of(f" {why}", "dim")),
             )
         )
+    elif facts.gpu_error and facts.gpu_state is ToolState.OK:
+        lines.append(fact("warning", (span_of(facts.gpu_error, "look"),)))
     elif not facts.gpus:
         lines.append(words("", "none", "dim"))
     by_pid = {process.key.pid: process for process in processes if process.ended_at is None}

@@ -7,7 +7,9 @@ from typing import NamedTuple
 from core.fleet import Fleet
 from core.ids import TaskKey
 from core.judge.pace import TimeLeft, time_left
+from core.model.action import Verb
 from core.model.machine import Machine
+from core.model.order import OrderState
 from core.model.process import Process, ProcessState
 from core.model.sample import Sample
 from core.model.task import Task, TaskState
@@ -28,6 +30,7 @@ class TaskLine(NamedTuple):
     Attributes:
         now: Unix seconds at the desk.
         estimate: Returns the task's time left.
+        is_cancelling: Whether evalroom sent a cancel for this attempt of it.
     """
 
     task: Task
@@ -35,6 +38,7 @@ class TaskLine(NamedTuple):
     machine: Machine | None
     now: float
     estimate: EstimateTimeLeft = time_left
+    is_cancelling: bool = False
 
     @property
     def is_reached(self) -> bool:
@@ -102,19 +106,36 @@ def task_line(
     if task is None:
         return None
     process = fleet.processes.get(key.process)
-    return TaskLine(task, process, fleet.machines.get(key.machine), now, estimate)
+    machine = fleet.machines.get(key.machine)
+    is_cancelling = (key, task.row.eval_id) in _cancelled(fleet)
+    return TaskLine(task, process, machine, now, estimate, is_cancelling)
 
 
 def task_lines(
     fleet: Fleet, now: float, estimate: EstimateTimeLeft = time_left
 ) -> Iterator[TaskLine]:
     """Yield the line of every task, in the fleet's order."""
+    cancelled = _cancelled(fleet)
     for key, task in fleet.tasks.items():
         process_key = key.process
         process = fleet.processes.get(process_key)
-        yield TaskLine(task, process, fleet.machines.get(process_key.machine), now, estimate)
+        machine = fleet.machines.get(process_key.machine)
+        is_cancelling = bool(cancelled) and (key, task.row.eval_id) in cancelled
+        yield TaskLine(task, process, machine, now, estimate, is_cancelling)
 
 
+def _cancelled(fleet: Fleet) -> frozenset[tuple[TaskKey, str]]:
+    """Return the attempts of tasks for which a cancel was sent, or may have been."""
+    return frozenset(
+        (order.target, str(order.basis.get("eval id")))
+        for order in fleet.orders
+        if order.action.verb is Verb.CANCEL
+        and order.state in _SENT
+        and isinstance(order.target, TaskKey)
+    )
+
+
+_SENT = frozenset({OrderState.INTENT, OrderState.DONE, OrderState.UNKNOWN})
 _HELPLESS = frozenset({ProcessState.STARVED, ProcessState.HEADLESS})
 
 

@@ -29,6 +29,8 @@ def status_word(line: SampleLine) -> Span:
     activity = sample.activity
     if line.gone and not sample.has_ended:
         return span_of(f"was {word_of_status(sample.status)}", "look")
+    if sample.interrupt == "cancel":
+        return span_of("cancelling", "look")
     if sample.interrupt:
         return span_of(f"stopping: {sample.interrupt}", "look")
     if sample.status == SampleStatus.RUNNING and activity and activity.type == "retry_wait":

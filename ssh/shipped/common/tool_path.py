@@ -3,7 +3,7 @@
 import os
 
 TOOL_FOLDERS = ":/usr/local/bin:/usr/bin:/bin:/usr/sbin"
-TOOL_FOLDERS += ":/opt/rocm/bin:/opt/homebrew/bin:/usr/local/cuda/bin"
+TOOL_FOLDERS += ":/opt/rocm/bin:/opt/homebrew/bin:/usr/local/cuda/bin:/usr/lib/wsl/lib"
 TOOL_PATH = (os.environ.get("PATH") or os.defpath) + TOOL_FOLDERS
 
 

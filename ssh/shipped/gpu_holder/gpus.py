@@ -1,112 +1,114 @@
-"""GPUs as {index, uuid, why}; `why` says why a GPU can't be reserved; None: it can."""
+"""GPUs as {index, uuid, why, is_settling}; `why` says why a GPU can't be reserved; None: it can.
 
-import json
+`is_settling` is true if only its memory or its utilisation speaks against it: that may be the
+end of an eval that just left it.
+"""
+
 import os
 import re
-import subprocess
+import threading
 
+from ssh.shipped.common.failures import Failed, Stuck
+from ssh.shipped.common.gpu_use import hidden_by_login, unseen_use
+from ssh.shipped.common.nvidia import query_nvidia, read_users
+from ssh.shipped.common.rocm import read_rocm
+from ssh.shipped.common.text import first_line
 from ssh.shipped.common.tool_path import find_tool
+from ssh.shipped.common.units import MIB, csv_number
 from ssh.shipped.gpu_holder.refused import Refused
 
 TOOL_TIMEOUT_S = 20.0
-CSV = "--format=csv,noheader,nounits"
-MAX_MESSAGE = 200  # characters
+QUERIED = ("index", "uuid", "memory.used", "memory.total", "utilization.gpu", "mig.mode.current")
 
 
 def read_gpus():
-    """Return the variable that chooses GPUs for a program, and the GPUs."""
+    """Return the variables that choose among GPUs for a program, and the GPUs."""
     nvidia, rocm = find_tool("nvidia-smi"), find_tool("rocm-smi")
-    gpus = read_nvidia(nvidia) if nvidia else []
+    gpus = checked(nvidia_gpus, nvidia) if nvidia else []
     if not gpus and rocm:
-        return "HIP_VISIBLE_DEVICES", read_rocm(rocm)
+        return ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"), checked(amd_gpus, rocm)
     if not nvidia:
         raise Refused("this machine has neither nvidia-smi nor rocm-smi, so its GPUs are unknown")
-    return "CUDA_VISIBLE_DEVICES", gpus
+    return ("CUDA_VISIBLE_DEVICES",), gpus
 
 
-def run_tool(*words):
-    """Return (exit status, output) of a tool. A tool that hangs may hang even when it is killed."""
-    name = os.path.basename(words[0])
-    try:
-        child = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            start_new_session=True, cwd="/",
-        )  # fmt: skip
-    except OSError as error:
-        raise Refused("%s can't be run: %s" % (name, error.strerror)) from None
-    try:
-        out = child.communicate(timeout=TOOL_TIMEOUT_S)[0]
-    except subprocess.TimeoutExpired:
-        child.kill()
-        raise Refused(
-            "%s did not answer in %d s, so the free GPUs are unknown" % (name, TOOL_TIMEOUT_S)
-        ) from None
-    return child.returncode, out.decode("utf-8", "replace")
+def checked(read, tool):
+    """Return what `read` finds; a tool that can't be asked is a reason to reserve nothing."""
+    found = []
+
+    def try_to_read():
+        try:
+            found.append(read(tool))
+        except Failed as error:
+            found.append(error)
+
+    # In a thread: not even SIGKILL ends a tool that hangs in the driver.
+    thread = threading.Thread(target=try_to_read, daemon=True)
+    thread.start()
+    thread.join(2.5 * TOOL_TIMEOUT_S)
+    if not found or isinstance(found[0], Stuck):
+        text = "%s did not answer in %d s, so the free GPUs are unknown"
+        raise Refused(text % (os.path.basename(tool), TOOL_TIMEOUT_S))
+    if isinstance(found[0], Failed):
+        raise Refused(str(found[0]))
+    thread.join()
+    return found[0]
 
 
-def read_nvidia(tool):
-    names = "index,uuid,mig.mode.current"
-    for query in (names, names.rpartition(",")[0]):  # an older driver has no MIG
-        status, out = run_tool(tool, "--query-gpu=" + query, CSV)
-        if not (status and "not a valid field" in out):
-            break
-    gpus = []
-    for line in out.splitlines():
-        cells = [cell.strip() for cell in line.split(",")]
+def nvidia_gpus(tool):
+    run, names, rows = query_nvidia(tool, "gpu", QUERIED, TOOL_TIMEOUT_S)
+    gpus, uses = [], {}
+    for cells in rows:
         if len(cells) < 2 or not re.match(r"[0-9]{1,4}\Z", cells[0]):
             continue
-        gpu = {"index": int(cells[0]), "uuid": cells[1], "why": None}
+        gpu = {"index": int(cells[0]), "uuid": cells[1], "why": None, "is_settling": False}
         if not re.match(r"GPU-[0-9A-Za-z-]{1,80}\Z", cells[1]):
             gpu.update(uuid=None, why="is lost")
-        elif cells[-1].lower() == "enabled":
+        elif len(cells) == len(names) == len(QUERIED) and cells[-1].lower() == "enabled":
             gpu["why"] = "is split into MIG slices, which evalroom does not reserve"
+        elif len(cells) >= 5:
+            scales = (MIB, MIB, 1)
+            numbers = [csv_number(cell, scale) for cell, scale in zip(cells[2:5], scales)]
+            uses[gpu["index"]] = unseen_use(*numbers)
         gpus.append(gpu)
-    if not gpus and status and "no devices" not in out.lower():
-        raise Refused("nvidia-smi lists no GPU: %s" % one_line(out))
-    status, out = run_tool(tool, "--query-compute-apps=gpu_uuid,pid", CSV)
-    used = {}
-    for line in () if status else out.splitlines():
-        cells = [cell.strip() for cell in line.split(",")]
-        if len(cells) == 2:
-            used.setdefault(cells[0], []).append(cells[1])
+    if not gpus:
+        if run.code and b"no devices" not in (run.out + run.err).lower():
+            why = first_line(run.err) or first_line(run.out) or "exit %d" % run.code
+            raise Failed("nvidia-smi lists no GPU: %s" % why)
+        return []
+    users, unknown = read_users(tool, TOOL_TIMEOUT_S)
+    pids = {gpu["index"]: [pid for pid, _ in users.get(gpu["uuid"], ())] for gpu in gpus}
+    unknown = unknown and "nvidia-smi does not list the processes: %s" % unknown
+    return judged(gpus, pids, uses, unknown, is_amd=False)
+
+
+def amd_gpus(tool):
+    rows, unknown = read_rocm(tool, TOOL_TIMEOUT_S)
+    # HIP takes indexes: reservations of these GPUs are by index too.
+    gpus = [{"index": r["index"], "uuid": None, "why": None, "is_settling": False} for r in rows]
+    pids = {row["index"]: [str(each["pid"]) for each in row["pids"]] for row in rows}
+    uses = {
+        r["index"]: unseen_use(r["memory_used"], r["memory_total"], r["utilisation"]) for r in rows
+    }
+    unknown = unknown and "rocm-smi does not list the processes: %s" % unknown
+    return judged(gpus, pids, uses, unknown, is_amd=True)
+
+
+def judged(gpus, pids, uses, unknown, is_amd):
+    """Return the GPUs in order, each with the reason why it can't be reserved."""
+    indexes, uuids = [gpu["index"] for gpu in gpus], [gpu["uuid"] for gpu in gpus]
+    hidden = hidden_by_login(indexes, uuids, os.environ, is_amd)
     for gpu in gpus:
-        if gpu["uuid"] in used and gpu["why"] is None:
-            gpu["why"] = used_by(used[gpu["uuid"]])
+        index = gpu["index"]
+        if gpu["why"] is not None:
+            continue
+        if pids[index]:
+            gpu["why"] = "is used by pid " + ", ".join(pids[index][:8])
+        elif index in hidden:
+            gpu["why"] = "is hidden by the login's %s" % hidden[index]
+        elif unknown:
+            gpu["why"] = "may be in use: " + unknown
+        elif uses.get(index):
+            why = "is in use by processes that this account can't see (%s)"
+            gpu.update(why=why % uses[index], is_settling=True)
     return sorted(gpus, key=lambda gpu: gpu["index"])
-
-
-def read_rocm(tool):
-    cards, pids = rocm_json(tool, "--showuniqueid"), rocm_json(tool, "--showpidgpus")
-    used = {}
-    for key, value in (pids.get("system") or {}).items():
-        for index in re.findall(r"\b[0-9]{1,4}\b", str(value)) if key.startswith("PID") else ():
-            used.setdefault(int(index), []).append(key[3:].strip())
-    found = (re.match(r"card([0-9]{1,4})\Z", name) for name in cards)
-    indexes = sorted(int(each.group(1)) for each in found if each)
-    if not indexes:
-        raise Refused("rocm-smi lists no GPU")
-    return [
-        {
-            "index": index,
-            "uuid": None,  # HIP takes indexes
-            "why": used_by(used[index]) if index in used else None,
-        }
-        for index in indexes
-    ]
-
-
-def rocm_json(tool, option):
-    out = run_tool(tool, option, "--json")[1]
-    try:
-        found = json.JSONDecoder().raw_decode(out[max(0, out.find("{")) :])[0]
-    except (ValueError, RecursionError):
-        raise Refused("rocm-smi did not print JSON: %s" % one_line(out)) from None
-    return found if isinstance(found, dict) else {}
-
-
-def used_by(pids):
-    return "is used by pid " + ", ".join(pids[:8])
-
-
-def one_line(text):
-    return " ".join(text.split())[:MAX_MESSAGE]

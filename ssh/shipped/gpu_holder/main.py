@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 
 from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.gpu_holder.gpus import read_gpus
@@ -12,6 +13,31 @@ from ssh.shipped.gpu_holder.reservations import owner_record, reserve, write_own
 from ssh.shipped.gpu_holder.run_start import become, ctypes, keep
 
 EXIT_NO_GPUS = 69
+SETTLE_S = 4.0
+SETTLE_PAUSE_S = 0.5
+
+
+def reserve_free(folder, wanted, record):
+    """Return the variables that choose among GPUs, and the reserved GPUs.
+
+    The driver shows an eval's memory and utilisation for a moment after its end: a GPU that may
+    have been left just now is looked at again.
+    """
+    end = time.monotonic() + SETTLE_S
+    while True:
+        variables, gpus = read_gpus()
+        full = lock_folder(folder)
+        turn = wait_for_turn(full)
+        try:
+            taken = reserve(full, gpus, wanted)
+            write_owner(taken, record, [os.getpid()])
+            return variables, taken
+        except Refused:
+            if time.monotonic() > end or not any(gpu["is_settling"] for gpu in gpus):
+                raise
+        finally:
+            os.close(turn)
+        time.sleep(SETTLE_PAUSE_S)
 
 
 def main():
@@ -25,18 +51,16 @@ def main():
             raise Refused("GPUs can be reserved on Linux only")
         if way == "keep" and ctypes is None:
             raise Refused("GPUs can't be reserved: the machine's python has no ctypes")
-        variable, gpus = read_gpus()
-        folder = lock_folder(folder)
-        turn = wait_for_turn(folder)
         record = owner_record(run)
-        taken = reserve(folder, gpus, wanted)
-        write_owner(taken, record, [os.getpid()])
-        os.close(turn)
+        variables, taken = reserve_free(folder, wanted, record)
     except (Refused, OSError) as error:
         sys.stderr.write("evalroom: %s\n" % error)
         return EXIT_NO_GPUS
-    chosen = ",".join(gpu["uuid"] or str(gpu["index"]) for gpu, _ in taken)
-    env = {**os.environ, "EVALROOM_RUN": run, variable: chosen, "CUDA_VISIBLE_DEVICES": chosen}
+    # Indexes, as vLLM and others read integers, in the order of nvidia-smi.
+    chosen = ",".join(str(gpu["index"]) for gpu, _ in taken)
+    env = {**os.environ, "EVALROOM_RUN": run, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    env.update((variable, chosen) for variable in variables)
+    env.pop("ROCR_VISIBLE_DEVICES", None)  # HIP_VISIBLE_DEVICES would count what it leaves
     return become(command, env, taken) if way == "become" else keep(command, env, taken, record)
 
 

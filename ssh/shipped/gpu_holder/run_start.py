@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+from ssh.shipped.common.children import PR_SET_CHILD_SUBREAPER
 from ssh.shipped.common.proc import stat_of
 from ssh.shipped.gpu_holder.reservations import write_owner
 
@@ -12,7 +13,6 @@ try:
 except ImportError:  # a Python without libffi
     ctypes = None
 
-PR_SET_CHILD_SUBREAPER = 36
 EXIT_NOT_STARTED = 127
 
 

@@ -80,7 +80,7 @@ class Facts(threading.Thread):
         gpu_state, gpu_since, gpu_error = self.gpus.standing()
         docker_state, docker_since, docker_error = self.docker.standing()
         inspect_state, _, inspect_error = self.inspect.standing()
-        tool, gpus = self.gpus.value or (None, [])
+        tool, gpus, warning = self.gpus.value or (None, [], None)
         docker = self.docker.value or {"version": None, "containers": []}
         try:
             load = [round(value, 2) for value in os.getloadavg()]
@@ -99,7 +99,7 @@ class Facts(threading.Thread):
                 "gpu_tool": tool,
                 "gpu_state": gpu_state,
                 "gpu_since": gpu_since,
-                "gpu_error": gpu_error,
+                "gpu_error": gpu_error or warning,
                 "docker": {
                     "state": docker_state,
                     "since": docker_since,

@@ -4,11 +4,11 @@ import collections
 import re
 
 from ssh.shipped.common.failures import Failed
-from ssh.shipped.common.nvidia import query_nvidia
+from ssh.shipped.common.gpu_rows import blank_gpu
+from ssh.shipped.common.nvidia import query_nvidia, read_users, warning_of
 from ssh.shipped.common.text import first_line
 from ssh.shipped.common.tools import run_to_end
 from ssh.shipped.common.units import MIB, WHOLE_NUMBER, csv_number
-from ssh.shipped.probe.gpu_rows import blank_gpu
 from ssh.shipped.probe.reading import TOOL_TIMEOUT_S
 
 MAX_PIDS = 256
@@ -17,6 +17,7 @@ QUERIED += ("temperature.gpu", "power.draw", "power.limit", "mig.mode.current")
 
 
 def read_nvidia(tool):
+    """Return the rows of the GPUs, and what nvidia-smi warns of; None: nothing."""
     run, names, rows = query_nvidia(tool, "gpu", QUERIED, TOOL_TIMEOUT_S)
     gpus, lost = [], set()
     for cells in rows:
@@ -39,15 +40,17 @@ def read_nvidia(tool):
         gpus.append(row)
     if not gpus:
         if b"No devices" in run.out + run.err:
-            return []
+            return [], None
         why = first_line(run.err) if run.code else ""
         raise Failed(why or first_line(run.out, 120) or "exit %d" % run.code)
     gpus.sort(key=lambda gpu: gpu["index"])
     if any(gpu["mig"] for gpu in gpus):
         gpus = with_slices(tool, gpus)
+    warning = warning_of(run)
     if any(not gpu["lost"] for gpu in gpus):
-        add_pids(tool, gpus)
-    return gpus
+        why = add_pids(tool, gpus)
+        warning = warning or (why and "nvidia-smi does not list the processes: %s" % why)
+    return gpus, warning
 
 
 def is_about_a_lost_gpu(line):
@@ -95,14 +98,10 @@ def with_slices(tool, gpus):
 
 
 def add_pids(tool, gpus):
-    names = ("gpu_uuid", "pid", "used_memory")
-    try:
-        run, _, rows = query_nvidia(tool, "compute-apps", names, TOOL_TIMEOUT_S)
-    except Failed:
-        return
-    by_uuid = {gpu["uuid"]: gpu for gpu in gpus if gpu["uuid"]}
-    for cells in () if run.code else rows:
-        if len(cells) == 3 and WHOLE_NUMBER.match(cells[1]) and cells[0] in by_uuid:
-            pids = by_uuid[cells[0]]["pids"]
-            if len(pids) < MAX_PIDS:
-                pids.append({"pid": int(cells[1]), "memory": csv_number(cells[2], MIB)})
+    """Add to the rows the processes on the GPUs; return why they are unknown, or None."""
+    users, why = read_users(tool, TOOL_TIMEOUT_S)
+    for gpu in gpus:
+        for pid, memory in users.get(gpu["uuid"], ())[:MAX_PIDS]:
+            if WHOLE_NUMBER.match(pid):
+                gpu["pids"].append({"pid": int(pid), "memory": csv_number(memory, MIB)})
+    return why

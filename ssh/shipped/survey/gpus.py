@@ -1,11 +1,16 @@
 """GPUs, as nvidia-smi reports them."""
 
+import os
+
 from ssh.shipped.common.failures import Failed
-from ssh.shipped.common.nvidia import query_nvidia
+from ssh.shipped.common.gpu_use import hidden_by_login
+from ssh.shipped.common.nvidia import query_nvidia, read_users, warning_of
 from ssh.shipped.common.units import MIB, WHOLE_NUMBER, csv_number
 from ssh.shipped.survey.programs import TOOL_TIMEOUT_S, message_of, tool_path
+from ssh.shipped.survey.side_by_side import Warned
 
-QUERIED = ("index", "uuid", "name", "memory.used", "memory.total", "mig.mode.current")
+QUERIED = ("index", "uuid", "name", "memory.used", "memory.total", "utilization.gpu")
+QUERIED += ("mig.mode.current",)
 MAX_PIDS = 64
 
 
@@ -21,14 +26,21 @@ def read_gpus():
         if b"No devices" in run.out + run.err:
             return []
         raise Failed(message_of(run))
-    by_uuid = {gpu["uuid"]: gpu for gpu in gpus if gpu["uuid"]}
-    _, _, rows = query_nvidia(tool, "compute-apps", ("gpu_uuid", "pid"), TOOL_TIMEOUT_S)
-    for cells in rows:
-        if len(cells) == 2 and WHOLE_NUMBER.match(cells[1]) and cells[0] in by_uuid:
-            pids = by_uuid[cells[0]]["pids"]
-            if len(pids) < MAX_PIDS:
-                pids.append({"pid": int(cells[1])})
-    return gpus
+    users, unknown = read_users(tool, TOOL_TIMEOUT_S)
+    indexes, uuids = [gpu["index"] for gpu in gpus], [gpu["uuid"] for gpu in gpus]
+    hidden = hidden_by_login(indexes, uuids, os.environ, is_amd=False)
+    for gpu in gpus:
+        mine = users.get(gpu["uuid"], ())
+        pids = [int(pid) for pid, _ in mine if WHOLE_NUMBER.match(pid)]
+        gpu["pids"] = [{"pid": pid} for pid in pids[:MAX_PIDS]]
+        if gpu["index"] in hidden:
+            gpu["blocked"] = "is hidden by the login's %s" % hidden[gpu["index"]]
+        elif unknown:
+            gpu["blocked"] = "may be in use: nvidia-smi does not list the processes: %s" % unknown
+        elif mine and not pids:
+            gpu["blocked"] = "is in use"
+    warning = warning_of(run)
+    return Warned(gpus, warning) if warning else gpus
 
 
 def gpu_row(cells, count):
@@ -39,7 +51,7 @@ def gpu_row(cells, count):
         "name": ", ".join(cells[2 : len(cells) - len(rest) + 1])[:100],
         "memory_used": csv_number(rest[1], MIB),
         "memory_total": csv_number(rest[2], MIB),
-        "mig": "enabled" if rest[3:] and rest[3].lower() == "enabled" else None,
+        "utilisation": csv_number(rest[3]),
+        "mig": "enabled" if rest[4:] and rest[4].lower() == "enabled" else None,
         "lost": any("lost" in cell.lower() for cell in cells[1:]),
-        "pids": [],
     }

@@ -8,6 +8,14 @@ from ssh.shipped.common.failures import Absent, Stuck
 MAX_TEXT = 300
 
 
+class Warned:
+    """A value, and a sentence about what is wrong beside it."""
+
+    def __init__(self, value, warning):
+        self.value = value
+        self.warning = warning
+
+
 def side_by_side(readers):
     """Return for each key of `readers` (key -> (function, seconds)) its state and its value.
 
@@ -19,7 +27,10 @@ def side_by_side(readers):
 
     def read_one(key, read):
         try:
-            result = {"state": "ok", "value": read()}
+            value = read()
+            result = {"state": "ok", "value": value}
+            if isinstance(value, Warned):
+                result = {"state": "ok", "value": value.value, "error": short(value.warning)}
         except Absent as error:
             result = {"state": "absent", "error": short(error)}
         except Stuck as error:

@@ -10,6 +10,7 @@ from core.launch.preflight.gpu_reservations import (
     unavailable_reason,
 )
 from core.model.machine import Gpu, GpuProcess
+from ssh.shipped.common import gpu_use
 from tests.support.specs import LOCAL, plan, spec
 
 A = Gpu(index=0, uuid="GPU-aa")
@@ -27,6 +28,31 @@ def test_what_is_reserved_used_lost_or_sliced_is_not_free() -> None:
         gpus, [Reservation(name="index-4.lock"), Reservation(name="GPU-gone.lock")]
     ) == (A,)
     assert available_gpus(gpus, (), held={lock_name(A)}) == (E,)
+
+
+GIB = 1024**3
+USES = [
+    (70 * GIB, 80 * GIB, 0.0, False),
+    (5 * GIB, 80 * GIB, 0.0, False),
+    (3 * GIB, 80 * GIB, 0.0, True),
+    (GIB + 1, 12 * GIB, 0.0, False),
+    (GIB - 1, 12 * GIB, 0.0, True),
+    (0, 80 * GIB, 20.0, False),
+    (0, 80 * GIB, 19.0, True),
+    (None, None, None, True),
+]
+
+
+def test_a_gpu_that_is_much_used_by_nobody_that_can_be_seen_is_not_free() -> None:
+    for used, total, busy, is_free in USES:
+        gpu = replace(A, memory_used=used, memory_total=total, utilisation=busy)
+        assert bool(available_gpus([gpu], ())) is is_free, gpu
+        # The program that gives GPUs out has the same rule.
+        assert (gpu_use.unseen_use(used, total, busy) is None) is is_free, gpu
+        assert (unavailable_reason(gpu, ()) is None) is is_free, gpu
+    blocked = replace(A, blocked="is hidden\x1b by the login")
+    assert available_gpus([blocked], ()) == ()
+    assert unavailable_reason(blocked, ()) == "is hidden␛ by the login"
 
 
 def test_what_keeps_a_gpu_is_told() -> None:

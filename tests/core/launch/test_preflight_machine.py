@@ -137,7 +137,13 @@ HELD = ReservationFacts(
          ("stop GPUs: gpus = 2, but 1 of 3 are free: GPU 0 is used by pid 42, GPU 1 is reserved by"
          " run 20260101-x of Bo; wait, or set gpus = 1")),
         ({"gpus": found((replace(gpus(1)[0], memory_used=40 * GIB), *gpus(2)[1:]))},
-         "warning GPUs: 2 of 2 are free, but some have memory in use (GPU 0: 40 GiB)"),
+         ("stop GPUs: gpus = 2, but 1 of 2 are free: GPU 0 is in use by processes that this"
+          " account can't see (40 GiB in use)")),
+        ({"gpus": found((replace(gpus(1)[0], memory_used=2 * GIB, memory_total=80 * GIB),
+                         *gpus(2)[1:]))},
+         "warning GPUs: 2 of 2 are free, but some have memory in use (GPU 0: 2.0 GiB)"),
+        ({"gpus": replace(found(gpus(2)), error="nvidia-smi warns (exit 14)")},
+         "warning GPUs: nvidia-smi warns (exit 14); check that GPU on the machine"),
         ({"reservations": failed(ToolState.FAILED, "/srv/x is no folder")},
          "stop GPUs: GPUs can't be reserved: /srv/x is no folder"),
         ({"reservations": found(ReservationFacts(folder="~/.evalroom/gpus"))},

@@ -1,10 +1,14 @@
 from typing import Any
 
-from core.events import LogUnreadable, ProbeAnswered, ReadFailed
+import pytest
+
+from core.events import LogUnreadable, OrderGiven, ProbeAnswered, ReadFailed
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey
+from core.model.action import Action, Verb
 from core.model.log_summary import ErrorGroup
 from core.model.machine import LinkState, ProbeFound, ToolState
+from core.model.order import OrderState
 from core.model.process import ProcessState
 from core.model.sample import Activity, ToolCall
 from core.views.cells import Bar, Row, Table
@@ -15,10 +19,11 @@ from core.views.pages.process_page import process_page
 from core.views.pages.sample_page import sample_page
 from core.views.pages.task_page import task_page
 from core.views.tables.findings import findings_table
-from core.views.tables.machines import machines_table
+from core.views.tables.machines import link_words, machines_table
 from core.views.tables.processes import processes_table
+from core.views.tables.row_context import task_line, task_lines
 from core.views.tables.samples import samples_table
-from core.views.tables.tasks import tasks_table
+from core.views.tables.tasks import state_word, tasks_table
 from tests.support.fleets import (
     H1,
     H2,
@@ -40,6 +45,7 @@ from tests.support.fleets import (
     tasks_seen,
 )
 from tests.support.fleets import judged_after as judged
+from tests.support.orders import order
 
 
 def text(row: Row[Any], column: str) -> str:
@@ -206,8 +212,8 @@ def test_a_page_says_why_samples_failed() -> None:
     )
     page = page_text(task_page(fleet, task_key(), NOW))
     assert "the log: Boom: no" in page
-    assert "4 samples: ValueError: item N  such as sample q/1/2" in page
-    assert "1 sample: OSError␛  such as sample 3/1" in page
+    assert "4 x ValueError: item N (such as sample q/1, epoch 2)" in page
+    assert "1 x OSError␛ (such as sample 3)" in page
 
 
 def test_a_task_behind_a_lost_link_is_unknown_and_ages() -> None:
@@ -300,6 +306,7 @@ def test_scores_limits_and_interrupts_of_samples() -> None:
             sample(3, status="completed", limit="operator"),
             sample(4, token_limit_usage=48_000.0, token_limit_total=50_000.0),
             sample(5, interrupt="score"),
+            sample(6, interrupt="cancel"),
         ),
         fleet=_tasks(task_row()),
     )
@@ -310,6 +317,32 @@ def test_scores_limits_and_interrupts_of_samples() -> None:
     assert text(rows[3], "limit") == "hit operator"
     assert (text(rows[4], "limit"), tone(rows[4], "limit")) == ("tokens 48k/50k", "look")
     assert text(rows[5], "status") == "stopping: score"
+    assert text(rows[6], "status") == "cancelling"
+
+
+@pytest.mark.parametrize(
+    ("state", "attempt", "word"),
+    [
+        (OrderState.INTENT, "own", "cancelling"),
+        (OrderState.DONE, "own", "cancelling"),
+        (OrderState.UNKNOWN, "own", "cancelling"),
+        (OrderState.REFUSED, "own", "running"),
+        (OrderState.DONE, "an earlier one", "running"),
+    ],
+)
+def test_a_task_that_is_being_cancelled_says_so(state: OrderState, attempt: str, word: str) -> None:
+    fleet = _tasks(task_row())
+    row = fleet.tasks[task_key()].row
+    given = order(
+        "o1", target=task_key(), action=Action(verb=Verb.CANCEL), state=state,
+        basis={"eval id": row.eval_id if attempt == "own" else attempt},
+    )  # fmt: skip
+    fleet = fleet_after(OrderGiven(at=NOW, order=given), fleet=fleet)
+    for line in (task_line(fleet, task_key(), NOW), *task_lines(fleet, NOW)):
+        assert line is not None
+        assert state_word(line).text == word
+    [shown] = tasks_table(fleet, NOW).rows
+    assert text(shown, "latch") == ("cancelling" if word == "cancelling" else "")
 
 
 def test_an_empty_samples_table_says_why() -> None:
@@ -389,6 +422,45 @@ def test_the_header_counts_and_the_title_says_what_needs_attention() -> None:
     assert title(lost) == "evalroom: 1 down, 1 finding"
 
 
+def test_what_is_only_unknown_is_not_called_nothing() -> None:
+    fleet = judged(named(), link(), process_seen(), tasks_seen(task_row(flying=38)))
+    down = judged(link(LinkState.DOWN), fleet=fleet)
+    assert _text(header_totals(down, NOW)[-1]) == "unknown in flight"
+    assert _text(header_totals(judged(named()), NOW)[-1]) == "unknown in flight"
+    old = judged(named(), link(), process_seen(), tasks_seen(task_row(flying=None)))
+    assert "unknown in flight" in [_text(group) for group in header_totals(old, NOW)]
+
+
+def test_a_table_without_tasks_says_whether_there_are_none_or_nobody_knows() -> None:
+    live = judged(named(), link(), process_seen())
+    assert tasks_table(live, NOW).empty == "no process has started a task yet"
+    for unknown in (
+        judged(link(LinkState.DOWN), fleet=live),
+        judged(process_seen(state=ProcessState.HEADLESS), fleet=live),
+    ):
+        assert str(tasks_table(unknown, NOW).empty).startswith("tasks are unknown")
+
+
+def test_a_link_that_is_tried_now_says_so() -> None:
+    fleet = judged(named(), link(), link(LinkState.DOWN, at=NOW + 10, retry_at=NOW + 18))
+    machine = fleet.machines[H1]
+    assert _text(link_words(machine, NOW + 14)) == "down 4s retry 4s"
+    assert _text(link_words(machine, NOW + 18)) == "down 8s trying now"
+
+
+def test_a_process_is_parked_since_its_evals_were_over_on_whatever_clock() -> None:
+    over = task_row(status="completed", completed_at=NOW - 7_200, keep_alive=True)
+    fleet = judged(named(), link(), process_seen(started_at=NOW - 9_000), tasks_seen(over))
+    [row] = processes_table(fleet, NOW).rows
+    assert "parked 2h" in text(row, "state")
+
+
+def test_a_process_that_starts_counts_from_its_own_start() -> None:
+    starting = process_seen(state=ProcessState.STARTING, started_at=NOW - 300)
+    [row] = processes_table(judged(named(), link(), starting), NOW).rows
+    assert "starting 5m" in text(row, "state")
+
+
 # Pages
 
 
@@ -411,6 +483,10 @@ def test_a_machine_page_says_who_holds_which_gpu() -> None:
     assert "0: [0.90] 90%  40G/80G  61°C  400/700 W  NVIDIA H100 80GB HBM3" in told
     assert ": pid 100 39G  gdm_intercode_ctf" in told
     assert "memory: [0.41] 300G free of 512G" in told
+    warned = fleet_after(facts(gpu_error="nvidia-smi warns (exit 14)"), fleet=running_fleet())
+    told = page_text(machine_page(warned, H1, NOW))
+    assert "warning: nvidia-smi warns (exit 14)" in told
+    assert "0: [0.90] 90%" in told
     gone = page_text(machine_page(running_fleet(), MachineName("x"), NOW))
     assert "not in the config" in gone
 

@@ -65,12 +65,12 @@ def _holder_of(ran: Ran) -> int:
 def test_a_run_gets_what_it_asks_for_until_its_eval_is_killed(gpus: Gpus, ended: list[Ran]) -> None:
     (gpus.folder / "run.json").write_text('{"operator": "Ada"}' + " " * 9000)
     ended.append(first := gpus.ran(1))
-    assert (first.status, first.given) == (0, "GPU-aa")
+    assert (first.status, first.given) == (0, "0")
     said = gpus.said("GPU-aa")
     assert (said["run"], said["operator"], said["gpu"]) == (RUN, "Ada", 0)
     assert list(said["pids"]) == [str(first.pid)]
     ended.append(second := gpus.ran(1, run=OTHER))
-    assert second.given == "GPU-bb"
+    assert second.given == "1"
     third = gpus.ran(1)
     assert (third.status, third.pid) == (EXIT_NO_GPUS, None)
     assert third.err == (
@@ -81,13 +81,13 @@ def test_a_run_gets_what_it_asks_for_until_its_eval_is_killed(gpus: Gpus, ended:
     wait_until(lambda: gpus.is_unlocked("GPU-aa"), "the GPU is given back")
     assert not gpus.said("GPU-aa")
     ended.append(again := gpus.ran(1))
-    assert again.given == "GPU-aa"
+    assert again.given == "0"
 
 
 def test_the_holder_has_nothing_of_the_run_and_is_no_eval(gpus: Gpus, ended: list[Ran]) -> None:
     child = gpus.start(gpus.words(2), start_new_session=True)
     ended.append(ran := gpus.end_of(child))  # its output ended: nobody else has it
-    assert ran.given == "GPU-aa,GPU-bb"
+    assert ran.given == "0,1"
     assert ran.pid is not None
     assert environ_of(ran.pid)["EVALROOM_RUN"] == RUN
     assert "EVALROOM_RUN" not in environ_of(_holder_of(ran))
@@ -165,7 +165,7 @@ def test_a_gpu_that_its_run_leaves_at_this_moment_is_waited_for(
         child = gpus.start(gpus.words(1))
         wait_until(lambda: _has_open(child.pid, gpus.locks / "turn.lock"), "it picks a GPU")
     ended.append(ran := gpus.end_of(child))
-    assert (ran.status, ran.given) == (0, "GPU-aa"), ran.err
+    assert (ran.status, ran.given) == (0, "0"), ran.err
 
 
 def _has_open(pid: int, path: Path) -> bool:
@@ -231,6 +231,93 @@ def test_what_can_not_be_given_is_told(gpus: Gpus, rows: str, why: str) -> None:
     assert why in refused.err
 
 
+INFOROM = "WARNING: infoROM is corrupted at gpu 0000:3B:00.0\n"
+BUSY = "GPU-aa, 4242\n"
+
+
+@pytest.mark.parametrize(
+    ("apps", "note", "status", "given"),
+    [
+        (BUSY, INFOROM, 14, "1"),
+        (BUSY, "", 14, "1"),
+        ("GPU-aa, [Not Found]\n", INFOROM, 14, "1"),
+        ("", INFOROM, 14, "0"),
+        ("", "Unable to determine the device handle for GPU 0000:B1:00.0: GPU is lost.\n", 15, "0"),
+        ("No running processes found\n", "", 0, "0"),
+    ],
+)
+def test_rows_of_nvidia_smi_count_whatever_its_status(
+    gpus: Gpus, ended: list[Ran], *, apps: str, note: str, status: int, given: str
+) -> None:
+    ended.append(ran := gpus.are(TWO, apps, note, status).ran(1))
+    assert (ran.status, ran.given) == (0, given), ran.err
+
+
+@pytest.mark.parametrize(
+    ("apps", "status", "why"),
+    [
+        ("", 14, "exit 14, the infoROM is corrupted"),
+        ("", 255, "exit 255"),
+        ("Insufficient Permissions\n", 4, "Insufficient Permissions"),
+        ("Segmentation fault\n", 0, "Segmentation fault"),
+        ("GPU-bb, 77\nFailed to query\n", 255, "Failed to query"),
+    ],
+)
+def test_without_an_answer_about_processes_nothing_is_given(
+    gpus: Gpus, *, apps: str, status: int, why: str
+) -> None:
+    refused = gpus.are(TWO, apps, "", status).ran(1)
+    assert (refused.status, refused.pid) == (EXIT_NO_GPUS, None)
+    expected = f"GPU 0 may be in use: nvidia-smi does not list the processes: {why}"
+    assert expected in refused.err
+
+
+@pytest.mark.parametrize(
+    ("row", "use"), [("70000, 0", "68.4 GiB in use"), ("600, 97", "97% utilisation")]
+)
+def test_a_gpu_that_is_used_by_nobody_that_can_be_seen_is_not_free(
+    gpus: Gpus, ended: list[Ran], row: str, use: str
+) -> None:
+    gpus.are(f"0, GPU-aa, Disabled, {row}\n1, GPU-bb, Disabled, 500, 0\n")
+    ended.append(ran := gpus.ran(1))
+    assert ran.given == "1"
+    refused = gpus.ran(1)
+    why = f"GPU 0 is in use by processes that this account can't see ({use})"
+    assert (refused.status, why in refused.err) == (EXIT_NO_GPUS, True), refused.err
+
+
+def test_a_gpu_whose_use_is_that_of_an_eval_that_just_left_is_waited_for(
+    gpus: Gpus, ended: list[Ran]
+) -> None:
+    gpus.are("0, GPU-aa, Disabled, 70000, 90\n")
+    mark = gpus.folder / "asked"
+    tool = gpus.folder / "nvidia-smi"
+    tool.write_text(tool.read_text().replace("#!/bin/sh\n", f"#!/bin/sh\necho >>{mark}\n"))
+    child = gpus.start(gpus.words(1))
+    wait_until(mark.exists, "the driver is asked")
+    gpus.are("0, GPU-aa, Disabled, 3, 0\n")
+    ended.append(ran := gpus.end_of(child))
+    assert (ran.status, ran.given) == (0, "0"), ran.err
+
+
+@pytest.mark.parametrize(
+    ("bound", "given"),
+    [("1", "1"), ("GPU-b", "1"), ("1,0", "0"), ("", None), ("-1,0", None), ("7", None)],
+)
+def test_the_logins_own_bound_holds(
+    gpus: Gpus, ended: list[Ran], monkeypatch: pytest.MonkeyPatch, bound: str, given: str | None
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", bound)
+    ended.append(ran := gpus.ran(1))
+    if given is None:
+        assert ran.status == EXIT_NO_GPUS
+        assert f"GPU 0 is hidden by the login's CUDA_VISIBLE_DEVICES={bound}" in ran.err
+        return
+    assert ran.given == given, ran.err
+    assert ran.pid is not None
+    assert environ_of(ran.pid)["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+
+
 def _told(gpus: Gpus, tool: str, script: str) -> str:
     """What is said with this tool in the place of nvidia-smi, and little patience for it."""
     hasty = gpus.folder / "hasty.py"
@@ -273,6 +360,42 @@ def test_gpus_of_amd_are_reserved_by_their_indexes(gpus: Gpus, ended: list[Ran])
     assert environ_of(ran.pid)["HIP_VISIBLE_DEVICES"] == "0"
 
 
+@pytest.mark.parametrize(
+    ("bounds", "given"),
+    [
+        ({"ROCR_VISIBLE_DEVICES": "1"}, "1"),
+        ({"HIP_VISIBLE_DEVICES": "1"}, "1"),
+        ({"ROCR_VISIBLE_DEVICES": "1,0", "HIP_VISIBLE_DEVICES": "1"}, "0"),
+    ],
+)
+def test_the_bounds_of_amd_hold(
+    gpus: Gpus,
+    ended: list[Ran],
+    monkeypatch: pytest.MonkeyPatch,
+    bounds: dict[str, str],
+    given: str,
+) -> None:
+    for name, value in bounds.items():
+        monkeypatch.setenv(name, value)
+    said = _told(
+        gpus,
+        "rocm-smi",
+        "case $* in *pid*) echo 'WARNING: No JSON data to report' >&2;;"
+        ' *) echo \'{"card0": {}, "card1": {}}\';; esac',
+    )
+    assert said.startswith("3 GPUs requested, 1 of 2 free")
+    ended.append(ran := gpus.ran(1))
+    assert ran.given == given
+    assert ran.pid is not None
+    assert "ROCR_VISIBLE_DEVICES" not in environ_of(ran.pid)
+
+
+def test_without_an_answer_about_processes_no_gpu_of_amd_is_given(gpus: Gpus) -> None:
+    script = "case $* in *pid*) echo broken;; *) echo '{\"card0\": {}}';; esac"
+    said = _told(gpus, "rocm-smi", script)
+    assert "GPU 0 may be in use: rocm-smi does not list the processes: broken" in said
+
+
 def test_what_others_laid_into_the_folder_harms_nobody(gpus: Gpus, ended: list[Ran]) -> None:
     gpus.locks.mkdir()
     victim = gpus.folder / "victim"
@@ -283,7 +406,7 @@ def test_what_others_laid_into_the_folder_harms_nobody(gpus: Gpus, ended: list[R
     assert "GPU 0 can't be reserved" in refused.err
     assert victim.read_text() == "mine"
     ended.append(ran := gpus.ran(1))
-    assert ran.given == "GPU-bb"
+    assert ran.given == "1"
     ran.end()
     wait_until(lambda: gpus.is_unlocked("GPU-bb"), "it is given back")
     (gpus.locks / "GPU-bb.lock").unlink()
@@ -314,12 +437,12 @@ def test_where_the_shared_folder_is_none_the_accounts_own_is_used(
         ended.append(one := gpus.end_of(gpus.start(words)))
         return one
 
-    assert ran().given == "GPU-aa"
+    assert ran().given == "0"
     assert stat.S_IMODE(gpus.locks.stat().st_mode) == 0o1777
     assert not own.exists()
     gpus.locks.rename(gpus.folder / "elsewhere")
     gpus.locks.symlink_to(gpus.folder / "elsewhere")  # whoever laid it there
-    assert ran().given == "GPU-aa"
+    assert ran().given == "0"
     assert stat.S_IMODE(own.stat().st_mode) == 0o700
     assert not stat.S_IMODE(own.parent.stat().st_mode) & 0o022
 
@@ -342,7 +465,7 @@ def test_accounts_share_the_folder_and_never_a_gpu(gpus: Gpus, ended: list[Ran])
     denied = gpus.end_of(start(65534))
     assert "can't be created" in denied.err  # the folder above is not theirs
     ended.append(ours := gpus.end_of(start(0)))
-    assert ours.given == "GPU-bb"
+    assert ours.given == "1"
     assert stat.S_IMODE(gpus.locks.stat().st_mode) == 0o1777
     assert stat.S_IMODE((gpus.locks / "GPU-bb.lock").stat().st_mode) == 0o666
     theirs = gpus.end_of(start(65534))
@@ -375,7 +498,7 @@ def test_a_real_eval_gets_its_gpus_and_its_secret_and_its_holder_neither(gpus: G
     pid = record["pid"]
     try:
         assert {
-            "CUDA_VISIBLE_DEVICES": "GPU-aa", "EVALROOM_RUN": asked.run, "OPENAI_API_KEY": SECRET,
+            "CUDA_VISIBLE_DEVICES": "0", "EVALROOM_RUN": asked.run, "OPENAI_API_KEY": SECRET,
         }.items() <= environ_of(pid).items()  # fmt: skip
         holder = parent_of(pid)
         assert GPU_HOLDER_FILE in " ".join(words_of(holder))

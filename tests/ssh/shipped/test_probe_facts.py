@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from ssh.shipped.common.failures import Failed
+from ssh.shipped.common.rocm import read_rocm
 from ssh.shipped.common.units import size_in_bytes
 from ssh.shipped.probe.nvidia import read_nvidia
 from ssh.shipped.probe.reading import Reading
-from ssh.shipped.probe.rocm import read_rocm
 from ssh.shipped_program import shipped_program
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.waiting import wait_until
@@ -99,7 +99,7 @@ def nvidia(gpus: str, apps: str = "", listed: str = "", status: int = 0) -> str:
 
 def read_gpus(tools: Path) -> list[dict[str, Any]]:
     """What the probe makes of the nvidia-smi in `tools`."""
-    rows: list[dict[str, Any]] = read_nvidia(str(tools / "nvidia-smi"))
+    rows: list[dict[str, Any]] = read_nvidia(str(tools / "nvidia-smi"))[0]
     return rows
 
 
@@ -184,7 +184,8 @@ def test_rocm_cards_are_read(tools: Path, tool: Tool) -> None:
         f"*) echo 'WARNING: AMD GPU device(s) is/are in a low-power state'; "
         f"echo '{json.dumps(ROCM)}';; esac",
     )
-    first, second = read_rocm(str(tools / "rocm-smi"))
+    (first, second), why = read_rocm(str(tools / "rocm-smi"), 20.0)
+    assert why is None
     assert first["name"] == "AMD Instinct MI300X OAM"
     assert (first["utilisation"], first["temperature"], first["power"]) == (97.0, 71.0, 702.0)
     assert (first["memory_used"], first["memory_total"]) == (190000000000, 206141652992)
@@ -195,7 +196,7 @@ def test_rocm_cards_are_read(tools: Path, tool: Tool) -> None:
 def test_rocm_garbage_is_a_failure(tools: Path, tool: Tool) -> None:
     tool("rocm-smi", "echo '{\"card0\": '")
     with pytest.raises(Failed):
-        read_rocm(str(tools / "rocm-smi"))
+        read_rocm(str(tools / "rocm-smi"), 20.0)
 
 
 @pytest.mark.parametrize(
@@ -256,6 +257,18 @@ def test_a_tool_that_is_not_there_is_a_fact(tools: Path, tool: Tool, tmp_path: P
         assert "permission denied" in facts["docker"]["error"]
         facts = facts_of(probe, lambda facts: facts["gpu_state"] != "unknown")
         assert (facts["gpu_state"], facts["gpus"]) == ("absent", [])
+
+
+def test_a_warning_beside_good_rows_is_a_fact(tools: Path, tool: Tool, tmp_path: Path) -> None:
+    end = "echo 'WARNING: infoROM is corrupted'; exit 14;;"
+    script = nvidia(TWO_GPUS, APPS).replace("exit 0;;", end).replace("\n;;\n", f"\n{end}\n")
+    tool("nvidia-smi", script)
+    env = {"PATH": f"{tools}:{os.environ['PATH']}"}
+    with direct_probe(tmp_path, env=env) as probe:
+        facts = facts_of(probe, lambda facts: facts["gpu_state"] != "unknown")
+        assert (facts["gpu_state"], len(facts["gpus"])) == ("ok", 2)
+        assert [each["pid"] for each in facts["gpus"][0]["pids"]] == [4242, 4243]
+        assert facts["gpu_error"].startswith("nvidia-smi warns (exit 14, the infoROM is corrupted)")
 
 
 def test_a_tool_that_hangs_is_stuck_since_then_and_holds_up_nothing(

@@ -192,7 +192,7 @@ async def test_uv_runs_inspect_as_far_as_its_cache_goes(login: Login) -> None:
 
 NVIDIA = """
 case "$1" in
-  --query-gpu=*) printf '0, GPU-aa, NVIDIA H100, 4, 81559, Disabled\\n1, GPU-bb, NVIDIA H100, 9, 81559, Disabled\\n';;
+  --query-gpu=*) printf '0, GPU-aa, NVIDIA H100, 4, 81559, 0, Disabled\\n1, GPU-bb, NVIDIA H100, 9, 81559, 0, Disabled\\n';;
   --query-compute-apps=*) echo 'GPU-aa, 4242';;
 esac
 """  # noqa: E501 - as the tool gives it
@@ -243,6 +243,34 @@ async def test_a_tool_that_hangs_fails_or_prints_garbage_is_a_fact(
     assert says in part.get("error", "")
     assert answer["machine"]["state"] == "ok"
     assert running_from(login.tools) == []
+
+
+@pytest.mark.parametrize("bound", [None, "1"])
+async def test_rows_of_nvidia_smi_count_beside_its_warning(
+    login: Login, monkeypatch: pytest.MonkeyPatch, bound: str | None
+) -> None:
+    note = "WARNING: infoROM is corrupted at gpu 0000:3B:00.0"
+    login.tool("nvidia-smi", f"{NVIDIA}\necho '{note}'\nexit 14")
+    if bound is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", bound)
+    python = str(login.quick_python())
+    checks = await check_machine(login.hands(), HERE, Fleet(), python=python)
+    [warned, counted] = [each.message for each in checks if each.name == "GPUs"]
+    assert warned == f"nvidia-smi warns (exit 14, the infoROM is corrupted): {note}"
+    assert counted == "1 of 2 are free (NVIDIA H100)"
+    first = (await told(login))["gpus"]["value"][0]
+    assert first["pids"] == [{"pid": 4242}]
+    by_login = "is hidden by the login's CUDA_VISIBLE_DEVICES=1"
+    assert first.get("blocked") == (None if bound is None else by_login)
+
+
+async def test_without_an_answer_about_processes_no_gpu_is_free(login: Login) -> None:
+    login.tool("nvidia-smi", NVIDIA.replace("echo 'GPU-aa, 4242'", "echo oops; exit 255"))
+    python = str(login.quick_python())
+    checks = {e.name: e for e in await check_machine(login.hands(), HERE, Fleet(), python=python)}
+    assert checks["GPUs"].message == "0 of 2 are free (NVIDIA H100)"
+    [why] = {each["blocked"] for each in (await told(login))["gpus"]["value"]}
+    assert why == "may be in use: nvidia-smi does not list the processes: oops"
 
 
 async def test_a_tool_that_hung_for_the_probe_is_not_started_again(login: Login) -> None:

@@ -4,33 +4,35 @@ import json
 import re
 
 from ssh.shipped.common.failures import Failed
-from ssh.shipped.common.text import first_line
+from ssh.shipped.common.gpu_rows import blank_gpu
+from ssh.shipped.common.text import first_line, text_of
 from ssh.shipped.common.tools import run_to_end
 from ssh.shipped.common.units import WHOLE_NUMBER, csv_number
-from ssh.shipped.probe.gpu_rows import blank_gpu
-from ssh.shipped.probe.reading import TOOL_TIMEOUT_S
 
 SHOWN = ("--showproductname", "--showuniqueid", "--showuse", "--showmeminfo", "vram")
 SHOWN += ("--showtemp", "--showpower", "--showmaxpower")
+NO_PIDS = re.compile(b"No KFD PIDs|No JSON data to report")
 
 
-def read_rocm(tool):
+def read_rocm(tool, timeout_s):
+    """Return the rows of the GPUs, and why their processes are unknown; None: they are known."""
     gpus = []
-    for name, card in sorted(rocm_json(tool, *SHOWN).items()):
+    for name, card in sorted(rocm_json(tool, timeout_s, *SHOWN).items()):
         found = re.match(r"card([0-9]{1,18})\Z", name)
         if found and isinstance(card, dict):
             gpus.append(rocm_row(int(found.group(1)), card))
     if not gpus:
         raise Failed("rocm-smi lists no GPU")
     gpus.sort(key=lambda gpu: gpu["index"])
-    add_rocm_pids(tool, gpus)
-    return gpus
+    return gpus, add_rocm_pids(tool, timeout_s, gpus)
 
 
-def rocm_json(tool, *options):
-    run = run_to_end([tool, *options, "--json"], TOOL_TIMEOUT_S)
+def rocm_json(tool, timeout_s, *options):
+    run = run_to_end([tool, *options, "--json"], timeout_s)
     text = run.out.decode("utf-8", "replace")
     at = text.find("{")
+    if at < 0 and NO_PIDS.search(run.out + run.err):
+        return {}
     if at < 0:
         raise Failed(first_line(run.err) or first_line(run.out, 120) or "exit %d" % run.code)
     try:
@@ -64,12 +66,12 @@ def rocm_row(index, card):
     return row
 
 
-def add_rocm_pids(tool, gpus):
+def add_rocm_pids(tool, timeout_s, gpus):
     try:
-        names = rocm_json(tool, "--showpids").get("system", {})
-        where = rocm_json(tool, "--showpidgpus").get("system", {})
-    except (Failed, AttributeError):
-        return
+        names = rocm_json(tool, timeout_s, "--showpids").get("system", {})
+        where = rocm_json(tool, timeout_s, "--showpidgpus").get("system", {})
+    except (Failed, AttributeError) as error:
+        return text_of(error)
     by_index = {gpu["index"]: gpu for gpu in gpus}
     memory = {}
     for key, value in names.items():
@@ -87,3 +89,4 @@ def add_rocm_pids(tool, gpus):
                 used = memory.get(int(found.group(1)))
                 share = used if len(cards) == 1 else None
                 by_index[card]["pids"].append({"pid": int(found.group(1)), "memory": share})
+    return None
