@@ -8,6 +8,7 @@ EvalroomError                 every error has a message (what happened, where) a
 ├── UsageWrong                wrong arguments of a command (exit 2)
 │   ├── NothingToDo           an action has nothing to act on (exit 0: already so)
 │   └── TargetUnclear         a TARGET that fits nothing, or several things
+│       └── TargetUnknown     a TARGET that fits nothing that is known
 ├── NotConfirmed              an action needs a yes or typed words (exit 4)
 ├── NoMachineReached          no machine answered, so nothing is known (exit 3)
 ├── MachineError              about one machine
@@ -136,6 +137,18 @@ class TargetUnclear(UsageWrong):
     """A TARGET fits nothing, or several things; the message lists them."""
 
 
+class TargetUnknown(TargetUnclear):
+    """A TARGET fits nothing that is known.
+
+    Attributes:
+        machine: The machine that it names; None: it may be on any.
+    """
+
+    def __init__(self, message: str, advice: str = "", *, machine: str | None = None) -> None:
+        super().__init__(message, advice)
+        self.machine = machine
+
+
 class NoMachineReached(EvalroomError):
     """No machine could be reached (exit status 3)."""
 
@@ -157,7 +170,17 @@ class MachineError(EvalroomError):
 
 
 class LinkLost(MachineError):
-    """The connection broke or could not be made; evalroom retries it."""
+    """The connection broke or could not be made; evalroom retries it.
+
+    Attributes:
+        is_silent: Whether no data came at all: the network may be dead, so evalroom retries soon.
+    """
+
+    def __init__(
+        self, machine: MachineName, message: str, advice: str = "", *, is_silent: bool = False
+    ) -> None:
+        super().__init__(machine, message, advice)
+        self.is_silent = is_silent
 
 
 class NeedsTrust(MachineError):

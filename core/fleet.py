@@ -50,6 +50,13 @@ class Fleet:
         found = (
             process
             for process in self.processes.values()
-            if process.run == run.id and process.key.machine == run.machine
+            if process.key.machine == run.machine
+            and (process.run or _recorded(run, process.key)) == run.id
         )
         return max(found, key=lambda each: (each.ended_at is None, each.since), default=None)
+
+
+def _recorded(run: Run, key: ProcessKey) -> str | None:
+    """Return the id of a run whose record names a process, which may have no environment."""
+    is_it = run.pid == key.pid and run.start is not None and run.start == key.start
+    return run.id if is_it else None

@@ -7,7 +7,7 @@ only. All other words are compared with the names as they are and with their esc
 import re
 from collections.abc import Callable, Sequence
 
-from core.errors import TargetUnclear
+from core.errors import TargetUnclear, TargetUnknown
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, TaskKey
 from core.model.task import Task
@@ -44,13 +44,22 @@ def find_task(fleet: Fleet, target: str) -> TaskKey:
     if found:
         raise several(target, [task_name(fleet, key) for key in found])
     if not fleet.tasks:
-        raise TargetUnclear(
-            f"no task matches {shown(target)}: no task is known", "list them with: evalroom status"
+        raise TargetUnknown(
+            f"no task matches {shown(target)}: no task is known",
+            "list them with: evalroom status",
+            machine=_machine_of(fleet, target),
         )
-    raise TargetUnclear(
+    raise TargetUnknown(
         f"no task matches {shown(target)}; the tasks are {_list(fleet, list(fleet.tasks))}",
         "name one of these: machine:task-id",
+        machine=_machine_of(fleet, target),
     )
+
+
+def _machine_of(fleet: Fleet, target: str) -> MachineName | None:
+    if target.startswith(FULL):
+        return MachineName(target.removeprefix(FULL).partition(":")[0])
+    return machine_and_rest(fleet, target)[0]
 
 
 def fitting_tasks(fleet: Fleet, target: str) -> tuple[TaskKey, ...]:

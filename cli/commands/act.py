@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from cli.commands.desk_protocols import DeskReader
+from cli.commands.silence import silence_named
 from cli.commands.status import NOBODY_REACHED
 from cli.confirm import confirm
 from cli.event_loop import run_loop
@@ -76,14 +77,16 @@ async def act_on(desk: DeskReader, acting: ActionService, command: ActCommand) -
 
     Raises:
         UsageWrong: The targets are wrong.
+        NoMachineReached: A target fits nothing, and its machine did not answer.
         NotConfirmed: Nobody agreed.
     """
     action = command.action
-    await desk.first_poll(command.timeout)
+    polled = await desk.first_poll(command.timeout)
     if not any(each.is_reached for each in desk.fleet.machines.values()):
         return _nobody(desk, command)
-    listings = await acting.list_samples(tasks_to_list(command.targets, desk.fleet))
-    places = places_of(command.targets, action, desk.fleet, listings)
+    with silence_named(desk.fleet, polled=polled):
+        listings = await acting.list_samples(tasks_to_list(command.targets, desk.fleet))
+        places = places_of(command.targets, action, desk.fleet, listings)
     hurry = asyncio.Event()
     hurry.set()  # without the room, no one can press the key that hurries this
     try:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from cli.commands.desk_protocols import DeskReader
+from cli.commands.silence import silence_named
 from cli.commands.status import NOBODY_REACHED
 from cli.confirm import confirm
 from cli.event_loop import run_loop
@@ -77,7 +78,7 @@ async def follow(desk: DeskReader, guiding: GuideRunner, command: GuideCommand) 
     Raises:
         UsageWrong: The targets are wrong.
     """
-    await desk.first_poll(command.timeout)
+    polled = await desk.first_poll(command.timeout)
     if not any(each.is_reached for each in desk.fleet.machines.values()):
         reasons = [f"{shown(m.name)}: {m.link.state}" for m in desk.fleet.machines.values()]
         if command.as_json:
@@ -85,7 +86,9 @@ async def follow(desk: DeskReader, guiding: GuideRunner, command: GuideCommand) 
         else:
             print_lines(["no machine could be reached", *reasons])
         return NOBODY_REACHED
-    walks = [_Walk(guiding, each, command) for each in await _guides(desk.fleet, guiding, command)]
+    with silence_named(desk.fleet, polled=polled):
+        guides = await _guides(desk.fleet, guiding, command)
+    walks = [_Walk(guiding, each, command) for each in guides]
     status = 0
     for walk in walks:
         status = max(status, await walk.to_its_end())

@@ -162,7 +162,7 @@ async def _ended(
 
     end = desk.listen(hear)
     try:
-        while not all(launches.registry.runs[each].is_over for each in ids):
+        while not all(launches.registry.runs[each].has_ended for each in ids):
             await heard.wait()
             heard.clear()
     finally:

@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 from cli.commands.desk_protocols import DeskReader
+from cli.commands.silence import silence_named
 from cli.render.fleet_json import Json
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
@@ -41,13 +42,14 @@ async def find(desk: DeskReader, target: str, timeout: float) -> Task:
     """Poll everything once, then return the task that `target` names.
 
     Raises:
-        NoMachineReached: No machine answered.
+        NoMachineReached: No machine answered, or the one that the target may be on did not.
         TargetUnclear: The target matches no task, or several.
     """
-    await desk.first_poll(timeout)
+    polled = await desk.first_poll(timeout)
     if not desk.fleet.tasks and not any(each.is_reached for each in desk.fleet.machines.values()):
         raise NoMachineReached("no machine could be reached", "find out why: evalroom machines")
-    return desk.fleet.tasks[find_task(desk.fleet, target)]
+    with silence_named(desk.fleet, polled=polled):
+        return desk.fleet.tasks[find_task(desk.fleet, target)]
 
 
 async def samples_of(desk: DeskReader, task: Task, *, status: str | None, all_rows: bool) -> Json:

@@ -122,7 +122,7 @@ async def print_output(
         piece = await launches.output(now, start=piece.end)
         _print(piece)
         if not piece.data:
-            if now.is_over:
+            if now.has_ended:
                 break
             await asyncio.sleep(_FOLLOW_EVERY_S)
     return 0

@@ -23,6 +23,7 @@ from core.model.sample import word_of_status
 from core.target_escapes import escaped
 from core.task_targets import task_name
 from core.text import shown, shown_lines
+from core.views.error_group_lines import error_group_line
 
 _ONE_LINE = 100
 
@@ -75,6 +76,9 @@ async def print_samples(desk: DeskReader, command: SamplesCommand) -> int:
         f"{_flat_line(value)} {word_of_status(shown(name))}" for name, value in pairs if value
     )
     lines = [f"{title}  {said}", "", *sample_table(answer["samples"], _as_of(answer))]
+    if found.logged is not None and found.logged.errors:
+        lines += ["", "errors by cause (whole texts: evalroom sample TASK ID --content)"]
+        lines += [f"  {error_group_line(group)}" for group in found.logged.errors]
     if answer.get("truncated"):
         lines += ["", "this is not the whole list; add --all to print all samples"]
     print_lines(lines)

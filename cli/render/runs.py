@@ -8,8 +8,9 @@ from core.launch.ports import ErrorExample
 from core.model.log_summary import ErrorGroup
 from core.model.run import Run, RunLog, RunState
 from core.text import shown
+from core.views.error_group_lines import error_group_line
 from core.views.pages.order_page import moment
-from core.views.pages.run_page import error_group_line, error_group_lines, why_command
+from core.views.pages.run_page import error_group_lines, why_command
 from core.views.tables.runs import log_folder
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from core.act.preview import Preview
+from core.act.preview import Preview, all_in_flight
 from core.act.refusals import Refusal
 from core.act.snapshot import TargetSnapshot
 from core.format import plural
@@ -54,14 +54,15 @@ def interrupt_preview(
         )
     if snapshot.rows and not snapshot.running and not snapshot.unstarted:
         return Refusal("noop", "All tasks are finished. Release the process instead.")
-    flying = sum(row.samples.in_flight or 0 for row in snapshot.running)
+    flying = all_in_flight(snapshot.running)
     queued = sum(row.samples.queued or 0 for row in snapshot.running)
     are = "is" if flying == 1 else "are"
-    cut = f"{plural(flying, 'sample')} in flight {are} cut off and written as cancelled"
+    number = "Samples" if flying is None else plural(flying, "sample")
+    cut = f"{number} in flight {are} cut off and written as cancelled"
     never = f"{plural(queued, 'queued sample')} never {'runs' if queued == 1 else 'run'}"
     logs = "1 log ends" if len(snapshot.running) == 1 else f"{len(snapshot.running)} logs end"
     said = (
-        f"{cut if flying else 'No sample is in flight'}, {never}, {logs} as cancelled"
+        f"{'No sample is in flight' if flying == 0 else cut}, {never}, {logs} as cancelled"
         f"{_never_started(snapshot)}; then the process exits"
     )
     if is_ours:

@@ -1,6 +1,6 @@
 """Previews: what an action would do to one target, in fields and in one sentence."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, cast
@@ -14,6 +14,7 @@ from core.format import duration, plural
 from core.ids import ModelKey, ProcessKey, SampleKey, Target, TaskKey
 from core.model.action import Action, Verb, scope_of
 from core.model.order import BasisValue
+from core.model.task import TaskRow
 from core.text import Untrusted, shown
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -163,10 +164,18 @@ def _flying(answer: JsonObject, one: str, several: str) -> str:
     """Return the samples in flight with a verb, which depends on whether it is one sample."""
     flying = count(answer, "in_flight")
     flying = count(answer, "dispatched") if flying is None else flying
-    return f"samples in flight {several}" if flying is None else _in_flight(flying, one, several)
+    return _in_flight(flying, one, several)
 
 
-def _in_flight(number: int, one: str, several: str) -> str:
+def all_in_flight(rows: Sequence[TaskRow]) -> int | None:
+    """Return the samples in flight of these tasks; None: of one of them the number is unknown."""
+    numbers = [row.samples.in_flight for row in rows]
+    return None if None in numbers else sum(number or 0 for number in numbers)
+
+
+def _in_flight(number: int | None, one: str, several: str) -> str:
+    if number is None:
+        return f"samples in flight {several}"
     if not number:
         return "no sample is in flight"
     return f"{plural(number, 'sample')} in flight {one if number == 1 else several}"
@@ -198,9 +207,9 @@ def _paused(action: Action, target: Target, answer: JsonObject, snapshot: Target
     match target:
         case ProcessKey():
             rows = snapshot.running
-            flying = sum(row.samples.in_flight or 0 for row in rows)
             where = f"in {plural(len(rows), 'task')}: "
-            return f"{where}{_in_flight(flying, one, several)}; no new tasks or samples start"
+            held = _in_flight(all_in_flight(rows), one, several)
+            return f"{where}{held}; no new tasks or samples start"
         case ModelKey():
             tasks = count(answer, "tasks")
             where = f"in {plural(tasks, 'task')}: " if tasks is not None else ""
@@ -259,7 +268,7 @@ def _finished(number: int) -> str:
 
 def _scored(action: Action, answer: JsonObject) -> str:
     aim = inner(answer, "targeted") or answer
-    flying, done = count(aim, "in_flight") or 0, count(aim, "completed_scored") or 0
+    flying, done = count(aim, "in_flight"), count(aim, "completed_scored") or 0
     if action.completed_only:
         return f"metrics are computed from {plural(done, 'finished sample')}; no sample is held"
     held = _in_flight(

@@ -72,8 +72,27 @@ def without_watched_inside(fleet: Fleet) -> Fleet:
     return with_fields(fleet, processes=without(fleet.processes, doubled))
 
 
-def with_rows(process: Process, rows: Sequence[TaskRow], at: float) -> Process:
-    """Return the process with what its task rows say about the whole process."""
+def _offset(fleet: Fleet, key: ProcessKey) -> float:
+    machine = fleet.machines.get(key.machine)
+    return machine.probe.clock_offset if machine is not None and machine.probe else 0.0
+
+
+def _over_at(rows: Iterable[TaskRow], offset: float, at: float) -> float:
+    """Return when the last of these tasks was over, Unix seconds at the desk; `at` if unknown."""
+    ends = [row.completed_at for row in rows]
+    known = [end for end in ends if end is not None]
+    return min(at, max(known) - offset) if known and len(known) == len(ends) else at
+
+
+def with_rows(process: Process, rows: Sequence[TaskRow], at: float, offset: float = 0.0) -> Process:
+    """Return the process with what its task rows say about the whole process.
+
+    Args:
+        process: The process.
+        rows: Its task rows.
+        at: Now, Unix seconds at the desk.
+        offset: The host's clock minus the desk's, seconds.
+    """
     if not rows:
         return process
     row = rows[0]
@@ -82,10 +101,13 @@ def with_rows(process: Process, rows: Sequence[TaskRow], at: float) -> Process:
     if state in {ProcessState.LIVE, ProcessState.PARKED}:
         over = all(each.is_completed for each in rows)
         state = ProcessState.PARKED if keep_alive and over else ProcessState.LIVE
+    since = process.since
+    if state is not process.state:
+        since = _over_at(rows, offset, at) if state is ProcessState.PARKED else at
     return with_fields(
         process,
         state=state,
-        since=process.since if process.state is state else at,
+        since=since,
         keep_alive=keep_alive,
         paused=bool(row.process_paused),
         paused_now=bool(row.process_paused_now),
@@ -122,7 +144,7 @@ def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
         else:
             del tasks[key], listed[key]
     process = with_fields(
-        with_rows(process, event.rows, event.at),
+        with_rows(process, event.rows, event.at, _offset(fleet, event.process)),
         tasks=tuple(listed),
         trouble="; ".join(event.malformed[:3]) or None,
     )
@@ -138,8 +160,13 @@ def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
     known = fleet.processes.get(event.process)
     if known is None or known.is_gone:
         return fleet
+    ended_at = event.at
+    rows = [fleet.tasks[key].row for key in known.tasks]
+    if not known.keep_alive and all(row.is_completed for row in rows):
+        # It ends with its eval: it may have been found gone long after that.
+        ended_at = _over_at(rows, _offset(fleet, event.process), event.at)
     gone = with_fields(
-        known, state=ProcessState.GONE, since=event.at, ended_at=event.at, waiting_since=None
+        known, state=ProcessState.GONE, since=ended_at, ended_at=ended_at, waiting_since=None
     )
     ended = {
         key: settled(fleet.tasks[key], gone=True, at=event.at, ended=True) for key in known.tasks

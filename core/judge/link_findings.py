@@ -1,18 +1,16 @@
-"""Findings about links: one finding for a loss, updated once a minute while the link flaps."""
+"""Findings about links: one finding for a loss, and for all losses of a link that flaps."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 
 from core.errors import sentences
 from core.fleet import Fleet
-from core.format import duration_in_words, times_in_words
+from core.format import duration_in_words
 from core.judge.finding_list import closed, newest_finding
 from core.model.finding import Finding, Severity
 from core.model.machine import LinkState, Machine
 
-SETTLE_S = 60.0
-"""Minimum seconds between two changes of a link's finding while the link flaps."""
-FLAPPING_S = 600.0
+FLAPPING_S = 3_600.0
 """A link that is lost again within this time after it came back reopens the same finding."""
 
 _LOST = frozenset({LinkState.DOWN, LinkState.REFUSED, LinkState.NEEDS_TRUST, LinkState.NEEDS_YOU})
@@ -27,58 +25,52 @@ _TONES: dict[LinkState, Severity] = {
 def judge_link(fleet: Fleet, machine: Machine, at: float) -> Iterable[Finding]:
     """Yield the new, changed or closed finding about a machine's link.
 
-    A first loss opens a finding at once, and its end closes it at once. While the link flaps, the
-    finding changes at most once a minute, to the state that the link has then.
+    A loss opens a finding at once, its end closes it at once, and the text has the newest reason.
+    A link that is lost again soon reopens its finding, which counts the outages.
     """
     prefix = f"link:{machine.name}:"
     last = newest_finding(fleet, prefix)
     state = machine.link.state
     if state in _LOST:
         yield from _lose(last, machine, at, prefix)
-        return
-    if state is LinkState.CONNECTING or last is None or last.closed_at is not None:
-        return
-    if last.count == 1 or _settled(last, at):
-        down = duration_in_words(at - last.opened_at)
-        flapped = f" (lost {times_in_words(last.count)})" if last.count > 1 else ""
-        yield closed(last, at, f"The link is up again after {down}{flapped}")
+    elif state is not LinkState.CONNECTING and last is not None and last.closed_at is None:
+        lasted = max(0.0, at - _began(last))
+        back = replace(last, longest=max(last.longest, lasted))
+        down = f"The link is up again after {duration_in_words(lasted)}"
+        yield closed(back, at, f"{down}{_outages(back, at)}")
 
 
 def _lose(last: Finding | None, machine: Machine, at: float, prefix: str) -> Iterable[Finding]:
-    state = machine.link.state
-    text = _text(machine)
+    tone = _TONES[machine.link.state]
     if last is None or (last.closed_at is not None and at - last.closed_at > FLAPPING_S):
         yield Finding(
             id=f"{prefix}{at:.3f}",
             kind="link",
-            tone=_TONES[state],
+            tone=tone,
             opened_at=at,
             machine=machine.name,
-            text=text,
+            text=_text(machine),
         )
         return
+    lost = last
     if last.closed_at is not None:
-        if _settled(last, at):
-            count = last.count + 1
-            since = duration_in_words(at - last.opened_at)
-            yield replace(
-                last,
-                closed_at=None,
-                changed_at=at,
-                count=count,
-                tone=_TONES[state],
-                text=f"{text} (lost {times_in_words(count)} in {since})",
-            )
-    elif last.tone != _TONES[state] or (
-        last.count == 1 and last.text != text and _settled(last, at)
-    ):
-        # A new reason may wait a minute. A new severity means that the operator is needed now.
-        yield replace(last, text=text, tone=_TONES[state], changed_at=at)
+        lost = replace(last, closed_at=None, count=last.count + 1, began_at=at)
+    text = f"{_text(machine)}{_outages(lost, _began(lost))}"
+    if lost is not last or (last.tone, last.text) != (tone, text):
+        yield replace(lost, text=text, tone=tone, changed_at=at)
 
 
-def _settled(last: Finding, at: float) -> bool:
-    changed = max(last.opened_at, last.changed_at or 0.0, last.closed_at or 0.0)
-    return at - changed >= SETTLE_S
+def _began(finding: Finding) -> float:
+    return finding.opened_at if finding.began_at is None else finding.began_at
+
+
+def _outages(finding: Finding, until: float) -> str:
+    """Return how often the link was lost, in how long, in brackets; empty for one outage."""
+    if finding.count == 1:
+        return ""
+    since = duration_in_words(until - finding.opened_at)
+    longest = f", longest {duration_in_words(finding.longest)}" if finding.longest else ""
+    return f" ({finding.count} outages in {since}{longest})"
 
 
 def _text(machine: Machine) -> str:

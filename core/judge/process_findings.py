@@ -13,6 +13,9 @@ from core.model.task import TaskState
 JUST_STARTED_S = 60.0
 """A process seen for the first time within this time after its start counts as just started."""
 
+UNSEEN_S = 60.0
+"""A process that was last read longer ago than this may have ended at any time since."""
+
 _TROUBLES: dict[ProcessState, tuple[Severity, str]] = {
     ProcessState.HEADLESS: (
         "hand",
@@ -70,9 +73,15 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
     running = states.count(TaskState.RUNNING)
     machine = after.machines.get(process.key.machine)
     offset = machine.probe.clock_offset if machine is not None and machine.probe else 0.0
+    ended_at, heard_at = process.ended_at or at, _heard_at(before, process)
+    when, least = "", ""
+    if ended_at == at and heard_at is not None and at - heard_at > UNSEEN_S:
+        # Nobody looked when it ended, such as while the link was down.
+        ended_at, least = heard_at, "at least "
+        when = f" within the last {duration_in_words(at - heard_at)}"
     ran = ""
     if process.started_at is not None:
-        ran = f" after {duration_in_words(at + offset - process.started_at)}"
+        ran = f" after {least}{duration_in_words(ended_at + offset - process.started_at)}"
     was = "was" if running == 1 else "were"
     had = f"; {plural(running, 'task')} {was} running at the last poll" if running else ""
     return Finding(
@@ -83,8 +92,14 @@ def _gone(before: Fleet, after: Fleet, process: Process, at: float) -> Finding:
         closed_at=at,
         machine=process.key.machine,
         process=process.key,
-        text=f"Process {process.key.pid} has ended{ran}{had}",
+        text=f"Process {process.key.pid} has ended{when}{ran}{had}",
     )
+
+
+def _heard_at(before: Fleet, process: Process) -> float | None:
+    """Return when it was last read, Unix seconds at the desk; None: it never was."""
+    times = [before.tasks[key].heard_at for key in process.tasks if key in before.tasks]
+    return max(times, default=None)
 
 
 def _trouble(after: Fleet, process: Process, at: float) -> Iterable[Finding]:

@@ -29,7 +29,9 @@ class RunState(StrEnum):
     SUCCESS = "success"
     """Each of its logs says success."""
     ERROR = "error"
-    """It did not start, or one of its logs says error or cancelled."""
+    """It did not start, or one of its logs says error."""
+    CANCELLED = "cancelled"
+    """One of its logs says cancelled, and none says error: somebody ended it on purpose."""
     LOST = "lost"
     """Its process is known to be gone, and its log says that it never ended."""
     UNREADABLE = "unreadable"
@@ -51,7 +53,7 @@ class RunState(StrEnum):
                 return None
 
 
-OVER = frozenset({RunState.SUCCESS, RunState.ERROR, RunState.LOST})
+OVER = frozenset({RunState.SUCCESS, RunState.ERROR, RunState.CANCELLED, RunState.LOST})
 """States that are final."""
 
 
@@ -140,6 +142,11 @@ class Run:
     def is_over(self) -> bool:
         """Whether it has ended."""
         return self.state in OVER
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its process is gone, though its logs may not say yet how it ended."""
+        return self.is_over or self.state is RunState.UNREADABLE
 
     @property
     def has_failed(self) -> bool:

@@ -41,16 +41,12 @@ class ProxyProcess:
         own_end, other_end = socket.socketpair()
         with contextlib.ExitStack() as undo, other_end:
             undo.callback(own_end.close)
-            child = await asyncio.create_subprocess_exec(
-                environment.get("SHELL") or "/bin/sh",
-                "-c",
-                f"exec {command}",
-                stdin=other_end.fileno(),
-                stdout=other_end.fileno(),
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-                env=environment,
-            )
+            starting = asyncio.ensure_future(_start_shell(command, other_end, environment))
+            try:
+                child = await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                _signal_group(await starting, signal.SIGKILL)  # else what it started would live on
+                raise
             undo.pop_all()
         own_end.setblocking(False)
         return cls(child, own_end)
@@ -79,8 +75,7 @@ class ProxyProcess:
         with contextlib.suppress(OSError):
             self.socket.close()
         for number in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._child.pid, number)
+            _signal_group(self._child, number)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_END_TIMEOUT_S):
                     await self._child.wait()
@@ -89,3 +84,23 @@ class ProxyProcess:
         transport = getattr(self._child, "_transport", None)
         if isinstance(transport, asyncio.SubprocessTransport):
             transport.close()
+
+
+async def _start_shell(
+    command: str, end: socket.socket, environment: Mapping[str, str]
+) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        environment.get("SHELL") or "/bin/sh",
+        "-c",
+        f"exec {command}",
+        stdin=end.fileno(),
+        stdout=end.fileno(),
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+        env=environment,
+    )
+
+
+def _signal_group(child: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, number)

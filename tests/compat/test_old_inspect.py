@@ -20,7 +20,7 @@ from core.ids import SampleKey
 from core.model.process import ProcessState
 from core.model.sample import Activity, Sample
 from core.model.task import Task, TaskState
-from tests.support.desk_on_evals import Watched, watching_eval
+from tests.support.desk_on_evals import Watched, ended, watching_eval
 from tests.support.evals import Eval, Evals
 from tests.support.inherited import proxies_for_packages
 
@@ -192,3 +192,30 @@ async def test_the_insides_of_an_old_sample_are_read_or_said_to_be_missing(
         assert view.max_samples is not None
         found = surface(good_body(await read(key, routes.OPENAPI), "its routes"))
         assert found.has("tasks")
+
+
+async def test_an_ended_eval_of_an_old_inspect_is_told_from_its_log(
+    version: str, evals: Evals
+) -> None:
+    one = evals.start(
+        "errors", "turns", args={"samples": 3, "sleep": 0.1},
+        options=("--max-tasks=2", "--no-fail-on-error"), python=python_with(version),
+    )  # fmt: skip
+    async with watching_eval(one) as watched:
+        errors, turns = sorted(await ended(watched, one, 2), key=lambda task: task.row.task)
+        assert errors.logged is not None
+        counts = errors.logged.counts
+        assert (counts.total, counts.completed, counts.errored, counts.scored) == (3, 1, 2, 1)
+        assert "ConnectionError: sample N lost its sandbox" in {
+            group.cause for group in errors.logged.errors
+        }
+        read, key = watched.desk.read, SampleKey(turns.key, "s001", 1)
+        eval_id = turns.row.eval_id
+        detail = await reads.read_sample(read, SampleKey(errors.key, 3, 1), errors.row.eval_id)
+        assert detail.error is not None
+        page = await reads.read_events(read, key, eval_id, content=True)
+        assert any(event.content.get("completion") for event in page.events)
+        messages = await reads.read_messages(read, key, eval_id, content=True)
+        assert any(each.content == "and again (1)" for each in messages.messages)
+        store = await reads.read_store(read, key, eval_id, content=True)
+        assert {entry.key for entry in store.entries} >= {"turn", "note"}

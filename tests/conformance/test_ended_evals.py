@@ -8,26 +8,16 @@ import pytest
 from inspect_ai.log import read_eval_log, read_eval_log_sample
 
 from core.ctl import reads
+from core.desk.past import Past
 from core.errors import NotThere, RequestFailed
 from core.events import LogRead
 from core.ids import SampleKey
 from core.model.log_summary import LogCounts
 from core.model.task import Task, TaskState
-from tests.support.desk_on_evals import Watched, watching_eval
-from tests.support.evals import Eval, Evals
+from tests.support.desk_on_evals import Watched, ended, watching_eval
+from tests.support.evals import Evals
 
 pytestmark = pytest.mark.timeout(240)
-
-
-async def ended(watched: Watched, one: Eval, count: int) -> tuple[Task, ...]:
-    """Return the tasks of an eval once its process is gone and its logs were read."""
-
-    def over() -> tuple[Task, ...] | None:
-        process, tasks = watched.process(one), watched.tasks(one)
-        is_gone = process is not None and process.is_gone
-        return tasks if is_gone and len(tasks) == count and all(t.is_over for t in tasks) else None
-
-    return await watched.until(over, "its logs were read", 150)
 
 
 async def test_an_ended_eval_is_told_from_its_log_and_its_samples_can_be_read(
@@ -122,7 +112,7 @@ async def test_drained_and_cancelled_samples_are_neither_done_nor_errored(
     assert not task.logged.errors
     words = [finding.text for finding in watched.fleet.findings if finding.kind == "finished"]
     assert len(words) == 1
-    assert "1 of 12 samples completed, 1 cancelled, 10 abandoned" in words[0]
+    assert "1 of 12 samples done, 1 cancelled, 10 abandoned" in words[0]
     assert "over 1 of 12" in words[0]
 
 
@@ -155,3 +145,18 @@ async def test_a_killed_eval_is_lost_by_its_log_and_a_missing_log_is_unreadable(
             return task is not None and task.state is TaskState.LOST
 
         await watched.until(found, "the log is found again", 90)
+
+
+async def test_a_success_while_nobody_looked_is_a_success_for_a_probe_that_never_saw_it(
+    evals: Evals, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    one = evals.start("turns", args={"samples": 2, "gate": str(gate)}).wait_ready()
+    async with watching_eval(one) as watched:
+        await watched.key(one)
+    gate.touch()
+    await asyncio.to_thread(one.popen.wait, 90)
+    async with watching_eval(one, past=Past(events=tuple(watched.events))) as again:
+        [task] = await ended(again, one, 1)
+    assert task.state is TaskState.SUCCESS
+    assert task.progress.completed == 2

@@ -38,7 +38,11 @@ def said(row: TaskRow | Sample) -> dict[str, Any]:
         {"activity": row.activity and dataclasses.asdict(row.activity)}
         if isinstance(row, Sample)
         else {
-            "samples": dataclasses.asdict(row.samples),
+            "samples": {
+                name: number
+                for name, number in dataclasses.asdict(row.samples).items()
+                if name != "abandoned"
+            },
             "paused": list(row.paused) or None,
             "paused_now": list(row.paused_now) or None,
         }

@@ -1,5 +1,6 @@
 """Links that follow ssh_config: the right host, jump hosts, a ProxyCommand, what is refused."""
 
+import asyncio
 import os
 import shutil
 from dataclasses import replace
@@ -12,6 +13,7 @@ from core.errors import LinkLost, LinkRefused
 from core.ids import MachineName
 from core.model.machine import LinkState
 from ssh.links import ssh_query
+from ssh.links.proxy_command import ProxyProcess
 from ssh.links.ssh_config import jump_destination, resolve_route
 from tests.support.hearing import hearing
 from tests.support.processes import lives, with_words
@@ -208,13 +210,27 @@ async def test_a_proxy_command_that_fails_says_why(sshd: Sshd, tmp_path: Path) -
 
 
 async def test_a_proxy_command_ends_with_its_link(sshd: Sshd, tmp_path: Path) -> None:
-    pid = tmp_path / "pid"
+    pid, sleep = tmp_path / "pid", f"sleep 300.{os.getpid()}1"
     machine = machine_with(
-        host_of(sshd, "gpu1", "bob", f"  ProxyCommand sh -c 'echo $$ >{pid}; sleep 301.25'\n")
+        host_of(sshd, "gpu1", "bob", f"  ProxyCommand sh -c 'echo $$ >{pid}; {sleep}'\n")
     )
     async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         await heard.until(lambda: pid.exists() and bool(pid.read_text().strip()))
-    assert not [each for each in (int(pid.read_text()), *with_words("sleep 301.25")) if lives(each)]
+    shell = int(pid.read_text())
+    await until(lambda: not lives(shell) and not with_words(sleep), "all of it ended")
+
+
+async def test_a_proxy_command_that_is_given_up_while_it_starts_leaves_nothing() -> None:
+    sleep = f"sleep 300.{os.getpid()}2"
+    command = f"sh -c 'true; {sleep}; true'"
+    for _ in range(5):
+        starting = asyncio.create_task(ProxyProcess.start(command, os.environ))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+    await until(lambda: not with_words(sleep), "nothing is left")
 
 
 async def test_a_named_key_that_is_missing_is_skipped(sshd: Sshd, tmp_path: Path) -> None:
@@ -227,7 +243,7 @@ async def test_a_named_key_that_is_missing_is_skipped(sshd: Sshd, tmp_path: Path
 
 async def test_a_login_that_fails_names_the_key_that_is_missing(sshd: Sshd, tmp_path: Path) -> None:
     wrong = keygen(tmp_path / "wrong")
-    text = host_of(sshd, "gpu1", "bob").replace(str(sshd.key), str(wrong))
+    text = host_of(sshd, "gpu1", "dashy").replace(str(sshd.key), str(wrong))
     machine = machine_with(f"Host gpu1\n  IdentityFile {tmp_path}/gone\n{text}")
     async with hearing(connection_of(machine, trusting(sshd, tmp_path))) as heard:
         needs = await heard.link(LinkState.NEEDS_YOU)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -116,6 +117,9 @@ class FakeEval:
                 connection, _ = listener.accept()
             except OSError:
                 return
+            if not _is_of_this_test(connection):
+                connection.close()  # a probe of somebody else on this computer found it
+                continue
             threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
 
     def _talk(self, connection: socket.socket) -> None:
@@ -142,6 +146,19 @@ class FakeEval:
                     self.in_flight -= 1
                 if not keep:
                     return
+
+
+def _is_of_this_test(connection: socket.socket) -> bool:
+    """Whether the process at the other end was started by this one."""
+    found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    pid: int = struct.unpack("iII", found)[0]
+    while pid > 1 and pid != os.getpid():
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            return False
+        pid = int(stat.rpartition(")")[2].split()[1])
+    return pid == os.getpid()
 
 
 @contextmanager

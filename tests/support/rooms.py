@@ -39,6 +39,7 @@ from tests.support.fleets import (
     fleet_after,
     link,
     log_read,
+    logged,
     named,
     process_gone,
     process_seen,
@@ -130,6 +131,9 @@ class FakeRoom:
 
     def read_log(self, task: TaskKey) -> None:
         self.asked.append(("read log", task))
+
+    def poll_now(self, process: ProcessKey) -> None:
+        self.asked.append(("poll", process))
 
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         self.asked.append(("accept", (machine, fingerprint)))
@@ -277,7 +281,12 @@ def busy_fleet() -> Fleet:
         tasks_seen(mle, machine=EU, pid=300, at=NOW - 14),
         tasks_seen(sums, machine=EU, pid=301, at=NOW - 240),
         process_gone(EU, 301, at=NOW - 230),
-        log_read(task=task_key("t7", EU, 301), score=0.95, at=NOW - 220),
+        log_read(
+            task=task_key("t7", EU, 301),
+            score=0.95,
+            at=NOW - 220,
+            samples=logged(total=20, completed=20, scored=20),
+        ),
         tasks_seen(far, machine=US, pid=400, at=NOW - 120),
         link(LinkState.DOWN, US, at=NOW - 120, reason="Connection timed out", retry_at=NOW + 8),
         samples_seen(*busy_samples(), task=task_key("t1", H1, 100), at=NOW - 1),

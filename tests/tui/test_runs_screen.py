@@ -51,7 +51,7 @@ async def test_a_key_or_the_palette_opens_it_and_it_is_found_again_after_a_resta
     room = FakeRoom(with_runs(busy_fleet(), every_run()))
     app = app_on(room, services=services_on(room, views=store))
     async with app.run_test(size=SIZE) as pilot:
-        await shows(pilot, "3 runs 1 error 2 starting")
+        await shows(pilot, "4 runs 1 error 2 starting 1 running")
         await pilot.press(":", *"runs", "enter")
         await shows(pilot, "3 open · 7 total")
         await pilot.press("escape", "N")
@@ -207,6 +207,16 @@ async def test_a_run_whose_spec_is_none_or_unknown_says_so() -> None:
         await shows(pilot, "The spec of this run is no longer valid")
         await pilot.press("d")
         await shows(pilot, "fields to fix")
+
+
+async def test_a_run_that_may_live_on_another_host_is_not_started_again() -> None:
+    told, app = room_of_runs(run(1, RunState.ELSEWHERE, host="node1", message="it was started"))
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await pilot.press("N")
+        await shows(pilot, "elsewhere")
+        await pilot.press("R")
+        await shows(pilot, "This run may still be running on node1")
+        assert told.asked == []
 
 
 async def test_commands_are_copied_and_one_of_somebody_else_is_marked(

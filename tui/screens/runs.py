@@ -114,7 +114,7 @@ class RunsScreen(PanesScreen):
                     self._take_output(run, None, shown(error.message, 400))
                 else:
                     self._take_output(run, output)
-                wait = None if run.is_over else _READ_EVERY_S
+                wait = None if run.has_ended else _READ_EVERY_S
             try:
                 await asyncio.wait_for(self._wake.wait(), wait)
             except TimeoutError:

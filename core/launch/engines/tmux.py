@@ -135,6 +135,7 @@ _RUN_ENV = " ".join(
 _START = """\
 #!/bin/sh
 # evalroom run {run}, in tmux. It starts only once, even if this script runs again.
+login_umask=$(umask)
 umask 077
 if ! mkdir launched 2>/dev/null; then
     [ -d launched ] || {{ echo "evalroom: cannot write in $PWD" >&2; exit 73; }}
@@ -162,7 +163,8 @@ start() {{
         set-option -g status-right {hint} \\; \\
         set-window-option -g remain-on-exit on \\; \\
         new-session -d -s "$session" {size} \\
-        /bin/sh -c 'exec env -i TERM="$TERM" "$@"' sh {own} /bin/sh start.sh \\; \\
+        /bin/sh -c 'umask "$1"; shift; exec env -i TERM="$TERM" "$@"' sh "$login_umask" \\
+        {own} /bin/sh start.sh \\; \\
         set-option -t "=$session:" @run {run} >&2 || return
     printf '{{"session": "%s"}}\\n' "$session"
 }}

@@ -11,8 +11,8 @@ GPU_HOLDER_FILE = "gpu_holder.py"
 """The file in a run's folder that reserves GPUs and starts the run on them."""
 
 _RECORD_HOST = (
-    "{ uname -n; date +%s; cat /proc/sys/kernel/random/boot_id /etc/machine-id; }"
-    " >started/host 2>/dev/null"
+    "{ uname -n; date +%s; cat /proc/sys/kernel/random/boot_id; readlink /proc/self/ns/pid;"
+    " cat /etc/machine-id; } >started/host 2>/dev/null"
 )
 _RECORD_LAUNCHED = (
     """pid=$(sed -n 's/.*"event": "launch".*"pid": \\([0-9]\\{1,9\\}\\).*/\\1/p'"""
@@ -72,6 +72,7 @@ def _place(start: StartOptions) -> list[str]:
     return [
         "#!/bin/sh",
         f"# evalroom run {start.run}. It starts only once, even if this script runs again.",
+        "login_umask=$(umask)",
         "umask 077",
         f"cd {path_word(start.directory)} || exit 73",
         "if ! mkdir started 2>/dev/null; then",
@@ -123,12 +124,17 @@ def _command(start: StartOptions) -> list[str]:
         ),
     ]
     line = " ".join(words)
+    # Only this folder is private: the eval's logs elsewhere, and what it builds, have usual modes.
+    usual = 'umask "$login_umask"'
     if start.has_terminal:
-        return ["cat /proc/$$/stat >started/stat 2>/dev/null", f"exec {line}"]
+        return ["cat /proc/$$/stat >started/stat 2>/dev/null", usual, f"exec {line}"]
     # Into files first: Inspect must not notice that a broken link closed our output.
     return [
+        ": >launch.json.part; : >launch.err",  # private
+        usual,
         f"{line} >launch.json.part 2>launch.err",
         "status=$?",
+        "umask 077",
         # The eval's process, which its pid alone does not tell from a later one.
         _RECORD_LAUNCHED,
         "mv launch.json.part launch.json",

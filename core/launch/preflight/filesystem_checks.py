@@ -209,7 +209,7 @@ def _runs(case: PreflightContext, folder: str) -> Iterator[str]:
     """Yield the open runs; a URL is the same place for all machines."""
     for run in case.fleet.runs.values():
         is_here = "://" in folder or run.machine == case.plan.machine
-        if is_here and not run.is_over and run.id != case.plan.run and _same(run.log_dir, folder):
+        if is_here and not run.has_ended and run.id != case.plan.run and _same(run.log_dir, folder):
             yield f"the run {run.id} on {run.machine}"
 
 

@@ -47,7 +47,7 @@ _YOUNG_S = 30.0
 """For this many seconds after its start, a run is polled every `_SOON_S`."""
 _FIRST_DISCOVERY_DELAY_S = 5.0
 """How long after a machine's first answer the first discovery waits, seconds."""
-_DISCOVERY_INTERVAL_S = 30.0
+_DISCOVERY_INTERVAL_S = 60.0
 """Interval at which a machine is asked for other people's runs, seconds."""
 _FAST_LOG_READS = 5
 """Number of first attempts to read a log that follow each other every `_SOON_S`."""
@@ -92,8 +92,8 @@ class RunPoller:
         desk: Does jobs on machines, and knows the fleet.
         registry: The runs.
         open_secrets: Returns the secrets that reading a run's logs may need.
-        delay_discovery: Whether the discovery of other people's runs waits until the room has its
-            first rows.
+        delay_discovery: Whether this is a room, which goes on polling and discovers other
+            people's runs once it has its first rows; else everything is polled at once.
     """
 
     def __init__(
@@ -282,7 +282,12 @@ class RunPoller:
 
     async def _take_report(self, wanted: _LogsWanted, report: Mapping[str, Any]) -> None:
         run = wanted.run
-        is_patient = self._log_reads[run.id].count < _FAST_LOG_READS
+        known_now = self._registry.runs.get(run.id)
+        if run.state is RunState.ELSEWHERE and known_now and known_now.machine != run.machine:
+            return  # its own host was asked meanwhile
+        # A command looks once, so it can't wait for a log that may be readable soon.
+        goes_on = self._delay_discovery
+        is_patient = goes_on and self._log_reads[run.id].count < _FAST_LOG_READS
         known = after_logs(
             run, report, self._desk.now(), is_alive=wanted.is_alive, is_patient=is_patient
         )

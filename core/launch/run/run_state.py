@@ -81,7 +81,7 @@ def _running(run: Run, pid: int, start: str | None) -> Run:
 
 def _elsewhere(run: Run) -> Run:
     host = shown(run.host, _MAX_HOST_CHARS)
-    what = f"it was started on {host}, whose processes can't be seen from {run.machine}"
+    what = f"it was started on {host}, or in a container there: {run.machine} can't see its process"
     return replace(run, state=RunState.ELSEWHERE, message=what, ended_at=None)
 
 

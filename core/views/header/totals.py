@@ -57,7 +57,7 @@ class _OfTask:
 
     task: Task
     word: str
-    flying: int
+    flying: int | None
     rate: float | None
 
 
@@ -75,31 +75,40 @@ def _of_task(task: Task) -> _OfTask:
     counted = _OfTask(
         task=task,
         word="paused" if runs and task.row.paused else str(task.state),
-        flying=max(0, task.row.samples.in_flight or 0) if runs else 0,
+        flying=_flying(task) if runs else 0,
         rate=tokens_per_minute(task.trail, task.heard_at) if runs else None,
     )
     _kept[id(task)] = counted
     return counted
 
 
+def _flying(task: Task) -> int | None:
+    number = task.row.samples.in_flight
+    return None if number is None else max(0, number)
+
+
 def _tasks(fleet: Fleet, now: float) -> tuple[HeaderGroup, ...]:
     words = Counter[str]()
     flying = 0
+    is_flying_known = bool(fleet.tasks) or any(m.link.is_alive for m in fleet.machines.values())
     rates = list[float]()
     for line in task_lines(fleet, now):
         if not line.is_known:
             words["unknown"] += 1
+            is_flying_known = False
             continue
         of_task = _of_task(line.task)
         words[of_task.word] += 1
-        flying += of_task.flying
+        flying += of_task.flying or 0
+        is_flying_known = is_flying_known and of_task.flying is not None
         if of_task.rate is not None:
             rates.append(of_task.rate)
     tasks = [span_of(plural(len(fleet.tasks), "task"))]
     tasks += [
         span_of(f" {words[word]} {word}", tone) for word, tone in _TASK_WORDS.items() if words[word]
     ]
-    groups = [tuple(tasks), (span_of(f"{fmt.count(flying)} in flight"),)]
+    number = fmt.count(flying) if flying or is_flying_known else "unknown"
+    groups = [tuple(tasks), (span_of(f"{number} in flight"),)]
     if rates:
         groups.append((span_of(f"{fmt.count(sum(rates))} tok/min"),))
     return tuple(groups)

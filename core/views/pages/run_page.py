@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from core import format as fmt
@@ -11,11 +11,11 @@ from core.fleet import Fleet
 from core.launch.engines.start_failures import plain_text
 from core.launch.spec.spec_writer import table_text
 from core.launch.spec.yaml_quote import plain
-from core.model.log_summary import ErrorGroup
 from core.model.run import Run, RunLog, RunState
 from core.quoting import path_word, plain_word
 from core.text import Shown, shown
 from core.views.cells import Cell, Span, TextLine, Tone, span_of
+from core.views.error_group_lines import error_group_line
 from core.views.pages.order_page import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.runs import LOOKS, launched_by, log_folder, run_glyph, scores, took
@@ -89,12 +89,24 @@ def _way(fleet: Fleet, run: Run) -> Cell:
     return (span_of("no known process", "dim"),)
 
 
+_FIRST: Mapping[RunState, Sequence[str]] = {
+    RunState.LOST: (
+        "its process ended before its log was complete: killed? out of memory?",
+        "finished samples are in the log; run the command below again to resume",
+    ),
+    RunState.UNREADABLE: (
+        "its process has ended; evalroom reads its logs again when they change",
+        "or copy its log folder here and read it with: inspect view --log-dir FOLDER",
+    ),
+    RunState.ELSEWHERE: ("it may still be running on its own host: look there",),
+}
+
+
 def _first(run: Run) -> Iterator[Fact]:
     """Yield what to check first after a run failed."""
-    if run.state is RunState.LOST:
-        yield words("", "its process ended before its log was complete: killed? out of memory?")
-        yield words("", "finished samples are in the log; run the command below again to resume")
-    elif run.state is RunState.ERROR and not run.logs:
+    for line in _FIRST.get(run.state, ()):
+        yield words("", line)
+    if run.state is RunState.ERROR and not run.logs:
         yield words("", "it wrote no log: see the end of its output")
     elif run.state is RunState.ERROR:
         for log in run.logs:
@@ -132,13 +144,6 @@ def error_group_lines(log: RunLog) -> Iterator[Shown]:
         yield shown(f"the eval: {log.cause}", _LONG)
     for group in log.errors:
         yield error_group_line(group)
-
-
-def error_group_line(group: ErrorGroup) -> Shown:
-    """Return a cause with its count and one sample that has it."""
-    sample, epoch = group.example
-    which = f"sample {sample}" if epoch == 1 else f"sample {sample}, epoch {epoch}"
-    return shown(f"{group.count} x {group.cause} (such as {which})", _LONG)
 
 
 def _logs(run: Run) -> Iterator[Fact]:

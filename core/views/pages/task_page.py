@@ -8,6 +8,7 @@ from core.ids import TaskKey
 from core.judge.pace import durations, quantile, time_left
 from core.model.log_summary import Metric
 from core.views.cells import UNKNOWN, Bar, Cell, count_cell, span_of
+from core.views.error_group_lines import error_group_line
 from core.views.pages.page import Fact, Page, fact, page, section, words
 from core.views.tables.row_context import EstimateTimeLeft, TaskLine, task_line
 from core.views.tables.tasks import age_cell, left_cell, pause_cell, progress_bar, rate, state_word
@@ -112,11 +113,7 @@ def _errors(line: TaskLine) -> Iterator[Fact]:
     if task.header is not None and task.header.cause and task.is_over:
         yield words("the log", task.header.cause, "hand", limit=400)
     for group in task.logged.errors if task.logged is not None else ():
-        sample_id, epoch = group.example
-        yield fact(
-            fmt.plural(group.count, "sample"),
-            (span_of(group.cause, "hand"), span_of(f"  such as sample {sample_id}/{epoch}", "dim")),
-        )
+        yield words("", error_group_line(group), "hand", limit=400)
 
 
 def _durations(line: TaskLine) -> Iterator[Fact]:

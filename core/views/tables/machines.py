@@ -80,8 +80,13 @@ def link_words(machine: Machine, now: float) -> Cell:
     if since is not None and link.state in {LinkState.LAGGING, LinkState.DOWN}:
         spans.append(span_of(f" {fmt.age(now - since)}", tone))
     if link.retry_at is not None and link.state is LinkState.DOWN:
-        spans.append(span_of(f" retry {fmt.age(link.retry_at - now)}", "dim"))
+        when = _when_tried(link.retry_at, now)
+        spans.append(span_of(f" {when}" if link.retry_at <= now else f" retry {when}", "dim"))
     return tuple(spans)
+
+
+def _when_tried(retry_at: float, now: float) -> str:
+    return "trying now" if retry_at <= now else fmt.age(max(1.0, retry_at - now))
 
 
 def utilisation(machine: Machine) -> float | None:
@@ -214,7 +219,7 @@ MACHINE_FIELDS = Fields[MachineLine](
         field(
             "retry",
             lambda line: (
-                (span_of(fmt.age(line.machine.link.retry_at - line.now), "dim"),)
+                (span_of(_when_tried(line.machine.link.retry_at, line.now), "dim"),)
                 if line.machine.link.retry_at is not None
                 else UNKNOWN
             ),

@@ -68,7 +68,9 @@ def process_words(line: ProcessLine) -> Cell:
     if process.state is ProcessState.CONTAINED:
         spans.append(span_of(", not watched from here", "dim"))
     elif process.state is not ProcessState.LIVE:
-        spans.append(span_of(f" {fmt.age(line.now - process.since)}", "dim"))
+        started = running_for(line) if process.state is ProcessState.STARTING else None
+        lasted = line.now - process.since if started is None else started
+        spans.append(span_of(f" {fmt.age(lasted)}", "dim"))
     if process.paused or process.paused_now:
         spans.append(span_of(" paused (hard)" if process.paused_now else " paused", "look"))
     if process.paused_models:

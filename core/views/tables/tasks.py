@@ -4,7 +4,7 @@ from core import format as fmt
 from core.fleet import Fleet
 from core.ids import TaskKey
 from core.judge.pace import time_left, tokens_per_minute
-from core.model.process import ProcessState
+from core.model.process import Process, ProcessState
 from core.model.task import TaskState
 from core.views.cells import UNKNOWN, Bar, Cell, Span, Table, Tone, count_cell, span_of, text_cell
 from core.views.glyphs import GlyphName, glyph
@@ -317,8 +317,23 @@ def tasks_table(
 
 
 def _why_none(fleet: Fleet) -> str:
-    if any(process.ended_at is None for process in fleet.processes.values()):
+    """Return why no task is listed: nothing runs, or what runs is unknown."""
+    living = [process for process in fleet.processes.values() if not process.is_gone]
+    if any(_can_tell(fleet, process) for process in living):
         return "no process has started a task yet"
-    if any(machine.probe is not None for machine in fleet.machines.values()):
+    if living:
+        return "tasks are unknown: no process of these machines answers now"
+    if any(machine.is_reached for machine in fleet.machines.values()):
         return "no eval runs on the machines that answered"
+    if any(machine.probe is not None for machine in fleet.machines.values()):
+        return "tasks are unknown: no machine can be reached now"
     return "no machine has answered yet"
+
+
+def _can_tell(fleet: Fleet, process: Process) -> bool:
+    machine = fleet.machines.get(process.key.machine)
+    return process.state in _TELLING and (machine is None or machine.link.is_alive)
+
+
+_TELLING = frozenset({ProcessState.STARTING, ProcessState.LIVE, ProcessState.PARKED})
+"""States of a process that lists its tasks, or has none."""

@@ -8,6 +8,7 @@ import shutil
 from ssh.shipped.common.cannot_do import CannotDo
 from ssh.shipped.common.paths import at_home
 from ssh.shipped.common.private_folders import make_private
+from ssh.shipped.common.umask import LOGIN_UMASK
 from ssh.shipped.fetch.files import lock, remove, writing
 from ssh.shipped.fetch.git_errors import why_no_code
 from ssh.shipped.fetch.git_settings import URL, git_env, git_options
@@ -98,7 +99,8 @@ class Checkout:
     def make(self):
         """Return the commit, the number of submodules, and whether files are in Git LFS."""
         with writing(self.part):
-            os.mkdir(self.part, 0o700)
+            os.mkdir(self.part)
+            os.chmod(self.part, 0o777 & ~LOGIN_UMASK)
         self.must_run("init", "-q", "--template=")
         self.must_run("remote", "add", "--", "origin", self.url)
         commit = self.fetch()

@@ -9,6 +9,7 @@ import threading
 import time
 
 from ssh.shipped.common.cannot_do import CannotDo
+from ssh.shipped.common.umask import LOGIN_UMASK
 
 MAX_OUT_BYTES = 1024 * 1024
 ERR_TAIL_BYTES = 8 * 1024
@@ -41,6 +42,7 @@ def run(words, until, env=None, cwd=None, keep_fd=None):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
+                preexec_fn=with_login_umask,
                 pass_fds=() if keep_fd is None else (keep_fd,),
             )
         except OSError as error:
@@ -78,6 +80,11 @@ def run(words, until, env=None, cwd=None, keep_fd=None):
             "check the network of that machine, then try again",
         )
     return done
+
+
+def with_login_umask():
+    # What these programs write, such as a checkout or a shared cache, has the login's modes.
+    os.umask(LOGIN_UMASK)
 
 
 def read_begin(pipe, kept):

@@ -12,6 +12,7 @@ import os
 import time
 
 from ssh.shipped.common.cannot_do import CannotDo, not_written
+from ssh.shipped.common.namespaces import pid_namespace
 from ssh.shipped.common.paths import at_home
 from ssh.shipped.common.proc import BOOT_ID, start_mark
 from ssh.shipped.common.umask import LOGIN_UMASK
@@ -43,7 +44,7 @@ def take_log_folder(folder, log_dir):
         why = None if holder.get("run") == os.path.basename(folder) else why_held(holder)
         if why is not None:
             advice = "wait until it ends, or choose another log_dir"
-            if holder.get("host") != os.uname().nodename:
+            if not can_see(holder):
                 advice += "; if it has ended, remove the file %s" % lock.path
             raise CannotDo("%s logs into %s" % (why, place), advice)
         lock.write(folder, os.getpid(), start_mark(os.getpid()))
@@ -73,10 +74,9 @@ def why_held(holder):
     run = holder.get("run")
     if not isinstance(run, str):
         return None
-    host, boot = holder.get("host"), holder.get("boot")
-    if host != os.uname().nodename:
-        return "the run %s on %s" % (run, host)
-    if boot != BOOT_ID:  # this machine was restarted since
+    if not can_see(holder):
+        return "the run %s on %s" % (run, holder.get("host"))
+    if holder.get("boot") != BOOT_ID:  # this machine was restarted since
         return None
     pid, folder = holder.get("pid"), holder.get("folder")
     lives = isinstance(pid, int) and start_mark(pid) == holder.get("start") is not None
@@ -84,6 +84,13 @@ def why_held(holder):
         asked = {"run": run, "directory": folder}
         lives = run_row(asked, living_processes())["alive"]
     return "the run %s" % run if lives else None
+
+
+def can_see(holder):
+    """Whether the processes of a record's host are this machine's, and not a container's."""
+    if holder.get("host") != os.uname().nodename:
+        return False
+    return holder.get("boot") != BOOT_ID or holder.get("space") == pid_namespace("self")
 
 
 def make_for_others(place):
@@ -146,7 +153,7 @@ class LockFile:
             return
         run = os.path.basename(folder)
         record = {"run": run, "folder": os.path.abspath(folder), "pid": pid, "start": mark}
-        record.update(host=os.uname().nodename, boot=BOOT_ID)
+        record.update(host=os.uname().nodename, boot=BOOT_ID, space=pid_namespace("self"))
         data = json.dumps(record).encode("ascii") + b"\n"
         try:
             os.ftruncate(self.fd, 0)

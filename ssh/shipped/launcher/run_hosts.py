@@ -6,6 +6,7 @@ on this machine.
 
 import os
 
+from ssh.shipped.common.namespaces import pid_namespace
 from ssh.shipped.common.proc import BOOT_ID
 from ssh.shipped.launcher.files import head_of
 
@@ -15,19 +16,30 @@ MAX_HOST_BYTES = 1024
 
 
 def host_of(folder):
-    """Return the name of the machine that started a run, and whether it is this machine.
+    """Return the name of the machine that started a run, and whether its processes are seen here.
 
-    The name is empty and the answer None if the run's start did not record them.
+    The name is empty and the answer None if the run's start did not record them. A container of
+    this machine is another place: it may bear the machine's name, and has processes of its own.
     """
-    name, _, boot, machine = host_record(folder)
+    name, _, boot, space, machine = host_record(folder)
     if not name or not boot:
         return name, None
+    if name != os.uname().nodename:
+        return name, False
+    if boot == BOOT_ID:
+        return name, space in ("", pid_namespace("self"))
+    # The same machine after a restart: its process is gone.
     own_id = head_of(MACHINE_ID_FILE, MAX_HOST_BYTES).decode("utf-8", "replace").strip()
-    # The same name with another boot is this machine after a restart: its process is gone.
-    return name, name == os.uname().nodename and (boot == BOOT_ID or machine == own_id)
+    return name, machine == own_id
 
 
 def host_record(folder):
-    """Return what a run's start recorded: host name, Unix seconds, boot id, machine id; texts."""
+    """Return what a run's start recorded, as texts; one that is not known is empty.
+
+    These are the host's name, Unix seconds, the boot id, the pid namespace and the machine id.
+    """
     data = head_of(os.path.join(folder, HOST_FILE), MAX_HOST_BYTES)
-    return [*data.decode("utf-8", "replace").splitlines(), "", "", "", ""][:4]
+    lines = [*data.decode("utf-8", "replace").splitlines(), "", "", "", "", ""]
+    if not lines[3].startswith("pid:"):
+        lines.insert(3, "")
+    return lines[:5]

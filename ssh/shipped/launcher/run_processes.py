@@ -10,6 +10,7 @@ from ssh.shipped.common.namespaces import shares_our_pids
 from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.common.proc import argv_of, start_mark, stat_of
 from ssh.shipped.launcher.files import head_of
+from ssh.shipped.launcher.manifests import manifest_of
 from ssh.shipped.launcher.run_hosts import host_record
 
 RUN_VARIABLE = re.compile(rb"(?:\A|\0)EVALROOM_RUN=([0-9a-z-]{1,64})(?:\0|\Z)")
@@ -65,6 +66,8 @@ def eval_of(folder, pids, out):
     recorded, mark = recorded_process(folder)
     if recorded is not None and start_mark(recorded) == mark and shares_our_pids(recorded):
         return recorded, mark
+    if is_known_gone(folder, out):
+        return None, None
     if pid not in pids:
         pid = peer_of(record.get("control"))
     if pid is None:
@@ -73,6 +76,21 @@ def eval_of(folder, pids, out):
         pid = tops[0] if tops else None
     mark = None if pid is None else start_mark(pid)
     return (None, None) if mark is None else (pid, mark)
+
+
+def is_known_gone(folder, out):
+    """Whether the eval process that a run's start recorded has ended.
+
+    Then a process that looks like it is a child that it forked. A `uv` that was recorded in its
+    place proves nothing: its child may live on.
+    """
+    recorded, mark = recorded_process(folder)
+    if recorded is None or start_mark(recorded) == mark:
+        return False
+    if (last_record(out) or {}).get("pid") == recorded:
+        return True
+    words = manifest_of(folder).get("inspect")
+    return isinstance(words, list) and words[-2:] == ["-m", "inspect_ai"]
 
 
 def is_eval(argv):

@@ -10,7 +10,12 @@ from ssh.shipped.launcher.files import tail_of
 from ssh.shipped.launcher.log_files import SEARCH_TIMEOUT_S, newest_logs
 from ssh.shipped.launcher.manifests import manifest_of, short_manifest
 from ssh.shipped.launcher.run_hosts import host_of
-from ssh.shipped.launcher.run_processes import eval_of, left_processes, living_processes
+from ssh.shipped.launcher.run_processes import (
+    eval_of,
+    is_known_gone,
+    left_processes,
+    living_processes,
+)
 
 MAX_RUNS = 500
 MAX_LIST_BYTES = 4 * 1024 * 1024
@@ -60,6 +65,7 @@ def run_row(asked, by_run, until=0.0):
     row["host"], row["is_here"] = host_of(folder)
     row["pid"], row["start"] = eval_of(folder, pids, row["out"])
     is_starting = any("eval-set" in argv for _, argv in pids.values())
+    is_starting = is_starting and not is_known_gone(folder, row["out"])
     row["alive"] = row["pid"] is not None or is_starting
     row["left"] = [] if row["alive"] else left_processes(pids)
     if row["alive"]:  # a machine may have been renamed since

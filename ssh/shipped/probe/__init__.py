@@ -8,6 +8,7 @@ What it does:
   - finds the Inspect processes of this user (their discovery files, /proc);
   - sends the desk's requests to their control sockets (HTTP over a unix socket) and reports
     what changed;
+  - reads logs of evals that have ended, with this machine's own Inspect, one start at a time;
   - reads GPUs, memory, load, disks and Docker every few seconds.
 
 docs/frames.md of evalroom describes the messages. In short: a line of JSON, then as many

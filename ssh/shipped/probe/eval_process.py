@@ -87,7 +87,7 @@ class EvalProcess:
         self.root = os.path.join(record["data_dir"], "inspect_ai")
         if news:
             self.channel = "new"
-            self.client.read_now()
+            self.client.read_soon()
 
     def learn_proc(self):
         """Read its facts in /proc. Of a contained process, nothing that it says is followed."""
@@ -146,6 +146,12 @@ class EvalProcess:
         if self.waiting_since is None or self.channel != "waiting":
             self.waiting_since = since
             self.channel = "waiting"
+            self.probe.processes.changed()
+
+    def waits_no_more(self):
+        """The request of another probe has ended."""
+        if self.channel == "waiting":
+            self.waiting_since, self.channel = None, "ok"
             self.probe.processes.changed()
 
 

@@ -1,12 +1,18 @@
-from itertools import pairwise
+from dataclasses import replace
 
-from core.desk.step import advance
-from core.events import Dismissed, Event, LogUnreadable, TimePassed
+from core.events import (
+    Dismissed,
+    FindingsAcknowledged,
+    LogUnreadable,
+    RunChanged,
+    TimePassed,
+)
 from core.fleet import Fleet
 from core.judge.finding_list import MAX_FINDINGS, with_findings
 from core.model.finding import Finding
 from core.model.machine import LinkState
 from core.model.process import ProcessState
+from core.model.run import RunState
 from tests.support.fleets import (
     H1,
     NOW,
@@ -23,6 +29,7 @@ from tests.support.fleets import (
     tasks_seen,
 )
 from tests.support.fleets import judged_after as judged
+from tests.support.runs import run as made_run
 
 
 def _kinds(fleet: Fleet) -> list[str]:
@@ -49,38 +56,36 @@ def test_a_lost_link_opens_a_finding_that_closes_when_it_is_back() -> None:
     assert "45s" in back.text
 
 
-def test_a_link_that_flaps_changes_its_finding_at_most_once_a_minute() -> None:
-    fleet, changes = UP, list[float]()
-    for step in range(300):
-        at = NOW + 100 + step * 2
-        state = LinkState.DOWN if step % 2 == 0 else LinkState.UP
-        events: list[Event] = [link(state, at=at)]
-        if step % 30 == 29:
-            events.append(TimePassed(at=at))
-        for event in events:
-            after = advance(fleet, event)
-            if after.findings != fleet.findings:
-                changes.append(at)
-            fleet = after
-    assert len(fleet.findings) == 1
-    assert fleet.findings[0].count > 1
-    gaps = [after - before for before, after in pairwise(changes[1:])]
-    assert min(gaps) >= 60
+def test_each_outage_has_its_own_length_and_a_flapping_link_counts_them() -> None:
+    down, up = LinkState.DOWN, LinkState.UP
+    fleet = judged(link(down, at=NOW + 100), link(up, at=NOW + 155), fleet=UP)
+    assert fleet.findings[0].text == "The link is up again after 55s"
+    fleet = judged(link(down, at=NOW + 700, reason="no route"), fleet=fleet)
+    [lost] = fleet.findings
+    assert lost.text == "The link is down: no route (2 outages in 10m 00s, longest 55s)"
+    fleet = judged(link(up, at=NOW + 709), fleet=fleet)  # nine seconds, and it closes at once
+    [back] = fleet.findings
+    assert back.closed_at == NOW + 709
+    assert back.text == "The link is up again after 9s (2 outages in 10m 09s, longest 55s)"
+    fleet = judged(link(down, at=NOW + 5_000), fleet=fleet)
+    assert [each.count for each in fleet.findings] == [1, 2]
 
 
-def test_a_flapping_link_that_came_back_is_closed_when_a_minute_has_passed() -> None:
+def test_a_link_that_is_down_tells_the_newest_reason() -> None:
     fleet = judged(
-        link(LinkState.DOWN, at=NOW + 100),
-        link(at=NOW + 102),
-        link(LinkState.DOWN, at=NOW + 170),
-        link(at=NOW + 172),
+        link(LinkState.DOWN, at=NOW + 100, reason="no route to host"),
+        link(LinkState.CONNECTING, at=NOW + 101, reason="no route to host"),
+        link(LinkState.DOWN, at=NOW + 102, reason="connection refused"),
         fleet=UP,
     )
-    [finding] = fleet.findings
-    assert finding.closed_at is None
-    assert finding.count == 2
-    fleet = judged(TimePassed(at=NOW + 240), fleet=fleet)
-    assert fleet.findings[0].closed_at == NOW + 240
+    [lost] = fleet.findings
+    assert lost.text == "The link is down: connection refused"
+    again = judged(
+        link(LinkState.DOWN, at=NOW + 110, reason="connection refused"),
+        TimePassed(at=NOW + 200),
+        fleet=fleet,
+    )
+    assert again.findings == fleet.findings  # a try that fails alike is no news
 
 
 def test_a_link_that_comes_to_need_the_operator_says_so_at_once() -> None:
@@ -104,6 +109,23 @@ def test_a_process_that_went_with_running_tasks_says_with_how_many() -> None:
     fleet = judged(process_gone(at=NOW + 60), fleet=RUNNING)
     [went] = fleet.findings
     assert went.text == "Process 100 has ended after 2h 31m; 1 task was running at the last poll"
+
+
+def test_a_process_that_ended_while_nobody_looked_says_within_which_time() -> None:
+    fleet = judged(process_gone(at=NOW + 400), fleet=RUNNING)
+    [went] = fleet.findings
+    assert went.text == (
+        "Process 100 has ended within the last 6m 40s after at least 2h 30m; 1 task was running"
+        " at the last poll"
+    )
+
+
+def test_a_process_that_ended_with_its_eval_tells_when_that_was() -> None:
+    over = task_row(status="completed", completed_at=NOW - 1_000)
+    fleet = judged(tasks_seen(over), process_gone(at=NOW + 400), fleet=RUNNING)
+    assert fleet.processes[process_key()].ended_at == NOW - 1_000
+    [went] = [each for each in fleet.findings if each.id.startswith("went:")]
+    assert went.text == "Process 100 has ended after 2h 13m"
 
 
 def test_a_headless_process_is_open_until_it_answers() -> None:
@@ -144,6 +166,42 @@ def test_a_score_of_hundreds_of_digits_stands_in_a_few_characters() -> None:
     )
     [end] = [each for each in fleet.findings if each.kind == "finished"]
     assert "Success: accuracy 1e308 ±.05, 98 of 100 samples" in end.text
+
+
+def test_an_error_and_a_loss_stay_open_until_they_are_acknowledged() -> None:
+    gone = judged(process_gone(), log_read("started"), fleet=RUNNING)
+    failed = judged(log_read("error"), fleet=gone)  # the log says more than it did
+    found = {each.id.rpartition(":")[2]: each for each in failed.findings if each.is_kept}
+    assert found["lost"].closed_at is not None
+    assert found["error"].waits
+    day = judged(TimePassed(at=NOW + 90_000), fleet=failed)
+    assert day.tasks == {}
+    [waiting] = [each for each in day.findings if each.waits]
+    seen = judged(FindingsAcknowledged(at=NOW + 90_001, findings=(waiting.id,)), fleet=day)
+    assert not any(each.waits for each in seen.findings)
+    [closed] = [each for each in seen.findings if each.id == waiting.id]
+    assert (closed.acknowledged_at, closed.closed_at) == (NOW + 90_001, NOW + 90_001)
+    again = judged(
+        process_seen(started_at=NOW - 9_000), tasks_seen(task_row(status="error")),
+        log_read("error"), fleet=seen,
+    )  # fmt: skip
+    assert not any(each.waits for each in again.findings), "what was seen is not told again"
+
+
+def test_a_run_that_failed_without_a_task_waits_for_the_operator() -> None:
+    started = made_run(1, RunState.STARTING)
+    fleet = judged(RunChanged(at=NOW, run=started), fleet=UP)
+    assert fleet.findings == ()
+    broken = replace(started, state=RunState.ERROR, message="no space left on device")
+    fleet = judged(RunChanged(at=NOW + 1, run=broken), fleet=fleet)
+    [finding] = fleet.findings
+    assert finding.waits
+    assert finding.text.endswith("failed: no space left on device")
+    fine = replace(started, state=RunState.SUCCESS)
+    fleet = judged(RunChanged(at=NOW + 2, run=fine), fleet=fleet)
+    assert fleet.findings[0].closed_at == NOW + 2
+    old = judged(RunChanged(at=NOW, run=broken), fleet=UP)
+    assert old.findings == (), "what the last room knew is no news"
 
 
 def test_a_task_that_had_long_ended_when_we_came_is_news_only_if_it_went_wrong() -> None:

@@ -145,12 +145,25 @@ def test_no_list_of_processes_breaks_a_run(left: Any) -> None:
     )
 
 
+def test_a_process_without_an_environment_is_the_one_that_the_runs_record_names() -> None:
+    fleet = fleet_after(process_seen(H1, 7, run=None))
+    [process] = fleet.processes.values()
+    ours = replace(RUN, pid=7, start=process.key.start)
+    assert fleet.process_of_run(ours) == process
+    assert fleet.process_of_run(replace(ours, start="another-start")) is None
+    assert fleet.process_of_run(replace(ours, start=None)) is None
+    other = fleet_after(process_seen(H1, 7, run="20260101-000000-bbbbbbbb"))
+    assert other.process_of_run(ours) is None, "another run's"
+
+
 @pytest.mark.parametrize(
     ("rows", "is_alive", "state", "status"),
     [
         ([log("success")], False, RunState.SUCCESS, "success"),
         ([log("success"), log("error", "b")], False, RunState.ERROR, "error"),
         ([log("error")], True, RunState.FINISHING, "error"),
+        ([log("success"), log("cancelled", "b")], False, RunState.CANCELLED, "cancelled"),
+        ([log("error"), log("cancelled", "b")], False, RunState.ERROR, "error"),
         ([log("started")], False, RunState.LOST, "started"),
         ([log("started")], True, RunState.FINISHING, "started"),
         # The newest log of a task that was tried again counts.

@@ -19,7 +19,7 @@ from core.views.pages.process_page import process_page
 from core.views.pages.sample_page import sample_page
 from core.views.pages.task_page import task_page
 from core.views.tables.findings import findings_table
-from core.views.tables.machines import machines_table
+from core.views.tables.machines import link_words, machines_table
 from core.views.tables.processes import processes_table
 from core.views.tables.row_context import task_line, task_lines
 from core.views.tables.samples import samples_table
@@ -212,8 +212,8 @@ def test_a_page_says_why_samples_failed() -> None:
     )
     page = page_text(task_page(fleet, task_key(), NOW))
     assert "the log: Boom: no" in page
-    assert "4 samples: ValueError: item N  such as sample q/1/2" in page
-    assert "1 sample: OSError␛  such as sample 3/1" in page
+    assert "4 x ValueError: item N (such as sample q/1, epoch 2)" in page
+    assert "1 x OSError␛ (such as sample 3)" in page
 
 
 def test_a_task_behind_a_lost_link_is_unknown_and_ages() -> None:
@@ -420,6 +420,45 @@ def test_the_header_counts_and_the_title_says_what_needs_attention() -> None:
     assert title(fleet) == "evalroom: 2 running"
     lost = judged(link(LinkState.DOWN, machine=H2), fleet=fleet)
     assert title(lost) == "evalroom: 1 down, 1 finding"
+
+
+def test_what_is_only_unknown_is_not_called_nothing() -> None:
+    fleet = judged(named(), link(), process_seen(), tasks_seen(task_row(flying=38)))
+    down = judged(link(LinkState.DOWN), fleet=fleet)
+    assert _text(header_totals(down, NOW)[-1]) == "unknown in flight"
+    assert _text(header_totals(judged(named()), NOW)[-1]) == "unknown in flight"
+    old = judged(named(), link(), process_seen(), tasks_seen(task_row(flying=None)))
+    assert "unknown in flight" in [_text(group) for group in header_totals(old, NOW)]
+
+
+def test_a_table_without_tasks_says_whether_there_are_none_or_nobody_knows() -> None:
+    live = judged(named(), link(), process_seen())
+    assert tasks_table(live, NOW).empty == "no process has started a task yet"
+    for unknown in (
+        judged(link(LinkState.DOWN), fleet=live),
+        judged(process_seen(state=ProcessState.HEADLESS), fleet=live),
+    ):
+        assert str(tasks_table(unknown, NOW).empty).startswith("tasks are unknown")
+
+
+def test_a_link_that_is_tried_now_says_so() -> None:
+    fleet = judged(named(), link(), link(LinkState.DOWN, at=NOW + 10, retry_at=NOW + 18))
+    machine = fleet.machines[H1]
+    assert _text(link_words(machine, NOW + 14)) == "down 4s retry 4s"
+    assert _text(link_words(machine, NOW + 18)) == "down 8s trying now"
+
+
+def test_a_process_is_parked_since_its_evals_were_over_on_whatever_clock() -> None:
+    over = task_row(status="completed", completed_at=NOW - 7_200, keep_alive=True)
+    fleet = judged(named(), link(), process_seen(started_at=NOW - 9_000), tasks_seen(over))
+    [row] = processes_table(fleet, NOW).rows
+    assert "parked 2h" in text(row, "state")
+
+
+def test_a_process_that_starts_counts_from_its_own_start() -> None:
+    starting = process_seen(state=ProcessState.STARTING, started_at=NOW - 300)
+    [row] = processes_table(judged(named(), link(), starting), NOW).rows
+    assert "starting 5m" in text(row, "state")
 
 
 # Pages

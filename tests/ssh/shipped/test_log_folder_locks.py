@@ -37,7 +37,8 @@ def hold(shared: Path, **more: Any) -> None:
     """Write the lock of a run of this machine whose process lives."""
     shared.mkdir(parents=True, exist_ok=True)
     own = {"run": ONE, "host": os.uname().nodename, "boot": BOOT_ID, "pid": os.getpid()}
-    record = {**own, "start": start_mark(os.getpid()), **more}
+    space = str(Path("/proc/self/ns/pid").readlink())
+    record = {**own, "start": start_mark(os.getpid()), "space": space, **more}
     (shared / LOCK_FILE).write_text(json.dumps(record))
 
 
@@ -93,11 +94,14 @@ def test_a_run_that_ended_no_longer_holds_its_folder(
     assert json.loads((tmp_path / "shared" / LOCK_FILE).read_text())["run"] == TWO
 
 
-def test_a_run_of_another_host_holds_its_folder_and_the_file_is_named(
-    runs: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    "more", [{"host": "node1", "boot": "another"}, {"space": "pid:[1]", "pid": 2**30}]
+)
+def test_a_run_of_another_host_or_of_a_container_holds_its_folder_and_the_file_is_named(
+    runs: Path, tmp_path: Path, more: dict[str, Any]
 ) -> None:
-    hold(tmp_path / "shared", host="node1", boot="another")
-    with pytest.raises(CannotDo, match=f"the run {ONE} on node1 logs into") as refused:
+    hold(tmp_path / "shared", **more)
+    with pytest.raises(CannotDo, match=f"the run {ONE} on .+ logs into") as refused:
         take_log_folder(str(runs / TWO), str(tmp_path / "shared"))
     assert f"remove the file {tmp_path}/shared/{LOCK_FILE}" in refused.value.advice
 

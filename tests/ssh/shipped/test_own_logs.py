@@ -28,6 +28,7 @@ from ssh.shipped.launcher.own_logs import LogClaims
 from ssh.shipped.launcher.run_hosts import host_of
 from ssh.shipped.launcher.run_logs import read_logs
 from ssh.shipped.launcher.run_rows import poll_runs
+from tests.support.shipped_answers import answer_line
 from tests.support.waiting import wait_until
 
 RUN = "20260101-000000-aaaaaaaa"
@@ -59,9 +60,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def record(folder: Path, *, host: str = os.uname().nodename, boot: str = BOOT_ID) -> None:
+HERE = os.uname().nodename
+SPACE = f"{Path('/proc/self/ns/pid').readlink()}\n"
+
+
+def record(folder: Path, *, host: str = HERE, boot: str = BOOT_ID, space: str = SPACE) -> None:
     """Record the start of a run as its script does."""
-    (folder / "started" / "host").write_text(f"{host}\n{STARTED:.0f}\n{boot}\nmachine\n")
+    text = f"{host}\n{STARTED:.0f}\n{boot}\n{space}machine\n"
+    (folder / "started" / "host").write_text(text)
 
 
 def manifest(
@@ -220,18 +226,22 @@ def row_of(home: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("host", "boot", "is_here"),
+    ("host", "boot", "space", "is_here"),
     [
-        (os.uname().nodename, BOOT_ID, True),
-        ("node2", BOOT_ID, False),
-        ("node2", "another-boot", False),
-        (os.uname().nodename, "another-boot", False),  # a host of the same name
-        ("", "", None),
+        (HERE, BOOT_ID, SPACE, True),
+        (HERE, BOOT_ID, "", True),  # no readlink
+        (HERE, BOOT_ID, "pid:[1]\n", False),  # a container that bears the host's name
+        ("node2", BOOT_ID, SPACE, False),
+        ("node2", "another-boot", SPACE, False),
+        (HERE, "another-boot", SPACE, False),  # a host of the same name
+        ("", "", "", None),
     ],
 )
-def test_a_run_names_its_host(home: Path, host: str, boot: str, is_here: bool | None) -> None:
+def test_a_run_names_its_host(
+    home: Path, host: str, boot: str, space: str, is_here: bool | None
+) -> None:
     folder = home / ".evalroom" / "runs" / RUN
-    record(folder, host=host, boot=boot)
+    record(folder, host=host, boot=boot, space=space)
     assert host_of(str(folder)) == (host, is_here)
     assert (row_of(home)["host"], row_of(home)["is_here"]) == (host, is_here)
 
@@ -290,6 +300,33 @@ def test_a_child_that_outlives_its_eval_is_left_over_and_not_the_eval(home: Path
     assert row_of(home)["left"] == []
 
 
+@pytest.mark.parametrize("starter", ["detach", "terminal", "uv"])
+def test_a_child_that_an_eval_forked_is_not_the_eval(home: Path, starter: str) -> None:
+    """Its command line is that of the eval; the record of the start tells them apart."""
+    folder = home / ".evalroom" / "runs" / RUN
+    with subprocess.Popen(["sleep", "60"]) as ended:
+        stat = Path(f"/proc/{ended.pid}/stat").read_text()
+        ended.kill()
+    (folder / "started" / "stat").write_text(stat)
+    about = json.loads((folder / "run.json").read_text())
+    if starter == "detach":
+        record = {"event": "launch", "pid": ended.pid}
+        (folder / "launch.json").write_text(json.dumps(record))
+    elif starter == "uv":
+        (folder / "run.json").write_text(json.dumps({**about, "inspect": ["uv", "inspect"]}))
+    env = {"EVALROOM_RUN": RUN, "PATH": os.environ["PATH"]}
+    words = [sys.executable, "-c", "import time; time.sleep(60)", "eval-set"]
+    with subprocess.Popen(words, env=env) as child:
+        try:
+            if starter == "uv":  # the eval lives, though the uv that started it does not
+                wait_until(lambda: row_of(home)["pid"] == child.pid, "the eval is seen", 10)
+            else:
+                wait_until(lambda: row_of(home)["left"], "the child is left over", 10)
+                assert row_of(home)["alive"] is False
+        finally:
+            child.kill()
+
+
 def test_what_starts_an_eval_is_not_left_over(home: Path) -> None:
     env = {"EVALROOM_RUN": RUN, "PATH": os.environ["PATH"]}
     words = [sys.executable, "-c", "import time; time.sleep(60)", "eval-set", "--detach"]
@@ -299,3 +336,26 @@ def test_what_starts_an_eval_is_not_left_over(home: Path) -> None:
             assert (row_of(home)["pid"], row_of(home)["left"]) == (None, [])
         finally:
             child.kill()
+
+
+def test_logs_are_read_with_the_runs_environment_and_secrets(home: Path) -> None:
+    """Its interpreter stands in: it answers only where it finds what the run had."""
+    folder = home / ".evalroom" / "runs" / RUN
+    python = home / "python3"
+    answer = answer_line(row("own", run=RUN))
+    python.write_text(
+        f"#!/bin/sh\n[ \"$TOKEN,$PLAIN,$INSPECT_X\" = hidden,plain, ] && printf %s '{answer}'\n"
+        'case "$*" in *hidden*) exit 9;; esac\n'
+    )
+    python.chmod(0o755)
+    about = json.loads((folder / "run.json").read_text())
+    about.update(inspect=[str(python), "-m", "inspect_ai"], spec={"env": {"PLAIN": "plain"}})
+    (folder / "run.json").write_text(json.dumps(about))
+    (home / "shared" / "x_own.eval").write_bytes(b"")
+    asked = {"run": RUN, "directory": str(folder), "log_dir": str(home / "shared")}
+    told = json.loads(answer.split(maxsplit=2)[2].rpartition(" ")[0])
+    told["log"] = str(home / "shared" / "x_own.eval")
+    python.write_text(python.read_text().replace(answer, answer_line(told)))
+    for secrets, found in (({"TOKEN": "hidden"}, ["own"]), ({}, [])):
+        [report] = read_logs({"runs": [asked], "secrets": secrets})["reports"]
+        assert names(report) == found

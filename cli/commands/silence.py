@@ -1,0 +1,40 @@
+"""What a command says of a target that may be on a machine that did not answer."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from core.errors import NoMachineReached, TargetUnknown
+from core.fleet import Fleet
+from core.text import shown
+
+_NAMED = 5
+"""Machines that a message names."""
+
+
+@contextmanager
+def silence_named(fleet: Fleet, *, polled: bool) -> Generator[None, None, None]:
+    """Turn "fits nothing" into "its machine did not answer" where that may be why.
+
+    Args:
+        fleet: All that is known.
+        polled: Whether the first poll of every machine ended in time.
+
+    Raises:
+        NoMachineReached: The target fits nothing, and its machine, or any machine where it names
+            none, did not answer.
+    """
+    try:
+        yield
+    except TargetUnknown as error:
+        silent = [
+            machine.name
+            for machine in fleet.machines.values()
+            if error.machine in {None, machine.name} and not (machine.is_reached and polled)
+        ]
+        if not silent:
+            raise
+        more = f" and {len(silent) - _NAMED} more" if len(silent) > _NAMED else ""
+        names = f"{', '.join(shown(name) for name in silent[:_NAMED])}{more}"
+        raise NoMachineReached(
+            f"{error.message}. {names} did not answer in time", "find out why: evalroom machines"
+        ) from error
