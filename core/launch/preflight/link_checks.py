@@ -38,5 +38,5 @@ def link_checks(facts: SurveyFacts) -> Iterator[Check]:
     elif known is not None:
         text = f"the eval may end with its link: its login is {known[0]}"
         yield warning(_NAME, text, known[1])
-    elif facts.outlives:
+    elif facts.outlives or facts.session.value == "entered":
         yield passed(_NAME, "a process that the link leaves behind outlives it")

@@ -246,7 +246,7 @@ class SurveyFacts:
     Attributes:
         temporary: The folder for temporary files.
         session: What ends the login's processes with its session: `step`, `service`, `container`
-            or `logout`; None: nothing is known to.
+            or `logout`; `entered`: it entered a container that stays; None: nothing is known.
         child: Pid and start of the process that the survey left behind.
         outlives: Whether that process was seen over a fresh link; None: not tried.
         variables: Names of the requested variables that the login sets.

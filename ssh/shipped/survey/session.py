@@ -6,8 +6,8 @@ import subprocess
 import sys
 import time
 
-from ssh.shipped.common.failures import Failed
-from ssh.shipped.common.proc import read_file, start_mark
+from ssh.shipped.common.failures import Absent, Failed
+from ssh.shipped.common.proc import read_file, start_mark, stat_of
 from ssh.shipped.common.tool_path import find_tool
 from ssh.shipped.common.tools import run_tool
 from ssh.shipped.common.users import user_name
@@ -20,7 +20,12 @@ LOGIN_MANAGER += ("org.freedesktop.login1.Manager",)
 
 
 def leave_child():
-    """Start a process that has nothing of this link; return its pid and its start."""
+    """Start a process that has nothing of this link; return its pid and its start.
+
+    Raises Absent where that is known without it: a container may not wait for what ended in it.
+    """
+    if is_entered():
+        raise Absent("a program that entered its container leaves processes that stay there")
     null = subprocess.DEVNULL
     argv = [sys.executable, "-I", "-S", "-c", CHILD]
     child = subprocess.Popen(
@@ -45,7 +50,8 @@ def read_session(is_command):
     """Return what ends the processes of this login with its session; None: nothing is known to.
 
     `step`: a step of a job scheduler. `service`: a service of systemd-run. `container`: a
-    container that lives as long as this link's program, a command. `logout`: systemd ends them at logout.
+    container that lives as long as this link's program, a command. `logout`: systemd, at
+    logout. `entered` is a container that this program entered from outside, and that stays.
     """
     try:
         groups = read_file("/proc/self/cgroup").decode("utf-8", "replace")
@@ -55,11 +61,21 @@ def read_session(is_command):
         return "step"
     if re.search(r"/run-[^/\n]+\.service(/|$)", groups, re.MULTILINE):
         return "service"
+    if is_entered():
+        return "entered"
     if is_command and os.getsid(0) == 1:
         return "container"
     if re.search(r"/session-[^/\n]+\.scope(/|$)", groups, re.MULTILINE) and ends_at_logout():
         return "logout"
     return None
+
+
+def is_entered():
+    """Whether this program was put into its pid namespace from outside, as by docker exec."""
+    pid, stat = os.getpid(), stat_of(os.getpid())
+    while stat is not None and stat[1] != 0:
+        pid, stat = stat[1], stat_of(stat[1])
+    return stat is not None and pid != 1
 
 
 def ends_at_logout():

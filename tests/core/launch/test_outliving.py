@@ -1,5 +1,6 @@
 """Whether an eval outlives the link that starts it is found out before it is started."""
 
+import asyncio
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -28,8 +29,8 @@ from tests.support.docker_engine import (
     docker_engine,
     docker_group,
 )
-from tests.support.processes import lives
 from tests.support.surveys import WELL, found, said
+from tests.support.waiting import wait_until
 
 __all__ = ("docker_engine",)
 
@@ -65,8 +66,10 @@ async def test_a_process_that_outlives_its_link_is_found_and_ended() -> None:
     assert (check.level, check.message) == (
         "ok", "a process that the link leaves behind outlives it",
     )  # fmt: skip
-    [pid, _] = worker.answers[0]["child"]["value"]
-    assert not lives(pid)
+    [pid, start] = worker.answers[0]["child"]["value"]
+    await asyncio.to_thread(
+        wait_until, lambda: session.start_mark(pid) != start, "the process that was left has ended"
+    )
 
 
 async def test_a_link_that_takes_its_children_with_it_stops_a_launch() -> None:
@@ -91,6 +94,8 @@ async def test_docker_run_ends_what_its_link_leaves_and_docker_exec_does_not(
         exec_ = (*docker_engine.words, "exec", "-i", name)
         [check] = await link_check(Linked(exec_, BASE_PYTHON))
         assert check.level == "ok"
+        left = docker_engine.run("exec", name, "ps", "-o", "stat,args")
+        assert [line for line in left.splitlines() if line.startswith("Z")] == []
 
 
 @pytest.mark.parametrize(
