@@ -228,6 +228,19 @@ class Dismissed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FindingsAcknowledged:
+    """The operator acknowledged findings.
+
+    Attributes:
+        at: Unix seconds on the desk's clock.
+        findings: Their ids.
+    """
+
+    at: float
+    findings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContentRevealed:
     """The operator opened the agent's text of a sample. The text itself is not in the event.
 
@@ -321,6 +334,7 @@ Event = (
     | LogUnreadable
     | ScoreSeen
     | Dismissed
+    | FindingsAcknowledged
     | ContentRevealed
     | TimePassed
     | SurfaceRead

@@ -4,6 +4,7 @@ from core.events import (
     ContentRevealed,
     Dismissed,
     Event,
+    FindingsAcknowledged,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -64,7 +65,7 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             return process_columns(order.address.process)
         case RunChanged(run=run):
             return (str(run.machine), None, None, None)
-        case TimePassed() | OrderEnded():
+        case TimePassed() | OrderEnded() | FindingsAcknowledged():
             return ("", None, None, None)
 
 

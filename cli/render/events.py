@@ -10,6 +10,7 @@ from core.events import (
     ContentRevealed,
     Dismissed,
     Event,
+    FindingsAcknowledged,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -51,6 +52,8 @@ def event_row(event: Event) -> Json | None:
     if isinstance(event, TasksSeen | SamplesSeen):
         rows: tuple[TaskRow | Sample, ...] = event.rows
         row["rows"] = [raw_row(each.raw) or plain_json(each, without=("raw",)) for each in rows]
+    if isinstance(event, LogRead) and event.samples is not None:
+        row["samples"]["rows"] = [raw_row(each.raw) for each in event.samples.rows]
     return {"event": type(event).__name__, **row}
 
 
@@ -129,6 +132,7 @@ class EventLines:
                 | ReadsUnchanged()
                 | SurfaceRead()
                 | Dismissed()
+                | FindingsAcknowledged()
                 | TimePassed()
             ):
                 return []

@@ -9,7 +9,7 @@ from core.config.model import WatchConfig
 from core.desk.event_writer import EventWriter
 from core.desk.health import recording_stopped, storage_failed, storage_works
 from core.desk.log_reader import LogReader
-from core.desk.past import NOTHING, Past, with_past
+from core.desk.past import NOTHING, Past, past_events, with_past
 from core.desk.readiness import all_polled, changes_polls, has_finishing_task
 from core.desk.requests import MachineRequests
 from core.desk.steering import Steering
@@ -118,6 +118,9 @@ class Desk(MachineRequests):
             self._begin_with(past)
 
     def _begin_with(self, past: Past) -> None:
+        if self._record is not None:
+            for event in past_events(self.fleet, past):
+                self._record(event)
         fleet = with_past(self.fleet, past)
         self._publisher.change(fleet)
         for name, observer in self._observers.items():
@@ -193,6 +196,11 @@ class Desk(MachineRequests):
         """Read the log of an ended task again now; an event will say what came of it."""
         if (reader := self._log_readers.get(task.machine)) is not None:
             reader.read_again(task)
+
+    def poll_now(self, process: ProcessKey) -> None:
+        """Poll a process once now, also while it rests from slow polls."""
+        if (connection := self._connections.get(process.machine)) is not None:
+            connection.send(Frame("look", {"pid": process.pid, "start": process.start}))
 
     # The loop
 

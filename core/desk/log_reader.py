@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from core.errors import RequestFailed
 from core.events import Event, LogRead, LogUnreadable
 from core.fleet import Fleet
+from core.fold.tasks import is_of_another_attempt
 from core.ids import MachineName, TaskKey
 from core.model.log_summary import LogReading
 from core.ports import MachineConnection
@@ -31,6 +32,8 @@ MAX_OWN_FAILURES = 3
 """Reads that failed on our side after which the task is shown as unreadable, for now."""
 _RETRY_DELAYS_S = (2.0, 10.0, 30.0, 120.0, 300.0, 900.0)
 """Seconds until a log is read again, by the number of failed reads; the last repeats."""
+
+_OTHER_ATTEMPT = "the log at its place was written by another attempt"
 
 _Attempt = tuple[TaskKey, str]
 """A task, and a text of its attempt and whether its process is gone."""
@@ -163,6 +166,8 @@ class LogReader:
             event = LogUnreadable(at=at, task=key, reason=reading)
             return event if failed >= MAX_OWN_FAILURES else None
         proof = log_event(key, reading, at)
+        if isinstance(proof, LogRead) and is_of_another_attempt(fleet.tasks[key], proof.header):
+            proof = LogUnreadable(at=at, task=key, reason=_OTHER_ATTEMPT)
         if isinstance(proof, LogRead) and proof.header.is_final:
             return proof
         if fleet.is_gone(key.process) and not was_gone:

@@ -74,13 +74,17 @@ def with_past(fleet: Fleet, past: Past) -> Fleet:
     are left out, and so are findings about evalroom itself.
     """
     at = fleet.at
-    for process in _processes(past.events, fleet.machines.keys()):
-        if process.gone is not None and process.gone.at < past.since:
-            continue
-        for event in process.events():
-            fleet = fold(fleet, event)
+    for event in past_events(fleet, past):
+        fleet = fold(fleet, event)
     findings = [each for each in past.findings if _belongs(fleet, each)]
     return replace(with_findings(fleet, findings), at=max(at, fleet.at))
+
+
+def past_events(fleet: Fleet, past: Past) -> Iterator[Event]:
+    """Yield the fewest events that make the processes and tasks that an earlier room knew."""
+    for process in _processes(past.events, fleet.machines.keys()):
+        if process.gone is None or process.gone.at >= past.since:
+            yield from process.events()
 
 
 def _processes(events: Iterable[Event], machines: AbstractSet[MachineName]) -> Iterable[_Process]:
@@ -121,6 +125,8 @@ def _take(process: _Process, event: TasksSeen | ProcessGone | SurfaceRead) -> No
 def _belongs(fleet: Fleet, finding: Finding) -> bool:
     if finding.machine is None or finding.machine not in fleet.machines:
         return False
+    if finding.waits:
+        return True
     is_task_known = finding.task is None or finding.task in fleet.tasks
     is_process_known = finding.process is None or finding.process in fleet.processes
     return finding.closed_at is not None or (is_task_known and is_process_known)

@@ -10,6 +10,7 @@ from core.events import (
     ContentRevealed,
     Dismissed,
     Event,
+    FindingsAcknowledged,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -112,7 +113,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return forget(fleet, {event.process})
         case TimePassed():
             return forget(fleet, _long_gone(fleet, event.at - event.keep_gone))
-        case ContentRevealed():
+        case ContentRevealed() | FindingsAcknowledged():
             return fleet
         case SurfaceRead():
             process = fleet.processes.get(event.process)

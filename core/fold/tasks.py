@@ -4,6 +4,7 @@ from core.events import LogRead, LogUnreadable, TasksSeen
 from core.fold.immutable import with_fields
 from core.fold.samples import with_logged_samples
 from core.ids import TaskKey
+from core.model.log_summary import LogHeader
 from core.model.task import ProgressPoint, Task, TaskRow, TaskState
 
 MAX_TRAIL_POINTS = 240
@@ -84,14 +85,19 @@ def with_point(trail: tuple[ProgressPoint, ...], point: ProgressPoint) -> tuple[
 
 def with_header(task: Task, event: LogRead, *, gone: bool) -> Task:
     """Return the task with what its log says; the log of another attempt is ignored."""
-    attempt = event.header.eval_id
-    if attempt and task.row.eval_id and attempt != task.row.eval_id:
+    if is_of_another_attempt(task, event.header):
         return task
     read = with_fields(task, header=event.header, header_error=None, samples_error=event.trouble)
     if event.samples is not None:
         read = with_logged_samples(read, event.samples, event.at)
     ended = gone or task.state is not TaskState.RUNNING
     return settled(read, gone=gone, at=event.at, ended=ended)
+
+
+def is_of_another_attempt(task: Task, header: LogHeader) -> bool:
+    """Return whether a log was written by another attempt of the task than its newest one."""
+    attempt, newest = header.eval_id, task.row.eval_id
+    return bool(attempt and newest and attempt != newest)
 
 
 def with_unreadable_log(task: Task, event: LogUnreadable, *, gone: bool) -> Task:

@@ -29,7 +29,9 @@ class RunState(StrEnum):
     SUCCESS = "success"
     """Each of its logs says success."""
     ERROR = "error"
-    """It did not start, or one of its logs says error or cancelled."""
+    """It did not start, or one of its logs says error."""
+    CANCELLED = "cancelled"
+    """One of its logs says cancelled, and none says error: somebody ended it on purpose."""
     LOST = "lost"
     """Its process is known to be gone, and its log says that it never ended."""
     UNREADABLE = "unreadable"
@@ -51,7 +53,7 @@ class RunState(StrEnum):
                 return None
 
 
-OVER = frozenset({RunState.SUCCESS, RunState.ERROR, RunState.LOST})
+OVER = frozenset({RunState.SUCCESS, RunState.ERROR, RunState.CANCELLED, RunState.LOST})
 """States that are final."""
 
 

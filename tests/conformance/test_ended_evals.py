@@ -8,6 +8,7 @@ import pytest
 from inspect_ai.log import read_eval_log, read_eval_log_sample
 
 from core.ctl import reads
+from core.desk.past import Past
 from core.errors import NotThere, RequestFailed
 from core.events import LogRead
 from core.ids import SampleKey
@@ -144,3 +145,18 @@ async def test_a_killed_eval_is_lost_by_its_log_and_a_missing_log_is_unreadable(
             return task is not None and task.state is TaskState.LOST
 
         await watched.until(found, "the log is found again", 90)
+
+
+async def test_a_success_while_nobody_looked_is_a_success_for_a_probe_that_never_saw_it(
+    evals: Evals, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    one = evals.start("turns", args={"samples": 2, "gate": str(gate)}).wait_ready()
+    async with watching_eval(one) as watched:
+        await watched.key(one)
+    gate.touch()
+    await asyncio.to_thread(one.popen.wait, 90)
+    async with watching_eval(one, past=Past(events=tuple(watched.events))) as again:
+        [task] = await ended(again, one, 1)
+    assert task.state is TaskState.SUCCESS
+    assert task.progress.completed == 2

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from core.config.model import CADENCES, Cadence, MachineConfig, WatchConfig
 from core.desk.desk import Desk
+from core.desk.past import NOTHING, Past
 from core.events import Event, MachineNamed
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey
@@ -105,6 +106,7 @@ async def watching(
     watch: WatchConfig = OFTEN,
     *,
     read_only: bool = True,
+    past: Past = NOTHING,
 ) -> AsyncGenerator[Watched]:
     """Run a desk over `machines` for the block; its probes change nothing unless told."""
     clock = RealClock()
@@ -128,6 +130,7 @@ async def watching(
         ],
         watch=watch,
         clock=clock,
+        past=past,
     )
     watched = Watched(desk)
     running = asyncio.create_task(desk.run())
@@ -140,9 +143,10 @@ async def watching(
 
 
 @asynccontextmanager
-async def watching_eval(one: Eval) -> AsyncGenerator[Watched]:
-    """Run a desk over one eval of this computer."""
-    async with watching([this_computer(one.data_dir)], one.folder / "known_hosts") as watched:
+async def watching_eval(one: Eval, past: Past = NOTHING) -> AsyncGenerator[Watched]:
+    """Run a desk over one eval of this computer; `past` is what an earlier desk knew."""
+    machines = [this_computer(one.data_dir)]
+    async with watching(machines, one.folder / "known_hosts", past=past) as watched:
         yield watched
 
 

@@ -411,6 +411,7 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
         ev.LogUnreadable: {"task": task, "reason": texts},
         ev.ScoreSeen: {"task": task, "metrics": tuples(metrics)},
         ev.Dismissed: {"process": process},
+        ev.FindingsAcknowledged: {"findings": tuples(texts)},
         ev.ContentRevealed: {
             "sample": st.builds(SampleKey, task, whole | texts, whole),
             "eval_id": texts,

@@ -59,6 +59,23 @@ class HostFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LimitFacts:
+    """Limits of the place where an eval will live. None is no limit, or unknown.
+
+    Attributes:
+        open_files, most_open_files: Open files of a process: its limit, and how far the process
+            itself may raise it.
+        processes_left: How many more processes and threads may start.
+        memory: The limit of its control group, bytes.
+    """
+
+    open_files: int | None = None
+    most_open_files: int | None = None
+    processes_left: int | None = None
+    memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFacts:
     """What the machine's Inspect says about a task.
 
@@ -227,6 +244,7 @@ class SurveyFacts:
     """The whole answer of a survey.
 
     Attributes:
+        temporary: The folder for temporary files.
         variables: Names of the requested variables that the login sets.
         places, logs, runs: Folders by their paths in the request.
         programs: Versions of programs by name.
@@ -234,6 +252,8 @@ class SurveyFacts:
     """
 
     host: SurveyPart[HostFacts] = SurveyPart()
+    limits: SurveyPart[LimitFacts] = SurveyPart()
+    temporary: SurveyPart[FolderFacts] = SurveyPart()
     inspect: SurveyPart[InspectFacts] = SurveyPart()
     uv: SurveyPart[UvFacts] = SurveyPart()
     docker: SurveyPart[DockerFacts] = SurveyPart()
@@ -253,6 +273,8 @@ def parse_survey(answer: Mapping[str, Any]) -> SurveyFacts:
     """Decode the answer of a survey; malformed parts become unknown."""
     return SurveyFacts(
         host=_part(answer, "machine", _as(HostFacts)),
+        limits=_part(answer, "limits", _as(LimitFacts)),
+        temporary=_part(answer, "temporary", _as(FolderFacts)),
         inspect=_part(answer, "inspect", _inspect),
         uv=_part(answer, "uv", _as(UvFacts)),
         docker=_part(answer, "docker", _as(DockerFacts)),

@@ -13,6 +13,7 @@ from ssh.shipped.launcher.files import json_of, tail_of
 from ssh.shipped.launcher.inspects import env_of, inspects_of
 from ssh.shipped.launcher.log_files import LogFolderUnreadable, log_candidates
 from ssh.shipped.launcher.manifests import manifest_of
+from ssh.shipped.launcher.memory_kills import kills_since
 from ssh.shipped.launcher.own_logs import LogClaims
 from ssh.shipped.launcher.run_processes import last_record
 
@@ -59,8 +60,10 @@ class RunLogs:
             if isinstance(samples, dict):
                 row["samples"] = dict(samples, rows=[], errors=samples["errors"][:MAX_ERRORS])
         self.report["logs"] = newest_first(self.rows)[:MAX_OWN_LOGS]
-        if not self.rows:
+        statuses = {(row.get("header") or {}).get("status") for row in self.rows}
+        if not statuses or "started" in statuses:
             self.report["output"] = output_of_run(self.folder)
+            self.report["kills"] = kills_since(self.folder)
 
 
 def read_logs(given):

@@ -13,6 +13,7 @@ from ssh.shipped.survey.folders import (
 from ssh.shipped.survey.gpus import read_gpus
 from ssh.shipped.survey.host import read_host
 from ssh.shipped.survey.inspect_tasks import inspect_timeout, read_inspect
+from ssh.shipped.survey.limits import read_limits, read_temporary
 from ssh.shipped.survey.network import reach_host
 from ssh.shipped.survey.programs import TOOL_TIMEOUT_S, read_uv, read_version
 from ssh.shipped.survey.reservations import fcntl, read_reservations
@@ -25,6 +26,8 @@ def survey(given):
     env = dict(os.environ, **(given.get("variables") or {}))
     readers = {
         "machine": (read_host, 5.0),
+        "limits": (read_limits, 5.0),
+        "temporary": (lambda: read_temporary(env), FOLDER_TIMEOUT_S),
         "docker": (read_docker, 3 * TOOL_TIMEOUT_S),
         "gpus": (read_gpus, 3 * TOOL_TIMEOUT_S),
         "running": (read_running, 6.0),

@@ -15,7 +15,7 @@ from core.desk.past import Past
 from core.desk.recorder import Recorder
 from core.desk.replay import read_recording
 from core.errors import NotThere, RequestFailed, StorageError
-from core.events import Event, ProbeAnswered, TimePassed
+from core.events import Event, LogUnreadable, ProbeAnswered, TimePassed
 from core.fleet import Fleet
 from core.frames import Frame
 from core.ids import MachineName, ProcessKey, TaskKey
@@ -309,6 +309,15 @@ def test_retry_and_accepted_keys_reach_the_connection() -> None:
     assert (connection.retried, connection.accepted) == (1, ["SHA256:x"])
 
 
+def test_a_process_is_polled_now_through_its_own_connection() -> None:
+    connection = FakeConnection(H1)
+    desk = desk_of(connection)
+    desk.poll_now(process_key(H1))
+    desk.poll_now(process_key(H2))
+    (frame,) = connection.sent
+    assert (frame.kind, frame.head["pid"]) == ("look", process_key(H1).pid)
+
+
 async def test_what_signs_in_is_for_the_connection_to_say() -> None:
     connection = FakeConnection(H1)
     connection.signs_in = SignIn(("ssh", "h100-1", "true"), is_kept=True)
@@ -397,9 +406,13 @@ async def test_a_log_that_hangs_the_reader_does_not_hold_up_the_logs_behind_it()
     desk = desk_of(connection, clock=clock)
     async with running(desk):
         await until(lambda: desk.fleet.tasks and desk.fleet.tasks[task_key("t0")].is_over)
-        clock.later(10)
-        connection.say(up(H1))
-        await until(lambda: desk.fleet.tasks[task_key("t2")].is_over)
+
+        def goes_on() -> bool:
+            clock.later(10)
+            connection.say(up(H1))
+            return desk.fleet.tasks[task_key("t2")].is_over
+
+        await until(goes_on)
     assert desk.fleet.tasks[task_key("t0")].state is TaskState.SUCCESS
     assert desk.fleet.tasks[task_key("t1")].state is TaskState.FINISHING
     assert connection.requests[1].head["asked"]["logs"] == ["/logs/t2.eval", "/logs/t1.eval"]
@@ -503,14 +516,41 @@ async def test_three_reads_that_fail_on_our_side_are_shown_and_prove_nothing() -
         answer=lambda _: failed,
     )
     desk = desk_of(connection, clock=clock)
+    reads = list[int]()
+
+    def hear(event: Event) -> None:
+        if isinstance(event, LogUnreadable):
+            reads.append(len(connection.requests))
+
+    def is_over() -> bool:
+        clock.later(60)
+        connection.say(up(H1))
+        return bool(desk.fleet.tasks) and desk.fleet.tasks[KEY].is_over
+
+    desk.listen(hear)
     async with running(desk):
-        for number in (1, 2, 3):
-            await until(lambda: len(connection.requests) == number)  # noqa: B023
-            clock.later(60)
-            connection.say(up(H1))
-        await until(lambda: desk.fleet.tasks[KEY].is_over)
+        await until(lambda: desk.fleet.tasks)
+        await until(is_over)
+    assert reads[0] == 3
     assert desk.fleet.tasks[KEY].state is TaskState.UNREADABLE
     assert desk.fleet.tasks[KEY].log_problem == "no module inspect_ai"
+
+
+async def test_a_log_of_another_attempt_is_not_read_again_and_again() -> None:
+    other = {"status": "success", "eval": {"eval_id": "another"}, "results": None}
+    connection = FakeConnection(
+        H1,
+        up(H1),
+        told(process_seen(), tasks_seen(task_row()), process_gone()),
+        answer=lambda frame: logs(frame, "success", header=other),
+    )
+    desk = desk_of(connection)
+    async with running(desk):
+        await until(lambda: desk.fleet.tasks and desk.fleet.tasks[KEY].is_over)
+        await another_log_is_read(connection)
+    assert desk.fleet.tasks[KEY].state is TaskState.UNREADABLE
+    assert "another attempt" in (desk.fleet.tasks[KEY].log_problem or "")
+    assert [frame.head["pid"] for frame in connection.requests] == [KEY.process.pid, 2]
 
 
 async def test_no_log_is_asked_for_while_the_link_is_down() -> None:

@@ -162,6 +162,8 @@ def test_a_process_without_an_environment_is_the_one_that_the_runs_record_names(
         ([log("success")], False, RunState.SUCCESS, "success"),
         ([log("success"), log("error", "b")], False, RunState.ERROR, "error"),
         ([log("error")], True, RunState.FINISHING, "error"),
+        ([log("success"), log("cancelled", "b")], False, RunState.CANCELLED, "cancelled"),
+        ([log("error"), log("cancelled", "b")], False, RunState.ERROR, "error"),
         ([log("started")], False, RunState.LOST, "started"),
         ([log("started")], True, RunState.FINISHING, "started"),
         # The newest log of a task that was tried again counts.
