@@ -35,6 +35,7 @@ from core.model.process import ProcessState
 from core.model.sample import SampleCounts, SampleStatus
 from core.ports import Heard
 from core.text import shown
+from core.watch.frame_age import FrameAges
 from core.watch.machine_facts import read_facts, read_hello
 from core.watch.polls import FULL_READ_INTERVAL_S, Poll, disagrees, polls_for
 from core.watch.process_list import ProcessReport, process_reports
@@ -86,6 +87,8 @@ class Observer:
         """When each task's samples were last read in full, Unix seconds at the desk."""
         self._truncated: set[TaskKey] = set()
         """Tasks whose last delta was truncated; the next delta does not list the missing rows."""
+        self._frame_ages = FrameAges()
+        """Knows how long frames of the present probe are on their way."""
         self._link_heard_at = 0.0
         """Time of the last `LinkHeard` or `LinkChanged` to up, Unix seconds at the desk."""
 
@@ -163,14 +166,15 @@ class Observer:
         match frame.kind:
             case "hello":
                 self._forget()
+                self._read_at(frame, at)
                 yield ProbeAnswered(at=at, machine=self._machine, probe=read_hello(frame.head, at))
             case "processes":
                 yield from self._processes(frame, at)
             case "answer":
-                yield from self._answer(frame, at)
+                yield from self._answer(frame, self._read_at(frame, at))
             case "beat":
                 yield from self._states(number(frame.head, "at") or at, at)
-                yield from self._unchanged(frame.head, at)
+                yield from self._unchanged(frame.head, self._read_at(frame, at))
             case "trouble":
                 yield from self._trouble(frame.head, at)
             case "facts":
@@ -183,7 +187,16 @@ class Observer:
             self._link_heard_at = at
             yield LinkHeard(at=at, machine=self._machine)
 
+    def _read_at(self, frame: Frame, at: float) -> float:
+        """Return when a frame received at `at` was written, Unix seconds at the desk.
+
+        Rows that waited in a pipe while this computer slept are as old as they are.
+        """
+        clock, took = number(frame.head, "at"), number(frame.head, "took") or 0.0
+        return at if clock is None else at - self._frame_ages.age(clock + max(0.0, took), at)
+
     def _forget(self) -> None:
+        self._frame_ages = FrameAges()
         self._polls.clear()
         self._answered.clear()
         self._failed.clear()
