@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -116,6 +117,9 @@ class FakeEval:
                 connection, _ = listener.accept()
             except OSError:
                 return
+            if not _is_of_this_test(connection):
+                connection.close()  # a probe of somebody else on this computer found it
+                continue
             threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
 
     def _talk(self, connection: socket.socket) -> None:
@@ -144,9 +148,27 @@ class FakeEval:
                     return
 
 
+def _is_of_this_test(connection: socket.socket) -> bool:
+    """Whether the process at the other end was started by this one."""
+    found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    pid: int = struct.unpack("iII", found)[0]
+    while pid > 1 and pid != os.getpid():
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            return False
+        pid = int(stat.rpartition(")")[2].split()[1])
+    return pid == os.getpid()
+
+
 @contextmanager
 def fake_eval(
-    data_dir: Path, serve: Serve, *, by_name: bool = False, run: str | None = None
+    data_dir: Path,
+    serve: Serve,
+    *,
+    by_name: bool = False,
+    run: str | None = None,
+    is_bound_by_path: bool = False,
 ) -> Generator[FakeEval, None, None]:
     """Yield a fake eval with a process of its own, which listens at its control socket.
 
@@ -155,6 +177,8 @@ def fake_eval(
         serve: Answers a request, in a thread of the test.
         by_name: Whether its command line is that of `inspect eval`; else it is `sleep 300`.
         run: The run that it belongs to, in its environment.
+        is_bound_by_path: Whether the kernel lists the whole path of its socket, so that every
+            probe of this user finds it; else only one that looks into its data folder.
     """
     control = data_dir / "inspect_ai" / "control"
     control.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -162,8 +186,12 @@ def fake_eval(
 
     def listen() -> None:
         # In the child: who listens is the peer of every connection, whoever accepts it.
-        listener.bind(str(control / f"{os.getpid()}.sock"))
+        before = Path.cwd()
+        os.chdir(control)
+        name = f"{os.getpid()}.sock"
+        listener.bind(str(control / name) if is_bound_by_path else name)
         listener.listen(64)
+        os.chdir(before)
 
     env = {"HOME": os.environ["HOME"], **({} if run is None else {"EVALROOM_RUN": run})}
     words = ["sleep", "300"]

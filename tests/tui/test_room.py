@@ -352,6 +352,19 @@ async def test_a_link_is_retried_at_once() -> None:
         assert ("retry", MachineName("a100-us")) in room.asked
 
 
+async def test_the_process_of_a_running_task_is_polled_at_once() -> None:
+    fleet = fleet_after(
+        named(), link(), process_seen(socket_path="/c/1.sock"), tasks_seen(task_row())
+    )
+    room = FakeRoom(fleet)
+    app = app_on(room)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await pilot.press("2", "r")
+        await shows(pilot, "Polling process")
+        (process,) = fleet.processes
+        assert ("poll", process) in room.asked
+
+
 async def test_the_log_of_an_ended_task_is_read_again_by_the_same_key() -> None:
     unread = LogUnreadable(at=NOW, task=task_key(), reason="the file does not exist")
     room = FakeRoom(

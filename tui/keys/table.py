@@ -243,7 +243,7 @@ KEYS: tuple[Key, ...] = (
         word="retry",
         help=(
             "Retry this machine's link now; if its own ssh asks a question, answer it here."
-            " On an ended task: read its log again."
+            " On an ended task: read its log again. On a running one: poll its process now."
         ),
         where="panes",
         in_bar=True,
