@@ -3,15 +3,25 @@
 import pytest
 
 from core.events import ReadsUnchanged, SamplesSeen, TasksSeen
-from core.watch.frame_age import REMEMBERED, FrameAges
+from core.watch.host_clock import REMEMBERED, HostClock
 from tests.core.watch.test_observer import ROW, Watched
 from tests.support.fleets import NOW
 
 HOST_AHEAD_S = 5_000.0
 
 
+class Ages:
+    """The ages of frames of one probe."""
+
+    def __init__(self) -> None:
+        self.clock = HostClock(HOST_AHEAD_S)
+
+    def age(self, written: float, at: float) -> float:
+        return at - self.clock.written_at({"at": written}, at)
+
+
 def test_a_frame_that_waited_while_the_computer_slept_has_its_age() -> None:
-    ages = FrameAges()
+    ages = Ages()
     for second in range(20):
         assert ages.age(NOW + HOST_AHEAD_S + second, NOW + second + 0.1) == 0.0
     burst = [ages.age(NOW + HOST_AHEAD_S + 20 + n, NOW + 320.0 + n / 100) for n in range(60)]
@@ -20,9 +30,17 @@ def test_a_frame_that_waited_while_the_computer_slept_has_its_age() -> None:
     assert ages.age(NOW + HOST_AHEAD_S + 330, NOW + 330.2) == 0.0
 
 
+def test_beats_that_waited_together_show_no_step() -> None:
+    clock = HostClock(HOST_AHEAD_S)
+    assert clock.step({"at": NOW + HOST_AHEAD_S}, NOW) is None
+    for n in range(60):
+        assert clock.step({"at": NOW + HOST_AHEAD_S + n}, NOW + 60.0 + n / 100) is None
+    assert clock.step({"at": NOW + HOST_AHEAD_S + 65}, NOW + 65.0) is None
+
+
 @pytest.mark.parametrize("step", [3_600.0, -3_600.0])
 def test_after_a_step_of_the_hosts_clock_rows_are_fresh_again(step: float) -> None:
-    ages = FrameAges()
+    ages = Ages()
     for beat in range(2 * REMEMBERED):
         moved = step if beat >= REMEMBERED else 0.0
         found = ages.age(NOW + 5.0 * beat + moved, NOW + 5.0 * beat)
@@ -31,7 +49,7 @@ def test_after_a_step_of_the_hosts_clock_rows_are_fresh_again(step: float) -> No
 
 
 def test_a_slow_read_is_no_wait() -> None:
-    ages = FrameAges()
+    ages = Ages()
     assert ages.age(NOW, NOW) == 0.0
     assert ages.age(NOW + 90.0, NOW + 90.4) == 0.0
 
