@@ -22,7 +22,8 @@ if os.fork():
     sys.exit()
 path = f"{control}/{os.getpid()}.sock"
 listener = socket.socket(socket.AF_UNIX)
-listener.bind(path)
+os.chdir(control)
+listener.bind(f"{os.getpid()}.sock")
 listener.listen(8)
 record = dict(pid=os.getpid(), socket_path=path, started_at=time.time(), run_id="inside",
               api_version=8)

@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import re
 import zipfile
 
 from ssh.shipped.log_script.texts import as_text, failure_text, unix_seconds
@@ -100,7 +101,7 @@ def samples_row(header, summaries, max_errored, max_others):
     """Return the counts, the errors and the rows of a log's samples."""
     newest = {(each.id, each.epoch): each for each in summaries}
     counts = dict.fromkeys(("completed", "error", "cancelled"), 0)
-    errors, examples = collections.Counter(), {}
+    errors, examples = collections.Counter(), {}  # by text, its numbers apart
     errored, others, scored = [], [], 0
     for each in newest.values():
         status = status_of(each)
@@ -109,13 +110,14 @@ def samples_row(header, summaries, max_errored, max_others):
         (errored if status == "error" else others).append(each)
         if status == "error":
             text = each.error[:MAX_ERROR_CHARACTERS]
-            if text in errors or len(errors) < MAX_DISTINCT_ERRORS:
-                errors[text] += 1
-                examples.setdefault(text, (each.id, each.epoch))
+            kind = re.sub("[0-9]+", "0", text)
+            if kind in errors or len(errors) < MAX_DISTINCT_ERRORS:
+                errors[kind] += 1
+                examples.setdefault(kind, [text, each.id, each.epoch])
     left_out = counts["error"] - sum(errors.values())
     if left_out:
         errors["other causes"] += left_out
-        examples.setdefault("other causes", (errored[-1].id, errored[-1].epoch))
+        examples.setdefault("other causes", ["other causes", errored[-1].id, errored[-1].epoch])
     listed = newest_of(errored, max_errored) + newest_of(others, max_others)
     return {
         "counts": {
@@ -125,7 +127,10 @@ def samples_row(header, summaries, max_errored, max_others):
             "cancelled": counts["cancelled"],
             "scored": scored,
         },
-        "errors": [[text, number, *examples[text]] for text, number in errors.most_common()],
+        "errors": [
+            [examples[kind][0], number, *examples[kind][1:]]
+            for kind, number in errors.most_common()
+        ],
         "rows": [summary_row(each) for each in listed],
     }
 

@@ -13,10 +13,12 @@ from ssh.shipped.survey.folders import (
 from ssh.shipped.survey.gpus import read_gpus
 from ssh.shipped.survey.host import read_host
 from ssh.shipped.survey.inspect_tasks import inspect_timeout, read_inspect
+from ssh.shipped.survey.limits import read_limits, read_temporary
 from ssh.shipped.survey.network import reach_host
 from ssh.shipped.survey.programs import TOOL_TIMEOUT_S, read_uv, read_version
 from ssh.shipped.survey.reservations import fcntl, read_reservations
 from ssh.shipped.survey.running import read_running
+from ssh.shipped.survey.session import leave_child, read_session
 from ssh.shipped.survey.side_by_side import each_of, side_by_side
 
 
@@ -25,6 +27,9 @@ def survey(given):
     env = dict(os.environ, **(given.get("variables") or {}))
     readers = {
         "machine": (read_host, 5.0),
+        "limits": (read_limits, 5.0),
+        "temporary": (lambda: read_temporary(env), FOLDER_TIMEOUT_S),
+        "session": (lambda: read_session(bool(given.get("leave_child"))), 6.0),
         "docker": (read_docker, 3 * TOOL_TIMEOUT_S),
         "gpus": (read_gpus, 3 * TOOL_TIMEOUT_S),
         "running": (read_running, 6.0),
@@ -40,6 +45,8 @@ def survey(given):
     folders = given.get("reservations")
     if folders and fcntl is not None:
         readers["reservations"] = (lambda: read_reservations(folders), FOLDER_TIMEOUT_S)
+    if given.get("leave_child"):
+        readers["child"] = (leave_child, 3.0)
     if given.get("interpreter"):
         readers["inspect"] = (lambda: read_inspect(given), inspect_timeout(given))
     skipped = [name for name in given.get("skip") or [] if readers.pop(name, None)]
