@@ -7,6 +7,7 @@ when the operator dismisses it.
 from typing import assert_never
 
 from core.events import (
+    ClockMoved,
     ContentRevealed,
     Dismissed,
     Event,
@@ -33,7 +34,7 @@ from core.events import (
 )
 from core.fleet import Fleet
 from core.fold.immutable import with_fields, with_item, with_items
-from core.fold.machines import change_link, name_machine, refresh_link
+from core.fold.machines import change_link, move_clock, name_machine, refresh_link
 from core.fold.orders import end_order, give_order
 from core.fold.processes import (
     end_process,
@@ -74,6 +75,8 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             machine = fleet.machines.get(event.machine)
             named = _with_machine(fleet, at, machine and with_fields(machine, probe=event.probe))
             return without_watched_inside(named)
+        case ClockMoved():
+            return _with_machine(fleet, at, move_clock(fleet, event))
         case MachineRead():
             machine = fleet.machines.get(event.machine)
             return _with_machine(
