@@ -14,6 +14,7 @@ from core.ctl.envelopes import sample_rows, score_metrics, task_rows
 from core.ctl.routes import AS_OF
 from core.errors import AnswerMalformed
 from core.events import (
+    ClockMoved,
     Event,
     LinkChanged,
     LinkHeard,
@@ -39,6 +40,8 @@ from core.watch.machine_facts import read_facts, read_hello
 from core.watch.polls import FULL_READ_INTERVAL_S, Poll, disagrees, polls_for
 from core.watch.process_list import ProcessReport, process_reports
 
+CLOCK_STEP_S = 5.0
+"""A clock that differs by more than this from what is known was set."""
 LINK_HEARD_INTERVAL_S = 3.0
 """Minimum seconds between two `LinkHeard`."""
 RELOAD_INTERVAL_S = 15.0
@@ -88,6 +91,10 @@ class Observer:
         """Tasks whose last delta was truncated; the next delta does not list the missing rows."""
         self._link_heard_at = 0.0
         """Time of the last `LinkHeard` or `LinkChanged` to up, Unix seconds at the desk."""
+        self._offset: float | None = None
+        """The host's clock minus the desk's, seconds; None before the first hello."""
+        self._odd_offset: float | None = None
+        """The offset of the last beat, where it differs: two alike are a step, one is a delay."""
 
     def expect(self, processes: Iterable[ProcessKey]) -> None:
         """Report these processes as gone if the first list of a probe does not name them."""
@@ -163,12 +170,15 @@ class Observer:
         match frame.kind:
             case "hello":
                 self._forget()
-                yield ProbeAnswered(at=at, machine=self._machine, probe=read_hello(frame.head, at))
+                probe = read_hello(frame.head, at)
+                self._offset, self._odd_offset = probe.clock_offset, None
+                yield ProbeAnswered(at=at, machine=self._machine, probe=probe)
             case "processes":
                 yield from self._processes(frame, at)
             case "answer":
                 yield from self._answer(frame, at)
             case "beat":
+                yield from self._clock(frame.head, at)
                 yield from self._states(number(frame.head, "at") or at, at)
                 yield from self._unchanged(frame.head, at)
             case "trouble":
@@ -178,8 +188,23 @@ class Observer:
             case _:
                 return
 
+    def _clock(self, head: JsonObject, at: float) -> Iterator[Event]:
+        """Notice a step of the host's clock or of the desk's."""
+        clock = number(head, "at")
+        if clock is None or self._offset is None:
+            return
+        offset, odd = clock - at, self._odd_offset
+        self._odd_offset = None
+        if abs(offset - self._offset) <= CLOCK_STEP_S:
+            return
+        if odd is None or abs(offset - odd) > CLOCK_STEP_S:
+            self._odd_offset = offset
+            return
+        self._offset = offset
+        yield ClockMoved(at=at, machine=self._machine, offset=offset)
+
     def _link_heard(self, at: float) -> Iterator[Event]:
-        if at - self._link_heard_at >= LINK_HEARD_INTERVAL_S:
+        if not 0 <= at - self._link_heard_at < LINK_HEARD_INTERVAL_S:
             self._link_heard_at = at
             yield LinkHeard(at=at, machine=self._machine)
 
@@ -353,6 +378,8 @@ class Observer:
         for key, read_at in self._full_read_at.items():
             task = fleet.tasks[key]
             age = at - read_at
+            if age < 0:  # the desk's clock was set back
+                age = FULL_READ_INTERVAL_S
             soon = FOCUSED_RELOAD_INTERVAL_S if key == focus else RELOAD_INTERVAL_S
             if task.row.is_completed or age < soon:
                 continue
