@@ -159,6 +159,7 @@ class Task:
         interim: The running score, if the process reports one.
         ended_at: When it was found ended, Unix seconds at the desk; None: it has not ended.
         trouble: Which sample rows could not be read; None: no trouble.
+        has_sandboxes: Whether it was seen to hold Docker containers.
     """
 
     key: TaskKey
@@ -180,6 +181,7 @@ class Task:
     interim: tuple[Metric, ...] = ()
     ended_at: float | None = None
     trouble: str | None = None
+    has_sandboxes: bool = False
 
     @property
     def progress(self) -> TaskCounts:

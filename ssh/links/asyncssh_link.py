@@ -264,6 +264,17 @@ class AsyncsshLink:
             )
         return None
 
+    @property
+    def login_timeout(self) -> float:
+        """See `ssh.links.link.Link.login_timeout`: `open` has logged in."""
+        return 0.0
+
+    async def came_up(self) -> None:
+        """See `ssh.links.link.Link.came_up`."""
+
+    async def went_silent(self) -> None:
+        """See `ssh.links.link.Link.went_silent`."""
+
     def advice(self) -> str | None:
         """See `ssh.links.link.Link.advice`."""
         return self._route[-1].advice(self._machine) if self._route else None

@@ -78,12 +78,12 @@ async def test_a_dead_network_is_noticed_unless_the_user_says_how(
     config.write_text(more)
     options = link_options(await effective_options(("ssh", "-F", str(config), *words, "far")))
     expected = {"ServerAliveInterval": "5", "ServerAliveCountMax": "3"} if is_set else {}
-    assert options == expected
+    assert options == {**expected, "ConnectTimeout": "10"}
 
 
 async def test_autossh_gets_what_its_ssh_needs(tmp_path: Path) -> None:
     config = tmp_path / "config"
-    config.write_text("RemoteCommand top\nServerAliveInterval 9\n")
+    config.write_text("RemoteCommand top\nServerAliveInterval 9\nConnectTimeout 20\n")
     command = ("/usr/bin/autossh", "-M", "0", "-F", str(config), "far")
     options = link_options(await effective_options(command))
     assert options == {"RemoteCommand": "none"}

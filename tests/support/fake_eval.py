@@ -163,7 +163,12 @@ def _is_of_this_test(connection: socket.socket) -> bool:
 
 @contextmanager
 def fake_eval(
-    data_dir: Path, serve: Serve, *, by_name: bool = False, run: str | None = None
+    data_dir: Path,
+    serve: Serve,
+    *,
+    by_name: bool = False,
+    run: str | None = None,
+    is_bound_by_path: bool = False,
 ) -> Generator[FakeEval, None, None]:
     """Yield a fake eval with a process of its own, which listens at its control socket.
 
@@ -172,6 +177,8 @@ def fake_eval(
         serve: Answers a request, in a thread of the test.
         by_name: Whether its command line is that of `inspect eval`; else it is `sleep 300`.
         run: The run that it belongs to, in its environment.
+        is_bound_by_path: Whether the kernel lists the whole path of its socket, so that every
+            probe of this user finds it; else only one that looks into its data folder.
     """
     control = data_dir / "inspect_ai" / "control"
     control.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -179,8 +186,12 @@ def fake_eval(
 
     def listen() -> None:
         # In the child: who listens is the peer of every connection, whoever accepts it.
-        listener.bind(str(control / f"{os.getpid()}.sock"))
+        before = Path.cwd()
+        os.chdir(control)
+        name = f"{os.getpid()}.sock"
+        listener.bind(str(control / name) if is_bound_by_path else name)
         listener.listen(64)
+        os.chdir(before)
 
     env = {"HOME": os.environ["HOME"], **({} if run is None else {"EVALROOM_RUN": run})}
     words = ["sleep", "300"]

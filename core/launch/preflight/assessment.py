@@ -31,6 +31,7 @@ from core.launch.preflight.inspect_checks import (
     python_checks,
 )
 from core.launch.preflight.limit_checks import limit_checks
+from core.launch.preflight.link_checks import link_checks
 from core.launch.preflight.requirements import named_log_folder
 from core.launch.preflight.survey_facts import SurveyFacts
 from core.launch.preflight.task_checks import packages_checks, task_checks
@@ -64,6 +65,7 @@ def assess_run(
         *gpu_checks(case),
         *memory_checks(facts),
         *limit_checks(facts, plan.spec),
+        *link_checks(facts),
         *disk_checks(facts, named_log_folder(plan)),
         *channel_checks(case),
         *run_checks(case),
@@ -90,6 +92,7 @@ def assess_machine(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> tu
         *_gpus(facts, fleet, machine),
         *_memory(facts),
         *limit_checks(facts),
+        *link_checks(facts),
         *disk_checks(facts),
         *_engines(facts),
     )

@@ -245,6 +245,10 @@ class SurveyFacts:
 
     Attributes:
         temporary: The folder for temporary files.
+        session: What ends the login's processes with its session: `step`, `service`, `container`
+            or `logout`; `entered`: it entered a container that stays; None: nothing is known.
+        child: Pid and start of the process that the survey left behind.
+        outlives: Whether that process was seen over a fresh link; None: not tried.
         variables: Names of the requested variables that the login sets.
         places, logs, runs: Folders by their paths in the request.
         programs: Versions of programs by name.
@@ -254,6 +258,9 @@ class SurveyFacts:
     host: SurveyPart[HostFacts] = SurveyPart()
     limits: SurveyPart[LimitFacts] = SurveyPart()
     temporary: SurveyPart[FolderFacts] = SurveyPart()
+    session: SurveyPart[str | None] = SurveyPart()
+    child: SurveyPart[tuple[int, str]] = SurveyPart()
+    outlives: bool | None = None
     inspect: SurveyPart[InspectFacts] = SurveyPart()
     uv: SurveyPart[UvFacts] = SurveyPart()
     docker: SurveyPart[DockerFacts] = SurveyPart()
@@ -275,6 +282,8 @@ def parse_survey(answer: Mapping[str, Any]) -> SurveyFacts:
         host=_part(answer, "machine", _as(HostFacts)),
         limits=_part(answer, "limits", _as(LimitFacts)),
         temporary=_part(answer, "temporary", _as(FolderFacts)),
+        session=_part(answer, "session", _session),
+        child=_part(answer, "child", _child),
         inspect=_part(answer, "inspect", _inspect),
         uv=_part(answer, "uv", _as(UvFacts)),
         docker=_part(answer, "docker", _as(DockerFacts)),
@@ -330,6 +339,14 @@ def _rows(kind: type[T]) -> _Read[tuple[T, ...]]:
         return tuple(out)
 
     return read
+
+
+def _session(value: Any) -> str | None:
+    return msgspec.convert(value, str | None)
+
+
+def _child(value: Any) -> tuple[int, str]:
+    return msgspec.convert(value, tuple[int, str])
 
 
 def _inspect(value: Any) -> InspectFacts:

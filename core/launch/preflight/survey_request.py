@@ -41,10 +41,19 @@ def survey_job(
         "reservations": list(requirements.lock_folders(machine.gpu_locks)),
         "interpreter": [python or machine.python],
         "skip": _stuck(known),
+        "leave_child": machine.link == "command"
+        and bool(machine.command)
+        and not machine.read_only,
     }
     if plans:
         given.update(_asked(plans))
     return Job(program="survey", verb="survey", given=MappingProxyType(given), changes=False)
+
+
+def child_job(left: tuple[int, str]) -> Job:
+    """Return the job that looks over a fresh link for the process that a survey left behind."""
+    given = {"child": list(left)}
+    return Job(program="survey", verb="child", given=MappingProxyType(given), changes=False)
 
 
 def _asked(plans: Sequence[RunPlan]) -> Mapping[str, Any]:

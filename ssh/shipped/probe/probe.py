@@ -8,7 +8,7 @@ import time
 import traceback
 
 from ssh.shipped.common.children import leave, reap_orphans
-from ssh.shipped.common.namespaces import CONTAINED, pid_namespace
+from ssh.shipped.common.namespaces import pid_namespace
 from ssh.shipped.common.platforms import PLATFORM
 from ssh.shipped.common.proc import BOOT_ID
 from ssh.shipped.common.text import text_of
@@ -236,7 +236,7 @@ class Probe:
     def living(self, request, head):
         """Return the addressed process; None: it is gone, and this has answered the request."""
         process = self.processes.addressed(head)
-        if process is not None and process.place == CONTAINED:
+        if process is not None and process.is_contained:
             self.requests.answer(request, None, "not sent: " + UNSIGNALLED["contained"], b"", 0.0)
             return None
         if process is not None and process.alive:

@@ -18,6 +18,7 @@ from ssh.shipped.survey.network import reach_host
 from ssh.shipped.survey.programs import TOOL_TIMEOUT_S, read_uv, read_version
 from ssh.shipped.survey.reservations import fcntl, read_reservations
 from ssh.shipped.survey.running import read_running
+from ssh.shipped.survey.session import leave_child, read_session
 from ssh.shipped.survey.side_by_side import each_of, side_by_side
 
 
@@ -28,6 +29,7 @@ def survey(given):
         "machine": (read_host, 5.0),
         "limits": (read_limits, 5.0),
         "temporary": (lambda: read_temporary(env), FOLDER_TIMEOUT_S),
+        "session": (lambda: read_session(bool(given.get("leave_child"))), 6.0),
         "docker": (read_docker, 3 * TOOL_TIMEOUT_S),
         "gpus": (read_gpus, 3 * TOOL_TIMEOUT_S),
         "running": (read_running, 6.0),
@@ -43,6 +45,8 @@ def survey(given):
     folders = given.get("reservations")
     if folders and fcntl is not None:
         readers["reservations"] = (lambda: read_reservations(folders), FOLDER_TIMEOUT_S)
+    if given.get("leave_child"):
+        readers["child"] = (leave_child, 3.0)
     if given.get("interpreter"):
         readers["inspect"] = (lambda: read_inspect(given), inspect_timeout(given))
     skipped = [name for name in given.get("skip") or [] if readers.pop(name, None)]
