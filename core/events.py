@@ -69,6 +69,21 @@ class MachineRead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClockMoved:
+    """The clock of a machine, or of the desk, was set while the link was up.
+
+    Attributes:
+        at: Unix seconds on the desk's clock.
+        machine: The machine.
+        offset: The host's clock minus the desk's, seconds.
+    """
+
+    at: float
+    machine: MachineName
+    offset: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessSeen:
     """A process was seen for the first time, or its state or one of its fields changed.
 
@@ -323,6 +338,7 @@ Event = (
     | LinkChanged
     | LinkHeard
     | ProbeAnswered
+    | ClockMoved
     | MachineRead
     | ProcessSeen
     | ProcessGone

@@ -1,6 +1,7 @@
 """The journal's columns for an event's machine, process and task."""
 
 from core.events import (
+    ClockMoved,
     ContentRevealed,
     Dismissed,
     Event,
@@ -39,6 +40,7 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             | LinkChanged(machine=machine)
             | LinkHeard(machine=machine)
             | ProbeAnswered(machine=machine)
+            | ClockMoved(machine=machine)
             | MachineRead(machine=machine)
             | ReadsUnchanged(machine=machine)
         ):

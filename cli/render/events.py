@@ -7,6 +7,7 @@ from cli.render.fleet_json import Json, plain_json, raw_row
 from core import format as fmt
 from core.errors import sentences
 from core.events import (
+    ClockMoved,
     ContentRevealed,
     Dismissed,
     Event,
@@ -132,6 +133,7 @@ class EventLines:
                 | ReadsUnchanged()
                 | SurfaceRead()
                 | Dismissed()
+                | ClockMoved()
                 | FindingsAcknowledged()
                 | TimePassed()
             ):
