@@ -79,6 +79,7 @@ def log_header(row: JsonObject, location: str) -> LogHeader | None:
         started_at=_unix_seconds(text(row, "started_at")),
         completed_at=_unix_seconds(text(row, "completed_at")),
         time_limit=count(row, "time_limit"),
+        total_tokens=count(row, "total_tokens"),
         buffer=_buffer(row),
     )
 
@@ -112,6 +113,7 @@ def log_samples(row: JsonObject) -> LogSamples:
         errors=grouped(_errors(row)),
         rows=rows,
         cut=max(0, logged - len(rows)),
+        messages=count(told, "messages"),
     )
 
 

@@ -9,6 +9,7 @@ from core.events import (
     LinkChanged,
     LogRead,
     LogUnreadable,
+    MachineRead,
     OrderEnded,
     ProcessGone,
     ProcessSeen,
@@ -18,6 +19,7 @@ from core.events import (
     TimePassed,
 )
 from core.fleet import Fleet
+from core.judge.docker_findings import judge_docker
 from core.judge.finding_list import acknowledged, closed
 from core.judge.link_findings import judge_link
 from core.judge.order_findings import judge_interrupted, judge_order
@@ -61,6 +63,8 @@ def _judge(  # noqa: C901, PLR0912 - one case per kind of event
             yield from judge_interrupted(after, event.task.process, event.at)
         case SamplesSeen():
             yield from judge_task(before, after, event.task, event.at)
+        case MachineRead():
+            yield from judge_docker(before, after, event.machine, event.at)
         case OrderEnded():
             yield from judge_order(after, event.order, event.at)
         case TimePassed():

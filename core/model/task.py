@@ -159,6 +159,7 @@ class Task:
         interim: The running score, if the process reports one.
         ended_at: When it was found ended, Unix seconds at the desk; None: it has not ended.
         trouble: Which sample rows could not be read; None: no trouble.
+        has_sandboxes: Whether it was seen to hold Docker containers.
     """
 
     key: TaskKey
@@ -180,6 +181,7 @@ class Task:
     interim: tuple[Metric, ...] = ()
     ended_at: float | None = None
     trouble: str | None = None
+    has_sandboxes: bool = False
 
     @property
     def progress(self) -> TaskCounts:
@@ -208,6 +210,18 @@ class Task:
             in_flight=0,
             queued=0,
         )
+
+    @property
+    def total_tokens(self) -> int | None:
+        """Its tokens: of its log once that is read, else of the last look; None: unknown."""
+        told = self.header.total_tokens if self.header is not None and self.is_over else None
+        return self.row.total_tokens if told is None else told
+
+    @property
+    def total_messages(self) -> int | None:
+        """The messages of its samples: of its log once that is read, else of the last look."""
+        told = self.logged.messages if self.logged is not None else None
+        return self.row.total_messages if told is None else told
 
     @property
     def is_over(self) -> bool:

@@ -54,7 +54,7 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
     yield words("solver", row.solver)
     yield words("machine", f"{task.key.machine}, pid {task.key.process.pid}")
     yield fact("tokens", _tokens(line))
-    yield fact("messages", count_cell(row.total_messages))
+    yield fact("messages", count_cell(task.total_messages))
     yield fact("HTTP retries", count_cell(row.http_retries, "look", zero="plain"))
     yield fact("refusals", count_cell(row.refusals, "look", zero="plain"))
     yield fact("attempts", count_cell(row.attempts, "look" if row.attempts > 1 else "plain"))
@@ -80,7 +80,7 @@ def _progress_words(line: TaskLine) -> Cell:
 
 
 def _tokens(line: TaskLine) -> Cell:
-    total = count_cell(line.task.row.total_tokens)
+    total = count_cell(line.task.total_tokens)
     per_minute = rate(line)
     if per_minute is None:
         return total

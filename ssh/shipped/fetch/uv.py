@@ -202,7 +202,7 @@ def version_of(path):
         done = run([path, "--version"], time.monotonic() + VERSION_TIMEOUT_S)
     except CannotDo:
         return None
-    found = re.match(r"uv (\d+(?:\.\d+)+)", done.out)
+    found = re.search(r"\buv (\d+(?:\.\d+)+)", done.out)
     return found.group(1) if found and done.status == 0 else None
 
 

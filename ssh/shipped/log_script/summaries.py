@@ -98,6 +98,7 @@ def header_row(header):
         "started_at": as_text(getattr(stats, "started_at", None) or ""),
         "completed_at": as_text(getattr(stats, "completed_at", None) or ""),
         "time_limit": spec.config.time_limit,
+        "total_tokens": tokens_of(getattr(stats, "model_usage", None)),
     }
     run = (getattr(spec, "metadata", None) or {}).get(RUN_METADATA)
     row["eval"]["run"] = run if isinstance(run, str) else None
@@ -120,11 +121,13 @@ def samples_row(header, summaries, max_errored, max_others):
     newest = {(each.id, each.epoch): each for each in summaries}
     counts = dict.fromkeys(("completed", "error", "cancelled"), 0)
     errors, examples = collections.Counter(), {}  # by text, its numbers apart
-    errored, others, scored = [], [], 0
+    errored, others, scored, messages = [], [], 0, None
     for each in newest.values():
         status = status_of(each)
         counts[status] += 1
         scored += bool(each.scores)
+        if getattr(each, "message_count", None) is not None:
+            messages = (messages or 0) + each.message_count
         (errored if status == "error" else others).append(each)
         if status == "error":
             text = each.error[:MAX_ERROR_CHARACTERS]
@@ -144,6 +147,7 @@ def samples_row(header, summaries, max_errored, max_others):
             "errored": counts["error"],
             "cancelled": counts["cancelled"],
             "scored": scored,
+            "messages": messages,
         },
         "errors": [
             [examples[kind][0], number, *examples[kind][1:]]
@@ -189,7 +193,7 @@ def summary_row(summary):
         status=status_of(summary),
         started_at=unix_seconds(getattr(summary, "started_at", None)),
         completed_at=unix_seconds(getattr(summary, "completed_at", None)),
-        total_tokens=sum(each.total_tokens for each in usage.values()) if usage else None,
+        total_tokens=tokens_of(usage),
         scores={name: small(each.value) for name, each in (summary.scores or {}).items()},
         error=None,
         limit_reason=None,
@@ -201,6 +205,11 @@ def summary_row(summary):
         token_limit_type=getattr(summary, "token_limit_type", None),
     )
     return row
+
+
+def tokens_of(usage):
+    """Return the tokens of all models; None: no model was used, or the log does not say."""
+    return sum(each.total_tokens for each in usage.values()) if usage else None
 
 
 def small(value):

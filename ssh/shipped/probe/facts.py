@@ -28,7 +28,7 @@ class Facts(threading.Thread):
         self.wake = threading.Condition()
         self.asked = []  # (request id, when, the rounds of the readings then)
         self.gpus = self.reading("gpus", self.every, read_gpus)
-        self.docker = self.reading("docker", self.every, DockerReader())
+        self.docker = self.reading("docker", self.every, DockerReader(probe))
         self.inspect = self.reading(
             "inspect", max(INSPECT_EVERY_S, self.every), read_inspect_version
         )
@@ -81,7 +81,7 @@ class Facts(threading.Thread):
         docker_state, docker_since, docker_error = self.docker.standing()
         inspect_state, _, inspect_error = self.inspect.standing()
         tool, gpus, warning = self.gpus.value or (None, [], None)
-        docker = self.docker.value or {"version": None, "containers": []}
+        docker = self.docker.value or {"version": None, "containers": [], "others": 0}
         try:
             load = [round(value, 2) for value in os.getloadavg()]
         except OSError:
@@ -106,6 +106,7 @@ class Facts(threading.Thread):
                     "error": docker_error,
                     "version": docker["version"],
                     "containers": docker["containers"],
+                    "others": docker["others"],
                 },
                 "inspect": {
                     "state": inspect_state,

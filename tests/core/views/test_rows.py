@@ -285,6 +285,37 @@ def test_a_page_of_a_sample_says_of_which_task_and_machine() -> None:
     assert title == "Sample 1 epoch 1 of gdm_intercode_ctf on h100-1"
 
 
+@pytest.mark.parametrize("state", [LinkState.DOWN, LinkState.NEEDS_YOU, LinkState.REFUSED])
+def test_samples_of_a_machine_that_is_down_are_marked_and_their_clocks_stand(
+    state: LinkState,
+) -> None:
+    rows = (sample(1), sample(2, status="error"), sample(3, status="completed"))
+    fleet = fleet_after(
+        samples_seen(*rows), link(state, at=NOW + 5), fleet=_tasks(task_row(flying=1, total=3))
+    )
+    table, later = (samples_table(fleet, task_key(), NOW + wait) for wait in (10, 500))
+    words = {row.key.sample_id: text(row, "status") for row in table.rows}
+    assert words == {1: "was running", 2: "error", 3: "done"}
+    assert tone(table.rows[0], "status") == "dim"
+    assert "read 10s ago" in table.footer
+    assert "read 8m ago" in later.footer
+    for column in ("doing", "time"):
+        assert [text(row, column) for row in table.rows] == [
+            text(row, column) for row in later.rows
+        ]
+
+
+def test_the_clocks_of_samples_stand_a_minute_after_the_last_read() -> None:
+    fleet = fleet_after(samples_seen(sample(1)), fleet=_tasks(task_row()))
+    fresh, minute, old = (samples_table(fleet, task_key(), NOW + wait) for wait in (5, 60, 2000))
+    assert "ago" not in fresh.footer
+    assert [text(table.rows[0], "doing") for table in (fresh, minute, old)] == [
+        "generating 0:15", "generating 1:10", "generating 1:10",
+    ]  # fmt: skip
+    assert "read 33m ago" in old.footer
+    assert text(old.rows[0], "status") == "running"
+
+
 def test_a_sample_that_waits_to_retry_says_when_and_comes_first() -> None:
     waits = Activity(type="retry_wait", count=6, started_at=NOW - 20, deadline=NOW + 45)
     fleet = fleet_after(
