@@ -112,6 +112,8 @@ class LinkSupervisor:
         self._needs_trust: NeedsTrust | None = None
         self._failures = 0
         self._was_up = False
+        self._clock_ahead = 0.0
+        """The wall clock minus the monotonic clock at the last check, seconds."""
         self._lost_at: float | None = None
         """Start of the present outage, monotonic seconds; None: the link is up."""
         self._advice: str | None = None
@@ -229,6 +231,7 @@ class LinkSupervisor:
         link = self._make_link(interactive=interactive)
         session = ProbeSession(self._machine, link, self._options)
         started_at = time.monotonic()
+        self._clock_ahead = time.time() - started_at
         try:
             await self._wait_closed()
             await self._open(link)
@@ -269,6 +272,7 @@ class LinkSupervisor:
 
     async def _relay_frames(self, session: ProbeSession, link: Link) -> None:
         def hear(frame: Frame) -> None:
+            self._check_awake()
             if frame.kind == "hello":
                 self._was_up, self._lost_at = True, None
                 self._do_meanwhile(link.came_up())
@@ -285,16 +289,12 @@ class LinkSupervisor:
 
     async def _watch_silence(self, session: ProbeSession) -> None:
         """Detect a silent link, and that this computer slept."""
-        ahead = time.time() - time.monotonic()
         while True:
             await asyncio.sleep(1.0)
             if not session.is_up:
                 continue
-            drift = time.time() - time.monotonic() - ahead
+            self._check_awake()
             silent = time.monotonic() - session.last_data_at
-            if drift > SLEEP_DRIFT_S:
-                raise LinkLost(self._machine, "this computer was asleep; evalroom reconnects")
-            ahead += drift
             if silent > DOWN_AFTER_S:
                 why = f"no data from {self._machine} for {silent:.0f} s"
                 raise LinkLost(self._machine, why, is_silent=True)
@@ -302,6 +302,16 @@ class LinkSupervisor:
                 error = LinkLost(self._machine, f"no data from {self._machine} for {silent:.0f} s")
                 self._report(LinkState.LAGGING, error)
                 session.beat()
+
+    def _check_awake(self) -> None:
+        """Raise `LinkLost` if this computer slept since the last check.
+
+        Frames that waited meanwhile are not passed on: they would show old rows as fresh.
+        """
+        ahead = time.time() - time.monotonic()
+        drift, self._clock_ahead = ahead - self._clock_ahead, ahead
+        if drift > SLEEP_DRIFT_S:
+            raise LinkLost(self._machine, "this computer was asleep; evalroom reconnects")
 
     async def _wait_after(self, error: MachineError) -> None:
         if isinstance(error, NeedsTrust):

@@ -36,12 +36,11 @@ from core.model.process import ProcessState
 from core.model.sample import SampleCounts, SampleStatus
 from core.ports import Heard
 from core.text import shown
+from core.watch.host_clock import HostClock
 from core.watch.machine_facts import read_facts, read_hello
 from core.watch.polls import FULL_READ_INTERVAL_S, Poll, disagrees, polls_for
 from core.watch.process_list import ProcessReport, process_reports
 
-CLOCK_STEP_S = 5.0
-"""A clock that differs by more than this from what is known was set."""
 LINK_HEARD_INTERVAL_S = 3.0
 """Minimum seconds between two `LinkHeard`."""
 RELOAD_INTERVAL_S = 15.0
@@ -89,12 +88,9 @@ class Observer:
         """When each task's samples were last read in full, Unix seconds at the desk."""
         self._truncated: set[TaskKey] = set()
         """Tasks whose last delta was truncated; the next delta does not list the missing rows."""
+        self._clock = HostClock()
         self._link_heard_at = 0.0
         """Time of the last `LinkHeard` or `LinkChanged` to up, Unix seconds at the desk."""
-        self._offset: float | None = None
-        """The host's clock minus the desk's, seconds; None before the first hello."""
-        self._odd_offset: float | None = None
-        """The offset of the last beat, where it differs: two alike are a step, one is a delay."""
 
     def expect(self, processes: Iterable[ProcessKey]) -> None:
         """Report these processes as gone if the first list of a probe does not name them."""
@@ -171,37 +167,23 @@ class Observer:
             case "hello":
                 self._forget()
                 probe = read_hello(frame.head, at)
-                self._offset, self._odd_offset = probe.clock_offset, None
+                self._clock = HostClock(probe.clock_offset)
                 yield ProbeAnswered(at=at, machine=self._machine, probe=probe)
             case "processes":
                 yield from self._processes(frame, at)
             case "answer":
-                yield from self._answer(frame, at)
+                yield from self._answer(frame, self._clock.written_at(frame.head, at))
             case "beat":
-                yield from self._clock(frame.head, at)
+                if (offset := self._clock.step(frame.head, at)) is not None:
+                    yield ClockMoved(at=at, machine=self._machine, offset=offset)
                 yield from self._states(number(frame.head, "at") or at, at)
-                yield from self._unchanged(frame.head, at)
+                yield from self._unchanged(frame.head, self._clock.written_at(frame.head, at))
             case "trouble":
                 yield from self._trouble(frame.head, at)
             case "facts":
                 yield MachineRead(at=at, machine=self._machine, facts=read_facts(frame.body))
             case _:
                 return
-
-    def _clock(self, head: JsonObject, at: float) -> Iterator[Event]:
-        """Notice a step of the host's clock or of the desk's."""
-        clock = number(head, "at")
-        if clock is None or self._offset is None:
-            return
-        offset, odd = clock - at, self._odd_offset
-        self._odd_offset = None
-        if abs(offset - self._offset) <= CLOCK_STEP_S:
-            return
-        if odd is None or abs(offset - odd) > CLOCK_STEP_S:
-            self._odd_offset = offset
-            return
-        self._offset = offset
-        yield ClockMoved(at=at, machine=self._machine, offset=offset)
 
     def _link_heard(self, at: float) -> Iterator[Event]:
         if not 0 <= at - self._link_heard_at < LINK_HEARD_INTERVAL_S:

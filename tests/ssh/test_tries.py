@@ -2,11 +2,15 @@
 
 import asyncio
 import re
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from core.config.model import MachineConfig
 from core.errors import HostKeyRefused, LinkLost, LinkRefused, MachineError
 from core.events import LinkChanged
 from core.ids import MachineName
@@ -16,6 +20,8 @@ from ssh.handshake import CHUNK_BYTES, ErrorTail, compressed, start_python
 from ssh.link_supervisor import LinkSupervisor
 from ssh.links.link import Link
 from ssh.probe_session import ProbeOptions, probe_source
+from tests.support.hearing import hearing
+from tests.support.reached import PYTHON, connection_of
 from tests.support.waiting import until
 
 M = MachineName("m")
@@ -181,3 +187,23 @@ async def test_what_is_refused_at_the_first_try_waits_for_the_operator(
         running.cancel()
         with suppress(asyncio.CancelledError):
             await running
+
+
+async def test_frames_that_waited_while_the_computer_slept_are_not_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its wall clock runs ahead of the other one while it sleeps."""
+    slept = 0.0
+    clocks = SimpleNamespace(time=lambda: time.time() + slept, monotonic=time.monotonic)
+    monkeypatch.setattr("ssh.link_supervisor.time", clocks)
+    machine = MachineConfig(name=M, link="command", python=PYTHON)
+    async with hearing(connection_of(machine, tmp_path / "unused")) as heard:
+        await heard.hello()
+        await heard.until(lambda: bool(heard.frames("beat") or heard.frames("facts")))
+        slept = 300.0
+        before = len(heard.heard)
+        await heard.link(LinkState.DOWN)
+        first = heard.heard[before]
+        assert isinstance(first, LinkChanged)
+        assert "was asleep" in (first.reason or "")
+        await heard.until(lambda: len(heard.frames("hello")) >= 2)
