@@ -22,6 +22,19 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogBuffer:
+    """The samples that a dead eval left in Inspect's sample buffer; `inspect log recover` reads it.
+
+    Attributes:
+        completed: Samples that finished; not all of them need be missing in the log.
+        in_progress: Samples that were running when the eval died.
+    """
+
+    completed: int
+    in_progress: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogHeader:
     """The header of a log, read by the machine's own Inspect.
 
@@ -38,8 +51,8 @@ class LogHeader:
         started_at, completed_at: When it started and ended, Unix seconds on the eval's own clock;
             None: the log does not say.
         time_limit: The time limit of its samples when it started, seconds; None: no limit.
-        time_limit: The time limit of its samples when it started, seconds; None: no limit.
         total_tokens: The tokens of all models; None: the log does not say.
+        buffer: What its dead eval left in a buffer and not in the log; None: nothing.
     """
 
     location: str
@@ -58,6 +71,7 @@ class LogHeader:
     completed_at: float | None = None
     time_limit: int | None = None
     total_tokens: int | None = None
+    buffer: LogBuffer | None = None
 
     @property
     def is_final(self) -> bool:

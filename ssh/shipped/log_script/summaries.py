@@ -1,6 +1,7 @@
 """The header and the sample summaries of a log."""
 
 import collections
+import importlib
 import json
 import os
 import re
@@ -26,6 +27,8 @@ def log_row(inspect_log, path, asked, max_bytes):
         refuse_huge_json(path)
         header = inspect_log.read_eval_log(path, header_only=True)
         row["header"] = header_row(header)
+        if header.status == "started":
+            row["header"]["buffer"] = buffer_row(path)
     except BaseException as error:
         row["error"] = failure_text(error)
         return row
@@ -42,6 +45,21 @@ def log_row(inspect_log, path, asked, max_bytes):
     if len(json.dumps(row, default=str)) > max_bytes:
         row["samples"]["rows"] = []
     return row
+
+
+def buffer_row(path):
+    """Return how many samples the buffer of a dead eval holds; None: no buffer, or a live eval.
+
+    Inspect keeps it in a folder of its own, and `inspect log recover` reads it.
+    """
+    try:
+        recovery = importlib.import_module("inspect_ai.log._recover._buffer")
+        found = recovery.read_buffer_recovery_data(path)
+        if found is None:
+            return None
+        return {"completed": len(found.completed), "in_progress": len(found.in_progress)}
+    except BaseException:  # an older Inspect can't recover a log
+        return None
 
 
 def refuse_huge_json(path):
