@@ -110,6 +110,7 @@ def log_row(task: Task) -> Json | None:
         "problem": task.log_problem or task.samples_error or None,
         "cause": header.cause or None if header is not None else None,
         "samples": plain_json(logged.counts) if logged is not None else None,
+        "total_tokens": header.total_tokens if header is not None else None,
         "errors": [
             {
                 "cause": group.cause,

@@ -114,7 +114,11 @@ def _how(task: Task) -> str:
     if task.is_last_look:
         done += " at the last look"
     if task.state is TaskState.LOST:
-        return f": the process has ended, and the status of its log is still started ({done})"
+        left = ""
+        if header is not None and header.buffer is not None:
+            held = plural(header.buffer.completed, "finished sample")
+            left = f"; its buffer holds {held}: `inspect log recover` brings them into a log"
+        return f": the process has ended, and the status of its log is still started ({done}){left}"
     if header is not None and header.metrics:
         metric = header.metrics[0]
         over = "" if task.scored is None else f" over {task.scored[0]} of {task.scored[1]}"

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from core.ids import MachineName
-from core.model.log_summary import ErrorGroup, Metric
+from core.model.log_summary import ErrorGroup, LogBuffer, Metric
 
 
 class RunState(StrEnum):
@@ -69,6 +69,7 @@ class RunLog:
         completed_samples, total_samples: The counts in the log's results; None: unknown.
         cause: The cause of the log's own error; empty: it has none.
         errors: The errors of its samples, grouped by cause, the most frequent first.
+        buffer: What its dead eval left in a buffer; None: nothing.
     """
 
     location: str
@@ -80,6 +81,7 @@ class RunLog:
     total_samples: int | None = None
     cause: str = ""
     errors: tuple[ErrorGroup, ...] = ()
+    buffer: LogBuffer | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -212,6 +212,18 @@ class Task:
         )
 
     @property
+    def total_tokens(self) -> int | None:
+        """Its tokens: of its log once that is read, else of the last look; None: unknown."""
+        told = self.header.total_tokens if self.header is not None and self.is_over else None
+        return self.row.total_tokens if told is None else told
+
+    @property
+    def total_messages(self) -> int | None:
+        """The messages of its samples: of its log once that is read, else of the last look."""
+        told = self.logged.messages if self.logged is not None else None
+        return self.row.total_messages if told is None else told
+
+    @property
     def is_over(self) -> bool:
         """Whether it has ended and all that can be read now of its log is read."""
         # Called for a thousand tasks on each redraw: a set lookup would hash strings in Python.

@@ -90,6 +90,8 @@ class TaskFacts:
         arguments: Names of its arguments; None: any, or unknown.
         sandbox: The sandbox in its code; None: none, or unknown.
         memory: Memory limit of one sample's containers in its compose file, bytes.
+        images: The images that its containers need, as far as its file for Docker names them.
+        missing_file: The file for Docker that it names and that does not exist; None: no such.
     """
 
     state: str = "unknown"
@@ -101,6 +103,8 @@ class TaskFacts:
     arguments: tuple[str, ...] | None = None
     sandbox: str | None = None
     memory: int | None = None
+    images: tuple[str, ...] = ()
+    missing_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +153,7 @@ class DockerFacts:
         used: Memory that they use, bytes; None: unknown.
         memory: Memory limit for all containers, bytes.
         root: Folder of the images.
+        has_proxy: Whether it pulls through a proxy or a mirror.
     """
 
     version: str = ""
@@ -157,6 +162,22 @@ class DockerFacts:
     used: int | None = None
     memory: int | None = None
     root: str | None = None
+    has_proxy: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageFacts:
+    """An image that a task needs.
+
+    Attributes:
+        there: Whether Docker has it.
+        registry: The address of its registry, if Docker does not have it.
+        error: Why that registry can't be reached; empty: it can.
+    """
+
+    there: bool
+    registry: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +272,7 @@ class SurveyFacts:
         outlives: Whether that process was seen over a fresh link; None: not tried.
         variables: Names of the requested variables that the login sets.
         places, logs, runs: Folders by their paths in the request.
+        images: The images that the tasks need, by name.
         programs: Versions of programs by name.
         hosts: Whether servers were reachable, by `host:port`.
     """
@@ -272,6 +294,7 @@ class SurveyFacts:
     places: Mapping[str, SurveyPart[FolderFacts]] = field(default_factory=_none)
     logs: Mapping[str, SurveyPart[FolderFacts]] = field(default_factory=_none)
     runs: Mapping[str, SurveyPart[RunFolderFacts]] = field(default_factory=_none)
+    images: Mapping[str, SurveyPart[ImageFacts]] = field(default_factory=_none)
     programs: Mapping[str, SurveyPart[str]] = field(default_factory=_none)
     hosts: Mapping[str, SurveyPart[str]] = field(default_factory=_none)
 
@@ -295,6 +318,7 @@ def parse_survey(answer: Mapping[str, Any]) -> SurveyFacts:
         places=_parts(answer, "places", _as(FolderFacts)),
         logs=_parts(answer, "logs", _as(FolderFacts)),
         runs=_parts(answer, "runs", _as(RunFolderFacts)),
+        images=_parts(answer, "images", _as(ImageFacts)),
         programs=_parts(answer, "programs", _as(str)),
         hosts=_parts(answer, "hosts", _as(str)),
     )

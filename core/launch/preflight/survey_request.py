@@ -9,6 +9,7 @@ from core.launch.engines.registry import engine_named, engines_by_program
 from core.launch.plan.run_plan import RUNS_FOLDER, UV_PATH, RunPlan
 from core.launch.plan.warnings import package_name
 from core.launch.preflight import requirements
+from core.launch.preflight.sandboxes import sandbox_file
 from core.model.job import Job
 from core.model.machine import MachineFacts, ToolState
 
@@ -65,6 +66,7 @@ def _asked(plans: Sequence[RunPlan]) -> Mapping[str, Any]:
     return {
         "interpreter": list(first.python_words),
         "directory": first.directory,
+        "sandbox": sandbox_file(spec),
         "variables": dict(spec.env),
         "inherit": list(spec.inherit),
         "python_path": requirements.python_path_of(first),

@@ -142,6 +142,7 @@ def newest_logs(readings: Sequence[LogReading]) -> tuple[RunLog, ...]:
                 completed_samples=header.completed_samples,
                 total_samples=header.total_samples,
                 cause=header.cause[:_MAX_CAUSE_CHARS],
+                buffer=header.buffer,
                 errors=() if reading.samples is None else reading.samples.errors[:_MAX_GROUPS],
             ),
         )

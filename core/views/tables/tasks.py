@@ -245,8 +245,8 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "tokens",
-            lambda line: count_cell(line.task.row.total_tokens),
-            lambda line: line.task.row.total_tokens,
+            lambda line: count_cell(line.task.total_tokens),
+            lambda line: line.task.total_tokens,
             align="right",
             width=6,
             rank=7,

@@ -3,7 +3,7 @@
 import os
 
 from ssh.shipped.survey.caches import read_caches
-from ssh.shipped.survey.docker import read_docker
+from ssh.shipped.survey.docker import read_docker, read_image
 from ssh.shipped.survey.folders import (
     FOLDER_TIMEOUT_S,
     read_log_folder,
@@ -20,6 +20,9 @@ from ssh.shipped.survey.reservations import fcntl, read_reservations
 from ssh.shipped.survey.running import read_running
 from ssh.shipped.survey.session import leave_child, read_session
 from ssh.shipped.survey.side_by_side import each_of, side_by_side
+
+MAX_IMAGES = 20
+IMAGE_TIMEOUT_S = 12.0
 
 
 def survey(given):
@@ -51,5 +54,17 @@ def survey(given):
         readers["inspect"] = (lambda: read_inspect(given), inspect_timeout(given))
     skipped = [name for name in given.get("skip") or [] if readers.pop(name, None)]
     results = side_by_side(readers)
+    results["images"] = {"state": "ok", "value": images_of(results, given)}
     results.update((name, {"state": "stuck", "error": "it hung before"}) for name in skipped)
     return results
+
+
+def images_of(results, given):
+    """Return for each image that the tasks need whether it is there, if Docker answers."""
+    if (results.get("docker") or {}).get("state") != "ok":
+        return {}
+    tasks = (results.get("inspect") or {}).get("value") or {}
+    rows = (tasks.get("tasks") or {}).values()
+    rows = [row for row in rows if given.get("sandbox") or row.get("sandbox") == "docker"]
+    names = [name for row in rows for name in row.get("images") or [] if isinstance(name, str)]
+    return each_of(read_image, list(dict.fromkeys(names))[:MAX_IMAGES], IMAGE_TIMEOUT_S)

@@ -6,7 +6,7 @@ from core.events import LogUnreadable, OrderGiven, ProbeAnswered, ReadFailed
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey
 from core.model.action import Action, Verb
-from core.model.log_summary import ErrorGroup
+from core.model.log_summary import ErrorGroup, LogBuffer
 from core.model.machine import LinkState, ProbeFound, ToolState
 from core.model.order import OrderState
 from core.model.process import ProcessState
@@ -470,6 +470,21 @@ def test_a_table_without_tasks_says_whether_there_are_none_or_nobody_knows() -> 
         judged(process_seen(state=ProcessState.HEADLESS), fleet=live),
     ):
         assert str(tasks_table(unknown, NOW).empty).startswith("tasks are unknown")
+
+
+def test_a_lost_task_offers_what_its_buffer_holds_with_a_preview() -> None:
+    fleet = judged(
+        named(), link(), process_seen(python="/v/bin/python3"), tasks_seen(task_row()),
+        process_gone(), log_read("started", buffer=LogBuffer(completed=7, in_progress=2)),
+    )  # fmt: skip
+    said = page_text(task_page(fleet, task_key(), NOW))
+    assert "7 finished samples and 2 that were running" in said
+    assert "/v/bin/python3 -m inspect_ai log recover /logs/t1.eval" in said
+    [lost] = [each for each in fleet.findings if each.kind == "lost"]
+    assert "its buffer holds 7 finished samples" in lost.text
+    assert "recover" not in page_text(
+        task_page(judged(log_read("started"), fleet=fleet), task_key(), NOW)
+    )
 
 
 def test_a_link_that_is_tried_now_says_so() -> None:

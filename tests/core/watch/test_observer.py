@@ -392,7 +392,9 @@ def test_a_clock_that_was_set_is_noticed_by_two_beats_and_a_late_beat_is_not() -
     watched.hello()
 
     def beat(offset: float) -> list[float]:
-        events = watched.observer.hear(Frame("beat", {"at": NOW + offset}), NOW)
+        watched.now += 5.0
+        beat_at = Frame("beat", {"at": watched.now + offset})
+        events = watched.observer.hear(beat_at, watched.now)
         return [event.offset for event in events if isinstance(event, ClockMoved)]
 
     assert beat(0.3) == beat(-40.0) == beat(0.1) == []  # one came late

@@ -26,6 +26,7 @@ from core.ctl.log_answers import log_reading
 from core.model.log_summary import LogSummary, UnreadLog
 from ssh.shipped.common.failures import Absent
 from ssh.shipped.common.log_reading import read_with_first, run_log_script
+from tests.support.evals import Evals
 
 pytestmark = pytest.mark.timeout(180)
 MANY = 3_000
@@ -98,6 +99,27 @@ def view(log: Path, name: str, sample_id: str, *, content: bool) -> dict[str, An
     assert why is None
     body: dict[str, Any] = json.loads(answer["body"])
     return {"status": answer["status"], **body}
+
+
+def test_what_a_killed_eval_left_in_its_buffer_is_told(
+    evals: Evals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = evals.start(
+        "quiet", args={"samples": 2_000, "seconds": 0.3},
+        options=("--max-samples=2", "--log-buffer=5000"),
+    ).wait_ready()  # fmt: skip
+    one.wait_rows(lambda rows: rows[0]["samples"]["completed"] >= 3)
+    location = one.task()["log_location"]
+    monkeypatch.setenv("XDG_DATA_HOME", str(one.data_dir))
+    living = summaries([location])[location]
+    assert isinstance(living, LogSummary)
+    assert living.header.buffer is None
+    one.kill()
+    dead = summaries([location])[location]
+    assert isinstance(dead, LogSummary)
+    assert dead.header.status == "started"
+    assert dead.header.buffer is not None
+    assert dead.header.buffer.completed >= 3
 
 
 def test_fifty_logs_of_any_kind_are_read_by_one_start(logs: Path) -> None:

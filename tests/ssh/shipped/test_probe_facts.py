@@ -286,6 +286,19 @@ def test_a_warning_beside_good_rows_is_a_fact(tools: Path, tool: Tool, tmp_path:
         assert facts["gpu_error"].startswith("nvidia-smi warns (exit 14, the infoROM is corrupted)")
 
 
+def test_a_tool_that_hangs_from_the_first_look_on_is_told_before_the_next_facts(
+    tools: Path, tool: Tool, tmp_path: Path
+) -> None:
+    tool("docker", "sleep 300")
+    source = tmp_path / "quick.py"
+    text = shipped_program("probe").decode()
+    source.write_text(text.replace("STUCK_AFTER_S = 8.0", "STUCK_AFTER_S = 0.5"))
+    env = {"PATH": f"{tools}:{os.environ['PATH']}"}
+    with direct_probe(tmp_path, env=env, facts_every=600, program=source) as probe:
+        facts = facts_of(probe, lambda facts: facts["docker"]["state"] == "stuck")
+        assert facts["docker"]["error"].startswith("no answer for")
+
+
 def test_a_tool_that_hangs_is_stuck_since_then_and_holds_up_nothing(
     tools: Path, tool: Tool, tmp_path: Path
 ) -> None:
