@@ -4,17 +4,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from core.confirmation import words_to_confirm
-from core.errors import UsageWrong
+from core.errors import NotConfirmed, UsageWrong
 from core.fleet import Fleet
 from core.fold.sandboxes import Sandbox, leftovers, removal_command
 from core.format import plural
 from core.guide.context import GuideContext
 from core.guide.guide import Guide, GuideStep, StepKind, StepState
 from core.ids import MachineName
-from core.model.job import Job
+from core.model.job import Job, Worker
 from core.model.machine import ToolState
 from core.text import Shown, shown
 
+REMOVAL_TIMEOUT_S = 240.0
+"""Timeout of the job that removes containers, seconds."""
 _LONG = 200
 
 
@@ -85,12 +87,14 @@ def removal_steps(fleet: Fleet) -> Iterator[GuideStep]:
             )
 
 
-def removal_of(fleet: Fleet, step: GuideStep) -> Removal:
+def removal_of(fleet: Fleet, step: GuideStep | None) -> Removal:
     """Return what a step would remove now: of its containers, those that no eval holds still.
 
     Raises:
-        UsageWrong: The machine can't be reached, or nothing is left.
+        UsageWrong: It is no such step, the machine can't be reached, or nothing is left.
     """
+    if step is None or step.kind is not StepKind.CONTAINERS:
+        raise UsageWrong("no step that removes containers waits")
     name = step.machine
     machine = fleet.machines.get(name) if name is not None else None
     if name is None or machine is None or not machine.link.is_up:
@@ -105,6 +109,39 @@ def removal_of(fleet: Fleet, step: GuideStep) -> Removal:
     if not chosen:
         raise UsageWrong("nothing is left to remove, or an eval may hold it now")
     return Removal(machine=name, sandboxes=chosen)
+
+
+async def remove(previewed: Removal, now: Removal, *, words: str, worker: Worker | None) -> str:
+    """Remove exactly the containers that were previewed, and return how many it were, in words.
+
+    Args:
+        previewed: What the operator saw.
+        now: What the step would remove now.
+        words: What the operator typed.
+        worker: Runs the job; None: nothing can be removed.
+
+    Raises:
+        NotConfirmed: These are not the words of that preview; nothing was removed.
+        UsageWrong: An eval may hold one of them now; nothing was removed.
+        JobFailed: Docker refused.
+        RequestFailed: The machine gave no answer.
+    """
+    if words != previewed.words or worker is None:
+        raise NotConfirmed("not confirmed: nothing was removed")
+    if not previewed.ids <= now.ids:
+        raise UsageWrong("the containers have changed since the preview", "preview them again")
+    answer = await worker.work(previewed.machine, previewed.job, deadline=REMOVAL_TIMEOUT_S)
+    return plural(len(answer.get("removed") or ()), "container")
+
+
+def with_result(guide: Guide, result: str) -> Guide:
+    """Return the guide with its current step done, with this sentence."""
+    at = guide.current
+    if at is None:
+        return guide
+    return guide.with_step(
+        at, replace(guide.steps[at], state=StepState.DONE, sentence=shown(result, _LONG))
+    )
 
 
 def look_at_containers(guide: Guide, step: GuideStep, world: GuideContext) -> GuideStep:

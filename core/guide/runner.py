@@ -18,19 +18,12 @@ from core.act.service import ActionService
 from core.ctl import routes
 from core.ctl.answer_errors import good_body
 from core.ctl.config_envelopes import config_view
-from core.errors import (
-    AnswerMalformed,
-    NotConfirmed,
-    RequestFailed,
-    StorageError,
-    UsageWrong,
-)
-from core.format import plural
+from core.errors import AnswerMalformed, RequestFailed, StorageError, UsageWrong
 from core.guide.context import GuideContext, of_guide
 from core.guide.factories import cleanup_guide, finish_guide, incident_guide, park_guide
 from core.guide.guide import Guide, GuideStep, StepKind, StepState
 from core.guide.guide_store import GuideStore
-from core.guide.leftover_removal import Removal, removal_of
+from core.guide.leftover_removal import Removal, removal_of, remove, with_result
 from core.guide.progress import advanced, skipped, stopped
 from core.guide.resume_command import resume_command
 from core.guide.step_actions import fitted, guide_label, requests_of, settled_by, title_of
@@ -41,8 +34,6 @@ from core.model.process import Process
 from core.signal import Signal
 from core.text import shown
 
-REMOVAL_TIMEOUT_S = 240.0
-"""Timeout of a job that removes containers, seconds."""
 UPDATE_INTERVAL_S = 0.5
 """Seconds between two updates of the open guides."""
 _READ = 10_000
@@ -263,41 +254,22 @@ class GuideRunner:
         return told
 
     async def removal(self, guide: str) -> Removal:
-        """Return what the step that waits would remove now; it is to be previewed.
+        """Return what the step that waits would remove now, for its preview.
 
         Raises:
             UsageWrong: No such step waits, or there is nothing to remove.
         """
-        step = (await self.refresh(guide)).step
-        if step is None or step.kind is not StepKind.CONTAINERS:
-            raise UsageWrong("no step that removes containers waits")
-        return removal_of(self._asker.fleet, step)
+        return removal_of(self._asker.fleet, (await self.refresh(guide)).step)
 
     async def remove_containers(self, guide: str, previewed: Removal, *, words: str) -> str:
-        """Remove exactly the containers that were previewed; return what came of it.
-
-        Raises:
-            NotConfirmed: These are not the words of that preview; nothing was removed.
-            UsageWrong: An eval may hold one of them now, or nothing is left; nothing was removed.
-            JobFailed: Docker refused.
-            RequestFailed: The machine gave no answer.
-        """
-        if words != previewed.words:
-            raise NotConfirmed("not confirmed: nothing was removed")
+        """Remove exactly the previewed containers, and return what was done (see `remove`)."""
         now = await self.removal(guide)
-        if not previewed.ids <= now.ids or self._worker is None:
-            raise UsageWrong("the containers have changed since the preview", "preview them again")
-        answer = await self._worker.work(
-            previewed.machine, previewed.job, deadline=REMOVAL_TIMEOUT_S
-        )
-        removed = plural(len(answer.get("removed") or ()), "container")
-        known, at = self._mine(guide), self._mine(guide).current
-        result = f"{removed} removed by {shown(self.instance.operator, 60)}"
-        if at is not None:
-            done = replace(known.steps[at], state=StepState.DONE, sentence=result)
-            await self._keep(known.with_step(at, done))
+        removed = await remove(previewed, now, words=words, worker=self._worker)
+        known = self._mine(guide)
+        told = f"{removed} removed by {shown(self.instance.operator, 60)}"
+        await self._keep(with_result(known, told))
         await self.refresh(guide)
-        return result
+        return told
 
     async def skip(self, guide: str) -> Guide:
         """Skip the step that waits.
