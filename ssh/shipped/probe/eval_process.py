@@ -106,9 +106,9 @@ class EvalProcess:
         self.run = env.get("EVALROOM_RUN", "")[:64] or None
         self.variables = sorted(name for name in env if VARIABLE_NAME.search(name))[:100]
         self.cwd = link_of(self.pid, "cwd")
-        self.log_dir = log_dir_of(argv, self.cwd, env)
         self.opted_out = has_no_control_server(argv, env)
         if self.place == HERE:
+            self.log_dir = log_dir_of(argv, self.cwd, env)
             self.python = interpreter_of(self.pid, argv, env, self.cwd)
 
     def why_unsignalled(self):

@@ -22,6 +22,7 @@ from ssh.shipped.common.proc import start_mark, stat_of
 from ssh.shipped.common.reservations import is_same_process
 from ssh.shipped.launcher.run_processes import living_processes, peer_of
 from ssh.shipped.probe.discovery import Found
+from ssh.shipped.probe.eval_process import EvalProcess
 from ssh.shipped.probe.process_list import ProcessList
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.fake_eval import fake_eval, says
@@ -256,6 +257,17 @@ def test_a_process_whose_namespaces_can_not_be_read_for_a_moment_keeps_its_watch
     assert seen[0] is seen[1] is seen[2]
     assert len(set(seen)) == 3
     seen[-1].client.stop()
+
+
+@pytest.mark.parametrize("place", [HERE, UNREAD, CONTAINED])
+def test_only_a_process_that_is_proved_to_live_here_is_followed(place: str, tmp_path: Path) -> None:
+    with fake_eval(tmp_path, says([]), by_name=True) as fake:
+        process = EvalProcess(SimpleNamespace(polling=True), fake.pid, "start", place)
+        process.learn_proc()
+        process.client.stop()
+    assert process.argv[-2:] == ["eval", "task.py"], "it is shown"
+    followed = [process.python, process.log_dir]
+    assert [each is not None for each in followed] == [place == HERE] * 2
 
 
 def test_another_root_is_another_place(tmp_path: Path) -> None:
