@@ -216,6 +216,9 @@ _SIGN_IN_TEXTS = (
     "Host key verification failed",
     "a password is required",
     "no askpass program",
+    "not in the sudoers file",
+    "is not allowed to",
+    "unknown user",
 )
 _SSH_FAILED = 255
 """The exit status of ssh's own failures; others are those of the program over there."""

@@ -169,16 +169,18 @@ def fake_eval(
     by_name: bool = False,
     run: str | None = None,
     is_bound_by_path: bool = False,
+    seconds: int = 300,
 ) -> Generator[FakeEval, None, None]:
     """Yield a fake eval with a process of its own, which listens at its control socket.
 
     Args:
         data_dir: Its XDG_DATA_HOME.
         serve: Answers a request, in a thread of the test.
-        by_name: Whether its command line is that of `inspect eval`; else it is `sleep 300`.
+        by_name: Whether its command line is that of `inspect eval`; else it is `sleep`.
         run: The run that it belongs to, in its environment.
         is_bound_by_path: Whether the kernel lists the whole path of its socket, so that every
             probe of this user finds it; else only one that looks into its data folder.
+        seconds: How long its process lives at most.
     """
     control = data_dir / "inspect_ai" / "control"
     control.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -194,10 +196,10 @@ def fake_eval(
         os.chdir(before)
 
     env = {"HOME": os.environ["HOME"], **({} if run is None else {"EVALROOM_RUN": run})}
-    words = ["sleep", "300"]
+    words = ["sleep", str(seconds)]
     if by_name:
         script = data_dir / "inspect"
-        script.write_text("import time; time.sleep(300)")
+        script.write_text(f"import time; time.sleep({seconds})")
         words = [sys.executable, "-S", str(script), "eval", "task.py"]
     process = subprocess.Popen(words, env=env, preexec_fn=listen)  # noqa: PLW1509
     fake = FakeEval(data_dir, process.pid, serve)
