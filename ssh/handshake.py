@@ -11,6 +11,7 @@ dead one is given up soon.
 
 import asyncio
 import contextlib
+import re
 import secrets
 import zlib
 from dataclasses import dataclass, field
@@ -23,6 +24,10 @@ from core.quoting import command_line, program_word
 from core.text import shown
 from ssh.links.link import Link, Program
 
+_MISSING_MODULE = re.compile(
+    r"(?:ModuleNotFoundError|ImportError): No module named '?([a-z_][a-z0-9_.]{0,60})'?"
+)
+"""Python's words about a module of its own that is not installed; its programs need no others."""
 MAX_ATTEMPTS = 3
 """How often the line is sent at most."""
 READY_TIMEOUT_S = 2.0
@@ -224,13 +229,35 @@ async def _read_more(machine: MachineName, program: Program, errors: ErrorTail) 
     """Return the program's next output.
 
     Raises:
+        LinkRefused: It has ended, for lack of a module.
         LinkLost: It has ended.
     """
     if data := await program.read():
         return data
     await errors.wait_whole()
+    incomplete = incomplete_python(machine, errors.text())
+    if incomplete is not None:
+        raise incomplete
     why = shown(errors.text(), 300) or "no error output"
     raise LinkLost(machine, f"{machine} ended the connection while sending: {why}")
+
+
+def incomplete_python(machine: MachineName, errors: str) -> LinkRefused | None:
+    """Return the error of a program whose Python lacks modules of its own; None: another one.
+
+    Args:
+        machine: For messages.
+        errors: What the program wrote on its standard error, untrusted.
+    """
+    module = _MISSING_MODULE.search(errors)
+    if module is None:
+        return None
+    return LinkRefused(
+        machine,
+        f"the Python on {machine} lacks a part of its standard library: {module.group(1)}",
+        "install all of it, such as the package `python3` where only `python3-minimal` is"
+        f" installed; or set `python` of {machine} in the config to another interpreter",
+    )
 
 
 @cache
@@ -292,6 +319,9 @@ async def _start_error(
             f"can't run {python} on {machine}: {output or f'exit {status}'}",
             f"set `python` of {machine} in the config to an interpreter that is installed there",
         )
+    incomplete = incomplete_python(machine, output)
+    if incomplete is not None:
+        return incomplete
     known = link.explain(status, errors.text())
     if known is not None:
         return known
