@@ -11,6 +11,7 @@ dead one is given up soon.
 
 import asyncio
 import contextlib
+import re
 import secrets
 import zlib
 from dataclasses import dataclass, field
@@ -23,6 +24,10 @@ from core.quoting import command_line, program_word
 from core.text import shown
 from ssh.links.link import Link, Program
 
+_MISSING_MODULE = re.compile(
+    r"(?:ModuleNotFoundError|ImportError): No module named '?([a-z_][a-z0-9_.]{0,60})'?"
+)
+"""Python's words about a module of its own that is not installed; its programs need no others."""
 MAX_ATTEMPTS = 3
 """How often the line is sent at most."""
 READY_TIMEOUT_S = 2.0
@@ -200,20 +205,17 @@ async def _send_source(
     missing = -(-len(packed) // CHUNK_BYTES)
     writing = asyncio.create_task(program.write(f"{nonce} {len(packed)}\n".encode() + packed))
     try:
-        while True:
-            while missing and (at := rest.find(mark)) >= 0:
-                del rest[: at + len(mark)]
-                missing -= 1
-            if not missing:
-                await writing
-                return bytes(rest)
+        while missing:
             async with asyncio.timeout(CHUNK_TIMEOUT_S):
-                data = await program.read()
-            if not data:
-                await errors.wait_whole()
-                why = shown(errors.text(), 300) or "no error output"
-                raise LinkLost(machine, f"{machine} ended the connection while sending: {why}")
-            rest += data
+                while (at := rest.find(mark)) < 0:
+                    if len(rest) > MAX_NOISE_BYTES:
+                        why = f"{machine} printed over 1 MiB while the program arrived"
+                        raise ProbeBroken(machine, why)
+                    rest += await _read_more(machine, program, errors)
+            del rest[: at + len(mark)]
+            missing -= 1
+        await writing
+        return bytes(rest)
     except TimeoutError as error:
         why = f"{machine} took no data for {CHUNK_TIMEOUT_S:.0f} s"
         raise LinkLost(machine, why, is_silent=True) from error
@@ -221,6 +223,41 @@ async def _send_source(
         writing.cancel()
         with contextlib.suppress(asyncio.CancelledError, LinkLost):
             await writing
+
+
+async def _read_more(machine: MachineName, program: Program, errors: ErrorTail) -> bytes:
+    """Return the program's next output.
+
+    Raises:
+        LinkRefused: It has ended, for lack of a module.
+        LinkLost: It has ended.
+    """
+    if data := await program.read():
+        return data
+    await errors.wait_whole()
+    incomplete = incomplete_python(machine, errors.text())
+    if incomplete is not None:
+        raise incomplete
+    why = shown(errors.text(), 300) or "no error output"
+    raise LinkLost(machine, f"{machine} ended the connection while sending: {why}")
+
+
+def incomplete_python(machine: MachineName, errors: str) -> LinkRefused | None:
+    """Return the error of a program whose Python lacks modules of its own; None: another one.
+
+    Args:
+        machine: For messages.
+        errors: What the program wrote on its standard error, untrusted.
+    """
+    module = _MISSING_MODULE.search(errors)
+    if module is None:
+        return None
+    return LinkRefused(
+        machine,
+        f"the Python on {machine} lacks a part of its standard library: {module.group(1)}",
+        "install all of it, such as the package `python3` where only `python3-minimal` is"
+        f" installed; or set `python` of {machine} in the config to another interpreter",
+    )
 
 
 @cache
@@ -282,6 +319,9 @@ async def _start_error(
             f"can't run {python} on {machine}: {output or f'exit {status}'}",
             f"set `python` of {machine} in the config to an interpreter that is installed there",
         )
+    incomplete = incomplete_python(machine, output)
+    if incomplete is not None:
+        return incomplete
     known = link.explain(status, errors.text())
     if known is not None:
         return known

@@ -26,7 +26,7 @@ from core.frames import Frame, Splitter, encode
 from core.ids import MachineName
 from core.ports import Reply
 from core.text import shown
-from ssh.handshake import ErrorTail, start_python
+from ssh.handshake import ErrorTail, incomplete_python, start_python
 from ssh.links.link import Link, Program
 from ssh.send_queue import QueuedFrame, SendQueue
 from ssh.shipped_program import shipped_program
@@ -284,6 +284,9 @@ class ProbeSession:
                 status = await program.wait()
         await self._errors.wait_whole()
         if status and self._errors.data:
+            incomplete = incomplete_python(self._machine, self._errors.text())
+            if incomplete is not None:
+                return incomplete
             known = self._link.explain(status, self._errors.text())
             if isinstance(known, LinkLost) and _CRASHED not in self._errors.data:
                 return known

@@ -25,7 +25,7 @@ _SINCE_S = 7 * 86_400.0
 _ID_CHARS = 8
 
 
-def list_findings(command: FindingsCommand, options: GlobalOptions) -> int:
+def findings(command: FindingsCommand, options: GlobalOptions) -> int:
     """Run `evalroom findings`; return the exit status.
 
     Raises:

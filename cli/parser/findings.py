@@ -17,7 +17,7 @@ class FindingsCommand(ParsedCommand):
         closed: Whether to list closed findings too.
     """
 
-    run_by: ClassVar[str] = "cli.commands.findings:list_findings"
+    run_by: ClassVar[str] = "cli.commands.findings:findings"
     closed: bool = False
 
 

@@ -34,9 +34,9 @@ class Sandbox:
         return found.group(1) if found is not None else ""
 
     @property
-    def is_running(self) -> bool:
-        """Whether all its containers run."""
-        return all(each.is_running for each in self.containers)
+    def stopped(self) -> tuple[Container, ...]:
+        """Its containers that have stopped."""
+        return tuple(each for each in self.containers if each.has_stopped)
 
     @property
     def is_own(self) -> bool:

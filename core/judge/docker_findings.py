@@ -68,13 +68,13 @@ def _trouble(
     if last is None or last.state is not ToolState.OK:
         return None
     now, then = _of(after, task.key, docker), _of(before, task.key, last)
-    were_stopped = {each.project for each in then if not each.is_running}
-    stopped = [each for each in now if not each.is_running and each.project in were_stopped]
+    were_stopped = {each.id for sandbox in then for each in sandbox.stopped}
+    stopped = [each for one in now for each in one.stopped if each.id in were_stopped]
     if stopped:
-        names = [one.name for each in stopped for one in each.containers if not one.is_running]
-        how = next(one.status for each in stopped for one in each.containers if not one.is_running)
-        what = f"{plural(len(names), 'container')} of this task stopped: {_named(names)} ({how})"
-        return "hand", len(names), sentences(what, _LOSS)
+        names = _named([each.name for each in stopped])
+        number = plural(len(stopped), "container")
+        what = f"{number} of this task stopped: {names} ({stopped[0].status})"
+        return "hand", len(stopped), sentences(what, _LOSS)
     missing = _running_at(before, task) - len(then)
     if missing > 0 and len(now) <= len(then):
         lost = plural(missing, "running sample has", "running samples have")
@@ -111,7 +111,11 @@ def _leftover(left: tuple[Sandbox, ...]) -> tuple[Severity, int, str] | None:
     number = sum(len(each.containers) for each in left)
     projects = _named([each.project for each in left])
     what = f"{plural(number, 'container')} of evals that have ended {_is(number)} left: {projects}"
-    return "look", number, sentences(what, f"To remove exactly them: {removal_command(left)}")
+    return (
+        "look",
+        number,
+        sentences(what, f"Remove them with the guide 'clean up', or: {removal_command(left)}"),
+    )
 
 
 def _is(number: int) -> str:

@@ -112,7 +112,7 @@ def _how(task: Task) -> str:
     )
     done += "".join(f", {number} {word}" for number, word in parts if number)
     if task.is_last_look:
-        done += " at the last look"
+        done += " at the last poll"
     if task.state is TaskState.LOST:
         left = ""
         if header is not None and header.buffer is not None:

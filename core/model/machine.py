@@ -144,6 +144,11 @@ class Container:
     project: str = ""
     is_own: bool = False
 
+    @property
+    def has_stopped(self) -> bool:
+        """Whether it ran and stopped; one that was only created has not."""
+        return self.status.startswith(("Exited", "Dead"))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Docker:

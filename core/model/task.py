@@ -185,7 +185,7 @@ class Task:
 
     @property
     def progress(self) -> TaskCounts:
-        """The newest counts: of its log once that is read, else of the last look."""
+        """The newest counts: of its log once that is read, else of the last poll."""
         counts = self.row.samples
         if not self.is_over or self.header is None:
             return counts
@@ -213,13 +213,13 @@ class Task:
 
     @property
     def total_tokens(self) -> int | None:
-        """Its tokens: of its log once that is read, else of the last look; None: unknown."""
+        """Its tokens: of its log once that is read, else of the last poll; None: unknown."""
         told = self.header.total_tokens if self.header is not None and self.is_over else None
         return self.row.total_tokens if told is None else told
 
     @property
     def total_messages(self) -> int | None:
-        """The messages of its samples: of its log once that is read, else of the last look."""
+        """The messages of its samples: of its log once that is read, else of the last poll."""
         told = self.logged.messages if self.logged is not None else None
         return self.row.total_messages if told is None else told
 
@@ -231,7 +231,7 @@ class Task:
 
     @property
     def is_last_look(self) -> bool:
-        """Whether it has ended, but its counts are those of the last look and not of its log."""
+        """Whether it has ended, but its counts are those of the last poll and not of its log."""
         return self.state is not TaskState.RUNNING and self.logged is None
 
     @property

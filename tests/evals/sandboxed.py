@@ -19,6 +19,7 @@ from mocks import mock_model
 def wait(gate: str) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         assert (await sandbox().exec(["true"])).success
+        Path(f"{gate}.{state.sample_id}").touch()  # noqa: ASYNC240
         while not Path(gate).exists():  # noqa: ASYNC110, ASYNC240 - a test opens it
             await anyio.sleep(0.05)
         return state
@@ -28,7 +29,7 @@ def wait(gate: str) -> Solver:
 
 @task
 def sandboxed_by_docker(gate: str, samples: int = 2) -> Task:
-    """Wait in containers until the file `gate` exists."""
+    """Wait in containers until the file `gate` exists; `gate.ID` says that a sample waits."""
     rows = [Sample(id=number, input="say yes", target="yes") for number in range(samples)]
     return Task(
         dataset=MemoryDataset(rows, name="sandboxed"),

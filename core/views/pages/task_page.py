@@ -76,7 +76,7 @@ def _progress_words(line: TaskLine) -> Cell:
     counts = line.task.progress
     done = f"{fmt.count(counts.completed)} of {fmt.count(counts.total)}"
     if line.task.is_last_look:
-        return (span_of(done, "dim"), span_of(" at the last look", "look"))
+        return (span_of(done, "dim"), span_of(" at the last poll", "look"))
     return (span_of(done),)
 
 

@@ -306,7 +306,7 @@ def counts_line(line: TaskLine) -> str:
     if line.task.samples_cut:
         words.append(f"{fmt.count(line.task.samples_cut)} not listed")
     if line.task.is_last_look:
-        words.append("at the last look")
+        words.append("at the last poll")
     if (age := _noted_age(line)) is not None:
         words.append(f"read {fmt.age(age)} ago")
     return " · ".join(words)

@@ -96,7 +96,7 @@ def progress_bar(line: TaskLine) -> Cell:
 
 
 def done_cell(line: TaskLine) -> Cell:
-    """Return the completed samples of all; `~` marks an ended task's numbers of the last look."""
+    """Return the completed samples of all; `~` marks an ended task's numbers of the last poll."""
     total = line.task.progress.total
     if total <= 0:
         return UNKNOWN

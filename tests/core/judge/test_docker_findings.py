@@ -111,6 +111,12 @@ def test_a_container_that_stopped_is_a_finding_with_dockers_own_words() -> None:
     assert "Exited (137)" in found.text
 
 
+def test_a_container_that_is_being_made_has_not_stopped() -> None:
+    made = box(2, is_running=False, status="Created")
+    fleet = watched(both(-1), *(read(step, box(1), made) for step in range(3)))
+    assert docker_findings(fleet) == []
+
+
 def test_a_sandbox_that_is_gone_under_a_running_sample_is_a_finding() -> None:
     fleet = watched(
         both(-1), read(0, box(1), box(2)), both(0), read(1, box(1)), both(1), read(2, box(1))

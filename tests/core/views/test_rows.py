@@ -181,14 +181,14 @@ def test_numbers_of_the_last_look_are_marked_until_the_log_is_read() -> None:
     ended = fleet_after(process_gone(), fleet=_tasks(task_row(done=9, errored=3, total=12)))
     [row] = tasks_table(ended, NOW).rows
     assert (text(row, "done"), text(row, "err")) == ("~9/12", "3")
-    assert "9 of 12 at the last look" in page_text(task_page(ended, task_key(), NOW))
+    assert "9 of 12 at the last poll" in page_text(task_page(ended, task_key(), NOW))
     samples = logged(total=12, completed=7, errored=5, scored=7)
     read = fleet_after(log_read("success", score=0.81, samples=samples), fleet=ended)
     [row] = tasks_table(read, NOW).rows
     assert (text(row, "done"), text(row, "err"), text(row, "score")) == ("7/12", "5", ".81 7/12")
     page = page_text(task_page(read, task_key(), NOW))
     assert "7 of 12" in page
-    assert "last look" not in page
+    assert "last poll" not in page
     assert "accuracy: .81 ±.05 over 7 of 12" in page
 
 
