@@ -190,9 +190,7 @@ async def print_sample(desk: DeskReader, command: SampleCommand, *, keep: Keep) 
 
 def _detail(answer: Json) -> list[str]:
     as_of = _clock(answer)
-    return aligned(
-        [[shown(name), _value_cell(name, value, as_of)] for name, value in answer.items()]
-    )
+    return aligned([[shown(name), _cell(name, value, as_of)] for name, value in answer.items()])
 
 
 def _clock(answer: Json) -> float | None:
