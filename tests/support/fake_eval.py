@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -13,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tests.support.processes import is_below
 
 Serve = Callable[[socket.socket, str], bool]
 """Answer the request line on this connection; whether it stays open."""
@@ -50,6 +53,9 @@ def says_bytes(data: bytes) -> Serve:
 @dataclass
 class FakeEval:
     """A control socket and its discovery record.
+
+    It answers the programs that this test started, and nobody else: the probes of other tests find
+    it too.
 
     Attributes:
         asked: (monotonic time, request line) of every request.
@@ -120,6 +126,8 @@ class FakeEval:
 
     def _talk(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
+            if not _is_ours(connection):
+                return
             held = b""
             connection.settimeout(60.0)
             is_new = True
@@ -142,6 +150,15 @@ class FakeEval:
                     self.in_flight -= 1
                 if not keep:
                     return
+
+
+def _is_ours(connection: socket.socket) -> bool:
+    """Whether this test, or a program that it started, is at the other end."""
+    if sys.platform != "linux":
+        return True
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    [pid, _, _] = struct.unpack("iII", credentials)
+    return is_below(pid, os.getpid())
 
 
 @contextmanager
