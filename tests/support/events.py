@@ -158,7 +158,7 @@ facts = st.builds(
     at=numbers,
     host=texts,
     platform=texts,
-    cpus=maybe(whole),
+    cpus=maybe(numbers),
     load=tuples(numbers, 3),
     memory=st.builds(Memory, total=maybe(whole), available=maybe(whole)),
     disks=tuples(st.builds(Disk, path=texts, what=texts, total=maybe(whole), free=maybe(whole)), 1),

@@ -72,7 +72,8 @@ def test_a_run_with_gpus_is_started_by_what_holds_them() -> None:
     one = plan(spec("gpus = 2"), machine=machine)
     assert "gpu_holder.py" in one.files
     assert "gpu_holder.py" not in plan(spec()).files
-    line = one.script[one.script.index("'echo' -I") : one.script.index(" >launch.json.part")]
+    begin = one.script.index("'echo' -I")
+    line = one.script[begin : one.script.index(" >launch.json.part", begin)]
     said = subprocess.run(
         ["sh", "-c", line], env={"HOME": "/home/ada", "PATH": "/usr/bin:/bin"},
         capture_output=True, text=True, check=True,
