@@ -170,7 +170,17 @@ class MachineError(EvalroomError):
 
 
 class LinkLost(MachineError):
-    """The connection broke or could not be made; evalroom retries it."""
+    """The connection broke or could not be made; evalroom retries it.
+
+    Attributes:
+        is_silent: Whether no data came at all: the network may be dead, so evalroom retries soon.
+    """
+
+    def __init__(
+        self, machine: MachineName, message: str, advice: str = "", *, is_silent: bool = False
+    ) -> None:
+        super().__init__(machine, message, advice)
+        self.is_silent = is_silent
 
 
 class NeedsTrust(MachineError):

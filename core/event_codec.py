@@ -30,7 +30,7 @@ def line_of(event: Event) -> str:
     """Return an event as one line, with the line end."""
     fields = msgspec.to_builtins(event, enc_hook=plain_mapping)
     line = {"v": VERSION, "event": type(event).__name__, **fields}
-    return encode(line) + "\n"
+    return encode(line, keeps_surrogates=True) + "\n"
 
 
 def event_of(line: str) -> Event:

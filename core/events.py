@@ -69,6 +69,21 @@ class MachineRead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClockMoved:
+    """The clock of a machine, or of the desk, was set while the link was up.
+
+    Attributes:
+        at: Unix seconds on the desk's clock.
+        machine: The machine.
+        offset: The host's clock minus the desk's, seconds.
+    """
+
+    at: float
+    machine: MachineName
+    offset: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessSeen:
     """A process was seen for the first time, or its state or one of its fields changed.
 
@@ -228,6 +243,19 @@ class Dismissed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FindingsAcknowledged:
+    """The operator acknowledged findings.
+
+    Attributes:
+        at: Unix seconds on the desk's clock.
+        findings: Their ids.
+    """
+
+    at: float
+    findings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContentRevealed:
     """The operator opened the agent's text of a sample. The text itself is not in the event.
 
@@ -310,6 +338,7 @@ Event = (
     | LinkChanged
     | LinkHeard
     | ProbeAnswered
+    | ClockMoved
     | MachineRead
     | ProcessSeen
     | ProcessGone
@@ -321,6 +350,7 @@ Event = (
     | LogUnreadable
     | ScoreSeen
     | Dismissed
+    | FindingsAcknowledged
     | ContentRevealed
     | TimePassed
     | SurfaceRead

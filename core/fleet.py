@@ -35,6 +35,11 @@ class Fleet:
     orders: tuple[Order, ...] = ()
     runs: Mapping[str, Run] = field(default_factory=lambda: MappingProxyType({}))
 
+    def clock_offset(self, machine: MachineName) -> float:
+        """Return a host's clock minus the desk's, seconds; 0 while it is not known."""
+        known = self.machines.get(machine)
+        return known.probe.clock_offset if known is not None and known.probe is not None else 0.0
+
     def is_gone(self, key: ProcessKey) -> bool:
         """Return whether a process has ended; a process that the fleet does not list has."""
         process = self.processes.get(key)

@@ -244,6 +244,10 @@ class Room(Protocol):
         """Read the log of an ended task again now, on its machine; an event brings the result."""
         ...
 
+    def poll_now(self, process: ProcessKey) -> None:
+        """Poll a process once now, also while it rests from slow polls."""
+        ...
+
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         """Accept the unknown host key of this machine that has this fingerprint.
 

@@ -8,7 +8,7 @@ character. Integers of hundreds of digits become floats, or null where no float 
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -19,18 +19,21 @@ _ODD = re.compile(r"\\ud[89a-f]|\d{40}")
 _BITS = 129
 
 
-def encode(value: object, *, indent: int | None = None) -> str:
+def encode(value: object, *, indent: int | None = None, keeps_surrogates: bool = False) -> str:
     """Return a value as ASCII JSON; on one line without blanks if there is no indent.
 
     Args:
         value: Plain values: dicts with text as keys, lists, texts, numbers, booleans, None.
         indent: Spaces of each level; None: compact.
+        keeps_surrogates: Whether lone surrogates stay: in what evalroom itself reads again, where
+            they belong to keys.
     """
+    whole = _same_text if keeps_surrogates else _whole_text
     try:
         text = _dumps(value, indent)
     except ValueError:  # a NaN or an infinity
-        return _dumps(_clean(value), indent)
-    return _dumps(_clean(value), indent) if _ODD.search(text) else text
+        return _dumps(_clean(value, whole), indent)
+    return _dumps(_clean(value, whole), indent) if _ODD.search(text) else text
 
 
 def restored(value: object) -> Any:
@@ -89,27 +92,29 @@ def _items_with_words(items: list[object], words: list[object]) -> list[object]:
     return [_with_words(each, word) for each, word in zip(items, words, strict=True)]
 
 
-def _clean(value: object) -> object:
+def _clean(value: object, whole: Callable[[str], str]) -> object:
     match value:
         case str():
-            return value if value.isascii() else _whole(value)
+            return whole(value)
         case float():
             return value if math.isfinite(value) else None
         case int():
             return value if value.bit_length() < _BITS else _float(value)
         case Mapping():
-            return _clean_fields(cast("Mapping[object, object]", value))
+            return _clean_fields(cast("Mapping[object, object]", value), whole)
         case list() | tuple():
-            return [_clean(each) for each in cast("list[object]", value)]
+            return [_clean(each, whole) for each in cast("list[object]", value)]
         case _:
             return value
 
 
-def _clean_fields(fields: Mapping[object, object]) -> dict[str, object]:
+def _clean_fields(
+    fields: Mapping[object, object], whole: Callable[[str], str]
+) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, value in fields.items():
-        key = _whole(str(name))
-        found[key] = _clean(value)
+        key = whole(str(name))
+        found[key] = _clean(value, whole)
         words = _words(value)
         if words is not None and f"{name}{_TEXT}" not in fields:
             found[f"{key}{_TEXT}"] = words
@@ -136,5 +141,12 @@ def _float(value: int) -> float | None:
         return None
 
 
-def _whole(text: str) -> str:
+def _same_text(text: str) -> str:
+    return text
+
+
+def _whole_text(text: str) -> str:
+    """Return a text with its lone surrogates replaced."""
+    if text.isascii():
+        return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

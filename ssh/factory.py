@@ -10,6 +10,7 @@ from core.text import shown
 from ssh.link_supervisor import LinkSupervisor, new_desk_id
 from ssh.links.agent import AgentWatch
 from ssh.links.command_link import CommandLink
+from ssh.links.control_master import ControlMaster
 from ssh.links.link import Link, LinkFactory
 from ssh.links.sign_in import sign_in_for
 from ssh.probe_session import ProbeOptions
@@ -46,9 +47,12 @@ def connection_for(
     )
     agent = AgentWatch()
     if machine.link == "command":
+        master = ControlMaster(machine.command)
 
-        def make_command_link(*, interactive: bool) -> Link:  # noqa: ARG001 - never asks
-            return CommandLink(machine.name, machine.command, agent)
+        def make_command_link(*, interactive: bool) -> Link:
+            if interactive:
+                master.use_again()
+            return CommandLink(machine.name, machine.command, agent, master)
 
         return LinkSupervisor(
             machine.name,

@@ -1,15 +1,21 @@
 """The handshake that starts a Python program behind any login shell.
 
 The link runs only `/bin/sh`. The desk writes one line that replaces this shell with Python, waits
-for `ready NONCE`, then writes `NONCE SIZE` and the program. It sends nothing before `ready`: dash
-and rc files read ahead and would swallow it. A swallowed line is sent again; Python skips all
-input before `NONCE`, so an extra line does no harm.
+for `ready NONCE`, then writes `NONCE SIZE` and the program, compressed. It sends nothing before
+`ready`: dash and rc files read ahead and would swallow it. A swallowed line is sent again; Python
+skips all input before `NONCE`, so an extra line does no harm.
+
+Python answers each chunk of the program with a mark. So a thin link may take minutes for it, and a
+dead one is given up soon.
 """
 
 import asyncio
 import contextlib
+import re
 import secrets
+import zlib
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import PurePath
 
 from core.errors import LinkLost, LinkRefused, MachineError, ProbeBroken
@@ -18,6 +24,10 @@ from core.quoting import command_line, program_word
 from core.text import shown
 from ssh.links.link import Link, Program
 
+_MISSING_MODULE = re.compile(
+    r"(?:ModuleNotFoundError|ImportError): No module named '?([a-z_][a-z0-9_.]{0,60})'?"
+)
+"""Python's words about a module of its own that is not installed; its programs need no others."""
 MAX_ATTEMPTS = 3
 """How often the line is sent at most."""
 READY_TIMEOUT_S = 2.0
@@ -29,6 +39,10 @@ MAX_NOISE_BYTES = 1024 * 1024
 MAX_ERROR_BYTES = 4096
 REST_TIMEOUT_S = 1.0
 """How long to wait for the rest of the output of a program that has ended, seconds."""
+CHUNK_BYTES = 2048
+"""How much of the program each mark stands for."""
+CHUNK_TIMEOUT_S = 15.0
+"""How long the next mark may take, seconds: 2 kB at 1 kbit/s."""
 TIMEOUT_S = READY_TIMEOUT_S * (MAX_ATTEMPTS - 1) + LAST_READY_TIMEOUT_S
 """How long the handshake may take in all, seconds."""
 
@@ -37,7 +51,10 @@ _BOOTSTRAP = (
     'v<(3,8)and(o.write("old "+n+" %d.%d\\n"%(v[0],v[1])),o.flush(),sys.exit(3));'
     'o.write("ready "+n+"\\n");o.flush();i=sys.stdin.buffer;'
     'l=next((l for l in i if l.startswith((n+" ").encode())),None)or sys.exit(4);'
-    'exec(compile(i.read(int(l.split()[1])),"evalroom","exec"),'
+    "s=int(l.split()[1]);import zlib;"
+    'b=b"".join([(i.read(min({chunk},s-k)),o.write("got "+n+"\\n"),o.flush())[0]'
+    "for k in range(0,s,{chunk})]);"
+    'exec(compile(zlib.decompress(b),"evalroom","exec"),'
     '{{"__name__":"__main__","__builtins__":__builtins__}})'
 )
 
@@ -85,7 +102,7 @@ def start_line(python: str, nonce: str, arguments: tuple[str, ...]) -> str:
         UsageWrong: `python` or an argument can't be quoted for a shell.
     """
     half = len(nonce) // 2
-    bootstrap = _BOOTSTRAP.format(first=nonce[:half], second=nonce[half:])
+    bootstrap = _BOOTSTRAP.format(first=nonce[:half], second=nonce[half:], chunk=CHUNK_BYTES)
     bootstrap = bootstrap.replace("'", '"')
     return f"exec {program_word(python)} -u -I -c '{bootstrap}' {command_line(arguments)}\n"
 
@@ -100,7 +117,7 @@ async def start_python(
     arguments: tuple[str, ...],
     errors: ErrorTail,
 ) -> bytes:
-    """Run `source` in `python` and return the output that already followed `ready`.
+    """Run `source` in `python`; return once it is there, with the output that followed already.
 
     Args:
         machine: For messages.
@@ -114,14 +131,15 @@ async def start_python(
     Raises:
         LinkRefused: No such Python, too old, or the account can't run programs.
         ProbeBroken: Python did not become ready in time.
-        LinkLost: The link was lost meanwhile.
+        LinkLost: The link was lost meanwhile, or is silent.
     """
     nonce = secrets.token_hex(12)
     line = start_line(python, nonce, arguments).encode()
     ready, old = f"ready {nonce}\n".encode(), f"old {nonce} ".encode()
     ready_on_terminal = f"ready {nonce}\r\n".encode()
     noise = bytearray()
-    for timeout in (*(MAX_ATTEMPTS - 1) * (READY_TIMEOUT_S,), LAST_READY_TIMEOUT_S):
+    last = LAST_READY_TIMEOUT_S + link.login_timeout
+    for timeout in (*(MAX_ATTEMPTS - 1) * (READY_TIMEOUT_S,), last):
         try:
             await program.write(line)
         except LinkLost:
@@ -154,15 +172,84 @@ async def start_python(
                         )
         except TimeoutError:
             continue
-        await program.write(f"{nonce} {len(source)}\n".encode() + source)
-        return bytes(noise[noise.index(ready) + len(ready) :])
+        rest = noise[noise.index(ready) + len(ready) :]
+        return await _send_source(machine, program, source, nonce, rest=rest, errors=errors)
     if _ECHOED in noise:
         raise _terminal_error(machine)
+    waited = TIMEOUT_S + link.login_timeout
+    if not noise and not errors.data:
+        raise LinkLost(
+            machine,
+            f"no data from {machine} within {waited:.0f} s: the network or the machine is silent",
+            is_silent=True,
+        )
     raise ProbeBroken(
         machine,
-        f"Python did not start on {machine} within {TIMEOUT_S:.0f} s",
+        f"Python did not start on {machine} within {waited:.0f} s",
         "check its login shell's rc files (.bashrc, .profile) for a command that reads input",
     )
+
+
+async def _send_source(
+    machine: MachineName,
+    program: Program,
+    source: bytes,
+    nonce: str,
+    *,
+    rest: bytearray,
+    errors: ErrorTail,
+) -> bytes:
+    """Send the program while marks come back; return the output after the last mark."""
+    packed = compressed(source)
+    mark = f"got {nonce}\n".encode()
+    missing = -(-len(packed) // CHUNK_BYTES)
+    writing = asyncio.create_task(program.write(f"{nonce} {len(packed)}\n".encode() + packed))
+    try:
+        while True:
+            while missing and (at := rest.find(mark)) >= 0:
+                del rest[: at + len(mark)]
+                missing -= 1
+            if not missing:
+                await writing
+                return bytes(rest)
+            async with asyncio.timeout(CHUNK_TIMEOUT_S):
+                data = await program.read()
+            if not data:
+                await errors.wait_whole()
+                why = shown(errors.text(), 300) or "no error output"
+                raise LinkLost(machine, f"{machine} ended the connection while sending: {why}")
+            rest += data
+    except TimeoutError as error:
+        why = f"{machine} took no data for {CHUNK_TIMEOUT_S:.0f} s"
+        raise LinkLost(machine, why, is_silent=True) from error
+    finally:
+        writing.cancel()
+        with contextlib.suppress(asyncio.CancelledError, LinkLost):
+            await writing
+
+
+def incomplete_python(machine: MachineName, errors: str) -> LinkRefused | None:
+    """Return the error of a program whose Python lacks modules of its own; None: another one.
+
+    Args:
+        machine: For messages.
+        errors: What the program wrote on its standard error, untrusted.
+    """
+    module = _MISSING_MODULE.search(errors)
+    if module is None:
+        return None
+    return LinkRefused(
+        machine,
+        f"the Python on {machine} lacks a part of its standard library: {module.group(1)}",
+        "install all of it, such as the package `python3` where only `python3-minimal` is"
+        f" installed; or set `python` of {machine} in the config to another interpreter",
+    )
+
+
+@cache
+def compressed(source: bytes) -> bytes:
+    """Return a program as it travels."""
+    return zlib.compress(source, 9)
 
 
 _ECHOED = b" -u -I -c '"
@@ -218,6 +305,9 @@ async def _start_error(
             f"can't run {python} on {machine}: {output or f'exit {status}'}",
             f"set `python` of {machine} in the config to an interpreter that is installed there",
         )
+    incomplete = incomplete_python(machine, output)
+    if incomplete is not None:
+        return incomplete
     known = link.explain(status, errors.text())
     if known is not None:
         return known

@@ -18,7 +18,7 @@ from core.ids import MachineName
 from core.model.job import Job
 from core.program_answers import AnswerReader
 from core.text import shown
-from ssh.handshake import ErrorTail, start_python
+from ssh.handshake import ErrorTail, incomplete_python, start_python
 from ssh.links.link import Link, Program
 from ssh.shipped_program import shipped_program
 
@@ -131,6 +131,9 @@ async def _read_answer(
             data = await program.read()
             if not data:
                 await errors.wait_whole()
+                incomplete = incomplete_python(machine, errors.text())
+                if incomplete is not None:
+                    raise incomplete
                 output = shown(errors.text(), 300) or "no error output"
                 raise RequestFailed(f"{job.verb} on {machine} ended without an answer: {output}")
     except AnswerMalformed as error:

@@ -10,7 +10,7 @@ import contextlib
 import random
 import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -42,8 +42,12 @@ DOWN_AFTER_S = 20.0
 """After this long without data a link is given up, seconds."""
 FIRST_BACKOFF_S, MAX_BACKOFF_S = 1.0, 60.0
 """The first and the longest pause between attempts, seconds; it doubles each time."""
+SILENT_BACKOFF_S = 3.0
+"""The longest pause while the network is silent, seconds, so that the link is back soon after."""
+SILENT_FOR_S = 1800.0
+"""After an outage of this long the usual pauses hold for a silent network too, seconds."""
 STABLE_AFTER_S = 10.0
-"""A session that lasted this long resets the backoff, seconds."""
+"""A session that sent `hello` and lasted this long resets the backoff, seconds."""
 SLEEP_DRIFT_S = 15.0
 """If the wall clock runs ahead of the monotonic clock by more seconds, this computer slept."""
 CLOSE_TIMEOUT_S = 8.0
@@ -108,6 +112,10 @@ class LinkSupervisor:
         self._needs_trust: NeedsTrust | None = None
         self._failures = 0
         self._was_up = False
+        self._clock_ahead = 0.0
+        """The wall clock minus the monotonic clock at the last check, seconds."""
+        self._lost_at: float | None = None
+        """Start of the present outage, monotonic seconds; None: the link is up."""
         self._advice: str | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self._link: Link | None = None
@@ -125,8 +133,7 @@ class LinkSupervisor:
         try:
             await self._run_sessions()
         finally:
-            if self._closing:
-                await asyncio.wait(self._closing, timeout=CLOSE_TIMEOUT_S)
+            await self._wait_closed()
 
     async def _run_sessions(self) -> None:
         while True:
@@ -224,25 +231,35 @@ class LinkSupervisor:
         link = self._make_link(interactive=interactive)
         session = ProbeSession(self._machine, link, self._options)
         started_at = time.monotonic()
+        self._clock_ahead = time.time() - started_at
         try:
+            await self._wait_closed()
             await self._open(link)
             self._session, self._link = session, link
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._relay_frames(session, link))
                 tasks.create_task(self._watch_silence(session))
         except* MachineError as group:
-            if session.is_up or time.monotonic() - started_at > STABLE_AFTER_S:
+            if session.had_hello and time.monotonic() - started_at > STABLE_AFTER_S:
                 self._failures = 0
-            raise first_error(group) from None
+            error = first_error(group)
+            if isinstance(error, LinkLost) and error.is_silent:
+                await link.went_silent()
+            raise error from None
         finally:
             self._session = self._link = None
-            self._close(link)
+            self._do_meanwhile(link.close())
 
-    def _close(self, link: Link) -> None:
-        """Close `link` in the background: closing a dead link takes seconds."""
-        closing = asyncio.create_task(link.close())
-        self._closing.add(closing)
-        closing.add_done_callback(self._closing.discard)
+    def _do_meanwhile(self, work: Coroutine[None, None, None]) -> None:
+        """Do `work` in the background: closing a dead link takes seconds."""
+        task = asyncio.create_task(work)
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    async def _wait_closed(self) -> None:
+        """Wait for the former link to close, so that there is one try at a time."""
+        if self._closing:
+            await asyncio.wait(self._closing, timeout=CLOSE_TIMEOUT_S)
 
     async def _open(self, link: Link) -> None:
         try:
@@ -255,8 +272,10 @@ class LinkSupervisor:
 
     async def _relay_frames(self, session: ProbeSession, link: Link) -> None:
         def hear(frame: Frame) -> None:
+            self._check_awake()
             if frame.kind == "hello":
-                self._was_up = True
+                self._was_up, self._lost_at = True, None
+                self._do_meanwhile(link.came_up())
                 self._advice = link.advice()
                 self._report(LinkState.UP)
             elif self._state is LinkState.LAGGING:
@@ -270,22 +289,29 @@ class LinkSupervisor:
 
     async def _watch_silence(self, session: ProbeSession) -> None:
         """Detect a silent link, and that this computer slept."""
-        ahead = time.time() - time.monotonic()
         while True:
             await asyncio.sleep(1.0)
             if not session.is_up:
                 continue
-            drift = time.time() - time.monotonic() - ahead
+            self._check_awake()
             silent = time.monotonic() - session.last_data_at
-            if drift > SLEEP_DRIFT_S:
-                raise LinkLost(self._machine, "this computer was asleep; evalroom reconnects")
-            ahead += drift
             if silent > DOWN_AFTER_S:
-                raise LinkLost(self._machine, f"no data from {self._machine} for {silent:.0f} s")
+                why = f"no data from {self._machine} for {silent:.0f} s"
+                raise LinkLost(self._machine, why, is_silent=True)
             if silent > LAGGING_AFTER_S and self._state is LinkState.UP:
                 error = LinkLost(self._machine, f"no data from {self._machine} for {silent:.0f} s")
                 self._report(LinkState.LAGGING, error)
                 session.beat()
+
+    def _check_awake(self) -> None:
+        """Raise `LinkLost` if this computer slept since the last check.
+
+        Frames that waited meanwhile are not passed on: they would show old rows as fresh.
+        """
+        ahead = time.time() - time.monotonic()
+        drift, self._clock_ahead = ahead - self._clock_ahead, ahead
+        if drift > SLEEP_DRIFT_S:
+            raise LinkLost(self._machine, "this computer was asleep; evalroom reconnects")
 
     async def _wait_after(self, error: MachineError) -> None:
         if isinstance(error, NeedsTrust):
@@ -300,7 +326,7 @@ class LinkSupervisor:
         else:
             if isinstance(error, LinkRefused):
                 error.advice = "evalroom tries again by itself, since this link was up before"
-            backoff = self._backoff()
+            backoff = self._backoff(error)
             self._failures += 1
             self._report(LinkState.DOWN, error, retry_at=time.time() + backoff)
             with contextlib.suppress(TimeoutError):
@@ -327,8 +353,13 @@ class LinkSupervisor:
             for each in waits:
                 each.cancel()
 
-    def _backoff(self) -> float:
-        ceiling = min(MAX_BACKOFF_S, FIRST_BACKOFF_S * 2.0**self._failures)
+    def _backoff(self, error: MachineError) -> float:
+        now = time.monotonic()
+        self._lost_at = now if self._lost_at is None else self._lost_at
+        is_silent = isinstance(error, LinkLost) and error.is_silent
+        is_soon = is_silent and now - self._lost_at < SILENT_FOR_S
+        longest = SILENT_BACKOFF_S if is_soon else MAX_BACKOFF_S
+        ceiling = min(longest, FIRST_BACKOFF_S * 2.0 ** min(self._failures, 10))
         return ceiling * random.uniform(0.7, 1.0)  # noqa: S311 - jitter
 
 

@@ -26,15 +26,15 @@ from core.frames import Frame, Splitter, encode
 from core.ids import MachineName
 from core.ports import Reply
 from core.text import shown
-from ssh.handshake import ErrorTail, start_python
+from ssh.handshake import ErrorTail, incomplete_python, start_python
 from ssh.links.link import Link, Program
 from ssh.send_queue import QueuedFrame, SendQueue
 from ssh.shipped_program import shipped_program
 
 BEAT_EVERY_S = 10.0
 """Seconds between two heartbeats; the probe exits when they stop for its lease."""
-HELLO_TIMEOUT_S = 10.0
-"""How long a started probe may take to send `hello`, seconds."""
+HELLO_TIMEOUT_S = 15.0
+"""How long a probe that has arrived may take to send `hello`, seconds."""
 START_TIMEOUT_S = 15.0
 """How long the link may take to start a program, seconds."""
 MAX_PENDING_REQUESTS = 32
@@ -117,6 +117,8 @@ class ProbeSession:
         self._ended = False
         self.last_data_at = time.monotonic()
         """When data last arrived, monotonic seconds."""
+        self.had_hello = False
+        """Whether the probe ever sent its `hello`."""
         self.is_up = False
         """Whether the probe sent its `hello`."""
 
@@ -188,6 +190,7 @@ class ProbeSession:
             raise LinkLost(
                 self._machine,
                 f"no program started on {self._machine} within {START_TIMEOUT_S:.0f} s",
+                is_silent=True,
             ) from error
 
     async def _run_probe(
@@ -213,7 +216,7 @@ class ProbeSession:
                         self.last_data_at = time.monotonic()
                     for frame in self._frames(splitter, data):
                         if frame.kind == "hello" and not self.is_up:
-                            self.is_up = True
+                            self.is_up = self.had_hello = True
                             deadline.reschedule(None)
                             tasks.create_task(self._write(program))
                             tasks.create_task(self._send_beats())
@@ -266,6 +269,7 @@ class ProbeSession:
                 raise LinkLost(
                     self._machine,
                     f"{self._machine} accepted no data for {WRITE_TIMEOUT_S:.0f} s",
+                    is_silent=True,
                 ) from error
 
     async def _send_beats(self) -> None:
@@ -280,6 +284,9 @@ class ProbeSession:
                 status = await program.wait()
         await self._errors.wait_whole()
         if status and self._errors.data:
+            incomplete = incomplete_python(self._machine, self._errors.text())
+            if incomplete is not None:
+                return incomplete
             known = self._link.explain(status, self._errors.text())
             if isinstance(known, LinkLost) and _CRASHED not in self._errors.data:
                 return known

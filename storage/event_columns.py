@@ -1,9 +1,11 @@
 """The journal's columns for an event's machine, process and task."""
 
 from core.events import (
+    ClockMoved,
     ContentRevealed,
     Dismissed,
     Event,
+    FindingsAcknowledged,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -38,6 +40,7 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             | LinkChanged(machine=machine)
             | LinkHeard(machine=machine)
             | ProbeAnswered(machine=machine)
+            | ClockMoved(machine=machine)
             | MachineRead(machine=machine)
             | ReadsUnchanged(machine=machine)
         ):
@@ -64,7 +67,7 @@ def event_columns(event: Event) -> EventColumns:  # noqa: PLR0911 - one case per
             return process_columns(order.address.process)
         case RunChanged(run=run):
             return (str(run.machine), None, None, None)
-        case TimePassed() | OrderEnded():
+        case TimePassed() | OrderEnded() | FindingsAcknowledged():
             return ("", None, None, None)
 
 

@@ -155,7 +155,7 @@ def select_orders(connection: sqlite3.Connection, wanted: OrderQuery) -> tuple[O
 
 
 def _json(value: object) -> str:
-    return encode(value)
+    return encode(value, keeps_surrogates=True)
 
 
 def _json_or_none(value: object) -> str | None:

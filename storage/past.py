@@ -36,7 +36,9 @@ def read_past(connection: sqlite3.Connection, since: float) -> Past:
     """Return what the history knows since then, Unix seconds; unreadable rows are left out."""
     events = connection.execute(_EVENTS, (since - _LOOK_BACK_S, MAX_EVENTS)).fetchall()
     findings = connection.execute(
-        "SELECT body FROM finding WHERE at >= ? ORDER BY at DESC LIMIT ?", (since, MAX_FINDINGS)
+        "SELECT body FROM finding WHERE at >= ? OR (json_extract(body, '$.is_kept')"
+        " AND json_extract(body, '$.closed_at') IS NULL) ORDER BY at DESC LIMIT ?",
+        (since, MAX_FINDINGS),
     ).fetchall()
     return Past(
         events=tuple(event for (body,) in reversed(events) if (event := _event(body)) is not None),

@@ -111,11 +111,13 @@ class SqliteRunStore:
 
 
 def _spec(run: Run) -> str:
-    return encode(msgspec.to_builtins(dict(run.spec), enc_hook=plain_mapping))
+    return encode(
+        msgspec.to_builtins(dict(run.spec), enc_hook=plain_mapping), keeps_surrogates=True
+    )
 
 
 def _body(run: Run) -> str:
-    return encode(msgspec.to_builtins(run, enc_hook=plain_mapping))
+    return encode(msgspec.to_builtins(run, enc_hook=plain_mapping), keeps_surrogates=True)
 
 
 def _with_known(body: str, known: str | None) -> str:
@@ -131,7 +133,7 @@ def _with_known(body: str, known: str | None) -> str:
     now.update(
         {name: found[name] for name in _KEPT_FIELDS if not now.get(name) and found.get(name)}
     )
-    return encode(now)
+    return encode(now, keeps_surrogates=True)
 
 
 def _instance(text: str | None) -> Instance | None:

@@ -129,7 +129,7 @@ def report(fleet: Fleet, demo: Demo, took: float) -> list[str]:
                 scored,
                 fmt.count(task.progress.errored),
                 fmt.count(again),
-                fmt.count(task.row.total_tokens or 0),
+                fmt.count(task.total_tokens or 0),
                 scores or "none",
             ]
         )

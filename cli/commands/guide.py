@@ -20,9 +20,9 @@ from cli.wiring.history import history_of
 from core.act.executor import OrderReport
 from core.act.target_expansion import ActionPlace, live_processes
 from core.act.target_grammar import TargetSpec, places_of
-from core.errors import NotConfirmed, TargetUnclear, UsageWrong
+from core.errors import MachineError, NotConfirmed, TargetUnclear, UsageWrong
 from core.fleet import Fleet
-from core.guide.guide import Guide, GuideKind, was_stopped
+from core.guide.guide import Guide, GuideKind, StepKind, was_stopped
 from core.guide.runner import GuideRunner
 from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
 from core.model.action import Action, Verb
@@ -181,7 +181,11 @@ class _Walk:
 
     async def _dry_run(self) -> int:
         self._print(plain_lines(self._guide))
-        if self._command.what != "resume" and self._guide.waits:
+        step = self._guide.step
+        if step is not None and step.kind is StepKind.CONTAINERS:
+            removal = await self._guiding.removal(self._guide.id)
+            self._print(["", removal.title, *(f"  {line}" for line in removal.lines)])
+        elif self._command.what != "resume" and self._guide.waits:
             plan = await self._guiding.plan(self._guide.id)
             self._plans.append(act_answer(plan, None, dry_run=True, content=False))
             self._print(["", *plan_lines(plan, content=False)])
@@ -209,6 +213,9 @@ class _Walk:
         Returns:
             The exit status if the command ends here, else None.
         """
+        step = self._guide.step
+        if step is not None and step.kind is StepKind.CONTAINERS:
+            return await self._remove()
         at = self._guide.current
         plan = await self._guiding.plan(self._guide.id)
         self._print(["", *plan_lines(plan, content=False)])
@@ -238,6 +245,31 @@ class _Walk:
         if self._guide.waits and self._guide.current == at:
             self._later("")
             return FAILED if _failed(told) else REFUSED
+        return None
+
+    async def _remove(self) -> int | None:
+        """Preview and carry out a step that removes containers; return as `_step` does."""
+        try:
+            removal = await self._guiding.removal(self._guide.id)
+            self._print(["", removal.title, *(f"  {line}" for line in removal.lines)])
+            await confirm(
+                self._command.consent,
+                question=removal.title,
+                words=removal.words,
+                otherwise="nothing was removed",
+                may_ask=not self._command.as_json,
+            )
+            told = await self._guiding.remove_containers(
+                self._guide.id, removal, words=removal.words
+            )
+        except (NotConfirmed, UsageWrong) as error:
+            self._later(error.sentence)
+            return REFUSED
+        except MachineError as error:
+            self._later(error.sentence)
+            return FAILED
+        self._print(["", told, ""])
+        self._renew()
         return None
 
     def _later(self, why: str) -> int:

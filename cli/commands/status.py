@@ -25,7 +25,7 @@ from core.views.tables.processes import processes_table
 from core.views.tables.tasks import tasks_table
 
 _FACTS_BRIEF_S = 0.5
-_FACTS_LONG_S = 10.0
+_FACTS_LONG_S = 12.0
 _LOGS_S = 15.0
 _POLL_EVERY_S = 0.02
 
@@ -91,8 +91,12 @@ def _has_facts(machine: Machine) -> bool:
 
 
 def _has_tools(machine: Machine) -> bool:
-    """Whether a machine's facts have arrived, with its Inspect version, which takes longest."""
-    return machine.facts is not None and machine.facts.inspect.state is not ToolState.UNKNOWN
+    """Whether a machine's facts have arrived, and each of its tools answered or hangs."""
+    facts = machine.facts
+    if facts is None:
+        return False
+    states = (facts.inspect.state, facts.docker.state, facts.gpu_state)
+    return ToolState.UNKNOWN not in states
 
 
 async def _until(desk: DeskReader, is_ready: Callable[[Machine], bool], seconds: float) -> None:
@@ -174,6 +178,8 @@ def machine_lines(machine: Machine) -> list[str]:
 def _tool(state: ToolState, error: str | None) -> str:
     if state is ToolState.ABSENT:
         return "none"
+    if state is ToolState.UNKNOWN:
+        return "no answer yet"
     return f"{state}: {error}" if error else str(state)
 
 

@@ -23,7 +23,7 @@ guide park TARGET...                    pause, wait for samples in flight, flush
                                         interrupt; prints the command that resumes the eval
 guide incident --model M [TARGET...]    pause a model everywhere; `guide resume ID` resumes it
 guide finish TASK                       drain a task; each `guide resume ID` takes one more step
-guide cleanup [TARGET...]               decide about each parked process
+guide cleanup [TARGET...]               decide about each parked process, and leftover containers
 guide list                              print the guides and their steps
 guide resume ID                         continue a guide
 """

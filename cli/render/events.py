@@ -7,9 +7,11 @@ from cli.render.fleet_json import Json, plain_json, raw_row
 from core import format as fmt
 from core.errors import sentences
 from core.events import (
+    ClockMoved,
     ContentRevealed,
     Dismissed,
     Event,
+    FindingsAcknowledged,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -131,6 +133,8 @@ class EventLines:
                 | ReadsUnchanged()
                 | SurfaceRead()
                 | Dismissed()
+                | ClockMoved()
+                | FindingsAcknowledged()
                 | TimePassed()
             ):
                 return []

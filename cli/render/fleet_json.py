@@ -100,7 +100,7 @@ def task_row(fleet: Fleet, task: Task, now: float) -> Json:
 def log_row(task: Task) -> Json | None:
     """Return what the log of an ended task says; None: the task has not ended.
 
-    `samples` is null until they were read: then the row's own counts are those of the last look.
+    `samples` is null until they were read: then the row's own counts are those of the last poll.
     """
     if task.state is TaskState.RUNNING:
         return None
@@ -110,6 +110,7 @@ def log_row(task: Task) -> Json | None:
         "problem": task.log_problem or task.samples_error or None,
         "cause": header.cause or None if header is not None else None,
         "samples": plain_json(logged.counts) if logged is not None else None,
+        "total_tokens": header.total_tokens if header is not None else None,
         "errors": [
             {
                 "cause": group.cause,

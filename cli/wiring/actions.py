@@ -37,4 +37,5 @@ def guiding_of(
         desk,
         acting,
         book=ReadOnlyGuideStore(history.guide_store) if dry_run else history.guide_store,
+        worker=None if dry_run else desk,
     )

@@ -15,6 +15,7 @@ _LINE_END = re.compile(r"\\r|\\n|[\r\n]")
 _REPR = re.compile(r"(?P<type>[A-Za-z_][\w.]{0,100})\((?P<quote>['\"])(?P<message>.*)\Z", re.DOTALL)
 _EMPTY_REPR = re.compile(r"(?P<type>[A-Za-z_][\w.]{0,100})\(\)\Z")
 _VARYING = (
+    (re.compile(r"(?:\\x1b|\x1b)\[[0-9;]*[A-Za-z]"), ""),
     (re.compile(r"(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"|`[^`]*`"), "'…'"),
     (re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\")\]]+"), "…"),
     (re.compile(r"\b0[xX][0-9a-fA-F]+\b"), "…"),

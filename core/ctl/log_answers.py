@@ -21,6 +21,7 @@ from core.ctl.envelopes import header_metrics, sample_row
 from core.ctl.error_causes import cause_of, grouped
 from core.errors import AnswerMalformed
 from core.model.log_summary import (
+    LogBuffer,
     LogCounts,
     LogHeader,
     LogReading,
@@ -78,7 +79,17 @@ def log_header(row: JsonObject, location: str) -> LogHeader | None:
         started_at=_unix_seconds(text(row, "started_at")),
         completed_at=_unix_seconds(text(row, "completed_at")),
         time_limit=count(row, "time_limit"),
+        total_tokens=count(row, "total_tokens"),
+        buffer=_buffer(row),
     )
+
+
+def _buffer(row: JsonObject) -> LogBuffer | None:
+    found = inner(row, "buffer")
+    completed, in_progress = count(found, "completed"), count(found, "in_progress")
+    if completed is None or in_progress is None or max(completed, in_progress) <= 0:
+        return None
+    return LogBuffer(completed=max(0, completed), in_progress=max(0, in_progress))
 
 
 def log_samples(row: JsonObject) -> LogSamples:
@@ -102,6 +113,7 @@ def log_samples(row: JsonObject) -> LogSamples:
         errors=grouped(_errors(row)),
         rows=rows,
         cut=max(0, logged - len(rows)),
+        messages=count(told, "messages"),
     )
 
 

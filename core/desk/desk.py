@@ -197,6 +197,11 @@ class Desk(MachineRequests):
         if (reader := self._log_readers.get(task.machine)) is not None:
             reader.read_again(task)
 
+    def poll_now(self, process: ProcessKey) -> None:
+        """Poll a process once now, also while it rests from slow polls."""
+        if (connection := self._connections.get(process.machine)) is not None:
+            connection.send(Frame("look", {"pid": process.pid, "start": process.start}))
+
     # The loop
 
     def begin(self) -> None:

@@ -125,6 +125,8 @@ def _take(process: _Process, event: TasksSeen | ProcessGone | SurfaceRead) -> No
 def _belongs(fleet: Fleet, finding: Finding) -> bool:
     if finding.machine is None or finding.machine not in fleet.machines:
         return False
+    if finding.waits:
+        return True
     is_task_known = finding.task is None or finding.task in fleet.tasks
     is_process_known = finding.process is None or finding.process in fleet.processes
     return finding.closed_at is not None or (is_task_known and is_process_known)

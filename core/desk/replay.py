@@ -147,6 +147,9 @@ class ReplayDesk:
     def read_log(self, task: TaskKey) -> None:
         """Do nothing: a recording has no logs."""
 
+    def poll_now(self, process: ProcessKey) -> None:
+        """Do nothing: a recording can't be polled."""
+
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         """Do nothing: a recording has no link."""
 

@@ -7,9 +7,11 @@ when the operator dismisses it.
 from typing import assert_never
 
 from core.events import (
+    ClockMoved,
     ContentRevealed,
     Dismissed,
     Event,
+    FindingsAcknowledged,
     LinkChanged,
     LinkHeard,
     LogRead,
@@ -32,7 +34,7 @@ from core.events import (
 )
 from core.fleet import Fleet
 from core.fold.immutable import with_fields, with_item, with_items
-from core.fold.machines import change_link, name_machine, refresh_link
+from core.fold.machines import change_link, move_clock, name_machine, refresh_link
 from core.fold.orders import end_order, give_order
 from core.fold.processes import (
     end_process,
@@ -45,6 +47,7 @@ from core.fold.processes import (
 )
 from core.fold.runs import change_run
 from core.fold.samples import see_samples
+from core.fold.sandboxes import new_holders
 from core.fold.tasks import with_header, with_unreadable_log
 from core.ids import ProcessKey, TaskKey
 from core.model.machine import Machine
@@ -73,11 +76,16 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             machine = fleet.machines.get(event.machine)
             named = _with_machine(fleet, at, machine and with_fields(machine, probe=event.probe))
             return without_watched_inside(named)
+        case ClockMoved():
+            return _with_machine(fleet, at, move_clock(fleet, event))
         case MachineRead():
             machine = fleet.machines.get(event.machine)
-            return _with_machine(
+            read = _with_machine(
                 fleet, at, machine and with_fields(machine, facts=event.facts, facts_at=event.at)
             )
+            for key in new_holders(read, event.machine):
+                read = _with_task(read, at, with_fields(read.tasks[key], has_sandboxes=True))
+            return read
         case ProcessSeen():
             if is_watched_inside(fleet, event.process.machine, event.container):
                 return fleet
@@ -112,7 +120,7 @@ def _changed(  # noqa: C901, PLR0911, PLR0912 - a case for each event
             return forget(fleet, {event.process})
         case TimePassed():
             return forget(fleet, _long_gone(fleet, event.at - event.keep_gone))
-        case ContentRevealed():
+        case ContentRevealed() | FindingsAcknowledged():
             return fleet
         case SurfaceRead():
             process = fleet.processes.get(event.process)

@@ -1,6 +1,6 @@
 """Changes of a machine and its link."""
 
-from core.events import LinkChanged, LinkHeard, MachineNamed
+from core.events import ClockMoved, LinkChanged, LinkHeard, MachineNamed
 from core.fleet import Fleet
 from core.fold.immutable import with_fields
 from core.model.machine import LinkState, LinkStatus, Machine
@@ -55,3 +55,11 @@ def refresh_link(fleet: Fleet, event: LinkHeard) -> Machine | None:
     if machine is None:
         return None
     return with_fields(machine, link=with_fields(machine.link, heard_at=event.at))
+
+
+def move_clock(fleet: Fleet, event: ClockMoved) -> Machine | None:
+    """Return the machine with the new offset of its clock."""
+    machine = fleet.machines.get(event.machine)
+    if machine is None or machine.probe is None:
+        return None
+    return with_fields(machine, probe=with_fields(machine.probe, clock_offset=event.offset))

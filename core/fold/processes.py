@@ -72,11 +72,6 @@ def without_watched_inside(fleet: Fleet) -> Fleet:
     return with_fields(fleet, processes=without(fleet.processes, doubled))
 
 
-def _offset(fleet: Fleet, key: ProcessKey) -> float:
-    machine = fleet.machines.get(key.machine)
-    return machine.probe.clock_offset if machine is not None and machine.probe else 0.0
-
-
 def _over_at(rows: Iterable[TaskRow], offset: float, at: float) -> float:
     """Return when the last of these tasks was over, Unix seconds at the desk; `at` if unknown."""
     ends = [row.completed_at for row in rows]
@@ -144,7 +139,7 @@ def see_tasks(fleet: Fleet, event: TasksSeen) -> Fleet:
         else:
             del tasks[key], listed[key]
     process = with_fields(
-        with_rows(process, event.rows, event.at, _offset(fleet, event.process)),
+        with_rows(process, event.rows, event.at, fleet.clock_offset(event.process.machine)),
         tasks=tuple(listed),
         trouble="; ".join(event.malformed[:3]) or None,
     )
@@ -164,7 +159,7 @@ def end_process(fleet: Fleet, event: ProcessGone) -> Fleet:
     rows = [fleet.tasks[key].row for key in known.tasks]
     if not known.keep_alive and all(row.is_completed for row in rows):
         # It ends with its eval: it may have been found gone long after that.
-        ended_at = _over_at(rows, _offset(fleet, event.process), event.at)
+        ended_at = _over_at(rows, fleet.clock_offset(event.process.machine), event.at)
     gone = with_fields(
         known, state=ProcessState.GONE, since=ended_at, ended_at=ended_at, waiting_since=None
     )

@@ -57,7 +57,7 @@ def see_samples(task: Task, event: SamplesSeen) -> Task:
 
 
 def with_logged_samples(task: Task, logged: LogSamples, at: float) -> Task:
-    """Return the task with the samples of its log, in place of those of the last look."""
+    """Return the task with the samples of its log, in place of those of the last poll."""
     counts = logged.counts
     return with_fields(
         task,

@@ -73,8 +73,11 @@ def see_row(known: Task | None, key: TaskKey, row: TaskRow, event: TasksSeen) ->
 def with_point(trail: tuple[ProgressPoint, ...], point: ProgressPoint) -> tuple[ProgressPoint, ...]:
     """Return the trail with one more point, thinned out where it would exceed its limit.
 
-    Of several equal points in a row only the first and the newest stay.
+    Of several equal points in a row only the first and the newest stay. After a step back of the
+    desk's clock the trail begins anew: its points would be in the future.
     """
+    if trail and point.at < trail[-1].at:
+        return (point,)
     if len(trail) > 1 and _same(trail[-1], point) and _same(trail[-2], point):
         return (*trail[:-1], point)
     if len(trail) < MAX_TRAIL_POINTS:

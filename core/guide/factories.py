@@ -10,6 +10,7 @@ from core.errors import UsageWrong
 from core.fleet import Fleet
 from core.format import plural
 from core.guide.guide import Guide, GuideKind, GuideStep, StepKind, StepState
+from core.guide.leftover_removal import removal_steps
 from core.guide.resume_command import ResumeCommand
 from core.ids import ProcessKey, Target, TaskKey, address_of
 from core.model.order import Instance
@@ -148,6 +149,8 @@ def cleanup_guide(
 ) -> Guide:
     """Return the guide that asks for each parked process whether it may exit.
 
+    For all processes, it also has a step for each machine with containers that no eval holds.
+
     Args:
         fleet: All that is known.
         among: The processes to consider; None: all.
@@ -157,26 +160,32 @@ def cleanup_guide(
         others: Whether to include processes that this operator did not launch.
 
     Raises:
-        UsageWrong: None of the processes is parked, or may be included.
+        UsageWrong: None of the processes is parked, or may be included, and no container is left.
     """
     chosen = live_processes(fleet) if among is None else among
     parked = [key for key in chosen if fleet.processes[key].state is ProcessState.PARKED]
     offered = [key for key in parked if others or key in ours]
     left = len(parked) - len(offered)
-    if not offered:
+    removals = tuple(removal_steps(fleet)) if among is None else ()
+    if not offered and not removals:
         if left:
             parked_there = plural(left, "process is", "processes are")
             why = f"{parked_there} parked, but launched by someone else"
             raise UsageWrong(why, "to include them, add --others")
-        raise UsageWrong("none of these processes is parked")
-    steps = tuple(
+        raise UsageWrong("none of these processes is parked, and no container is left over")
+    releases = tuple(
         replace(
             _step(StepKind.RELEASE, f"release {key.machine}:{key.pid}"), address=address_of(key)
         )
         for key in offered
     )
-    name = plural(len(offered), "parked process", "parked processes")
-    guide = _new(GuideKind.CLEANUP, name, offered, steps, (now, instance))
+    number = sum(len(step.containers) for step in removals)
+    names = (
+        plural(len(offered), "parked process", "parked processes") if offered else "",
+        plural(number, "leftover container") if number else "",
+    )
+    name = " and ".join(filter(None, names))
+    guide = _new(GuideKind.CLEANUP, name, offered, (*releases, *removals), (now, instance))
     more = plural(left, "more parked process", "more parked processes")
     notes = (f"{more}, launched by someone else",) if left else ()
     return replace(guide, notes=notes)

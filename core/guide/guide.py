@@ -6,7 +6,7 @@ It contains no free text of an evaluated agent.
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from core.ids import Address, ProcessKey, Target
+from core.ids import Address, MachineName, ProcessKey, Target
 from core.model.order import Instance
 
 
@@ -33,6 +33,7 @@ class StepKind(StrEnum):
     SCORE = "score"
     CANCEL = "cancel"
     RELEASE = "release"
+    CONTAINERS = "containers"
 
 
 WATCHING = frozenset({StepKind.COMMAND, StepKind.QUIESCE, StepKind.END})
@@ -65,6 +66,8 @@ class GuideStep:
         plans: The ids of the plans that were made for it. Orders of these plans belong to it.
         settled: The targets that need no order, according to a plan.
         since: When its turn came, Unix seconds at the desk; None: not yet.
+        machine: The machine that it is about, for a step without a target.
+        containers: The ids of the containers that it removes.
     """
 
     kind: StepKind
@@ -75,6 +78,8 @@ class GuideStep:
     plans: tuple[str, ...] = ()
     settled: tuple[Address, ...] = ()
     since: float | None = None
+    machine: MachineName | None = None
+    containers: tuple[str, ...] = ()
 
     @property
     def is_over(self) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from core.guide import incident_status, step_status
 from core.guide.context import GuideContext
 from core.guide.guide import OVER, Guide, GuideKind, GuideStep, StepKind, StepState
+from core.guide.leftover_removal import look_at_containers
 
 Look = Callable[[Guide, GuideStep, GuideContext], GuideStep]
 
@@ -19,6 +20,7 @@ _LOOKS: dict[StepKind, Look] = {
     StepKind.SCORE: step_status.ending,
     StepKind.CANCEL: step_status.ending,
     StepKind.RELEASE: step_status.release,
+    StepKind.CONTAINERS: look_at_containers,
 }
 _INCIDENT: dict[StepKind, Look] = {
     StepKind.PAUSE: incident_status.pause,

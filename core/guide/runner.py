@@ -23,10 +23,12 @@ from core.guide.context import GuideContext, of_guide
 from core.guide.factories import cleanup_guide, finish_guide, incident_guide, park_guide
 from core.guide.guide import Guide, GuideStep, StepKind, StepState
 from core.guide.guide_store import GuideStore
+from core.guide.leftover_removal import Removal, removal_of, remove, with_result
 from core.guide.progress import advanced, skipped, stopped
 from core.guide.resume_command import resume_command
 from core.guide.step_actions import fitted, guide_label, requests_of, settled_by, title_of
 from core.ids import ProcessKey, TaskKey
+from core.model.job import Worker
 from core.model.order import Instance, Order
 from core.model.process import Process
 from core.signal import Signal
@@ -45,6 +47,7 @@ class GuideRunner:
         asker: The desk: the fleet, the clock, and reads of processes.
         acting: Makes and executes plans.
         book: The store of guides; None: no guide can be started.
+        worker: Runs the jobs that remove containers; None: nothing can be removed.
         spec_command: Returns the command that resumes a process from its spec; None: no spec.
     """
 
@@ -54,11 +57,13 @@ class GuideRunner:
         acting: ActionService,
         *,
         book: GuideStore | None,
+        worker: Worker | None = None,
         spec_command: Callable[[Process], str | None] = lambda _: None,
     ) -> None:
         self._asker = asker
         self._acting = acting
         self._book = book
+        self._worker = worker
         self._spec_command = spec_command
         self._guides: dict[str, Guide] = {}
         self._orders: dict[str, tuple[Order, ...]] = {}
@@ -248,6 +253,24 @@ class GuideRunner:
         await self.refresh(guide)
         return told
 
+    async def removal(self, guide: str) -> Removal:
+        """Return what the step that waits would remove now, for its preview.
+
+        Raises:
+            UsageWrong: No such step waits, or there is nothing to remove.
+        """
+        return removal_of(self._asker.fleet, (await self.refresh(guide)).step)
+
+    async def remove_containers(self, guide: str, previewed: Removal, *, words: str) -> str:
+        """Remove exactly the previewed containers, and return what was done (see `remove`)."""
+        now = await self.removal(guide)
+        removed = await remove(previewed, now, words=words, worker=self._worker)
+        known = self._mine(guide)
+        told = f"{removed} removed by {shown(self.instance.operator, 60)}"
+        await self._keep(with_result(known, told))
+        await self.refresh(guide)
+        return told
+
     async def skip(self, guide: str) -> Guide:
         """Skip the step that waits.
 
@@ -328,7 +351,9 @@ class GuideRunner:
         return self._asker.now()
 
 
-CAN_BE_SKIPPED = frozenset({StepKind.FLUSH, StepKind.DRAIN, StepKind.SCORE, StepKind.RELEASE})
+CAN_BE_SKIPPED = frozenset(
+    {StepKind.FLUSH, StepKind.DRAIN, StepKind.SCORE, StepKind.RELEASE, StepKind.CONTAINERS}
+)
 """Steps that the operator may skip; the others are mandatory."""
 
 

@@ -45,6 +45,16 @@ def newest_finding(fleet: Fleet, prefix: str) -> Finding | None:
     return None
 
 
+def with_id(fleet: Fleet, finding_id: str) -> Finding | None:
+    """Return the finding with this id, open or closed."""
+    return next((each for each in fleet.findings if each.id == finding_id), None)
+
+
+def acknowledged(finding: Finding, at: float) -> Finding:
+    """Return a finding that waited for the operator, closed; its text stays."""
+    return replace(finding, closed_at=at, acknowledged_at=at)
+
+
 def closed(finding: Finding, at: float, text: str | None = None) -> Finding:
     """Return the finding closed; `text` replaces its sentence, None keeps it."""
     last_text = finding.text if text is None else text

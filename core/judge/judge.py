@@ -5,21 +5,26 @@ from collections.abc import Iterable
 from core.events import (
     Dismissed,
     Event,
+    FindingsAcknowledged,
     LinkChanged,
     LogRead,
     LogUnreadable,
+    MachineRead,
     OrderEnded,
     ProcessGone,
     ProcessSeen,
+    RunChanged,
     SamplesSeen,
     TasksSeen,
     TimePassed,
 )
 from core.fleet import Fleet
-from core.judge.finding_list import closed
+from core.judge.docker_findings import judge_docker
+from core.judge.finding_list import acknowledged, closed
 from core.judge.link_findings import judge_link
 from core.judge.order_findings import judge_interrupted, judge_order
 from core.judge.process_findings import judge_process
+from core.judge.run_findings import judge_run
 from core.judge.task_findings import judge_task
 from core.model.finding import Finding
 
@@ -35,7 +40,7 @@ def judge(before: Fleet, after: Fleet, event: Event) -> tuple[Finding, ...]:
     return tuple(_judge(before, after, event))
 
 
-def _judge(  # noqa: C901 - one case per kind of event
+def _judge(  # noqa: C901, PLR0912 - one case per kind of event
     before: Fleet, after: Fleet, event: Event
 ) -> Iterable[Finding]:
     match event:
@@ -58,6 +63,8 @@ def _judge(  # noqa: C901 - one case per kind of event
             yield from judge_interrupted(after, event.task.process, event.at)
         case SamplesSeen():
             yield from judge_task(before, after, event.task, event.at)
+        case MachineRead():
+            yield from judge_docker(before, after, event.machine, event.at)
         case OrderEnded():
             yield from judge_order(after, event.order, event.at)
         case TimePassed():
@@ -66,6 +73,10 @@ def _judge(  # noqa: C901 - one case per kind of event
             yield from _forgotten(after, event.at)
         case Dismissed():
             yield from _forgotten(after, event.at)
+        case RunChanged():
+            yield from judge_run(before, after, event.run, event.at)
+        case FindingsAcknowledged():
+            yield from _acknowledged(after, event)
         case _:
             pass
 
@@ -76,10 +87,17 @@ def _tasks(before: Fleet, after: Fleet, event: TasksSeen | ProcessGone) -> Itera
         yield from judge_task(before, after, key, event.at)
 
 
+def _acknowledged(after: Fleet, event: FindingsAcknowledged) -> Iterable[Finding]:
+    chosen = frozenset(event.findings)
+    for finding in after.findings:
+        if finding.waits and finding.id in chosen:
+            yield acknowledged(finding, event.at)
+
+
 def _forgotten(after: Fleet, at: float) -> Iterable[Finding]:
     """Yield the open findings about processes and tasks that left the fleet, closed."""
     for finding in after.findings:
-        if finding.closed_at is not None:
+        if finding.closed_at is not None or finding.is_kept:
             continue
         lost_task = finding.task is not None and finding.task not in after.tasks
         lost_process = finding.process is not None and finding.process not in after.processes

@@ -180,10 +180,11 @@ def durations(task: Task) -> list[float]:
     for sample in task.samples.values():
         if sample.status != SampleStatus.COMPLETED:
             continue
-        if sample.started_at is not None and sample.completed_at is not None:
-            seconds = sample.completed_at - sample.started_at
-        elif sample.total_time is not None:
+        # The eval measured the total time; a difference of clocks is wrong after a clock step.
+        if sample.total_time is not None:
             seconds = sample.total_time
+        elif sample.started_at is not None and sample.completed_at is not None:
+            seconds = sample.completed_at - sample.started_at
         else:
             continue
         if 0 <= seconds < float("inf"):

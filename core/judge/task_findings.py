@@ -6,7 +6,7 @@ from dataclasses import replace
 from core.fleet import Fleet
 from core.format import plural, score
 from core.ids import TaskKey
-from core.judge.finding_list import closed, open_finding
+from core.judge.finding_list import closed, open_finding, with_id
 from core.model.finding import Finding, Severity
 from core.model.task import Task, TaskState
 from core.text import shown
@@ -44,7 +44,7 @@ def judge_task(before: Fleet, after: Fleet, key: TaskKey, at: float) -> Iterable
         and task.state in _ENDED
         and (is_news or task.state is not TaskState.SUCCESS or _has_just_ended(task))
     ):
-        yield _end(task, at)
+        yield from _ended(after, task, at)
     if ended or known is None or known.log_problem != task.log_problem:
         yield from _log(after, task, at)
     if ended or known is None or known.row.samples.errored != task.row.samples.errored:
@@ -71,14 +71,31 @@ def _has_just_ended(task: Task) -> bool:
     return completed_at is not None and task.as_of - completed_at <= JUST_ENDED_S
 
 
-def _end(task: Task, at: float) -> Finding:
+def _ended(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
+    """Yield how a task ended, unless that is told already; close what was told before.
+
+    An error and a loss stay open until the operator acknowledges them.
+    """
+    prefix = f"end:{_identity(task)}:"
+    finding_id = f"{prefix}{task.state}"
+    for finding in after.findings:
+        if finding.waits and finding.id.startswith(prefix) and finding.id != finding_id:
+            yield closed(finding, at)
+    known = with_id(after, finding_id)
+    if known is None or known.acknowledged_at is None:
+        yield _end(task, finding_id, at)
+
+
+def _end(task: Task, finding_id: str, at: float) -> Finding:
     kind, tone, words = _ENDED[task.state]
+    is_kept = task.state in {TaskState.ERROR, TaskState.LOST}
     return Finding(
-        id=f"end:{_identity(task)}:{task.state}",
+        id=finding_id,
         kind=kind,
         tone=tone,
         opened_at=at,
-        closed_at=at,
+        closed_at=None if is_kept else at,
+        is_kept=is_kept,
         machine=task.key.machine,
         task=task.key,
         text=f"{words}{_how(task)}",
@@ -95,9 +112,13 @@ def _how(task: Task) -> str:
     )
     done += "".join(f", {number} {word}" for number, word in parts if number)
     if task.is_last_look:
-        done += " at the last look"
+        done += " at the last poll"
     if task.state is TaskState.LOST:
-        return f": the process has ended, and the status of its log is still started ({done})"
+        left = ""
+        if header is not None and header.buffer is not None:
+            held = plural(header.buffer.completed, "finished sample")
+            left = f"; its buffer holds {held}: `inspect log recover` brings them into a log"
+        return f": the process has ended, and the status of its log is still started ({done}){left}"
     if header is not None and header.metrics:
         metric = header.metrics[0]
         over = "" if task.scored is None else f" over {task.scored[0]} of {task.scored[1]}"

@@ -27,6 +27,8 @@ class Finding:
         count: How often it happened (a link that flaps), or the number of things that it counts.
         began_at: When its newest occurrence began, Unix seconds at the desk; None: when it opened.
         longest: Seconds of its longest occurrence that is over.
+        is_kept: Whether it stays open until the operator acknowledges it.
+        acknowledged_at: When that was, Unix seconds at the desk; None: not yet.
     """
 
     id: str
@@ -43,3 +45,10 @@ class Finding:
     process: ProcessKey | None = None
     began_at: float | None = None
     longest: float = 0.0
+    is_kept: bool = False
+    acknowledged_at: float | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is open until the operator acknowledges it."""
+        return self.is_kept and self.closed_at is None

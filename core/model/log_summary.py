@@ -22,6 +22,19 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogBuffer:
+    """The samples that a dead eval left in Inspect's sample buffer; `inspect log recover` reads it.
+
+    Attributes:
+        completed: Samples that finished; not all of them need be missing in the log.
+        in_progress: Samples that were running when the eval died.
+    """
+
+    completed: int
+    in_progress: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogHeader:
     """The header of a log, read by the machine's own Inspect.
 
@@ -38,7 +51,8 @@ class LogHeader:
         started_at, completed_at: When it started and ended, Unix seconds on the eval's own clock;
             None: the log does not say.
         time_limit: The time limit of its samples when it started, seconds; None: no limit.
-        time_limit: The time limit of its samples when it started, seconds; None: no limit.
+        total_tokens: The tokens of all models; None: the log does not say.
+        buffer: What its dead eval left in a buffer and not in the log; None: nothing.
     """
 
     location: str
@@ -56,6 +70,8 @@ class LogHeader:
     started_at: float | None = None
     completed_at: float | None = None
     time_limit: int | None = None
+    total_tokens: int | None = None
+    buffer: LogBuffer | None = None
 
     @property
     def is_final(self) -> bool:
@@ -111,12 +127,14 @@ class LogSamples:
         errors: Its errors grouped by cause, the most frequent first.
         rows: Its sample rows: errored ones first, then the newest others, bounded.
         cut: How many of its samples are not in `rows`.
+        messages: The messages of all its samples; None: the log does not say.
     """
 
     counts: LogCounts
     errors: tuple[ErrorGroup, ...] = ()
     rows: tuple[Sample, ...] = ()
     cut: int = 0
+    messages: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

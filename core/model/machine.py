@@ -122,13 +122,32 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """A running container; memory in bytes."""
+    """A container that runs, or one of Inspect's that has stopped; memory in bytes.
+
+    Attributes:
+        id, name, image: As Docker has them.
+        status: Docker's own words, such as `Up 2 minutes` or `Exited (137) 1 hour ago`.
+        memory: What it uses; None: unknown.
+        is_running: Whether it runs.
+        created: When it was made, Unix seconds on the host's own clock; None: unknown.
+        project: The Compose project that it belongs to; empty: none.
+        is_own: Whether the files of that project belong to the user of the link.
+    """
 
     id: str
     name: str = ""
     image: str = ""
     status: str = ""
     memory: int | None = None
+    is_running: bool = True
+    created: float | None = None
+    project: str = ""
+    is_own: bool = False
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether it ran and stopped; one that was only created has not."""
+        return self.status.startswith(("Exited", "Dead"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +159,9 @@ class Docker:
         version: Its version.
         error: Why it could not be read.
         since: Since when it is stuck, Unix seconds on the host's own clock.
-        containers: The running containers.
+        containers: The containers that run, and those of Inspect that have stopped.
+        others: Number of evals on the host that the probe does not list (of other accounts or
+            data folders). They may hold containers too.
     """
 
     state: ToolState = ToolState.UNKNOWN
@@ -148,6 +169,7 @@ class Docker:
     error: str | None = None
     since: float | None = None
     containers: tuple[Container, ...] = ()
+    others: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

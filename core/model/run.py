@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from core.ids import MachineName
-from core.model.log_summary import ErrorGroup, Metric
+from core.model.log_summary import ErrorGroup, LogBuffer, Metric
 
 
 class RunState(StrEnum):
@@ -29,7 +29,9 @@ class RunState(StrEnum):
     SUCCESS = "success"
     """Each of its logs says success."""
     ERROR = "error"
-    """It did not start, or one of its logs says error or cancelled."""
+    """It did not start, or one of its logs says error."""
+    CANCELLED = "cancelled"
+    """One of its logs says cancelled, and none says error: somebody ended it on purpose."""
     LOST = "lost"
     """Its process is known to be gone, and its log says that it never ended."""
     UNREADABLE = "unreadable"
@@ -51,7 +53,7 @@ class RunState(StrEnum):
                 return None
 
 
-OVER = frozenset({RunState.SUCCESS, RunState.ERROR, RunState.LOST})
+OVER = frozenset({RunState.SUCCESS, RunState.ERROR, RunState.CANCELLED, RunState.LOST})
 """States that are final."""
 
 
@@ -67,6 +69,7 @@ class RunLog:
         completed_samples, total_samples: The counts in the log's results; None: unknown.
         cause: The cause of the log's own error; empty: it has none.
         errors: The errors of its samples, grouped by cause, the most frequent first.
+        buffer: What its dead eval left in a buffer; None: nothing.
     """
 
     location: str
@@ -78,6 +81,7 @@ class RunLog:
     total_samples: int | None = None
     cause: str = ""
     errors: tuple[ErrorGroup, ...] = ()
+    buffer: LogBuffer | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -159,6 +159,7 @@ class Task:
         interim: The running score, if the process reports one.
         ended_at: When it was found ended, Unix seconds at the desk; None: it has not ended.
         trouble: Which sample rows could not be read; None: no trouble.
+        has_sandboxes: Whether it was seen to hold Docker containers.
     """
 
     key: TaskKey
@@ -180,10 +181,11 @@ class Task:
     interim: tuple[Metric, ...] = ()
     ended_at: float | None = None
     trouble: str | None = None
+    has_sandboxes: bool = False
 
     @property
     def progress(self) -> TaskCounts:
-        """The newest counts: of its log once that is read, else of the last look."""
+        """The newest counts: of its log once that is read, else of the last poll."""
         counts = self.row.samples
         if not self.is_over or self.header is None:
             return counts
@@ -210,6 +212,18 @@ class Task:
         )
 
     @property
+    def total_tokens(self) -> int | None:
+        """Its tokens: of its log once that is read, else of the last poll; None: unknown."""
+        told = self.header.total_tokens if self.header is not None and self.is_over else None
+        return self.row.total_tokens if told is None else told
+
+    @property
+    def total_messages(self) -> int | None:
+        """The messages of its samples: of its log once that is read, else of the last poll."""
+        told = self.logged.messages if self.logged is not None else None
+        return self.row.total_messages if told is None else told
+
+    @property
     def is_over(self) -> bool:
         """Whether it has ended and all that can be read now of its log is read."""
         # Called for a thousand tasks on each redraw: a set lookup would hash strings in Python.
@@ -217,7 +231,7 @@ class Task:
 
     @property
     def is_last_look(self) -> bool:
-        """Whether it has ended, but its counts are those of the last look and not of its log."""
+        """Whether it has ended, but its counts are those of the last poll and not of its log."""
         return self.state is not TaskState.RUNNING and self.logged is None
 
     @property

@@ -1,7 +1,8 @@
 """How often to poll a task: a pure function of its phase and the operator's focus.
 
 The control server shares the eval's event loop, so polls are rare where nothing happens. The
-probe makes each poll wait at least 100 times as long as the last one took.
+probe makes each poll wait as well, by what polls of that kind cost the eval
+(`ssh/shipped/probe/read_costs.py`).
 """
 
 from collections.abc import Mapping

@@ -14,6 +14,7 @@ from core.ctl.envelopes import sample_rows, score_metrics, task_rows
 from core.ctl.routes import AS_OF
 from core.errors import AnswerMalformed
 from core.events import (
+    ClockMoved,
     Event,
     LinkChanged,
     LinkHeard,
@@ -35,6 +36,7 @@ from core.model.process import ProcessState
 from core.model.sample import SampleCounts, SampleStatus
 from core.ports import Heard
 from core.text import shown
+from core.watch.host_clock import HostClock
 from core.watch.machine_facts import read_facts, read_hello
 from core.watch.polls import FULL_READ_INTERVAL_S, Poll, disagrees, polls_for
 from core.watch.process_list import ProcessReport, process_reports
@@ -86,6 +88,7 @@ class Observer:
         """When each task's samples were last read in full, Unix seconds at the desk."""
         self._truncated: set[TaskKey] = set()
         """Tasks whose last delta was truncated; the next delta does not list the missing rows."""
+        self._clock = HostClock()
         self._link_heard_at = 0.0
         """Time of the last `LinkHeard` or `LinkChanged` to up, Unix seconds at the desk."""
 
@@ -163,14 +166,18 @@ class Observer:
         match frame.kind:
             case "hello":
                 self._forget()
-                yield ProbeAnswered(at=at, machine=self._machine, probe=read_hello(frame.head, at))
+                probe = read_hello(frame.head, at)
+                self._clock = HostClock(probe.clock_offset)
+                yield ProbeAnswered(at=at, machine=self._machine, probe=probe)
             case "processes":
                 yield from self._processes(frame, at)
             case "answer":
-                yield from self._answer(frame, at)
+                yield from self._answer(frame, self._clock.written_at(frame.head, at))
             case "beat":
+                if (offset := self._clock.step(frame.head, at)) is not None:
+                    yield ClockMoved(at=at, machine=self._machine, offset=offset)
                 yield from self._states(number(frame.head, "at") or at, at)
-                yield from self._unchanged(frame.head, at)
+                yield from self._unchanged(frame.head, self._clock.written_at(frame.head, at))
             case "trouble":
                 yield from self._trouble(frame.head, at)
             case "facts":
@@ -179,7 +186,7 @@ class Observer:
                 return
 
     def _link_heard(self, at: float) -> Iterator[Event]:
-        if at - self._link_heard_at >= LINK_HEARD_INTERVAL_S:
+        if not 0 <= at - self._link_heard_at < LINK_HEARD_INTERVAL_S:
             self._link_heard_at = at
             yield LinkHeard(at=at, machine=self._machine)
 
@@ -353,6 +360,8 @@ class Observer:
         for key, read_at in self._full_read_at.items():
             task = fleet.tasks[key]
             age = at - read_at
+            if age < 0:  # the desk's clock was set back
+                age = FULL_READ_INTERVAL_S
             soon = FOCUSED_RELOAD_INTERVAL_S if key == focus else RELOAD_INTERVAL_S
             if task.row.is_completed or age < soon:
                 continue

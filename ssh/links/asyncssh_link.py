@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import asyncssh
@@ -51,7 +51,7 @@ class ChannelProgram:
         self,
         machine: MachineConfig,
         process: "asyncssh.SSHClientProcess[bytes]",
-        free: Callable[[], None],
+        free: Callable[[], Awaitable[None]],
     ) -> None:
         self._machine = machine.name
         self._process = process
@@ -99,7 +99,7 @@ class ChannelProgram:
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self._process.wait_closed()
         self._process.close()
-        self._free()
+        await self._free()
 
 
 class AsyncsshLink:
@@ -120,7 +120,9 @@ class AsyncsshLink:
         self._ask = ask
         self._agent = agent or AgentWatch()
         self._connections: list[asyncssh.SSHClientConnection] = []
-        self._proxy: ProxyProcess | None = None
+        self._proxies: list[ProxyProcess] = []
+        self._extras: list[asyncssh.SSHClientConnection] = []
+        self._running = 0
         self._route: tuple[Hop, ...] = ()
         self._key_error: MachineError | None = None
         self._free = asyncio.Semaphore(MAX_CHANNELS)
@@ -129,10 +131,14 @@ class AsyncsshLink:
         """See `ssh.links.link.Link.open`."""
         self._route = await resolve_route(self._machine)
         for hop in self._route:
-            await self._connect(hop)
+            before = self._connections[-1] if self._connections else None
+            connected = await self._connect(hop, before, self._ask)
+            self._connections.append(connected)
 
-    async def _connect(self, hop: Hop) -> None:
-        """Connect to one host of the route, over the connection to the host before it."""
+    async def _connect(
+        self, hop: Hop, before: "asyncssh.SSHClientConnection | None", ask: Ask | None
+    ) -> "asyncssh.SSHClientConnection":
+        """Connect to one host of the route, over the connection to the host `before` it."""
         machine, host = self._machine.name, hop.host
         is_target = hop is self._route[-1]
         known = await asyncio.to_thread(
@@ -148,32 +154,32 @@ class AsyncsshLink:
             host,
             agent,
             self._credentials,
-            self._ask,
+            ask,
             must_exist=is_target and self._machine.identity is not None,
         )
-        login_timeout = INTERACTIVE_LOGIN_TIMEOUT_S if self._ask is not None else LOGIN_TIMEOUT_S
+        login_timeout = INTERACTIVE_LOGIN_TIMEOUT_S if ask is not None else LOGIN_TIMEOUT_S
+        proxy: ProxyProcess | None = None
         options = connection_options(
-            self._machine, hop, known, keys, lambda: _LinkClient(self, hop, known)
+            self._machine, hop, known, keys, lambda: _LinkClient(self, hop, known, ask)
         )
         try:
             with as_machine_errors(machine, ssh_words(self._machine)):
                 if host.proxy_command is not None:
                     environment = environment_with(agent)
-                    self._proxy = await ProxyProcess.start(host.proxy_command, environment)
-                    options["sock"] = self._proxy.socket
-                elif self._connections:
-                    options["tunnel"] = self._connections[-1]
+                    proxy = await ProxyProcess.start(host.proxy_command, environment)
+                    self._proxies.append(proxy)
+                    options["sock"] = proxy.socket
+                elif before is not None:
+                    options["tunnel"] = before
                 async with asyncio.timeout(connect_timeout(hop) + login_timeout + 5.0):
-                    self._connections.append(
-                        await asyncssh.connect(**options, login_timeout=login_timeout)
-                    )
+                    return await asyncssh.connect(**options, login_timeout=login_timeout)
         except MachineError as error:
             cause = error.__cause__
             if isinstance(cause, asyncssh.HostKeyNotVerifiable):
                 raise self._host_key_error(known, hop, error) from cause
             if isinstance(error, NeedsYou):
                 raise self._with_hints(keys, hop, error) from cause
-            raise await self._with_place(hop, error) from cause
+            raise await self._with_place(hop, proxy, error) from cause
         finally:
             keys.close()
 
@@ -214,11 +220,13 @@ class AsyncsshLink:
         advice = error.advice if keys.agent.problem() is None else _AGENT_ADVICE
         return NeedsYou(error.machine, f"{error.message} ({'; '.join(hints)})", advice)
 
-    async def _with_place(self, hop: Hop, error: MachineError) -> MachineError:
+    async def _with_place(
+        self, hop: Hop, proxy: ProxyProcess | None, error: MachineError
+    ) -> MachineError:
         """Add the jump host or the ProxyCommand to the reason, where one of them failed."""
         more = None
-        if self._proxy is not None and hop.host.proxy_command and isinstance(error, LinkLost):
-            more = await self._proxy.failure()
+        if proxy is not None and isinstance(error, LinkLost):
+            more = await proxy.failure()
         if more is not None:
             error.advice = f"check ProxyCommand of {shown(hop.host.name, 80)} in ssh_config"
         elif hop is not self._route[-1]:
@@ -232,26 +240,64 @@ class AsyncsshLink:
         machine = self._machine.name
         if not self._route or len(self._connections) < len(self._route):
             raise LinkLost(machine, f"the connection to {machine} is not open")
-        connection = self._connections[-1]
         async with asyncio.timeout(CHANNEL_TIMEOUT_S):
             await self._free.acquire()
-        with contextlib.ExitStack() as undo:
+        async with contextlib.AsyncExitStack() as undo:
             undo.callback(self._free.release)
             with as_machine_errors(machine):
-                async with asyncio.timeout(CHANNEL_TIMEOUT_S):
-                    process = await connection.create_process(
-                        SHELL, encoding=None, request_pty=False, x11_forwarding=False
-                    )
-            undo.pop_all()
-        return ChannelProgram(self._machine, process, self._free.release)
+                try:
+                    process = await _process_on(self._connections[-1])
+                except asyncssh.ChannelOpenError as error:
+                    if not self._running or self._connections[-1].is_closed():
+                        raise
+                    process = await _process_on(await self._extra_connection(error, undo))
+            self._running += 1
+            undo.callback(self._count_down)
+            free = undo.pop_all()
+        return ChannelProgram(self._machine, process, free.aclose)
+
+    async def _extra_connection(
+        self, refused: asyncssh.ChannelOpenError, undo: contextlib.AsyncExitStack
+    ) -> "asyncssh.SSHClientConnection":
+        """Open another connection for one program: this one can hold no more (MaxSessions).
+
+        `undo` closes it.
+
+        Raises:
+            ChannelOpenError: `refused`, if no other connection can be opened without a question.
+        """
+        before = self._connections[-2] if len(self._connections) > 1 else None
+        proxies = len(self._proxies)
+        try:
+            extra = await self._connect(self._route[-1], before, None)
+        except MachineError as error:
+            raise refused from error
+        self._extras.append(extra)
+        undo.push_async_callback(self._close_extra, extra, self._proxies[proxies:])
+        return extra
+
+    async def _close_extra(
+        self, extra: "asyncssh.SSHClientConnection", proxies: Sequence[ProxyProcess]
+    ) -> None:
+        if extra in self._extras:
+            self._extras.remove(extra)
+            await _close(extra)
+        for proxy in proxies:
+            if proxy in self._proxies:
+                self._proxies.remove(proxy)
+                await proxy.close()
+
+    def _count_down(self) -> None:
+        self._running -= 1
 
     async def close(self) -> None:
         """See `ssh.links.link.Link.close`."""
-        connections, self._connections = self._connections, []
+        connections, self._connections = [*self._connections, *self._extras], []
+        self._extras = []
         for connection in reversed(connections):
             await _close(connection)
-        proxy, self._proxy = self._proxy, None
-        if proxy is not None:
+        proxies, self._proxies = self._proxies, []
+        for proxy in proxies:
             await proxy.close()
 
     def explain(self, status: int | None, stderr: str) -> MachineError | None:
@@ -264,9 +310,29 @@ class AsyncsshLink:
             )
         return None
 
+    @property
+    def login_timeout(self) -> float:
+        """See `ssh.links.link.Link.login_timeout`: `open` has logged in."""
+        return 0.0
+
+    async def came_up(self) -> None:
+        """See `ssh.links.link.Link.came_up`."""
+
+    async def went_silent(self) -> None:
+        """See `ssh.links.link.Link.went_silent`."""
+
     def advice(self) -> str | None:
         """See `ssh.links.link.Link.advice`."""
         return self._route[-1].advice(self._machine) if self._route else None
+
+
+async def _process_on(
+    connection: "asyncssh.SSHClientConnection",
+) -> "asyncssh.SSHClientProcess[bytes]":
+    async with asyncio.timeout(CHANNEL_TIMEOUT_S):
+        return await connection.create_process(
+            SHELL, encoding=None, request_pty=False, x11_forwarding=False
+        )
 
 
 async def _close(connection: asyncssh.SSHClientConnection) -> None:
@@ -279,8 +345,8 @@ async def _close(connection: asyncssh.SSHClientConnection) -> None:
 
 
 class _LinkClient(AuthClient):
-    def __init__(self, link: AsyncsshLink, hop: Hop, known: KnownHosts) -> None:
-        super().__init__(hop.host, link._credentials, link._ask)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    def __init__(self, link: AsyncsshLink, hop: Hop, known: KnownHosts, ask: Ask | None) -> None:
+        super().__init__(hop.host, link._credentials, ask)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         self._link = link
         self._hop = hop
         self._known = known

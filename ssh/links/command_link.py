@@ -15,10 +15,13 @@ from core.errors import HostKeyRefused, LinkLost, LinkRefused, MachineError, Nee
 from core.ids import MachineName
 from core.text import shown
 from ssh.links.agent import AgentWatch, environment_with
+from ssh.links.control_master import ControlMaster
 from ssh.links.link import SHELL
 from ssh.links.ssh_command import effective_options, link_options, option_words, takes_ssh_options
 
 MAX_READ_BYTES = 65_536
+LOGIN_TIMEOUT_S = 15.0
+"""How long an ssh may take to log in, seconds."""
 CLOSE_TIMEOUT_S = 2.0
 """How long a program may take to end after each of: closed input, SIGTERM, SIGKILL; seconds."""
 
@@ -108,12 +111,17 @@ class CommandLink:
     """Starts programs with the command of the config, or on this computer."""
 
     def __init__(
-        self, machine: MachineName, command: tuple[str, ...], agent: AgentWatch | None = None
+        self,
+        machine: MachineName,
+        command: tuple[str, ...],
+        agent: AgentWatch | None = None,
+        master: ControlMaster | None = None,
     ) -> None:
         self._machine = machine
         self._configured = command
         self._command = shell_command(command)
         self._agent = agent or AgentWatch()
+        self._master = master or ControlMaster(command)
         self._environment: Mapping[str, str] | None = None
         self._programs: list[ChildProgram] = []
 
@@ -131,9 +139,10 @@ class CommandLink:
             )
         if takes_ssh_options(self._configured):
             options = await effective_options(self._configured)
-            self._command = shell_command(self._configured, link_options(options))
             agent = await self._agent.look(options.get("identityagent", (None,))[0])
             self._environment = environment_with(agent)
+            around = await self._master.options(options, self._environment)
+            self._command = shell_command(self._configured, {**around, **link_options(options)})
 
     async def start(self) -> ChildProgram:
         """See `ssh.links.link.Link.start`."""
@@ -161,19 +170,36 @@ class CommandLink:
 
     async def close(self) -> None:
         """See `ssh.links.link.Link.close`."""
-        for program in self._programs:
-            await program.close()
-        self._programs.clear()
+        programs, self._programs = self._programs, []
+        await asyncio.gather(*(program.close() for program in programs))
 
     def explain(self, status: int | None, stderr: str) -> MachineError | None:
         """See `ssh.links.link.Link.explain`."""
         if len(self._command) == 1:
             return None
         error = explain_stderr(self._machine, self._command[0], status, stderr)
+        if isinstance(error, NeedsYou) and self._master.is_avoided:
+            self._master.was_rejected()
+            words = f"{error.message}; evalroom uses the ControlMaster again"
+            return LinkLost(self._machine, words)
         problem = self._agent.seen.problem() if takes_ssh_options(self._configured) else None
         if isinstance(error, NeedsYou) and _DENIED_TEXT in stderr and problem is not None:
             error.message = f"{error.message} ({problem})"
         return error
+
+    @property
+    def login_timeout(self) -> float:
+        """See `ssh.links.link.Link.login_timeout`: an ssh without a master logs in first."""
+        is_login = takes_ssh_options(self._configured) and not self._master.is_used
+        return LOGIN_TIMEOUT_S if is_login else 0.0
+
+    async def came_up(self) -> None:
+        """See `ssh.links.link.Link.came_up`."""
+        await self._master.came_up()
+
+    async def went_silent(self) -> None:
+        """See `ssh.links.link.Link.went_silent`."""
+        await self._master.went_silent()
 
     def advice(self) -> str | None:
         """See `ssh.links.link.Link.advice`."""
@@ -190,9 +216,20 @@ _SIGN_IN_TEXTS = (
     "Host key verification failed",
     "a password is required",
     "no askpass program",
+    "not in the sudoers file",
+    "is not allowed to",
+    "unknown user",
 )
 _SSH_FAILED = 255
 """The exit status of ssh's own failures; others are those of the program over there."""
+_SILENT_TEXTS = (
+    "timed out",
+    "No route to host",
+    "Network is unreachable",
+    "not responding",
+    "Temporary failure in name resolution",
+)
+"""Texts of a network that carries nothing."""
 _UNREACHABLE_TEXTS = (
     "Could not resolve hostname",
     "Connection refused",
@@ -232,11 +269,14 @@ def explain_stderr(
             f"{program} can't log in to {machine} without you: {words}",
             _PRESS_R if PurePath(program).name == "ssh" else _RUN_BY_HAND,
         )
+    is_silent = any(text in stderr for text in _SILENT_TEXTS)
     if any(text in stderr for text in _UNREACHABLE_TEXTS) or (status is None and not stderr):
-        return LinkLost(machine, f"can't reach {machine}: {words or 'the connection ended'}")
+        why = f"can't reach {machine}: {words or 'the connection ended'}"
+        return LinkLost(machine, why, is_silent=is_silent)
     is_ssh_program = takes_ssh_options((program,))
     if is_ssh_program and status != _SSH_FAILED:
         return None
     name = shown(PurePath(program).name, 60)
     how = "a signal ended it" if status is None else f"exit {status}"
-    return LinkLost(machine, f"{name} can't reach {machine} ({how}): {words or 'no output'}")
+    why = f"{name} can't reach {machine} ({how}): {words or 'no output'}"
+    return LinkLost(machine, why, is_silent=is_silent)

@@ -1,5 +1,6 @@
 """Turns errors of asyncssh and of the operating system into `MachineError`s with advice."""
 
+import errno
 import json
 import socket
 from collections.abc import Callable, Generator, Sequence
@@ -17,7 +18,8 @@ _SIGN_IN = (
 
 
 def _lost(machine: MachineName, why: str) -> MachineError:
-    return LinkLost(machine, f"the connection to {machine} was lost: {why}")
+    is_silent = "timed out" in why.lower() or "timeout" in why.lower()
+    return LinkLost(machine, f"the connection to {machine} was lost: {why}", is_silent=is_silent)
 
 
 def _refused(machine: MachineName, why: str) -> MachineError:
@@ -113,6 +115,7 @@ def _machine_error(machine: MachineName, error: BaseException) -> MachineError:
             machine,
             f"{machine} did not answer in time",
             f"check that it is up, and `host` and `port` of {machine} in the config",
+            is_silent=True,
         )
     if isinstance(error, OSError):
         return _system_error(machine, error)
@@ -122,6 +125,12 @@ def _machine_error(machine: MachineName, error: BaseException) -> MachineError:
     return _lost(machine, shown(f"{type(error).__name__}: {error}", 300))
 
 
+_SILENT_ERRORS = frozenset(
+    {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTDOWN, errno.ETIMEDOUT}
+)
+"""Errors of a network that carries nothing."""
+
+
 def _system_error(machine: MachineName, error: OSError) -> MachineError:
     match error:
         case socket.gaierror():
@@ -129,6 +138,7 @@ def _system_error(machine: MachineName, error: OSError) -> MachineError:
                 machine,
                 f"can't resolve the host name of {machine}: {shown(error.strerror, 200)}",
                 f"check `host` of {machine} in the config",
+                is_silent=error.errno == socket.EAI_AGAIN,
             )
         case ConnectionRefusedError():
             return LinkLost(
@@ -144,7 +154,9 @@ def _system_error(machine: MachineName, error: OSError) -> MachineError:
             )
         case _:
             return LinkLost(
-                machine, f"can't reach {machine}: {shown(error.strerror or error, 200)}"
+                machine,
+                f"can't reach {machine}: {shown(error.strerror or error, 200)}",
+                is_silent=error.errno in _SILENT_ERRORS,
             )
 
 

@@ -81,6 +81,19 @@ class Link(Protocol):
         """
         ...
 
+    @property
+    def login_timeout(self) -> float:
+        """Seconds that `start` may add before the program's first output, for a login."""
+        ...
+
+    async def came_up(self) -> None:
+        """Note that the probe answers over this link."""
+        ...
+
+    async def went_silent(self) -> None:
+        """Note that no data came over this link, before the next one is made."""
+        ...
+
     def advice(self) -> str | None:
         """Return a warning to show while the link is up; None: nothing to warn about."""
         ...

@@ -11,6 +11,8 @@ from ssh.links.ssh_query import NoSshToAsk, SshRejected, ask_ssh
 
 SERVER_ALIVE = {"ServerAliveInterval": "5", "ServerAliveCountMax": "3"}
 """How ssh notices a dead network, where nobody has set ServerAliveInterval."""
+CONNECT_TIMEOUT = {"ConnectTimeout": "10"}
+"""How long ssh may take to connect, where nobody has set it, seconds."""
 _HARMFUL = {
     "remotecommand": ("RemoteCommand", "none"),
     "sessiontype": ("SessionType", "default"),
@@ -69,6 +71,8 @@ def link_options(options: Options) -> dict[str, str]:
         found["ClearAllForwardings"] = "yes"
     if options.get("serveraliveinterval") == ("0",):
         found |= SERVER_ALIVE
+    if options.get("connecttimeout") == ("none",):
+        found |= CONNECT_TIMEOUT
     return found
 
 

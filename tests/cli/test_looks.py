@@ -199,6 +199,15 @@ def test_machines_tell_their_tools(home: Home) -> None:
         assert f"  {word}" in told
 
 
+def test_machines_wait_for_what_docker_answers(home: Home) -> None:
+    tool = home.folder / "docker"
+    tool.write_text('#!/bin/sh\nsleep 1; [ "$1" = ps ] || echo 27.9.9\n')
+    tool.chmod(0o755)
+    home.watch_here(home.folder / "d")
+    ran = home.run("machines", env={"PATH": f"{home.folder}:{os.environ['PATH']}"})
+    assert "  Docker  27.9.9, 0 containers" in ran.out
+
+
 def test_a_watch_tells_an_eval_from_its_start_to_its_end(home: Home, evals: Evals) -> None:
     one = evals.start("turns", args={"samples": 2, "turns": 12, "sleep": 0.3})
     home.watch_here(one.data_dir)

@@ -24,7 +24,7 @@ LINES = (
     "", "--version", "status --timeout 3", "watch --for 2",
     "samples t --status running,error --all", "sample t 1 2 --store --content", "machines",
     "machines check m s.toml", "machines prepare m s.toml --set limit=1 --set a=2 --dry-run --yes",
-    "journal --since 2h words",
+    "findings --closed", "findings ack abc --all", "journal --since 2h words",
     "act pause t u --now --all --on m --reason why", "act cancel t --manner score --confirm t",
     "config-set t --max-samples 2 --timeout 9 --wait 3 --key k 4", "undo --yes",
     "guide park t", "guide incident --model m --now", "guide list", "guide resume 1 --skip",

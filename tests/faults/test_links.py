@@ -19,6 +19,7 @@ from ssh.links.command_link import CommandLink, shell_command
 from tests.support.hearing import hearing
 from tests.support.reached import connection_of, machine_of, trusting
 from tests.support.sshd import Sshd, free_port
+from tests.support.waiting import wait_until
 
 
 async def test_sshd_that_stops_and_starts_comes_back_by_itself(
@@ -221,3 +222,39 @@ def test_ssh_never_takes_the_terminal() -> None:
     assert shell_command(("ssh", "gpu")) == ("ssh", "-T", "-o", "BatchMode=yes", "gpu", "/bin/sh")
     assert shell_command(()) == ("/bin/sh",)
     assert shell_command(("sudo", "-u", "x")) == ("sudo", "-u", "x", "/bin/sh")
+
+
+@pytest.mark.parametrize("is_behind", [False, True])
+async def test_programs_beyond_maxsessions_get_a_connection_of_their_own(
+    own_sshd: Sshd, tmp_path: Path, *, is_behind: bool
+) -> None:
+    own_sshd.stop()
+    own_sshd.options = "MaxSessions 1"
+    own_sshd.start()
+    machine = machine_of(own_sshd)
+    if is_behind:
+        config = tmp_path / "config"
+        relay = "exec 3<>/dev/tcp/%h/%p; cat <&3 & cat >&3"
+        config.write_text(f"Host *\nProxyCommand bash -c '{relay}'\n")
+        machine = replace(machine, ssh_config=str(config))
+    link = AsyncsshLink(
+        machine, known_hosts=trusting(own_sshd, tmp_path), credentials=Credentials(), ask=None
+    )
+    try:
+        await link.open()
+        programs = [await link.start() for _ in range(3)]
+        sessions = len(own_sshd.sessions())
+        for number, program in enumerate(programs):
+            await program.write(f"echo is-{number}\n".encode())
+            assert await program.read() == f"is-{number}\n".encode()
+        for program in programs:
+            await program.close()
+        await asyncio.to_thread(
+            wait_until, lambda: len(own_sshd.sessions()) < sessions, "the extra connections end"
+        )
+        again = await link.start()
+        await again.write(b"echo again\n")
+        assert await again.read() == b"again\n"
+        await again.close()
+    finally:
+        await link.close()

@@ -1,15 +1,20 @@
 """Command links: what the user's ssh_config says does not break them; a terminal is named."""
 
 import shutil
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.config.model import MachineConfig
+from core.errors import RequestFailed
 from core.ids import MachineName
+from core.model.job import Job
 from core.model.machine import LinkState
 from ssh.handshake import TIMEOUT_S
-from ssh.links.command_link import shell_command
+from ssh.jobs import do_job
+from ssh.links.command_link import CommandLink, shell_command
 from ssh.links.sign_in import sign_in_for
 from ssh.links.ssh_command import effective_options, link_options
 from ssh.links.ssh_config import ssh_words
@@ -78,12 +83,12 @@ async def test_a_dead_network_is_noticed_unless_the_user_says_how(
     config.write_text(more)
     options = link_options(await effective_options(("ssh", "-F", str(config), *words, "far")))
     expected = {"ServerAliveInterval": "5", "ServerAliveCountMax": "3"} if is_set else {}
-    assert options == expected
+    assert options == {**expected, "ConnectTimeout": "10"}
 
 
 async def test_autossh_gets_what_its_ssh_needs(tmp_path: Path) -> None:
     config = tmp_path / "config"
-    config.write_text("RemoteCommand top\nServerAliveInterval 9\n")
+    config.write_text("RemoteCommand top\nServerAliveInterval 9\nConnectTimeout 20\n")
     command = ("/usr/bin/autossh", "-M", "0", "-F", str(config), "far")
     options = link_options(await effective_options(command))
     assert options == {"RemoteCommand": "none"}
@@ -120,3 +125,39 @@ async def test_the_command_that_replaces_a_machine_reaches_the_same_one(
     )  # fmt: skip
     async with hearing(connection_of(by_command(*words), tmp_path / "unused")) as heard:
         assert (await heard.hello()).head["user"] == "bob"
+
+
+MINIMAL = f"""#!{sys.executable} -I
+import sys
+
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name == "json":
+            raise ModuleNotFoundError("No module named 'json'", name=name)
+
+
+sys.meta_path.insert(0, Absent())
+at = sys.argv.index("-c") + 1
+code, sys.argv = sys.argv[at], ["-c", *sys.argv[at + 1 :]]
+exec(code)
+"""
+"""A Python without a part of its standard library, such as Debian's python3-minimal."""
+
+
+async def test_a_python_without_its_whole_library_is_told_with_what_to_install(
+    tmp_path: Path,
+) -> None:
+    python = tmp_path / "python3"
+    python.write_text(MINIMAL)
+    python.chmod(0o755)
+    machine = replace(by_command("env"), python=str(python))
+    async with hearing(connection_of(machine, tmp_path / "unused")) as heard:
+        refused = await heard.link(LinkState.REFUSED)
+        assert "lacks a part of its standard library: json" in (refused.reason or "")
+        assert "python3-minimal" in (refused.advice or "")
+    link = CommandLink(machine.name, machine.command)
+    job = Job(program="survey", verb="survey", changes=False)
+    with pytest.raises(RequestFailed, match="lacks a part of its standard library: json") as told:
+        await do_job(machine.name, link, job, python=str(python), deadline=20)
+    assert "python3-minimal" in told.value.advice

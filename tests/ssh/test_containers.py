@@ -105,6 +105,8 @@ async def test_a_container_without_python_is_refused_by_name(
         ("podman", 125, "Error: can only create exec sessions on running containers", LinkLost),
         ("srun", 1, "srun: error: Unable to confirm allocation for job 7: Invalid job", LinkLost),
         ("sudo", 1, "sudo: a password is required", NeedsYou),
+        ("sudo", 1, "eve is not in the sudoers file. This incident will be reported.", NeedsYou),
+        ("sudo", 1, "Sorry, user eve is not allowed to execute '/bin/sh' as root", NeedsYou),
         ("ssh", 255, "Timeout, server gpu not responding.", LinkLost),
         ("ssh", 255, "WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!", HostKeyRefused),
         ("ssh", 1, "This account is currently not available.", None),

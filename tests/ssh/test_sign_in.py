@@ -14,7 +14,7 @@ from tests.support.reached import PYTHON, connection_of, trusting
 from tests.support.sshd import Sshd
 
 SSH = ("ssh", "-F", "none")
-ALIVE = ("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3")
+ALIVE = ("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3", "-o", "ConnectTimeout=10")
 
 
 async def told(*words: str) -> SignIn:

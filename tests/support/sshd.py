@@ -90,11 +90,14 @@ class Sshd:
     Attributes:
         root: Its folder: host keys, user keys, homes, log.
         key: A private key that every user accepts.
+        is_inside: Whether it runs in the namespaces of the test: its only user is then root, with
+            root's own home, and its probes see the test's own evals as theirs.
     """
 
     root: Path
     port: int = field(default_factory=free_port)
     options: str = ""
+    is_inside: bool = False
     host_keys: tuple[str, ...] = ("host_ed25519",)
     process: subprocess.Popen[bytes] | None = None
 
@@ -138,10 +141,12 @@ class Sshd:
             f"mount --bind {self.root / 'home'} /home && "
             f"exec {SSHD} -D -e -f {config}"
         )
+        words = ["unshare", "-m", "sh", "-c", script]
+        if self.is_inside:
+            words = [SSHD, "-D", "-e", "-f", str(config)]
         with (self.root / "sshd.log").open("ab") as log:
             self.process = subprocess.Popen(
-                ["unshare", "-m", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=log,
-                stderr=log, start_new_session=True,
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         process = self.process
 
@@ -268,16 +273,19 @@ def prepared() -> Generator[Sshd, None, None]:
 
 
 @contextmanager
-def running(root: Path | None = None, options: str = "") -> Generator[Sshd, None, None]:
+def running(
+    root: Path | None = None, options: str = "", *, is_inside: bool = False
+) -> Generator[Sshd, None, None]:
     """Yield a running sshd; stop it and its sessions afterwards.
 
     Args:
         root: Where its files are kept; None: in a folder of its own that goes with it.
         options: More lines for its config.
+        is_inside: See `Sshd.is_inside`.
     """
     require_sshd()
     with prepared() if root is None else nullcontext(prepare(root)) as sshd:
-        sshd.options = options
+        sshd.options, sshd.is_inside = options, is_inside
         sshd.start()
         try:
             yield sshd

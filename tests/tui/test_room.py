@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from core.events import Dismissed, LogUnreadable
+from core.events import Dismissed, FindingsAcknowledged, LogUnreadable
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey, TaskKey
 from core.model.finding import Finding
@@ -16,7 +16,9 @@ from tests.support.fleets import (
     H1,
     NOW,
     fleet_after,
+    judged_after,
     link,
+    log_read,
     named,
     process_gone,
     process_key,
@@ -350,6 +352,19 @@ async def test_a_link_is_retried_at_once() -> None:
         assert ("retry", MachineName("a100-us")) in room.asked
 
 
+async def test_the_process_of_a_running_task_is_polled_at_once() -> None:
+    fleet = fleet_after(
+        named(), link(), process_seen(socket_path="/c/1.sock"), tasks_seen(task_row())
+    )
+    room = FakeRoom(fleet)
+    app = app_on(room)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await pilot.press("2", "r")
+        await shows(pilot, "Polling process")
+        (process,) = fleet.processes
+        assert ("poll", process) in room.asked
+
+
 async def test_the_log_of_an_ended_task_is_read_again_by_the_same_key() -> None:
     unread = LogUnreadable(at=NOW, task=task_key(), reason="the file does not exist")
     room = FakeRoom(
@@ -430,6 +445,19 @@ async def test_the_palette_finds_commands_and_places() -> None:
         await pilot.press("ctrl+p", *"theme-light", "enter")
         await pilot.pause()
         assert app.theme == "room-light"
+
+
+async def test_a_key_acknowledges_the_findings_that_wait_for_the_operator() -> None:
+    fleet = judged_after(named(), link(), process_seen(), tasks_seen(task_row()))
+    fleet = judged_after(process_gone(), log_read("error"), fleet=fleet)
+    [waiting] = [each.id for each in fleet.findings if each.waits]
+    room = FakeRoom(fleet)
+    app = app_on(room)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await pilot.press("4", "K")
+        await pilot.pause()
+        posted = FindingsAcknowledged(at=room.now(), findings=(waiting,))
+        assert ("post", posted) in room.asked
 
 
 @pytest.mark.parametrize("down", [0, 1, 2])

@@ -51,7 +51,7 @@ async def test_a_key_or_the_palette_opens_it_and_it_is_found_again_after_a_resta
     room = FakeRoom(with_runs(busy_fleet(), every_run()))
     app = app_on(room, services=services_on(room, views=store))
     async with app.run_test(size=SIZE) as pilot:
-        await shows(pilot, "3 runs 1 error 2 starting")
+        await shows(pilot, "4 runs 1 error 2 starting 1 running")
         await pilot.press(":", *"runs", "enter")
         await shows(pilot, "3 open · 7 total")
         await pilot.press("escape", "N")

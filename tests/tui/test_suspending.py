@@ -64,6 +64,12 @@ def test_a_stop_from_outside_leaves_one_reader_of_keys_and_a_whole_screen(shell:
         shell.until(lambda screen: "Stopped" not in screen and not is_whole(screen))
         shell.keys("fg", "Enter")
         shell.until(is_whole)
+    for _ in range(4):  # a shell may send more than one
+        os.kill(pid, signal.SIGCONT)
+        shell.keys("?")
+        shell.until("Move down one row")
+        shell.keys("Escape")
+        shell.until(is_whole)
     wait_until(lambda: len(list(tasks.iterdir())) <= before, "no thread is left over")
     shell.keys("?")
     shell.until("Move down one row")

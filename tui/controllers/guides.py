@@ -10,7 +10,7 @@ from core.act.planner import PlanningProgress
 from core.act.target_expansion import ActionPlace, live_processes, models_of
 from core.errors import EvalroomError
 from core.fleet import Fleet
-from core.guide.guide import Guide
+from core.guide.guide import Guide, StepKind
 from core.guide.runner import GuideRunner
 from core.guide.step_actions import title_of
 from core.ids import ModelKey, ProcessKey, SampleKey, TaskKey
@@ -20,6 +20,7 @@ from core.views.actions.action_menu import read_only
 from tui.dialogs.choices import Choice, ChoiceDialog
 from tui.dialogs.palette import PaletteCommand
 from tui.dialogs.plan_execution import MakePlan
+from tui.dialogs.prompts import RemovalDialog
 from tui.navigation import GUIDES
 from tui.ui import Ui
 
@@ -82,12 +83,12 @@ class GuideController:
             )
         yield self._offer(
             "guide-cleanup",
-            "Clean up: release the parked processes that you launched, one by one",
+            "Clean up: release parked processes that you launched; remove leftover containers",
             lambda: self._begin(self.guiding.cleanup),
         )
         yield self._offer(
             "guide-cleanup-others",
-            "Clean up: release the parked processes of all owners, one by one",
+            "Clean up: release parked processes of all owners; remove leftover containers",
             lambda: self._begin(lambda: self.guiding.cleanup(others=True)),
         )
 
@@ -136,10 +137,27 @@ class GuideController:
             self._ui.say(f"This guide does not wait for you: {why}", "look")
             return
 
+        if step.kind is StepKind.CONTAINERS:
+            self._work(lambda: self._preview_removal(guide))
+            return
+
         async def ask(tell: Callable[[PlanningProgress], None], hurry: asyncio.Event) -> Plan:
             return await self.guiding.plan(guide, tell=tell, hurry=hurry)
 
         self._preview(title_of(known, step), ask)
+
+    async def _preview_removal(self, guide: str) -> None:
+        removal = await self.guiding.removal(guide)
+
+        async def remove() -> None:
+            told = await self.guiding.remove_containers(guide, removal, words=removal.words)
+            self._ui.say(f"{told[:1].upper()}{told[1:]}.")
+
+        def answered(confirmed: bool | None) -> None:
+            if confirmed:
+                self._work(remove)
+
+        self._ui.open(RemovalDialog(removal), answered)
 
     async def _take_up(self, guide: str) -> None:
         await self.guiding.take_over(guide)

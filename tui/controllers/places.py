@@ -1,9 +1,9 @@
 """Keys that act on the place under the cursor: link, host key, copy, dismiss."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from core.errors import StorageError
-from core.events import Dismissed
+from core.events import Dismissed, FindingsAcknowledged
 from core.fleet import Fleet
 from core.ids import MachineName, ProcessKey, SampleKey, TaskKey
 from core.model.machine import LinkState, Machine
@@ -48,13 +48,21 @@ class PlaceController:
             yield "copy"
 
     def retry(self, place: Place) -> None:
-        """Try the link of a place's machine at once; of an ended task, read its log again."""
+        """Try the link of a place's machine at once.
+
+        Of an ended task it reads the log again; a process that runs is polled now.
+        """
         name = machine_of(place)
         machine = self._machine(name)
         task = self._unread(place)
         if task is not None and machine is not None and machine.link.is_up:
             self._room.read_log(task)
             self._ui.say("Reading its log again.")
+            return
+        process = self._live(place)
+        if process is not None and machine is not None and machine.link.is_up:
+            self._room.poll_now(process)
+            self._ui.say(f"Polling process {process.pid} now.")
             return
         if machine is None:
             self._ui.say("No machine is selected.", "look")
@@ -92,6 +100,22 @@ class PlaceController:
 
         self._ui.open(HostKeyDialog(machine.name, machine.address, fingerprint), accept)
 
+    def waiting_findings(self, place: Place) -> tuple[str, ...]:
+        """Return the ids of the findings about a place that wait for the operator."""
+        about = place.task if isinstance(place, SampleKey) else place
+        return tuple(
+            each.id
+            for each in self._fleet.findings
+            if each.waits and about in {each.task, each.process, each.machine} - {None}
+        )
+
+    def acknowledge(self, findings: Sequence[str]) -> None:
+        """Acknowledge findings: they are closed, and stay so after a restart."""
+        if not findings:
+            self._ui.say("No finding that waits for you is selected.", "look")
+            return
+        self._room.post(FindingsAcknowledged(at=self._room.now(), findings=tuple(findings)))
+
     def dismiss(self, places: Iterable[object]) -> None:
         """Remove gone processes from the screen."""
         gone = {process for place in places if (process := self._gone(place)) is not None}
@@ -121,9 +145,20 @@ class PlaceController:
         return None if is_known else task.key
 
     def _gone(self, place: object) -> ProcessKey | None:
-        key = place.task.process if isinstance(place, SampleKey) else place
-        key = key.process if isinstance(key, TaskKey) else key
-        if not isinstance(key, ProcessKey):
-            return None
-        process = self._fleet.processes.get(key)
+        key = _process_of(place)
+        process = self._fleet.processes.get(key) if key is not None else None
         return key if process is not None and process.is_gone else None
+
+    def _live(self, place: object) -> ProcessKey | None:
+        """Return the process of a place that runs and has a control channel."""
+        key = _process_of(place)
+        process = self._fleet.processes.get(key) if key is not None else None
+        if process is None or process.is_gone or self._room.is_replay:
+            return None
+        return key if process.socket_path is not None else None
+
+
+def _process_of(place: object) -> ProcessKey | None:
+    key = place.task.process if isinstance(place, SampleKey) else place
+    key = key.process if isinstance(key, TaskKey) else key
+    return key if isinstance(key, ProcessKey) else None

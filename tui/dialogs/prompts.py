@@ -7,6 +7,7 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from core.guide.leftover_removal import Removal
 from core.ids import MachineName
 from core.text import Shown, shown
 from core.views.cells import Span, TextLine
@@ -99,6 +100,23 @@ class TypedNameDialog(Dialog[bool]):
     def action_give_up(self) -> None:
         """Do nothing."""
         self.dismiss(False)
+
+
+class RemovalDialog(TypedNameDialog):
+    """Preview the containers that a clean-up guide removes; typing its words confirms it."""
+
+    def __init__(self, removal: Removal) -> None:
+        super().__init__(
+            removal.title,
+            [
+                (),
+                *(text_line(line) for line in removal.lines),
+                (),
+                (Span(shown(f"Type {removal.words} to remove them."), "plain"),),
+            ],
+            [("Enter", "remove"), ("Esc", "cancel")],
+            typed=removal.words,
+        )
 
 
 class HostKeyDialog(TypedNameDialog):

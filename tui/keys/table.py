@@ -243,7 +243,7 @@ KEYS: tuple[Key, ...] = (
         word="retry",
         help=(
             "Retry this machine's link now; if its own ssh asks a question, answer it here."
-            " On an ended task: read its log again."
+            " On an ended task: read its log again. On a running one: poll its process now."
         ),
         where="panes",
         in_bar=True,
@@ -263,6 +263,15 @@ KEYS: tuple[Key, ...] = (
         action="dismiss_gone",
         word="dismiss",
         help="Remove a gone process and its tasks from the screen.",
+        where="panes",
+        in_bar=True,
+    ),
+    Key(
+        name="acknowledge",
+        keys="K",
+        action="acknowledge",
+        word="acknowledge",
+        help="Close the findings about errors and losses that stay open until you have seen them.",
         where="panes",
         in_bar=True,
     ),

@@ -24,6 +24,14 @@ class ActionScreen(TableScreen, inherit_bindings=False):
         """Return the targets of an action: the marked rows, or the one under the cursor."""
         raise NotImplementedError
 
+    def waiting_findings(self) -> tuple[str, ...]:
+        """Return the ids of the selection's findings that wait for the operator."""
+        raise NotImplementedError
+
+    def action_acknowledge(self) -> None:
+        """Acknowledge the findings of the selection."""
+        self.controllers.places.acknowledge(self.waiting_findings())
+
     def rows_shown(self) -> "tuple[ActionPlace, ...]":
         """Return all rows of the current pane that actions apply to."""
         pane = self.panes[self.current]

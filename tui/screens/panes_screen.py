@@ -347,6 +347,8 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
         if self.place is not None:
             yield "back"
         yield from self.controllers.places.available_keys(self.selected())
+        if self.waiting_findings():
+            yield "acknowledge"
         targets = self.targets()
         if targets and self.controllers.can_act:
             yield from self.controllers.actions.available_keys(targets)
@@ -365,6 +367,10 @@ class PanesScreen(ActionScreen, inherit_bindings=False):
     def action_dismiss_gone(self) -> None:
         """Remove the selected gone processes from the screen."""
         self.controllers.places.dismiss(self.targets())
+
+    def waiting_findings(self) -> tuple[str, ...]:
+        """Return the ids of the selection's findings that wait for the operator."""
+        return self.controllers.places.waiting_findings(self.selected())
 
     def action_copy(self) -> None:
         """Copy the log location or the command of the selection."""

@@ -106,6 +106,14 @@ class ScreenPlaces(Protocol):
         """Show the unknown host key of a place's machine."""
         ...
 
+    def waiting_findings(self, place: Place) -> tuple[str, ...]:
+        """Return the ids of the findings about a place that wait for the operator."""
+        ...
+
+    def acknowledge(self, findings: Sequence[str]) -> None:
+        """Acknowledge findings."""
+        ...
+
     def dismiss(self, places: Iterable[object]) -> None:
         """Remove gone processes from the screen."""
         ...

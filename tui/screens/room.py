@@ -79,6 +79,14 @@ class RoomScreen(PanesScreen):
         about = (place for key in keys if (place := self._about(key)) is not None)
         return tuple(dict.fromkeys(about))
 
+    def waiting_findings(self) -> tuple[str, ...]:
+        """Return the ids of the selected findings that wait, or of those about the selection."""
+        if self.current != self.panes.index(self.findings):
+            return super().waiting_findings()
+        keys = set(self.findings.chosen_keys)
+        waiting = (each.id for each in self.ui.room.fleet.findings if each.waits)
+        return tuple(each for each in waiting if each in keys)
+
     def _about(self, key: object) -> Subject | None:
         findings = self.ui.room.fleet.findings
         finding = next((each for each in findings if each.id == key), None)

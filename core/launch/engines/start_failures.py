@@ -1,7 +1,7 @@
 """Turns the output of a failed start, from Inspect, uv or a shell, into a message with advice."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.errors import JobFailed
@@ -45,6 +45,36 @@ def _known(pattern: str, says: str, advice: str) -> _KnownFailure:
     return _KnownFailure(re.compile(pattern, re.MULTILINE), filled(says), filled(advice))
 
 
+_LIMITS = (
+    _known(
+        r"(?:No space left on device|Disk quota exceeded): '(/[^'\n]{1,200})'",
+        "the disk of {0} is full",
+        "free some space, then launch again",
+    ),
+    _known(
+        r"No space left on device|Disk quota exceeded",
+        "the machine's disk is full",
+        "free some space, then launch again",
+    ),
+    _known(
+        r"Too many open files",
+        "it ran out of open files (ulimit -n)",
+        "raise the limit of open files of that login, or set a smaller max_samples",
+    ),
+    _known(
+        r"can't start new thread|[Ff]ork\w*: (?:\w+: )?Resource temporarily unavailable"
+        r"|BlockingIOError: \[Errno 11\] Resource temporarily unavailable"
+        r"|pthread_create failed",
+        "it could start no more processes or threads (ulimit -u, or the control group's pids.max)",
+        "raise that limit, or set a smaller max_samples or max_subprocesses",
+    ),
+    _known(
+        r"^MemoryError|Cannot allocate memory|std::bad_alloc",
+        "it ran out of memory",
+        "set a smaller max_samples, or choose a machine with more memory",
+    ),
+)
+"""Limits of the place where a program runs: its disk, files, processes and memory."""
 _KNOWN = (
     _known(
         r"^evalroom: (no secret was given for .+)",
@@ -57,11 +87,7 @@ _KNOWN = (
         "correct `python` in the spec, or the machine's `python` in the config",
     ),
     _known(r"^evalroom: (.+)", "{0}", READ_OUTPUT),
-    _known(
-        r"No space left on device|Disk quota exceeded",
-        "the machine's disk is full",
-        "free some space, then launch again",
-    ),
+    *_LIMITS,
     _known(
         r"No module named '?inspect_ai'?",
         "the given Python does not have Inspect",
@@ -149,10 +175,16 @@ def start_failure(output: str, status: int | None = None) -> JobFailed:
 def reason_in(output: str) -> str:
     """Return why a program failed, from its output: a known cause, else its most telling line."""
     text = plain_text(output)
-    for each in _KNOWN:
-        if match := each.pattern.search(text):
-            return each.says(match)
-    return error_line(text)
+    return _cause(_KNOWN, text) or error_line(text)
+
+
+def limit_reached(output: str) -> str:
+    """Return which limit of its place a program reached, by its output; empty: none is named."""
+    return _cause(_LIMITS, plain_text(output))
+
+
+def _cause(rules: Sequence[_KnownFailure], text: str) -> str:
+    return next((each.says(match) for each in rules if (match := each.pattern.search(text))), "")
 
 
 def error_line(text: str) -> Shown:

@@ -30,6 +30,8 @@ from core.launch.preflight.inspect_checks import (
     inspect_checks,
     python_checks,
 )
+from core.launch.preflight.limit_checks import limit_checks
+from core.launch.preflight.link_checks import link_checks
 from core.launch.preflight.requirements import named_log_folder
 from core.launch.preflight.survey_facts import SurveyFacts
 from core.launch.preflight.task_checks import packages_checks, task_checks
@@ -62,6 +64,8 @@ def assess_run(
         *docker_checks(case),
         *gpu_checks(case),
         *memory_checks(facts),
+        *limit_checks(facts, plan.spec),
+        *link_checks(facts),
         *disk_checks(facts, named_log_folder(plan)),
         *channel_checks(case),
         *run_checks(case),
@@ -87,6 +91,8 @@ def assess_machine(facts: SurveyFacts, fleet: Fleet, machine: MachineName) -> tu
         *_docker(facts),
         *_gpus(facts, fleet, machine),
         *_memory(facts),
+        *limit_checks(facts),
+        *link_checks(facts),
         *disk_checks(facts),
         *_engines(facts),
     )

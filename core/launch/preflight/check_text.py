@@ -6,6 +6,7 @@ from collections.abc import Sequence
 _GIB = 1024**3
 _MIB = 1024**2
 _FEW = 9.95
+_EXACT = 0.001
 _MAX_NAMES = 6
 
 
@@ -17,6 +18,16 @@ def size(count: float) -> str:
         return f"{count / _MIB:.0f} MiB"
     in_gib = count / _GIB
     return f"{in_gib:.1f} GiB" if in_gib < _FEW else f"{in_gib:.0f} GiB"
+
+
+def same_unit(first: int, *others: int) -> tuple[str, ...]:
+    """Return numbers of bytes as texts that can be multiplied as they are read.
+
+    MiB, unless the first is a number of tenths of GiB.
+    """
+    if first >= _GIB and abs(first * 10 / _GIB - round(first * 10 / _GIB)) < _EXACT:
+        return tuple(size(each) for each in (first, *others))
+    return tuple(f"{each / _MIB:.0f} MiB" for each in (first, *others))
 
 
 def listed(names: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from core.format import plural
-from core.launch.preflight.check_text import error_of, size
+from core.launch.preflight.check_text import error_of, listed, same_unit, size
 from core.launch.preflight.checks import Check, passed, stop, warning
 from core.launch.preflight.context import PreflightContext
 from core.launch.preflight.sandboxes import (
@@ -19,6 +19,10 @@ MIN_ENGINE_VERSION, MIN_COMPOSE_VERSION = "24.0.6", "2.21.0"
 """Oldest versions of Docker Engine and Compose that Inspect supports."""
 
 
+_PULL_AHEAD = "`evalroom machines prepare` pulls it ahead of time"
+_BRING_IMAGE = "bring it with docker load, or pull it while the machine has a network"
+
+
 def docker_checks(case: PreflightContext) -> Iterator[Check]:
     """Yield the checks of Docker, if the samples of the run use containers."""
     if not needs_docker(case.spec, case.task):
@@ -30,6 +34,7 @@ def docker_checks(case: PreflightContext) -> Iterator[Check]:
     old = list(_too_old(docker.value))
     yield from old or [passed("Docker", docker_summary(docker.value))]
     if not old:
+        yield from _images(case, docker.value)
         yield from _arithmetic(case, docker.value)
 
 
@@ -83,6 +88,32 @@ def docker_summary(docker: DockerFacts) -> str:
     return f"Docker {docker.version}{compose}; {running}"
 
 
+def _images(case: PreflightContext, docker: DockerFacts) -> Iterator[Check]:
+    """Yield whether the images of the containers are there, or will be pulled."""
+    task = case.task
+    if task is None:
+        return
+    if task.missing_file is not None:
+        text = f"the file {task.missing_file}, which the task names for Docker, does not exist"
+        yield warning("images", text, "correct its sandbox")
+    there: list[str] = []
+    for name in task.images:
+        part = case.facts.images.get(name)
+        if part is None or part.value is None:
+            continue
+        image = part.value
+        if image.there:
+            there.append(name)
+        elif image.error and not docker.has_proxy:
+            text = f"the image {name} is not on the machine, and {image.registry} can't be reached"
+            yield stop("images", f"{text}: {error_of(image.error)}", _BRING_IMAGE)
+        else:
+            text = f"the image {name} is not on the machine: the start pulls it"
+            yield warning("images", text, _PULL_AHEAD)
+    if there:
+        yield passed("images", f"{listed(there)} {'is' if len(there) == 1 else 'are'} there")
+
+
 def _arithmetic(case: PreflightContext, docker: DockerFacts) -> Iterator[Check]:
     """Yield whether the containers of all concurrent samples fit into memory."""
     host = case.facts.host.value
@@ -97,9 +128,10 @@ def _arithmetic(case: PreflightContext, docker: DockerFacts) -> Iterator[Check]:
     each = memory or DEFAULT_SANDBOX_BYTES
     source = "from its compose file" if memory else "assuming 1 GiB each"
     need = count * each
-    total = f"{count} x {size(each)} = {size(need)} of memory at once ({source})"
+    each_text, need_text, free_text = same_unit(each, need, free)
+    total = f"{count} x {each_text} = {need_text} of memory at once ({source})"
     if need <= free:
-        yield passed("containers", f"{total}, {size(free)} free")
+        yield passed("containers", f"{total}, {free_text} free")
         return
     fit = int(free // each)
     advice = (
@@ -107,7 +139,7 @@ def _arithmetic(case: PreflightContext, docker: DockerFacts) -> Iterator[Check]:
         if fit
         else "free memory on the machine, or choose another machine"
     )
-    yield warning("containers", f"{total}, but only {size(free)} free", advice)
+    yield warning("containers", f"{total}, but only {free_text} free", advice)
 
 
 def _free(facts: SurveyFacts, docker: DockerFacts) -> int | None:

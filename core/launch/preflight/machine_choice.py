@@ -17,13 +17,15 @@ from core.launch.preflight.context import PreflightContext
 from core.launch.preflight.gpu_checks import free_gpus
 from core.launch.preflight.gpu_reservations import lock_name
 from core.launch.preflight.survey_facts import SurveyFacts, parse_survey
-from core.launch.preflight.survey_request import survey_job
+from core.launch.preflight.survey_request import child_job, survey_job
 from core.launch.progress import OnProgress
 from core.model.job import Worker
 
 SURVEY_TIMEOUT_S = 120.0
 """Timeout of one survey, seconds. A survey usually takes two or three seconds, and up to half a
 minute if a task can't be imported."""
+CHILD_TIMEOUT_S = 30.0
+"""Timeout for looking for a process that a survey left behind, seconds."""
 
 
 async def survey_machine(
@@ -48,13 +50,26 @@ async def survey_machine(
     known = fleet.machines.get(machine.name)
     job = survey_job(plans, machine, None if known is None else known.facts, python=python)
     try:
-        return parse_survey(await worker.work(machine.name, job, deadline=deadline))
+        facts = parse_survey(await worker.work(machine.name, job, deadline=deadline))
     except RequestFailed as error:
         link = None if known is None else known.link
         if link is None or link.is_alive:
             return stop("link", f"can't survey {machine.name}: {error.message}", error.advice)
         why = link.reason or f"the link is {link.state}"
         return stop("link", f"{machine.name} is not reachable: {why}", link.advice or "")
+    if facts.child.value is None:
+        return facts
+    return replace(facts, outlives=await _outlives(worker, machine.name, facts.child.value))
+
+
+async def _outlives(worker: Worker, machine: MachineName, left: tuple[int, str]) -> bool | None:
+    """Return whether a process outlived the link that started it; None: it can't be looked for."""
+    try:
+        answer = await worker.work(machine, child_job(left), deadline=CHILD_TIMEOUT_S)
+    except RequestFailed:
+        return None
+    found = answer.get("outlives")
+    return found if isinstance(found, bool) else None
 
 
 async def check_machine(

@@ -55,6 +55,21 @@ def _named(spec: Spec) -> str | None:
     return "" if arguments else None
 
 
+def sandbox_file(spec: Spec) -> str | None:
+    """Return the file for Docker that the spec names, as in `docker:compose.yaml`; None: none."""
+    arguments = [value for name, value in spec.args.items() if "sandbox" in name]
+    for value in (spec.options.get("sandbox"), *arguments):
+        if isinstance(value, str) and value.startswith("docker:"):
+            return value.partition(":")[2]
+        if isinstance(value, list | tuple):
+            match list(cast("Sequence[Any]", value)):
+                case ["docker", str() as file, *_]:
+                    return file
+                case _:
+                    continue
+    return None
+
+
 def _is_known(task: str) -> bool:
     package, _, name = task.partition("/")
     return package == "inspect_evals" and (name in _TASKS or name.startswith(_PREFIXES))

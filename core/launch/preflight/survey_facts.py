@@ -59,6 +59,23 @@ class HostFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LimitFacts:
+    """Limits of the place where an eval will live. None is no limit, or unknown.
+
+    Attributes:
+        open_files, most_open_files: Open files of a process: its limit, and how far the process
+            itself may raise it.
+        processes_left: How many more processes and threads may start.
+        memory: The limit of its control group, bytes.
+    """
+
+    open_files: int | None = None
+    most_open_files: int | None = None
+    processes_left: int | None = None
+    memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFacts:
     """What the machine's Inspect says about a task.
 
@@ -73,6 +90,8 @@ class TaskFacts:
         arguments: Names of its arguments; None: any, or unknown.
         sandbox: The sandbox in its code; None: none, or unknown.
         memory: Memory limit of one sample's containers in its compose file, bytes.
+        images: The images that its containers need, as far as its file for Docker names them.
+        missing_file: The file for Docker that it names and that does not exist; None: no such.
     """
 
     state: str = "unknown"
@@ -84,6 +103,8 @@ class TaskFacts:
     arguments: tuple[str, ...] | None = None
     sandbox: str | None = None
     memory: int | None = None
+    images: tuple[str, ...] = ()
+    missing_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +153,7 @@ class DockerFacts:
         used: Memory that they use, bytes; None: unknown.
         memory: Memory limit for all containers, bytes.
         root: Folder of the images.
+        has_proxy: Whether it pulls through a proxy or a mirror.
     """
 
     version: str = ""
@@ -140,6 +162,22 @@ class DockerFacts:
     used: int | None = None
     memory: int | None = None
     root: str | None = None
+    has_proxy: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageFacts:
+    """An image that a task needs.
+
+    Attributes:
+        there: Whether Docker has it.
+        registry: The address of its registry, if Docker does not have it.
+        error: Why that registry can't be reached; empty: it can.
+    """
+
+    there: bool
+    registry: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,13 +265,24 @@ class SurveyFacts:
     """The whole answer of a survey.
 
     Attributes:
+        temporary: The folder for temporary files.
+        session: What ends the login's processes with its session: `step`, `service`, `container`
+            or `logout`; `entered`: it entered a container that stays; None: nothing is known.
+        child: Pid and start of the process that the survey left behind.
+        outlives: Whether that process was seen over a fresh link; None: not tried.
         variables: Names of the requested variables that the login sets.
         places, logs, runs: Folders by their paths in the request.
+        images: The images that the tasks need, by name.
         programs: Versions of programs by name.
         hosts: Whether servers were reachable, by `host:port`.
     """
 
     host: SurveyPart[HostFacts] = SurveyPart()
+    limits: SurveyPart[LimitFacts] = SurveyPart()
+    temporary: SurveyPart[FolderFacts] = SurveyPart()
+    session: SurveyPart[str | None] = SurveyPart()
+    child: SurveyPart[tuple[int, str]] = SurveyPart()
+    outlives: bool | None = None
     inspect: SurveyPart[InspectFacts] = SurveyPart()
     uv: SurveyPart[UvFacts] = SurveyPart()
     docker: SurveyPart[DockerFacts] = SurveyPart()
@@ -245,6 +294,7 @@ class SurveyFacts:
     places: Mapping[str, SurveyPart[FolderFacts]] = field(default_factory=_none)
     logs: Mapping[str, SurveyPart[FolderFacts]] = field(default_factory=_none)
     runs: Mapping[str, SurveyPart[RunFolderFacts]] = field(default_factory=_none)
+    images: Mapping[str, SurveyPart[ImageFacts]] = field(default_factory=_none)
     programs: Mapping[str, SurveyPart[str]] = field(default_factory=_none)
     hosts: Mapping[str, SurveyPart[str]] = field(default_factory=_none)
 
@@ -253,6 +303,10 @@ def parse_survey(answer: Mapping[str, Any]) -> SurveyFacts:
     """Decode the answer of a survey; malformed parts become unknown."""
     return SurveyFacts(
         host=_part(answer, "machine", _as(HostFacts)),
+        limits=_part(answer, "limits", _as(LimitFacts)),
+        temporary=_part(answer, "temporary", _as(FolderFacts)),
+        session=_part(answer, "session", _session),
+        child=_part(answer, "child", _child),
         inspect=_part(answer, "inspect", _inspect),
         uv=_part(answer, "uv", _as(UvFacts)),
         docker=_part(answer, "docker", _as(DockerFacts)),
@@ -264,6 +318,7 @@ def parse_survey(answer: Mapping[str, Any]) -> SurveyFacts:
         places=_parts(answer, "places", _as(FolderFacts)),
         logs=_parts(answer, "logs", _as(FolderFacts)),
         runs=_parts(answer, "runs", _as(RunFolderFacts)),
+        images=_parts(answer, "images", _as(ImageFacts)),
         programs=_parts(answer, "programs", _as(str)),
         hosts=_parts(answer, "hosts", _as(str)),
     )
@@ -308,6 +363,14 @@ def _rows(kind: type[T]) -> _Read[tuple[T, ...]]:
         return tuple(out)
 
     return read
+
+
+def _session(value: Any) -> str | None:
+    return msgspec.convert(value, str | None)
+
+
+def _child(value: Any) -> tuple[int, str]:
+    return msgspec.convert(value, tuple[int, str])
 
 
 def _inspect(value: Any) -> InspectFacts:

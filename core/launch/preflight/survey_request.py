@@ -9,6 +9,7 @@ from core.launch.engines.registry import engine_named, engines_by_program
 from core.launch.plan.run_plan import RUNS_FOLDER, UV_PATH, RunPlan
 from core.launch.plan.warnings import package_name
 from core.launch.preflight import requirements
+from core.launch.preflight.sandboxes import sandbox_file
 from core.model.job import Job
 from core.model.machine import MachineFacts, ToolState
 
@@ -41,10 +42,19 @@ def survey_job(
         "reservations": list(requirements.lock_folders(machine.gpu_locks)),
         "interpreter": [python or machine.python],
         "skip": _stuck(known),
+        "leave_child": machine.link == "command"
+        and bool(machine.command)
+        and not machine.read_only,
     }
     if plans:
         given.update(_asked(plans))
     return Job(program="survey", verb="survey", given=MappingProxyType(given), changes=False)
+
+
+def child_job(left: tuple[int, str]) -> Job:
+    """Return the job that looks over a fresh link for the process that a survey left behind."""
+    given = {"child": list(left)}
+    return Job(program="survey", verb="child", given=MappingProxyType(given), changes=False)
 
 
 def _asked(plans: Sequence[RunPlan]) -> Mapping[str, Any]:
@@ -56,6 +66,7 @@ def _asked(plans: Sequence[RunPlan]) -> Mapping[str, Any]:
     return {
         "interpreter": list(first.python_words),
         "directory": first.directory,
+        "sandbox": sandbox_file(spec),
         "variables": dict(spec.env),
         "inherit": list(spec.inherit),
         "python_path": requirements.python_path_of(first),

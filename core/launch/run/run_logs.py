@@ -5,11 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.ctl.decode import count, objects, text
+from core.ctl.decode import count, inner, objects, text
 from core.ctl.log_answers import log_reading
 from core.errors import AnswerMalformed
 from core.format import plural
-from core.launch.engines.start_failures import error_line, plain_text, reason_in
+from core.launch.engines.start_failures import (
+    error_line,
+    limit_reached,
+    plain_text,
+    reason_in,
+)
+from core.launch.preflight.check_text import size
 from core.launch.run.run_state import with_error
 from core.model.log_summary import LogReading, UnreadLog
 from core.model.run import Run, RunLog, RunState
@@ -66,9 +72,12 @@ def _ended(run: Run, logs: Sequence[RunLog], report: Mapping[str, Any], now: flo
     if not logs:
         return with_error(run, _no_log(report), now)
     if "started" in statuses:
-        return replace(run, state=RunState.LOST, message=_NO_END)
+        why = _kills(report) or limit_reached(text(report, "output") or "")
+        return replace(run, state=RunState.LOST, message=f"{_NO_END}: {why}" if why else _NO_END)
     if statuses == {"success"}:
         return replace(run, state=RunState.SUCCESS, message="")
+    if statuses <= {"success", "cancelled"}:
+        return replace(run, state=RunState.CANCELLED, message="")
     return replace(run, state=RunState.ERROR, message=_why(logs))
 
 
@@ -82,9 +91,23 @@ def _no_log(report: Mapping[str, Any]) -> str:
     verb = "is" if others == 1 else "are"
     more = f"; {plural(others, 'other log')} {verb} in that folder" if others else ""
     output = text(report, "output") or ""
-    if not output.strip():
-        return f"its process ended and left no log{more}"
-    return f"its process ended and left no log{more}: {reason_in(output)}"
+    why = _kills(report) or (reason_in(output) if output.strip() else "")
+    return f"its process ended and left no log{more}{f': {why}' if why else ''}"
+
+
+def _kills(report: Mapping[str, Any]) -> str:
+    """Return which kills for lack of memory the kernel counts since the run's start."""
+    kills = inner(report, "kills")
+    here, machine = count(kills, "group") or 0, count(kills, "machine") or 0
+    limit = count(kills, "limit")
+    if here:
+        of = f" (limit {size(limit)})" if limit else ""
+        what = plural(here, "process", "processes")
+        return f"the kernel killed {what} of its control group for lack of memory{of}"
+    if machine:
+        what = plural(machine, "process", "processes")
+        return f"the kernel killed {what} on the machine for lack of memory since it started"
+    return ""
 
 
 def _why(logs: Sequence[RunLog]) -> str:
@@ -98,8 +121,7 @@ def _why(logs: Sequence[RunLog]) -> str:
         causes.append(f"{plural(failed, 'sample')} failed: {'; '.join((*named, *more))}")
     if causes:
         return shown("; ".join(dict.fromkeys(causes)), _MAX_MESSAGE_CHARS)
-    worst = "error" if any(log.status == "error" for log in logs) else "cancelled"
-    return f"one of its logs ended with {worst}"
+    return "one of its logs ended with error"
 
 
 def newest_logs(readings: Sequence[LogReading]) -> tuple[RunLog, ...]:
@@ -120,6 +142,7 @@ def newest_logs(readings: Sequence[LogReading]) -> tuple[RunLog, ...]:
                 completed_samples=header.completed_samples,
                 total_samples=header.total_samples,
                 cause=header.cause[:_MAX_CAUSE_CHARS],
+                buffer=header.buffer,
                 errors=() if reading.samples is None else reading.samples.errors[:_MAX_GROUPS],
             ),
         )

@@ -166,7 +166,11 @@ class RunPoller:
         for run in runs:
             process = self._desk.fleet.process_of_run(run)
             if process is not None and not process.is_gone and not run.is_over:
-                known = await self._registry.update(after_fleet(run, process, self._desk.now()))
+                known = await self._registry.update(
+                    after_fleet(
+                        run, process, self._desk.now(), self._desk.fleet.clock_offset(run.machine)
+                    )
+                )
                 if known.state is RunState.FINISHING and self._is_due(run):
                     wanted.append(_LogsWanted(known, await self._may_continue(process)))
             elif self._is_due(run):

@@ -182,7 +182,11 @@ class RunStarter:
         while asyncio.get_running_loop().time() < until:
             process = self.desk.fleet.process_of_run(run)
             if process is not None and process.state is not ProcessState.STARTING:
-                return await self.registry.update(after_fleet(run, process, self.desk.now()))
+                return await self.registry.update(
+                    after_fleet(
+                        run, process, self.desk.now(), self.desk.fleet.clock_offset(run.machine)
+                    )
+                )
             if run.pid is None:
                 break
             await asyncio.sleep(_WATCHED_POLL_S)

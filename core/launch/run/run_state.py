@@ -22,17 +22,28 @@ _GIVE_UP_AFTER_S = 86_400.0
 """Someone else's run that has not started after this many seconds counts as failed."""
 
 
-def after_fleet(run: Run, process: Process, now: float) -> Run:
-    """Return a run with the state of its process in the fleet."""
+def after_fleet(run: Run, process: Process, now: float, offset: float = 0.0) -> Run:
+    """Return a run with the state of its process in the fleet, and with its times.
+
+    Args:
+        run: The run as known so far.
+        process: Its process.
+        now: The time at the desk, Unix seconds.
+        offset: The clock of the process's host minus the desk's, seconds.
+    """
+    began = run.started_at or now
+    if process.started_at is not None:  # it may be found long after it started
+        began = min(began, process.started_at - offset)
     known = replace(
         run,
         pid=process.key.pid,
         start=process.key.start,
-        started_at=run.started_at or now,
+        started_at=began,
         message="",
     )
     if process.is_resting:
-        return replace(known, state=RunState.FINISHING, ended_at=run.ended_at or now)
+        ended_at = run.ended_at or process.ended_at or process.since
+        return replace(known, state=RunState.FINISHING, ended_at=ended_at)
     return replace(known, state=RunState.RUNNING, ended_at=None)
 
 

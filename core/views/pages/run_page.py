@@ -18,6 +18,7 @@ from core.views.cells import Cell, Span, TextLine, Tone, span_of
 from core.views.error_group_lines import error_group_line
 from core.views.pages.order_page import moment
 from core.views.pages.page import Fact, Page, fact, page, section, words
+from core.views.pages.recovery import recovery_lines
 from core.views.tables.runs import LOOKS, launched_by, log_folder, run_glyph, scores, took
 
 _LONG = 1_000
@@ -102,10 +103,17 @@ _FIRST: Mapping[RunState, Sequence[str]] = {
 }
 
 
+def _recovery(run: Run) -> Iterator[Fact]:
+    by, cut, _ = run.command_line.partition(" eval-set ")
+    for log in run.logs if run.state is RunState.LOST else ():
+        yield from recovery_lines(log.buffer, by if cut else "inspect", log.location)
+
+
 def _first(run: Run) -> Iterator[Fact]:
     """Yield what to check first after a run failed."""
     for line in _FIRST.get(run.state, ()):
         yield words("", line)
+    yield from _recovery(run)
     if run.state is RunState.ERROR and not run.logs:
         yield words("", "it wrote no log: see the end of its output")
     elif run.state is RunState.ERROR:

@@ -7,9 +7,12 @@ from core.fleet import Fleet
 from core.ids import TaskKey
 from core.judge.pace import durations, quantile, time_left
 from core.model.log_summary import Metric
+from core.model.task import TaskState
+from core.quoting import plain_word
 from core.views.cells import UNKNOWN, Bar, Cell, count_cell, span_of
 from core.views.error_group_lines import error_group_line
 from core.views.pages.page import Fact, Page, fact, page, section, words
+from core.views.pages.recovery import recovery_lines
 from core.views.tables.row_context import EstimateTimeLeft, TaskLine, task_line
 from core.views.tables.tasks import age_cell, left_cell, pause_cell, progress_bar, rate, state_word
 
@@ -51,7 +54,7 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
     yield words("solver", row.solver)
     yield words("machine", f"{task.key.machine}, pid {task.key.process.pid}")
     yield fact("tokens", _tokens(line))
-    yield fact("messages", count_cell(row.total_messages))
+    yield fact("messages", count_cell(task.total_messages))
     yield fact("HTTP retries", count_cell(row.http_retries, "look", zero="plain"))
     yield fact("refusals", count_cell(row.refusals, "look", zero="plain"))
     yield fact("attempts", count_cell(row.attempts, "look" if row.attempts > 1 else "plain"))
@@ -72,12 +75,12 @@ def _progress_words(line: TaskLine) -> Cell:
     counts = line.task.progress
     done = f"{fmt.count(counts.completed)} of {fmt.count(counts.total)}"
     if line.task.is_last_look:
-        return (span_of(done, "dim"), span_of(" at the last look", "look"))
+        return (span_of(done, "dim"), span_of(" at the last poll", "look"))
     return (span_of(done),)
 
 
 def _tokens(line: TaskLine) -> Cell:
-    total = count_cell(line.task.row.total_tokens)
+    total = count_cell(line.task.total_tokens)
     per_minute = rate(line)
     if per_minute is None:
         return total
@@ -112,6 +115,10 @@ def _errors(line: TaskLine) -> Iterator[Fact]:
     task = line.task
     if task.header is not None and task.header.cause and task.is_over:
         yield words("the log", task.header.cause, "hand", limit=400)
+    if task.state is TaskState.LOST and task.header is not None:
+        python = line.process.python if line.process is not None else None
+        inspect = "inspect" if python is None else f"{plain_word(python)} -m inspect_ai"
+        yield from recovery_lines(task.header.buffer, inspect, task.header.location)
     for group in task.logged.errors if task.logged is not None else ():
         yield words("", error_group_line(group), "hand", limit=400)
 

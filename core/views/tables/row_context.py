@@ -64,7 +64,8 @@ class TaskLine(NamedTuple):
     def clock(self) -> float | None:
         """The time now on the eval's own clock, Unix seconds; None: unknown.
 
-        It stops while the machine can't be reached, and when the process ends.
+        It stops while the machine can't be reached, when the process ends, and a minute after
+        the last read.
         """
         ended = self.process.ended_at if self.process is not None else None
         now = self.now if ended is None else min(self.now, ended)
@@ -78,23 +79,32 @@ class TaskLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleLine:
-    """A sample, the time on the eval's clock (Unix seconds), and whether its process is gone."""
+    """A sample with what its row needs.
+
+    Attributes:
+        sample: The sample.
+        clock: The time on the eval's clock, Unix seconds; None: unknown.
+        gone: Whether its process is gone.
+        is_known: Whether its state is known now: it has ended, or its machine can be reached.
+    """
 
     sample: Sample
     clock: float | None
     gone: bool
+    is_known: bool = True
 
     @classmethod
     def of(cls, task: TaskLine, sample: Sample) -> "SampleLine":
         """Return the line of a sample of a task."""
-        return cls(sample=sample, clock=task.clock, gone=task.is_gone)
+        is_known = task.is_known or sample.has_ended
+        return cls(sample=sample, clock=task.clock, gone=task.is_gone, is_known=is_known)
 
 
 def eval_clock(task: Task, now: float, *, runs: bool) -> float | None:
     """Return the time on the eval's own clock, computed from the last read of its samples."""
     if task.samples_as_of is None or task.samples_heard_at is None:
         return None
-    past = max(0.0, now - task.samples_heard_at) if runs else 0.0
+    past = min(max(0.0, now - task.samples_heard_at), STALE_AFTER_S) if runs else 0.0
     return task.samples_as_of + past
 
 

@@ -23,6 +23,7 @@ LOOKS: Mapping[RunState, tuple[GlyphName, Tone]] = {
     RunState.FINISHING: ("finishing", "plain"),
     RunState.SUCCESS: ("success", "good"),
     RunState.ERROR: ("failed", "hand"),
+    RunState.CANCELLED: ("cancelled", "dim"),
     RunState.LOST: ("lost", "hand"),
     RunState.UNREADABLE: ("unknown", "look"),
     RunState.ELSEWHERE: ("unknown", "dim"),

@@ -7,7 +7,7 @@ from core.model.sample import Activity, Sample, SampleStatus, word_of_status
 from core.model.task import Task
 from core.views.cells import UNKNOWN, Cell, Span, Table, Tone, count_cell, span_of, text_cell
 from core.views.tables.fields import Fields, FieldValue, field, table
-from core.views.tables.row_context import SampleLine, TaskLine, task_line
+from core.views.tables.row_context import STALE_AFTER_S, SampleLine, TaskLine, task_line
 
 _TONES: dict[str, Tone] = {
     SampleStatus.RUNNING: "good",
@@ -29,6 +29,8 @@ def status_word(line: SampleLine) -> Span:
     activity = sample.activity
     if line.gone and not sample.has_ended:
         return span_of(f"was {word_of_status(sample.status)}", "look")
+    if not line.is_known:
+        return span_of(f"was {word_of_status(sample.status)}", "dim")
     if sample.interrupt == "cancel":
         return span_of("cancelling", "look")
     if sample.interrupt:
@@ -259,11 +261,17 @@ def samples_table(fleet: Fleet, task: TaskKey | None, now: float) -> Table[Sampl
         why = "no task is selected" if fleet.tasks else ""
         return table(SAMPLE_FIELDS, (), title="Samples", empty=why)
     clock, gone = line.clock, line.is_gone
-    over = line.task.is_over or not line.is_known
+    is_known = line.is_known
+    over = line.task.is_over or not is_known
     rows = (
         SAMPLE_FIELDS.row(
             SampleKey(line.task.key, sample.sample_id, sample.epoch),
-            SampleLine(sample=sample, clock=clock, gone=gone),
+            SampleLine(
+                sample=sample,
+                clock=clock,
+                gone=gone,
+                is_known=is_known or sample.has_ended,
+            ),
             "dim" if over or sample.status in _QUIET else "plain",
         )
         for sample in sorted(line.task.samples.values(), key=_rank)
@@ -298,7 +306,9 @@ def counts_line(line: TaskLine) -> str:
     if line.task.samples_cut:
         words.append(f"{fmt.count(line.task.samples_cut)} not listed")
     if line.task.is_last_look:
-        words.append("at the last look")
+        words.append("at the last poll")
+    if (age := _noted_age(line)) is not None:
+        words.append(f"read {fmt.age(age)} ago")
     return " · ".join(words)
 
 
@@ -308,6 +318,15 @@ def lacks_rows(task: Task) -> bool:
     The history keeps the counts of a log, and not its rows.
     """
     return task.logged is not None and task.logged.cut > 0 and not task.samples
+
+
+def _noted_age(line: TaskLine) -> float | None:
+    """Return the age of the samples where it must be said, seconds; None: they are fresh."""
+    heard_at = line.task.samples_heard_at
+    if heard_at is None or line.task.is_over:
+        return None
+    age = max(0.0, line.now - heard_at)
+    return age if age > STALE_AFTER_S or not line.is_reached else None
 
 
 def _why_none(line: TaskLine) -> str:

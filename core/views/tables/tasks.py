@@ -96,7 +96,7 @@ def progress_bar(line: TaskLine) -> Cell:
 
 
 def done_cell(line: TaskLine) -> Cell:
-    """Return the completed samples of all; `~` marks an ended task's numbers of the last look."""
+    """Return the completed samples of all; `~` marks an ended task's numbers of the last poll."""
     total = line.task.progress.total
     if total <= 0:
         return UNKNOWN
@@ -245,8 +245,8 @@ TASK_FIELDS = Fields[TaskLine](
         ),
         field(
             "tokens",
-            lambda line: count_cell(line.task.row.total_tokens),
-            lambda line: line.task.row.total_tokens,
+            lambda line: count_cell(line.task.total_tokens),
+            lambda line: line.task.total_tokens,
             align="right",
             width=6,
             rank=7,

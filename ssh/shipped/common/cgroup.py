@@ -27,6 +27,37 @@ def memory_limits():
     return found
 
 
+def memory_kills(also=()):
+    """Return {folder of a control group: [kills for lack of memory, its limit in bytes or None]}.
+
+    The groups are our own, those above it that have a limit, and those in `also`. The empty name
+    is the whole machine.
+    """
+    found = {}
+    ours = [folder for _, folder in folders_of("memory")]
+    for folder in dict.fromkeys([*ours, *filter(None, also)]):
+        text = text_in(folder, "memory.events") or text_in(folder, "memory.oom_control")
+        kills = re.search(r"^oom_kill (\d+)$", text, re.MULTILINE)
+        limits = [number_in(folder, FILES[version][0]) for version in (1, 2)]
+        limit = next((n for n in limits if n is not None and n < UNLIMITED_BYTES), None)
+        if kills and (limit is not None or folder in ours[:1] or folder in also):
+            found[folder] = [int(kills.group(1)), limit]
+    kills = re.search(r"^oom_kill (\d+)$", text_in("/proc", "vmstat"), re.MULTILINE)
+    if kills:
+        found[""] = [int(kills.group(1)), None]
+    return found
+
+
+def processes_left():
+    """Return how many more processes our control groups allow; None: any number."""
+    counts = []
+    for _, folder in folders_of("pids"):
+        limit, used = number_in(folder, "pids.max"), number_in(folder, "pids.current")
+        if limit is not None and used is not None:
+            counts.append(max(0, limit - used))
+    return min(counts) if counts else None
+
+
 def usable_cpus():
     """Return how many CPUs this program may use, a whole number or not; None: unknown."""
     try:

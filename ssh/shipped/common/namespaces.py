@@ -7,21 +7,16 @@ from ssh.shipped.common.platforms import LINUX
 from ssh.shipped.common.proc import read_file
 
 HERE, CONTAINED, UNREAD = "here", "contained", "unread"
-KINDS = ("mnt", "pid", "user")
+KINDS = [kind for kind in ("mnt", "pid", "user") if os.path.exists("/proc/self/ns/" + kind)]
 ENGINES = {"docker": "docker", "libpod": "podman", "kubepods": "kubernetes"}
 
 
 def namespaces_of(pid):
     """Return the mount, pid and user namespaces and the root of a process (`self`: our own).
 
-    A namespace that this kernel does not know is None. Raises OSError if they can't be read.
+    Raises OSError if they can't be read: a process that ends has none any more.
     """
-    found = []
-    for kind in KINDS:
-        try:
-            found.append(os.readlink("/proc/%s/ns/%s" % (pid, kind)))
-        except FileNotFoundError:
-            found.append(None)
+    found = [os.readlink("/proc/%s/ns/%s" % (pid, kind)) for kind in KINDS]
     root = os.stat("/proc/%s/root" % pid)
     return (*found, root.st_dev, root.st_ino)
 
@@ -44,6 +39,8 @@ def place_of(pid):
     if not LINUX:
         return HERE
     try:
+        if OWN_NAMESPACES is None:
+            return UNREAD
         return HERE if namespaces_of(pid) == OWN_NAMESPACES else CONTAINED
     except OSError:
         pass

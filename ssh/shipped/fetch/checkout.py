@@ -157,9 +157,11 @@ class Checkout:
             raise CannotDo(
                 "several commits begin with %s" % name, "use more characters of the commit"
             )
-        if done.status != 0 or not FULL_COMMIT.match(done.out.strip()):
+        # A wrapper of git may print more: the commit is the last word.
+        words = done.out.split()
+        if done.status != 0 or not words or not FULL_COMMIT.match(words[-1]):
             raise self.no_such_ref()
-        return done.out.strip()
+        return words[-1]
 
     def fetch_submodules(self):
         """Fetch the submodules; return how many there are."""

@@ -1,4 +1,8 @@
-"""uv in `~/.evalroom/bin`: sent in pieces, copied on this machine, or installed by pip."""
+"""uv in `~/.evalroom/bin`: sent in pieces, copied on this machine, or installed by pip.
+
+Machines of several platforms may share the home: each has a uv of its own there, and `uv` starts
+the one of the machine that it runs on.
+"""
 
 import hashlib
 import os
@@ -18,6 +22,12 @@ from ssh.shipped.fetch.programs import one_line, run
 
 BIN = os.path.join(HOME, ".evalroom", "bin")
 TARGET = os.path.join(BIN, "uv")
+OWN = os.path.join(BIN, "uv-%s-%s" % (os.uname().sysname, os.uname().machine))
+STARTER = b"""#!/bin/sh
+# Machines that share this home have a uv for each platform.
+platform=$(PATH="$PATH:/usr/bin:/bin"; echo "$(uname -s)-$(uname -m)")
+exec "${0%/*}/uv-$platform" "$@"
+"""
 LOCK = os.path.join(BIN, "uv.lock")
 MAX_PIECE_BYTES = 16 * 1024 * 1024
 VERSION_TIMEOUT_S = 20
@@ -95,13 +105,33 @@ def put_in_place(made, given):
             version = version_of(made)
             if version is None or not is_at_least(version, given["least"]):
                 return False
-            os.replace(made, TARGET)
+            os.replace(made, OWN)
+            start_own()
     finally:
         remove(made)
     for name in os.listdir(BIN):
         if name.startswith("uv-") and name.endswith(".part"):
             remove(os.path.join(BIN, name))
     return True
+
+
+def start_own():
+    """Make `uv` the starter of the uv of each platform."""
+    if is_starter(TARGET):
+        return
+    made = new_part()
+    with open(made, "wb") as file:
+        file.write(STARTER)
+    os.chmod(made, 0o755)
+    os.replace(made, TARGET)
+
+
+def is_starter(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(STARTER) + 1) == STARTER
+    except OSError:
+        return False
 
 
 def copy_another(given):
@@ -202,7 +232,7 @@ def version_of(path):
         done = run([path, "--version"], time.monotonic() + VERSION_TIMEOUT_S)
     except CannotDo:
         return None
-    found = re.match(r"uv (\d+(?:\.\d+)+)", done.out)
+    found = re.search(r"\buv (\d+(?:\.\d+)+)", done.out)
     return found.group(1) if found and done.status == 0 else None
 
 

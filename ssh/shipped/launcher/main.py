@@ -7,6 +7,7 @@ import sys
 from ssh.shipped.common.answers import write_answer
 from ssh.shipped.common.cannot_do import CannotDo
 from ssh.shipped.common.paths import set_home
+from ssh.shipped.launcher.containers import remove_containers
 from ssh.shipped.launcher.output import read_piece, run_command
 from ssh.shipped.launcher.run_logs import read_examples, read_logs
 from ssh.shipped.launcher.run_rows import list_runs, poll_runs
@@ -23,6 +24,7 @@ VERBS = {
     "examples": read_examples,
     "read": read_piece,
     "words": run_command,
+    "remove containers": remove_containers,
 }
 
 

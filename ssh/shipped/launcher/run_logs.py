@@ -13,6 +13,7 @@ from ssh.shipped.launcher.files import json_of, tail_of
 from ssh.shipped.launcher.inspects import env_of, inspects_of
 from ssh.shipped.launcher.log_files import LogFolderUnreadable, log_candidates
 from ssh.shipped.launcher.manifests import manifest_of
+from ssh.shipped.launcher.memory_kills import kills_since
 from ssh.shipped.launcher.own_logs import LogClaims
 from ssh.shipped.launcher.run_processes import last_record
 
@@ -59,8 +60,10 @@ class RunLogs:
             if isinstance(samples, dict):
                 row["samples"] = dict(samples, rows=[], errors=samples["errors"][:MAX_ERRORS])
         self.report["logs"] = newest_first(self.rows)[:MAX_OWN_LOGS]
-        if not self.rows:
+        statuses = {(row.get("header") or {}).get("status") for row in self.rows}
+        if not statuses or "started" in statuses:
             self.report["output"] = output_of_run(self.folder)
+            self.report["kills"] = kills_since(self.folder)
 
 
 def read_logs(given):
@@ -82,45 +85,54 @@ def read_logs(given):
 def read_group(runs, until):
     """Read the logs of runs that have the same Inspect and the same environment.
 
-    Where a folder may hold logs of others, their headers are read first: they say whose they are.
+    Headers first: they say whose a log is. Samples are read where some of them failed.
     """
-    shared = [run for run in runs if not run.claims.is_private]
-    read_rows(shared, "headers", until)
-    for run in shared:
-        own, run.report["others"] = run.claims.own(run.rows)
-        unread = [row["error"] for row in run.rows if row.get("error")]
-        if not own and unread:
-            run.report.setdefault("error", unread[0])
-        run.paths = [row["log"] for row in newest_first(own)[:MAX_OWN_LOGS]]
-        run.rows = []
-    readable = [run for run in runs if run.paths and "error" not in run.report]
-    read_rows(readable, "summaries", until)
-
-
-def read_rows(runs, what, until):
-    """Set `rows` of each run to the answers for its paths, or say in its report why not."""
     paths = list(dict.fromkeys(path for run in runs for path in run.paths))
+    answers, why = ask_inspect(runs, "headers", paths, until)
+    for run in runs:
+        rows = [answers[path] for path in run.paths if path in answers]
+        own, run.report["others"] = run.claims.own(rows)
+        run.rows = newest_first(own)[:MAX_OWN_LOGS]
+        unread = [row["error"] for row in rows if row.get("error")]
+        if len(rows) < len(run.paths) and (why or not rows):
+            run.report["error"] = why or "Inspect printed nothing about its logs"
+        elif not own and unread:
+            run.report["error"] = unread[0]
+    failed = [row["log"] for run in runs for row in run.rows if has_failures(row)]
+    answers, _ = ask_inspect(runs, "summaries", failed, until)
+    for run in runs:
+        run.rows = [answers.get(row["log"], row) for row in run.rows]
+
+
+def has_failures(row):
+    """Whether a log that was read may have samples that failed."""
+    header = row.get("header") or {}
+    results = header.get("results") or {}
+    counts = results.get("completed_samples"), results.get("total_samples")
+    return header.get("status") == "error" or counts[0] != counts[1]
+
+
+def ask_inspect(runs, what, paths, until):
+    """Return the answers about logs by path, and why some are missing (None: none is).
+
+    The runs have the same Inspect and the same environment.
+    """
     if not paths:
-        return
+        return {}, None
     asked = {"what": what, "logs": paths, "errored": 0, "others": 0, "bytes": 0}
-    why, answers = "no Inspect of this machine is known", []
+    why = "no Inspect of this machine is known"
     for words in runs[0].inspects:
         left = min(START_TIMEOUT_S + len(paths), until - time.monotonic())
         if left < 1.0:
-            why = "this machine's Inspect took too long"
-            break
+            return {}, "this machine's Inspect took too long"
         try:
             answers, why = run_log_script(words, asked, left, env=runs[0].env)
-            break
         except Failed as failed:
             if words is runs[0].inspects[0]:
                 why = text_of(failed)
-    rows = {row["log"]: row for row in answers if isinstance(row.get("log"), str)}
-    for run in runs:
-        run.rows = [rows[path] for path in run.paths if path in rows]
-        missing = len(run.paths) - len(run.rows)
-        if missing and (why or not run.rows):
-            run.report["error"] = why or "Inspect printed nothing about its logs"
+            continue
+        return {row["log"]: row for row in answers if isinstance(row.get("log"), str)}, why
+    return {}, why
 
 
 def list_remote(inspects, where, env, until):

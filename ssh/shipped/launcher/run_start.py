@@ -13,6 +13,7 @@ from ssh.shipped.common.private_folders import make_private
 from ssh.shipped.common.umask import LOGIN_UMASK
 from ssh.shipped.launcher.files import tail_of, write_private
 from ssh.shipped.launcher.log_folder_locks import note_eval, take_log_folder
+from ssh.shipped.launcher.memory_kills import note_kills
 
 SCRIPT_OUTPUT_BYTES = 64 * 1024
 SCRIPT_WAIT_S = 60
@@ -59,6 +60,7 @@ def start_run(given):
     is_started = os.path.isdir(os.path.join(folder, "started"))
     if not is_started:
         take_log_folder(folder, given.get("log_dir"))
+        note_kills(folder)
     if secrets_path and secrets_path != "-" and not is_started:
         write_secrets(at_home(secrets_path), given["secrets"])
     outputs = [os.path.join(folder, name) for name in START_OUTPUTS]

@@ -94,17 +94,20 @@ def refuse_huge_sample(path, asked):
 
 
 def bounded(body, max_bytes):
-    """Return the body without its oldest rows, where it is larger than `max_bytes`."""
+    """Return the body with fewer rows, where it is larger than `max_bytes`.
+
+    Of events and messages the newest stay, of samples the first: the errored ones.
+    """
     for listed in ("events", "messages", "samples"):
         rows, kept, size = body.get(listed), [], 0
         if not isinstance(rows, list):
             continue
-        for row in reversed(rows):
+        for row in rows if listed == "samples" else reversed(rows):
             size += len(json.dumps(row, default=str))
             if size > max_bytes:
                 break
             kept.append(row)
-        body[listed] = kept[::-1]
+        body[listed] = kept if listed == "samples" else kept[::-1]
         if len(kept) < len(rows):
             body["cut"] = len(rows) - len(kept)
             body["truncated"] = True

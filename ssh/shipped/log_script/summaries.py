@@ -1,8 +1,10 @@
 """The header and the sample summaries of a log."""
 
 import collections
+import importlib
 import json
 import os
+import re
 import zipfile
 
 from ssh.shipped.log_script.texts import as_text, failure_text, unix_seconds
@@ -25,6 +27,8 @@ def log_row(inspect_log, path, asked, max_bytes):
         refuse_huge_json(path)
         header = inspect_log.read_eval_log(path, header_only=True)
         row["header"] = header_row(header)
+        if header.status == "started":
+            row["header"]["buffer"] = buffer_row(path)
     except BaseException as error:
         row["error"] = failure_text(error)
         return row
@@ -41,6 +45,21 @@ def log_row(inspect_log, path, asked, max_bytes):
     if len(json.dumps(row, default=str)) > max_bytes:
         row["samples"]["rows"] = []
     return row
+
+
+def buffer_row(path):
+    """Return how many samples the buffer of a dead eval holds; None: no buffer, or a live eval.
+
+    Inspect keeps it in a folder of its own, and `inspect log recover` reads it.
+    """
+    try:
+        recovery = importlib.import_module("inspect_ai.log._recover._buffer")
+        found = recovery.read_buffer_recovery_data(path)
+        if found is None:
+            return None
+        return {"completed": len(found.completed), "in_progress": len(found.in_progress)}
+    except BaseException:  # an older Inspect can't recover a log
+        return None
 
 
 def refuse_huge_json(path):
@@ -79,6 +98,7 @@ def header_row(header):
         "started_at": as_text(getattr(stats, "started_at", None) or ""),
         "completed_at": as_text(getattr(stats, "completed_at", None) or ""),
         "time_limit": spec.config.time_limit,
+        "total_tokens": tokens_of(getattr(stats, "model_usage", None)),
     }
     run = (getattr(spec, "metadata", None) or {}).get(RUN_METADATA)
     row["eval"]["run"] = run if isinstance(run, str) else None
@@ -100,22 +120,25 @@ def samples_row(header, summaries, max_errored, max_others):
     """Return the counts, the errors and the rows of a log's samples."""
     newest = {(each.id, each.epoch): each for each in summaries}
     counts = dict.fromkeys(("completed", "error", "cancelled"), 0)
-    errors, examples = collections.Counter(), {}
-    errored, others, scored = [], [], 0
+    errors, examples = collections.Counter(), {}  # by text, its numbers apart
+    errored, others, scored, messages = [], [], 0, None
     for each in newest.values():
         status = status_of(each)
         counts[status] += 1
         scored += bool(each.scores)
+        if getattr(each, "message_count", None) is not None:
+            messages = (messages or 0) + each.message_count
         (errored if status == "error" else others).append(each)
         if status == "error":
             text = each.error[:MAX_ERROR_CHARACTERS]
-            if text in errors or len(errors) < MAX_DISTINCT_ERRORS:
-                errors[text] += 1
-                examples.setdefault(text, (each.id, each.epoch))
+            kind = re.sub("[0-9]+", "0", text)
+            if kind in errors or len(errors) < MAX_DISTINCT_ERRORS:
+                errors[kind] += 1
+                examples.setdefault(kind, [text, each.id, each.epoch])
     left_out = counts["error"] - sum(errors.values())
     if left_out:
         errors["other causes"] += left_out
-        examples.setdefault("other causes", (errored[-1].id, errored[-1].epoch))
+        examples.setdefault("other causes", ["other causes", errored[-1].id, errored[-1].epoch])
     listed = newest_of(errored, max_errored) + newest_of(others, max_others)
     return {
         "counts": {
@@ -124,8 +147,12 @@ def samples_row(header, summaries, max_errored, max_others):
             "errored": counts["error"],
             "cancelled": counts["cancelled"],
             "scored": scored,
+            "messages": messages,
         },
-        "errors": [[text, number, *examples[text]] for text, number in errors.most_common()],
+        "errors": [
+            [examples[kind][0], number, *examples[kind][1:]]
+            for kind, number in errors.most_common()
+        ],
         "rows": [summary_row(each) for each in listed],
     }
 
@@ -166,7 +193,7 @@ def summary_row(summary):
         status=status_of(summary),
         started_at=unix_seconds(getattr(summary, "started_at", None)),
         completed_at=unix_seconds(getattr(summary, "completed_at", None)),
-        total_tokens=sum(each.total_tokens for each in usage.values()) if usage else None,
+        total_tokens=tokens_of(usage),
         scores={name: small(each.value) for name, each in (summary.scores or {}).items()},
         error=None,
         limit_reason=None,
@@ -178,6 +205,11 @@ def summary_row(summary):
         token_limit_type=getattr(summary, "token_limit_type", None),
     )
     return row
+
+
+def tokens_of(usage):
+    """Return the tokens of all models; None: no model was used, or the log does not say."""
+    return sum(each.total_tokens for each in usage.values()) if usage else None
 
 
 def small(value):

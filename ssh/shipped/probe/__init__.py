@@ -5,7 +5,7 @@ It is standard-library Python (3.8 or newer). It installs nothing, writes no fil
 port, connects to no other host, and exits within a minute after its desk disconnects.
 
 What it does:
-  - finds the Inspect processes of this user (their discovery files, /proc);
+  - finds the Inspect processes of this user (their control sockets, discovery files, /proc);
   - sends the desk's requests to their control sockets (HTTP over a unix socket) and reports
     what changed;
   - reads logs of evals that have ended, with this machine's own Inspect, one start at a time;

@@ -14,13 +14,19 @@ from ssh.shipped.probe.control_socket import (
     checked_socket,
 )
 from ssh.shipped.probe.liveness import start_of
+from ssh.shipped.probe.read_costs import QUICK_S, read_kind
 from ssh.shipped.probe.requests import Request
-from ssh.shipped.probe.watches import Watch, fair_pause
+from ssh.shipped.probe.turns import Turns
+from ssh.shipped.probe.watches import Watch
 
 REUSE_S = 4.0  # the server closes idle connections at 5 s
 WAITING_AFTER_S = 1.0  # an answer that takes longer makes the channel `waiting`
+OVERDUE_AFTER_S = 120.0  # a read that takes longer is trouble; it is waited for all the same
 MIN_PAUSE_UNREACHED_S = 3.0
+TURN_RETRY_S = 0.2
+MIN_TOLD_REST_S = 2.0  # a first read that rests longer is trouble that the desk is told
 MAX_TROUBLE_BYTES = 4096
+UNSENT = ("refused", "no socket", "not allowed", "no channel", "no answer", *UNSAFE)
 NO_CONNECTION = ("refused", "no socket", "reset", "not allowed", "no channel", *UNSAFE)
 
 
@@ -35,11 +41,14 @@ class EvalClient(threading.Thread):
         self.watches = {}
         self.requests = collections.deque()
         self.asking = None  # the request in flight
+        self.reading = None  # (watch, when) of a read in flight
         self.began = None  # since when something is in flight
+        self.blocked = None  # since when a request of another probe is in flight
         self.stopped = False
         self.connection = None
-        self.free_at = 0.0  # no watch is read before this
-        self.last_took = None
+        self.turns = Turns(process.pid, process.start)
+        self.turn_at = 0.0  # when to try again to get the turn
+        self.known_kinds = set()  # the kinds of reads that this probe has had an answer to
 
     # -- called by other threads
 
@@ -68,13 +77,14 @@ class EvalClient(threading.Thread):
             self.wake.notify()
 
     def read_now(self):
-        """Read all watches immediately, because the socket may be a new one."""
+        """Read all watches once, without rest, because somebody asked for it."""
         with self.wake:
-            self.free_at = 0.0
-        self.read_soon()
+            for watch in self.watches.values():
+                watch.is_hurried = True
+            self.wake.notify()
 
     def read_soon(self):
-        """Read all watches as soon as the pause allows, because something was changed."""
+        """Read all watches as soon as their rest allows, because something was changed."""
         with self.wake:
             for watch in self.watches.values():
                 watch.due = 0.0
@@ -92,10 +102,16 @@ class EvalClient(threading.Thread):
             asking = self.asking
             if asking is not None and not asking.done and now > asking.end:
                 late.append((asking, "no answer in %d s" % asking.seconds))
-            if self.began is not None and now - self.began >= WAITING_AFTER_S:
-                self.process.overdue(time.time() - (now - self.began))
+            began = self.began if self.began is not None else self.blocked
+            if began is not None and now - began >= WAITING_AFTER_S:
+                self.process.overdue(time.time() - (now - began))
+            reading = self.reading if self.began is not None else None
+            is_overdue = reading is not None and now - began > OVERDUE_AFTER_S
         for request, error in late:
             self.probe.requests.answer(request, None, error, b"", request.seconds)
+        if is_overdue:
+            error = "no answer in %d s" % OVERDUE_AFTER_S
+            self.report_trouble(*reading, error, None, b"")
 
     # -- its own thread
 
@@ -113,31 +129,41 @@ class EvalClient(threading.Thread):
                 traceback.print_exc()
                 time.sleep(1.0)
         self.hang_up()
+        if self.process.alive:
+            self.turns.close()
+        else:
+            self.turns.forget()
         for request in list(self.requests):
             error = "not sent: the process is gone"
             self.probe.requests.answer(request, None, error, b"", 0.0)
 
     def next_job(self):
-        """Wait for the next Request or Watch; None: this client was stopped."""
+        """Wait for the next Request or Watch and for the turn; None: this client was stopped."""
+        while True:
+            if not self.wait_for_job():
+                return None
+            if not self.take_turn():
+                continue
+            with self.wake:
+                job, due = self.choose()  # anew: others may have read meanwhile
+                if job is not None and due <= time.monotonic() and not self.stopped:
+                    if isinstance(job, Request):
+                        self.requests.popleft()
+                        self.asking = job
+                    return job
+            self.turns.release()
+
+    def wait_for_job(self):
+        """Wait until something is due; return False if this client was stopped."""
         with self.wake:
             while not self.stopped:
+                job, due = self.choose()
                 now = time.monotonic()
-                while self.requests:
-                    request = self.requests.popleft()
-                    if not request.done:
-                        self.asking = request
-                        return request
                 wait = None
-                if self.probe.polling and self.process.socket_path:
-                    chosen = None
-                    for watch in self.watches.values():
-                        due = watch.due if watch.asked is None else max(watch.due, self.free_at)
-                        if chosen is None or due < chosen[0]:
-                            chosen = (due, watch)
-                    if chosen is not None:
-                        if chosen[0] <= now:
-                            return chosen[1]
-                        wait = chosen[0] - now
+                if job is not None:
+                    wait = max(due, self.turn_at) - now
+                    if wait <= 0:
+                        return True
                 if self.connection is not None:
                     idle = self.connection.used_at + REUSE_S - now
                     if idle <= 0:
@@ -145,7 +171,48 @@ class EvalClient(threading.Thread):
                     else:
                         wait = idle if wait is None else min(wait, idle)
                 self.wake.wait(wait)
-            return None
+            return False
+
+    def choose(self):
+        """Return (the next Request or Watch, when it is due); (None, 0.0) without one."""
+        while self.requests:
+            if not self.requests[0].done:
+                return self.requests[0], 0.0
+            self.requests.popleft()
+        if not self.probe.polling or not self.process.socket_path:
+            return None, 0.0
+        chosen = None
+        for watch in self.watches.values():
+            due = 0.0 if watch.is_hurried else max(watch.due, self.rests_until(watch))
+            if chosen is None or (due, watch.due) < chosen[:2]:
+                chosen = (due, watch.due, watch)
+        return (None, 0.0) if chosen is None else (chosen[2], chosen[0])
+
+    def rests_until(self, watch):
+        costs, kind = self.turns.costs, watch.kind
+        due = costs.due(kind, is_first=kind not in self.known_kinds)
+        wait, usual = due - time.monotonic(), costs.usual(kind)
+        if watch.asked is None and wait > MIN_TOLD_REST_S and usual > QUICK_S:
+            if watch.trouble is None:
+                error = "not read now: its reads take %d s; the next one is in %d min"
+                error %= (round(usual), max(1, round(wait / 60)))
+                self.report_trouble(watch, time.time(), error, None, b"")
+        return due
+
+    def take_turn(self):
+        """Return whether nothing else is in flight at this eval; no other probe asks it then."""
+        blocked = self.turns.take(self.process.socket_path or "")
+        if blocked is None:
+            if self.blocked is not None:
+                with self.wake:
+                    self.blocked = None
+                self.process.waits_no_more()
+            return True
+        self.hang_up()
+        self.turn_at = time.monotonic() + TURN_RETRY_S
+        with self.wake:
+            self.blocked = blocked or self.blocked or time.monotonic()
+        return False
 
     def hang_up(self):
         if self.connection is not None:
@@ -191,7 +258,8 @@ class EvalClient(threading.Thread):
 
     def timed(self, method, path, request=None):
         """Return (at, took, status, body, error) of one exchange; keep the channel's state."""
-        at, begun = time.time(), time.monotonic()
+        at, begun, kind = time.time(), time.monotonic(), read_kind(method, path)
+        self.turns.begin(kind)
         self.began = begun
         status, body, error = None, b"", None
         try:
@@ -200,16 +268,19 @@ class EvalClient(threading.Thread):
             error = caught.kind
         finally:
             with self.wake:
-                self.began = None
-        took = time.monotonic() - begun
+                self.began = self.reading = None
+            took = time.monotonic() - begun
+            if error in UNSENT:
+                self.turns.cancel()
+            else:
+                self.turns.end(kind, took)
+                self.known_kinds.add(kind)
         if error in NO_CONNECTION:
             channel = "refused"
         elif error is not None and error.startswith("no answer"):
             channel = "waiting"
         else:
             channel = "ok"
-        self.free_at = time.monotonic() + fair_pause(took, self.last_took)
-        self.last_took = took
         if error != "no channel":
             self.process.answered(channel, took)
         return at, took, status, body, error
@@ -218,6 +289,7 @@ class EvalClient(threading.Thread):
         process, answer = self.process, self.probe.requests.answer
         if request.method != "GET" and start_of(process.pid, process.started_at) != process.start:
             # The socket's name holds the pid alone: what listens there now may be another eval.
+            self.turns.release()
             with self.wake:
                 self.asking = None
             error = "not sent: pid %d is another process now" % process.pid
@@ -233,11 +305,13 @@ class EvalClient(threading.Thread):
             self.read_soon()
 
     def read(self, watch):
-        watch.asked = time.monotonic()
         path = watch.filled_path()
+        with self.wake:
+            watch.is_hurried = False
+            watch.asked = time.monotonic()
+            self.reading = (watch, time.time())
         at, took, status, body, error = self.timed("GET", path)
-        pause = max(watch.every, fair_pause(took, watch.took))
-        watch.took = took
+        pause = watch.every
         if error in NO_CONNECTION:
             pause = max(pause, MIN_PAUSE_UNREACHED_S)
         with self.wake:

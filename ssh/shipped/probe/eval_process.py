@@ -53,8 +53,12 @@ class EvalProcess:
         self.log_dir = None
         self.root = None  # the data folder of its record
         self.client = EvalClient(probe, self)
-        if place != CONTAINED:
+        if not self.is_contained:
             self.client.start()
+
+    @property
+    def is_contained(self):
+        return self.place == CONTAINED
 
     def begin_anew(self):
         """The process, a script, now runs another eval."""
@@ -67,7 +71,7 @@ class EvalProcess:
     @property
     def unsignalled(self):
         """Return why this process gets no signal (`contained`, `script`); None: it may get one."""
-        if self.place == CONTAINED:
+        if self.is_contained:
             return "contained"
         return None if self.by_name or self.run else "script"
 
@@ -83,7 +87,7 @@ class EvalProcess:
         self.root = os.path.join(record["data_dir"], "inspect_ai")
         if news:
             self.channel = "new"
-            self.client.read_now()
+            self.client.read_soon()
 
     def learn_proc(self):
         """Read its facts in /proc. Of a contained process, nothing that it says is followed."""
@@ -94,7 +98,7 @@ class EvalProcess:
         started_at = start_time_of(self.pid)
         if started_at is not None:
             self.started_at = started_at
-        if self.place == CONTAINED:
+        if self.is_contained:
             self.container = container_facts(self.pid)
             return
         env = environ_of(self.pid)
@@ -102,9 +106,9 @@ class EvalProcess:
         self.run = env.get("EVALROOM_RUN", "")[:64] or None
         self.variables = sorted(name for name in env if VARIABLE_NAME.search(name))[:100]
         self.cwd = link_of(self.pid, "cwd")
-        self.log_dir = log_dir_of(argv, self.cwd, env)
         self.opted_out = has_no_control_server(argv, env)
         if self.place == HERE:
+            self.log_dir = log_dir_of(argv, self.cwd, env)
             self.python = interpreter_of(self.pid, argv, env, self.cwd)
 
     def why_unsignalled(self):
@@ -112,9 +116,8 @@ class EvalProcess:
 
         A process may have become another program, or entered a container, since it was found.
         """
-        place = place_of(self.pid)
         argv, env = argv_of(self.pid), environ_of(self.pid)
-        if place == CONTAINED or place != self.place:
+        if place_of(self.pid) == CONTAINED:
             return "contained"
         is_inspect = argv is not None and runs_evals(argv, VERBS)
         return None if is_inspect or is_of_run(env, self.run) else "script"
@@ -143,6 +146,12 @@ class EvalProcess:
         if self.waiting_since is None or self.channel != "waiting":
             self.waiting_since = since
             self.channel = "waiting"
+            self.probe.processes.changed()
+
+    def waits_no_more(self):
+        """The request of another probe has ended."""
+        if self.channel == "waiting":
+            self.waiting_since, self.channel = None, "ok"
             self.probe.processes.changed()
 
 

@@ -17,6 +17,7 @@ from ssh.shipped.probe.inspect_version import read_inspect_version
 from ssh.shipped.probe.reading import Reading
 
 INSPECT_EVERY_S = 300.0
+FIRST_PAUSE_S = 1.0  # between looks for a first reading that hangs
 ASKED_WAIT_S = 5.0  # a request for facts is answered after that with what there is
 
 
@@ -28,7 +29,7 @@ class Facts(threading.Thread):
         self.wake = threading.Condition()
         self.asked = []  # (request id, when, the rounds of the readings then)
         self.gpus = self.reading("gpus", self.every, read_gpus)
-        self.docker = self.reading("docker", self.every, DockerReader())
+        self.docker = self.reading("docker", self.every, DockerReader(probe))
         self.inspect = self.reading(
             "inspect", max(INSPECT_EVERY_S, self.every), read_inspect_version
         )
@@ -56,7 +57,8 @@ class Facts(threading.Thread):
         while True:
             with self.wake:
                 pause = max(0.05, sent_at + self.every - time.monotonic())
-                self.wake.wait(0.25 if self.asked else min(self.every, pause))
+                pause = min(pause, self.every if sent == len(self.readings) else FIRST_PAUSE_S)
+                self.wake.wait(0.25 if self.asked else pause)
                 asked, self.asked = self.asked, []
             now = time.monotonic()
             for entry in asked:
@@ -70,7 +72,7 @@ class Facts(threading.Thread):
                     with self.wake:
                         self.asked.append(entry)
             # The first facts go as they come; later ones once a period.
-            known = sum(1 for reading in self.readings if reading.rounds)
+            known = sum(reading.standing()[0] != "unknown" for reading in self.readings)
             if self.probe.polling and (known > sent or now - sent_at >= self.every * 0.9):
                 sent, sent_at = known, now
                 head = {"at": time.time(), "id": None}
@@ -81,7 +83,7 @@ class Facts(threading.Thread):
         docker_state, docker_since, docker_error = self.docker.standing()
         inspect_state, _, inspect_error = self.inspect.standing()
         tool, gpus, warning = self.gpus.value or (None, [], None)
-        docker = self.docker.value or {"version": None, "containers": []}
+        docker = self.docker.value or {"version": None, "containers": [], "others": 0}
         try:
             load = [round(value, 2) for value in os.getloadavg()]
         except OSError:
@@ -106,6 +108,7 @@ class Facts(threading.Thread):
                     "error": docker_error,
                     "version": docker["version"],
                     "containers": docker["containers"],
+                    "others": docker["others"],
                 },
                 "inspect": {
                     "state": inspect_state,

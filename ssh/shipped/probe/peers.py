@@ -97,6 +97,24 @@ def bound_sockets(pid="self"):
     ]
 
 
+def connections_to(path):
+    """Return the inodes of a control socket's connections, on the eval's side.
+
+    The inode of one that the eval has not accepted yet is 0.
+    """
+    try:
+        table = read_file("/proc/self/net/unix", MAX_TABLE_BYTES)
+    except OSError:
+        return set()
+    name = os.path.basename(path)  # its folder may go by another path there
+    return {
+        each.group(2).decode("ascii")
+        for each in SOCKET_LINE.finditer(table)
+        if not int(each.group(1), 16) & LISTENING
+        and os.path.basename(os.fsdecode(each.group(3))) == name
+    }
+
+
 def sockets_of(pid):
     """Return the inodes of the sockets that a process holds."""
     folder, found = "/proc/%d/fd" % pid, set()

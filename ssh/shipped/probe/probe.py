@@ -8,7 +8,7 @@ import time
 import traceback
 
 from ssh.shipped.common.children import leave, reap_orphans
-from ssh.shipped.common.namespaces import CONTAINED, pid_namespace
+from ssh.shipped.common.namespaces import pid_namespace
 from ssh.shipped.common.platforms import PLATFORM
 from ssh.shipped.common.proc import BOOT_ID
 from ssh.shipped.common.text import text_of
@@ -20,6 +20,7 @@ from ssh.shipped.probe.log_reads import LogReads
 from ssh.shipped.probe.process_list import ProcessList
 from ssh.shipped.probe.requests import Request, Requests, checked_path
 from ssh.shipped.probe.signals import SIGNALS, UNSIGNALLED, end_former_probe, send_signal
+from ssh.shipped.probe.turns import prune
 
 VERSION = "1"
 LEASE_S = 60.0  # without a frame for so long the probe exits; polling stops at half of it
@@ -76,7 +77,7 @@ class Probe:
             if self.polling != (silent <= self.lease / 2):
                 self.polling = not self.polling
                 for process in self.processes.all():
-                    process.client.read_now()
+                    process.client.read_soon()
             if not self.started:
                 continue
             try:
@@ -119,6 +120,10 @@ class Probe:
             process = self.processes.addressed(head)
             if process is not None:
                 process.client.unwatch(head["name"])
+        elif kind == "look":
+            process = self.processes.addressed(head)
+            if process is not None:
+                process.client.read_now()
         elif kind in ("get", "send", "signal", "logs", "facts"):
             self.ask(kind, head)
         else:
@@ -163,6 +168,7 @@ class Probe:
             },
         )
         self.started = True
+        prune()
         desk = str(head.get("desk") or "")
         threading.Thread(target=end_former_probe, args=(desk,), daemon=True).start()
         self.processes.start()
@@ -230,7 +236,7 @@ class Probe:
     def living(self, request, head):
         """Return the addressed process; None: it is gone, and this has answered the request."""
         process = self.processes.addressed(head)
-        if process is not None and process.place == CONTAINED:
+        if process is not None and process.is_contained:
             self.requests.answer(request, None, "not sent: " + UNSIGNALLED["contained"], b"", 0.0)
             return None
         if process is not None and process.alive:

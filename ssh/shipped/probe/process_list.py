@@ -64,14 +64,14 @@ class ProcessList(threading.Thread):
         now = time.time()
         for key, each in found.items():
             process = self.by_key.get(key)
-            if process is not None and process.place != each.place:
+            if process is not None and process.is_contained != (each.place == CONTAINED):
                 process.client.stop()
                 process = None
             process = process or self.add(key, each)
             process.by_name = process.by_name or each.by_name
             if process.ended_at is not None:
                 process.begin_anew()
-            if process.place == CONTAINED:
+            if process.is_contained:
                 continue
             if each.record is not None:
                 process.learn_record(each.record)
@@ -103,7 +103,7 @@ class ProcessList(threading.Thread):
         """Handle a process that is no longer found: dead, or alive without its record."""
         if process.ended_at is None:
             if start_of(process.pid, process.started_at) == process.start:
-                if process.by_name or process.place == CONTAINED:
+                if process.by_name or process.is_contained:
                     return
                 if is_cut_off(process):
                     process.lose_socket()

@@ -123,10 +123,76 @@ def load(name):
     return {"state": "no task", "near": near(name, package)}
 
 COMPOSE = ("compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml")
-LIMIT = re.compile(
-    r"^\s*(?:mem_limit|memory):\s*[\"']?([0-9.]{1,20})\s*([kmgt]?)i?b?[\"']?\s*(?:#|$)",
-    re.IGNORECASE | re.MULTILINE,
+GENERIC_IMAGE = "aisiuk/inspect-tool-support"  # Inspect's, where a task has no file for Docker
+NAMED = re.compile(
+    r"\bsandbox\s*=\s*(?:SandboxEnvironmentSpec\s*)?[(\[]\s*(?:type\s*=\s*)?[\"']docker[\"']\s*,"
+    r"([^@]{0,300})|[\"']docker:([^\"']+)[\"']"
 )
+FILE = re.compile(r"[\"']([^\"'\n]+)[\"']")
+UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+USUAL_BYTES = 1024**3  # of a service without a limit beside others that have one
+
+def size_of(text):  # a limit in a compose file, such as 512m or ${MEMORY:-2gb}
+    text = re.sub(r"\$\{\w+:?-([^}]*)\}", r"\1", str(text)).strip()
+    found = re.match(r"([0-9.]{1,20})\s*([kmgt]?)i?b?\Z", text, re.IGNORECASE)
+    return int(float(found.group(1)) * UNITS[found.group(2).lower()]) if found else None
+
+def part(table, *names):
+    for name in names:
+        table = table.get(name) if isinstance(table, dict) else None
+    return table
+
+def of_compose(path):  # the memory of one sample's containers, and the images that they need
+    import yaml
+    with open(path, encoding="utf-8") as file:
+        services = part(yaml.safe_load(file.read(1000000)), "services")
+    sizes, images = [], []
+    for service in (services if isinstance(services, dict) else {}).values():
+        limit = part(service, "deploy", "resources", "limits", "memory")
+        limit = part(service, "mem_limit") or limit
+        count = part(service, "deploy", "replicas") or part(service, "scale") or 1
+        sizes.append((size_of(limit or ""), count if isinstance(count, int) else 1))
+        build, image = part(service, "build"), part(service, "image")
+        if build:
+            folder = build if isinstance(build, str) else str(part(build, "context") or ".")
+            name = "Dockerfile" if isinstance(build, str) else part(build, "dockerfile")
+            folder = os.path.join(os.path.dirname(path), folder)
+            images += of_dockerfile(os.path.join(folder, str(name or "Dockerfile")))
+        elif isinstance(image, str) and "$" not in image:
+            images.append(image)
+    known = any(each for each, _ in sizes)
+    memory = sum((each or USUAL_BYTES) * count for each, count in sizes) if known else None
+    return memory, images
+
+def of_dockerfile(path):  # the images that it begins with
+    stages, images = {"scratch"}, []
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(1000000)
+    except OSError:
+        return []
+    for line in re.findall(r"^\s*FROM\s+(.*)$", text, re.IGNORECASE | re.MULTILINE):
+        words = [word for word in line.split() if not word.startswith("--")]
+        if words and "$" not in words[0] and words[0].lower() not in stages:
+            images.append(words[0])
+        if len(words) > 2:
+            stages.add(words[2].lower())
+    return images
+
+def docker_file(task, text, chosen):  # the file that describes the containers; None: there is none
+    folder = os.path.dirname(inspect.getsourcefile(task) or "")
+    named = asked.get("sandbox")
+    pairs = [c[1] for c in chosen if isinstance(c, (tuple, list)) and len(c) > 1]
+    named = named or next((c for c in pairs if isinstance(c, str)), None)
+    found = None if named else NAMED.search(text)
+    if found:
+        files = FILE.findall(found.group(1) or "")
+        ends = (".yaml", ".yml", "Dockerfile")
+        named = found.group(2) or next((file for file in files if file.endswith(ends)), None)
+    if named:
+        return os.path.join(folder, os.path.expanduser(named))
+    paths = [os.path.join(folder, name) for name in (*COMPOSE, "Dockerfile")]
+    return next((path for path in paths if os.path.isfile(path)), None)
 
 def about(task):
     row = {"state": "ok", "arguments": None, "sandbox": None, "memory": None}
@@ -135,19 +201,21 @@ def about(task):
         taken = inspect.signature(task).parameters.values()
         if not any(p.kind is p.VAR_KEYWORD for p in taken):
             row["arguments"] = [p.name for p in taken]
-        chosen = [p.default for p in taken if "sandbox" in p.name]
-        chosen = [c[0] if isinstance(c, (tuple, list)) and c else c for c in chosen]
+        given = [p.default for p in taken if "sandbox" in p.name]
+        chosen = [c[0] if isinstance(c, (tuple, list)) and c else c for c in given]
         text = inspect.getsource(task)
         chosen += re.findall(r"\bsandbox\s*=\s*[(\[]?\s*[\"']([a-z][a-z0-9_-]*)", text)
-        row["sandbox"] = next((c for c in chosen if isinstance(c, str)), None)
-        folder = os.path.dirname(inspect.getsourcefile(task) or "")
-        for name in COMPOSE if folder else ():
-            if os.path.isfile(os.path.join(folder, name)):
-                with open(os.path.join(folder, name), encoding="utf-8") as file:
-                    sizes = LIMIT.findall(file.read(100000))
-                units = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
-                row["memory"] = int(sum(float(n) * units[u.lower()] for n, u in sizes)) or None
-                break
+        chosen += re.findall(r"SandboxEnvironmentSpec\(\s*(?:type=)?[\"']([a-z0-9_-]+)", text)
+        row["sandbox"] = next((c.partition(":")[0] for c in chosen if isinstance(c, str)), None)
+        path = docker_file(task, text, given)
+        if path is None:
+            row["images"] = [GENERIC_IMAGE] if row["sandbox"] == "docker" else []
+        elif not os.path.isfile(path):
+            row["missing_file"] = path
+        elif path.endswith((".yaml", ".yml")):
+            row["memory"], row["images"] = of_compose(path)
+        else:
+            row["images"] = of_dockerfile(path)
     except Exception:
         pass
     return row

@@ -22,6 +22,7 @@ def read_inspect(given):
     asked = {
         "packages": given.get("packages") or [],
         "tasks": given.get("tasks") or [],
+        "sandbox": given.get("sandbox"),
         "folder": at_home(given.get("directory") or "~"),
         "seconds": float(given.get("seconds") or FIRST_TASK_TIMEOUT_S) * 0.7,
     }

@@ -7,6 +7,7 @@ import threading
 from ssh.shipped.common.answers import write_answer
 from ssh.shipped.common.children import adopt_orphans, leave
 from ssh.shipped.common.paths import set_home
+from ssh.shipped.survey.session import look_for_child
 from ssh.shipped.survey.side_by_side import short
 from ssh.shipped.survey.survey import survey
 
@@ -30,7 +31,9 @@ def main():
     threading.Thread(target=leave_with_the_link, daemon=True).start()
     try:
         asked = json.loads(line.decode("utf-8"))
-        if asked.get("verb") != "survey":
+        if asked.get("verb") == "child":
+            answer = look_for_child(asked.get("given") or {})
+        elif asked.get("verb") != "survey":
             answer = {"failed": "the survey has no verb %s" % short(asked.get("verb"), 40)}
         else:
             answer = survey(asked.get("given") or {})

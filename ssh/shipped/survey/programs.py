@@ -1,6 +1,7 @@
 """Programs of the machine, and their versions."""
 
 import os
+import re
 import shutil
 
 from ssh.shipped.common.failures import Absent, Failed
@@ -39,8 +40,15 @@ def read_version(name):
     for option in ("-V", "--version"):
         run = run_tool([found, option], 3.0)
         if run.code == 0:
-            return message_of(run)[:80]
+            return version_line(run)[:80]
     return ""
+
+
+def version_line(run):
+    """Return the first line with a version number that a program printed, else its first line."""
+    lines = (run.out + b"\n" + run.err).decode("utf-8", "replace").splitlines()
+    named = [line.strip() for line in lines if re.search(r"\d\.\d", line)]
+    return named[0] if named else message_of(run)
 
 
 def read_uv(path):
@@ -49,4 +57,6 @@ def read_uv(path):
     found = own if os.access(own, os.X_OK) and os.path.isfile(own) else shutil.which("uv")
     if not found:
         raise Absent("there is no uv")
-    return {"path": found, "version": output_of([found, "--version"], 5.0).strip()[:80]}
+    printed = output_of([found, "--version"], 5.0)
+    version = re.search(r"\buv \d[^\n]*", printed)
+    return {"path": found, "version": (version.group() if version else printed).strip()[:80]}

@@ -3,7 +3,7 @@
 import os
 
 from ssh.shipped.survey.caches import read_caches
-from ssh.shipped.survey.docker import read_docker
+from ssh.shipped.survey.docker import read_docker, read_image
 from ssh.shipped.survey.folders import (
     FOLDER_TIMEOUT_S,
     read_log_folder,
@@ -13,11 +13,16 @@ from ssh.shipped.survey.folders import (
 from ssh.shipped.survey.gpus import read_gpus
 from ssh.shipped.survey.host import read_host
 from ssh.shipped.survey.inspect_tasks import inspect_timeout, read_inspect
+from ssh.shipped.survey.limits import read_limits, read_temporary
 from ssh.shipped.survey.network import reach_host
 from ssh.shipped.survey.programs import TOOL_TIMEOUT_S, read_uv, read_version
 from ssh.shipped.survey.reservations import fcntl, read_reservations
 from ssh.shipped.survey.running import read_running
+from ssh.shipped.survey.session import leave_child, read_session
 from ssh.shipped.survey.side_by_side import each_of, side_by_side
+
+MAX_IMAGES = 20
+IMAGE_TIMEOUT_S = 12.0
 
 
 def survey(given):
@@ -25,6 +30,9 @@ def survey(given):
     env = dict(os.environ, **(given.get("variables") or {}))
     readers = {
         "machine": (read_host, 5.0),
+        "limits": (read_limits, 5.0),
+        "temporary": (lambda: read_temporary(env), FOLDER_TIMEOUT_S),
+        "session": (lambda: read_session(bool(given.get("leave_child"))), 6.0),
         "docker": (read_docker, 3 * TOOL_TIMEOUT_S),
         "gpus": (read_gpus, 3 * TOOL_TIMEOUT_S),
         "running": (read_running, 6.0),
@@ -40,9 +48,23 @@ def survey(given):
     folders = given.get("reservations")
     if folders and fcntl is not None:
         readers["reservations"] = (lambda: read_reservations(folders), FOLDER_TIMEOUT_S)
+    if given.get("leave_child"):
+        readers["child"] = (leave_child, 3.0)
     if given.get("interpreter"):
         readers["inspect"] = (lambda: read_inspect(given), inspect_timeout(given))
     skipped = [name for name in given.get("skip") or [] if readers.pop(name, None)]
     results = side_by_side(readers)
+    results["images"] = {"state": "ok", "value": images_of(results, given)}
     results.update((name, {"state": "stuck", "error": "it hung before"}) for name in skipped)
     return results
+
+
+def images_of(results, given):
+    """Return for each image that the tasks need whether it is there, if Docker answers."""
+    if (results.get("docker") or {}).get("state") != "ok":
+        return {}
+    tasks = (results.get("inspect") or {}).get("value") or {}
+    rows = (tasks.get("tasks") or {}).values()
+    rows = [row for row in rows if given.get("sandbox") or row.get("sandbox") == "docker"]
+    names = [name for row in rows for name in row.get("images") or [] if isinstance(name, str)]
+    return each_of(read_image, list(dict.fromkeys(names))[:MAX_IMAGES], IMAGE_TIMEOUT_S)

@@ -90,6 +90,7 @@ def test_an_answer_without_a_log_is_refused() -> None:
         ),
         ("RuntimeError('GET https://a.b/c?d=e failed')", "RuntimeError: GET … failed"),
         ("RuntimeError('at 0x7f3a2b')", "RuntimeError: at …"),
+        ("ValueError('it is \\x1b[31mred\\x1b[0m')", "ValueError: it is red"),
         ("", "an error without a message"),
     ],
 )

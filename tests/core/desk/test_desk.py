@@ -309,6 +309,15 @@ def test_retry_and_accepted_keys_reach_the_connection() -> None:
     assert (connection.retried, connection.accepted) == (1, ["SHA256:x"])
 
 
+def test_a_process_is_polled_now_through_its_own_connection() -> None:
+    connection = FakeConnection(H1)
+    desk = desk_of(connection)
+    desk.poll_now(process_key(H1))
+    desk.poll_now(process_key(H2))
+    (frame,) = connection.sent
+    assert (frame.kind, frame.head["pid"]) == ("look", process_key(H1).pid)
+
+
 async def test_what_signs_in_is_for_the_connection_to_say() -> None:
     connection = FakeConnection(H1)
     connection.signs_in = SignIn(("ssh", "h100-1", "true"), is_kept=True)

@@ -1,9 +1,18 @@
-from core.events import Dismissed, LogUnreadable, TimePassed
+from dataclasses import replace
+
+from core.events import (
+    Dismissed,
+    FindingsAcknowledged,
+    LogUnreadable,
+    RunChanged,
+    TimePassed,
+)
 from core.fleet import Fleet
 from core.judge.finding_list import MAX_FINDINGS, with_findings
 from core.model.finding import Finding
 from core.model.machine import LinkState
 from core.model.process import ProcessState
+from core.model.run import RunState
 from tests.support.fleets import (
     H1,
     NOW,
@@ -20,6 +29,7 @@ from tests.support.fleets import (
     tasks_seen,
 )
 from tests.support.fleets import judged_after as judged
+from tests.support.runs import run as made_run
 
 
 def _kinds(fleet: Fleet) -> list[str]:
@@ -156,6 +166,42 @@ def test_a_score_of_hundreds_of_digits_stands_in_a_few_characters() -> None:
     )
     [end] = [each for each in fleet.findings if each.kind == "finished"]
     assert "Success: accuracy 1e308 ±.05, 98 of 100 samples" in end.text
+
+
+def test_an_error_and_a_loss_stay_open_until_they_are_acknowledged() -> None:
+    gone = judged(process_gone(), log_read("started"), fleet=RUNNING)
+    failed = judged(log_read("error"), fleet=gone)  # the log says more than it did
+    found = {each.id.rpartition(":")[2]: each for each in failed.findings if each.is_kept}
+    assert found["lost"].closed_at is not None
+    assert found["error"].waits
+    day = judged(TimePassed(at=NOW + 90_000), fleet=failed)
+    assert day.tasks == {}
+    [waiting] = [each for each in day.findings if each.waits]
+    seen = judged(FindingsAcknowledged(at=NOW + 90_001, findings=(waiting.id,)), fleet=day)
+    assert not any(each.waits for each in seen.findings)
+    [closed] = [each for each in seen.findings if each.id == waiting.id]
+    assert (closed.acknowledged_at, closed.closed_at) == (NOW + 90_001, NOW + 90_001)
+    again = judged(
+        process_seen(started_at=NOW - 9_000), tasks_seen(task_row(status="error")),
+        log_read("error"), fleet=seen,
+    )  # fmt: skip
+    assert not any(each.waits for each in again.findings), "what was seen is not told again"
+
+
+def test_a_run_that_failed_without_a_task_waits_for_the_operator() -> None:
+    started = made_run(1, RunState.STARTING)
+    fleet = judged(RunChanged(at=NOW, run=started), fleet=UP)
+    assert fleet.findings == ()
+    broken = replace(started, state=RunState.ERROR, message="no space left on device")
+    fleet = judged(RunChanged(at=NOW + 1, run=broken), fleet=fleet)
+    [finding] = fleet.findings
+    assert finding.waits
+    assert finding.text.endswith("failed: no space left on device")
+    fine = replace(started, state=RunState.SUCCESS)
+    fleet = judged(RunChanged(at=NOW + 2, run=fine), fleet=fleet)
+    assert fleet.findings[0].closed_at == NOW + 2
+    old = judged(RunChanged(at=NOW, run=broken), fleet=UP)
+    assert old.findings == (), "what the last room knew is no news"
 
 
 def test_a_task_that_had_long_ended_when_we_came_is_news_only_if_it_went_wrong() -> None:

@@ -3,7 +3,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.judge.pace import ENOUGH_SAMPLES, TimeLeft, quantile, time_left, tokens_per_minute
+from core.judge.pace import (
+    ENOUGH_SAMPLES,
+    TimeLeft,
+    durations,
+    quantile,
+    time_left,
+    tokens_per_minute,
+)
 from core.model.task import ProgressPoint, Task
 from tests.support.fleets import (
     NOW,
@@ -35,6 +42,20 @@ def test_a_rate_falls_while_nothing_comes() -> None:
     assert tokens_per_minute(points, 120) == pytest.approx(3_000)
     assert tokens_per_minute(points, 150) == pytest.approx(1_500)
     assert tokens_per_minute(points, 300) == 0
+
+
+def test_a_step_of_the_hosts_clock_does_not_make_finished_samples_longer() -> None:
+    rows = [
+        sample(
+            number, status="completed", started_at=NOW - 5_000, completed_at=NOW - 1_000,
+            total_time=20.0,
+        )
+        for number in range(6)
+    ]  # fmt: skip
+    fleet = fleet_after(
+        process_seen(), tasks_seen(task_row(total=20, done=6, flying=2)), samples_seen(*rows)
+    )
+    assert durations(fleet.tasks[task_key()]) == [20.0] * 6
 
 
 def test_a_rate_is_unknown_early_and_without_tokens() -> None:

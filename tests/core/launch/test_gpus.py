@@ -2,7 +2,6 @@
 
 import subprocess
 from dataclasses import replace
-from typing import Any, cast
 
 from core.launch.preflight.gpu_reservations import (
     Reservation,
@@ -31,7 +30,6 @@ def test_what_is_reserved_used_lost_or_sliced_is_not_free() -> None:
     assert available_gpus(gpus, (), held={lock_name(A)}) == (E,)
 
 
-GIVEN_OUT = cast("Any", gpu_use)  # the shipped programs have no types
 GIB = 1024**3
 USES = [
     (70 * GIB, 80 * GIB, 0.0, False),
@@ -50,7 +48,7 @@ def test_a_gpu_that_is_much_used_by_nobody_that_can_be_seen_is_not_free() -> Non
         gpu = replace(A, memory_used=used, memory_total=total, utilisation=busy)
         assert bool(available_gpus([gpu], ())) is is_free, gpu
         # The program that gives GPUs out has the same rule.
-        assert (GIVEN_OUT.unseen_use(used, total, busy) is None) is is_free, gpu
+        assert (gpu_use.unseen_use(used, total, busy) is None) is is_free, gpu
         assert (unavailable_reason(gpu, ()) is None) is is_free, gpu
     blocked = replace(A, blocked="is hidden\x1b by the login")
     assert available_gpus([blocked], ()) == ()
@@ -72,8 +70,7 @@ def test_a_run_with_gpus_is_started_by_what_holds_them() -> None:
     one = plan(spec("gpus = 2"), machine=machine)
     assert "gpu_holder.py" in one.files
     assert "gpu_holder.py" not in plan(spec()).files
-    begin = one.script.index("'echo' -I")
-    line = one.script[begin : one.script.index(" >launch.json.part", begin)]
+    line = one.script[one.script.index("'echo' -I") : one.script.index(" >launch.json.part 2>")]
     said = subprocess.run(
         ["sh", "-c", line], env={"HOME": "/home/ada", "PATH": "/usr/bin:/bin"},
         capture_output=True, text=True, check=True,

@@ -10,7 +10,13 @@ from core.fleet import Fleet
 from core.ids import MachineName
 from core.launch.preflight.checks import CheckLevel
 from core.launch.preflight.gpu_reservations import Reservation
-from core.launch.preflight.survey_facts import DockerFacts, ReservationFacts, SurveyFacts, TaskFacts
+from core.launch.preflight.survey_facts import (
+    DockerFacts,
+    ImageFacts,
+    ReservationFacts,
+    SurveyFacts,
+    TaskFacts,
+)
 from core.model.machine import (
     GpuProcess,
     LinkState,
@@ -114,6 +120,38 @@ def test_containers_at_once_are_counted_against_free_memory(
     host = replace(facts.host.value, memory=Memory(total=64 * GIB, available=free * GIB))
     checks = judged(spec(more, text=DOCKER_SPEC), replace(facts, host=found(host)))
     [told] = [each for each in said(checks, *CheckLevel) if " containers: " in each]
+    assert told.startswith(level)
+    assert says in told
+
+
+def test_sizes_of_containers_multiply_as_they_are_read() -> None:
+    name = "inspect_evals/gdm_intercode_ctf"
+    facts = task_told(with_docker(), name, TaskFacts(state="ok", memory=1100 * 1024**2))
+    checks = judged(spec("max_sandboxes = 16", text=DOCKER_SPEC), facts)
+    [told] = [each for each in said(checks, *CheckLevel) if " containers: " in each]
+    assert "16 x 1100 MiB = 17600 MiB of memory at once (from its compose file), 32768 MiB" in told
+
+
+@pytest.mark.parametrize(
+    ("image", "has_proxy", "level", "says"),
+    [
+        (ImageFacts(there=True), False, "ok", "a/b:1 is there"),
+        (ImageFacts(there=False, registry="r:443"), False, "warning", "the start pulls"),
+        (ImageFacts(there=False, registry="r:443", error="no route"), False, "stop",
+         "the image a/b:1 is not on the machine, and r:443 can't be reached: no route"),
+        (ImageFacts(there=False, registry="r:443", error="no route"), True, "warning", "pulls it"),
+    ],
+)  # fmt: skip
+def test_an_image_that_is_missing_is_pulled_or_stops(
+    image: ImageFacts, level: str, says: str, *, has_proxy: bool
+) -> None:
+    name = "inspect_evals/gdm_intercode_ctf"
+    facts = task_told(with_docker(), name, TaskFacts(state="ok", images=("a/b:1",)))
+    assert facts.docker.value is not None
+    docker = found(replace(facts.docker.value, has_proxy=has_proxy))
+    facts = replace(facts, images={"a/b:1": found(image)}, docker=docker)
+    checks = judged(spec("max_sandboxes = 1", text=DOCKER_SPEC), facts)
+    [told] = [each for each in said(checks, *CheckLevel) if " images: " in each]
     assert told.startswith(level)
     assert says in told
 

@@ -15,7 +15,7 @@ from core.ids import MachineName
 from core.launch.provision import fetch_client
 from core.model.machine import LinkState
 from tests.core.launch.test_checkout import planned
-from tests.core.launch.test_uv_comes import made, nothing
+from tests.core.launch.test_uv_comes import OWN, made, nothing
 from tests.support.desk_on_evals import watching
 from tests.support.evals import short_folder
 from tests.support.processes import lives, wait_gone, working_in
@@ -51,7 +51,7 @@ async def test_uv_and_code_come_over_ssh_and_a_cut_link_leaves_nothing_at_work(
             got = await fetch_client.fetch_uv(desk, ALICE, made, nothing)
             assert (got.version, got.how) == ("0.9.1", "sent from here")
             home = sshd.home("alice")
-            there = (home / ".evalroom/bin/uv").read_bytes()
+            there = (home / OWN).read_bytes()
             assert hashlib.sha256(there).hexdigest() == made().sha256
 
             server.on_request = hold

@@ -209,6 +209,7 @@ async def test_a_run_in_a_shared_home_is_told_under_the_machine_where_it_ran(fir
     about = {"run": name, "at": 5, "operator": "Bob", "task": "t", "model": "m", "log_dir": "logs"}
     success = {"log": "/a.eval", "header": {"status": "success", "eval": {"task": "t"}}}
     answered: list[str] = []
+    asked: list[str] = []
 
     class Nodes(There):
         """Two machines with one home; one of them answers first."""
@@ -222,6 +223,9 @@ async def test_a_run_in_a_shared_home_is_told_under_the_machine_where_it_ran(fir
                     await asyncio.sleep(0)
                 answered.append(machine)
                 return {"reports": [{"run": name, "logs": [success]}]}
+            asked.append(machine)
+            while len(asked) < len(both):  # noqa: ASYNC110
+                await asyncio.sleep(0)
             row = {**GONE, "run": name, "is_here": machine == "node1", "host": "n1"}
             return {"runs": [{**row, "manifest": about}]}
 

@@ -111,6 +111,16 @@ def test_a_process_of_the_fleet_is_the_run() -> None:
         assert after_fleet(found, resting, NOW).state is RunState.FINISHING
 
 
+def test_a_run_that_is_found_late_has_the_times_of_its_process() -> None:
+    seen = process_seen(H1, 7, run=RUN.id, started_at=NOW - 7_200 + 30)
+    [process] = fleet_after(seen).processes.values()
+    found = after_fleet(replace(RUN, started_at=None), process, NOW, 30.0)
+    assert found.started_at == NOW - 7_200
+    gone = replace(process, state=ProcessState.GONE, ended_at=NOW - 600)
+    ended = after_fleet(found, gone, NOW, 30.0)
+    assert (ended.started_at, ended.ended_at) == (NOW - 7_200, NOW - 600)
+
+
 def test_a_run_of_another_host_is_elsewhere_until_its_log_has_ended() -> None:
     row = {"there": True, "started": True, "alive": False, "host": "node1\x1b[2J"}
     known = look(**row, is_here=None, out=RECORD)
@@ -165,6 +175,8 @@ def test_a_process_without_an_environment_is_the_one_that_the_runs_record_names(
         ([log("success")], False, RunState.SUCCESS, "success"),
         ([log("success"), log("error", "b")], False, RunState.ERROR, "error"),
         ([log("error")], True, RunState.FINISHING, "error"),
+        ([log("success"), log("cancelled", "b")], False, RunState.CANCELLED, "cancelled"),
+        ([log("error"), log("cancelled", "b")], False, RunState.ERROR, "error"),
         ([log("started")], False, RunState.LOST, "started"),
         ([log("started")], True, RunState.FINISHING, "started"),
         # The newest log of a task that was tried again counts.

@@ -64,7 +64,8 @@ def left(hands: Hands) -> set[str]:
     }
 
 
-ALL_THERE_IS = {".evalroom/bin/uv 755", ".evalroom/bin/uv.lock 600"}
+OWN = f".evalroom/bin/uv-{os.uname().sysname}-{os.uname().machine}"
+ALL_THERE_IS = {".evalroom/bin/uv 755", f"{OWN} 755", ".evalroom/bin/uv.lock 600"}
 
 
 async def test_evalrooms_own_uv_is_sent_once_and_runs_there(hands: Hands) -> None:
@@ -74,10 +75,38 @@ async def test_evalrooms_own_uv_is_sent_once_and_runs_there(hands: Hands) -> Non
     got = await fetch_client.fetch_uv(hands, HERE, local_uv, told.append)
     assert (got.version, got.was_there, got.how) == (file.version, False, "sent from here")
     assert told[1:2] == ["sending uv to here: 8.0M of 37M"]
-    assert (hands.home / ".evalroom/bin/uv").stat().st_size == file.size
+    assert (hands.home / OWN).stat().st_size == file.size
     assert left(hands) == ALL_THERE_IS
     again = await fetch_client.fetch_uv(hands, HERE, local_uv, told.append)
     assert (again.version, again.was_there) == (file.version, True)
+
+
+async def test_machines_of_two_platforms_share_a_home(hands: Hands) -> None:
+    tools = hands.home.parent / "arm"
+    tools.mkdir()
+    (tools / "uname").write_text("#!/bin/sh\n[ $1 = -s ] && echo Linux || echo riscv64\n")
+    (tools / "uname").chmod(0o755)
+    uv = hands.home / ".evalroom/bin/uv"
+    await fetch_client.fetch_uv(hands, HERE, made, nothing)
+    other = uv.with_name("uv-Linux-riscv64")
+    other.write_text('#!/bin/sh\necho "other $*"\n')
+    other.chmod(0o755)
+
+    def version(path: str) -> str:
+        words = [str(uv), "--version"]
+        done = subprocess.run(words, env={"PATH": path}, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    usual = os.environ["PATH"]
+    there = await asyncio.to_thread(version, f"{tools}:{usual}")
+    here = await asyncio.to_thread(version, usual)
+    assert (there, here) == ("other --version\n", "uv 0.9.1 (a test)\n")
+    # A machine that finds only the uv of another platform gets its own beside it.
+    uv.with_name(Path(OWN).name).unlink()
+    got = await fetch_client.fetch_uv(hands, HERE, made, nothing)
+    assert not got.was_there
+    assert await asyncio.to_thread(version, usual) == "uv 0.9.1 (a test)\n"
+    assert other.exists()
 
 
 class Cut(Hands):

@@ -89,8 +89,15 @@ def test_the_way_of_a_run_is_to_its_task_else_its_process() -> None:
 
 
 def test_the_header_counts_runs_on_their_way_and_what_failed_lately() -> None:
-    assert words([run_totals(FLEET, NOW)]) == "3 runs 1 error 2 starting"
+    assert words([run_totals(FLEET, NOW)]) == "4 runs 1 error 2 starting 1 running"
     assert run_totals(with_runs(Fleet(), [run(1, RunState.SUCCESS)]), NOW) == ()
+
+
+def test_the_header_counts_every_run_that_ended_lately_by_its_own_word() -> None:
+    states = [RunState.SUCCESS] * 7 + [RunState.ERROR] * 4 + [RunState.CANCELLED]
+    runs = [run(number, state) for number, state in enumerate(states)]
+    said = words([run_totals(with_runs(Fleet(), runs), NOW)])
+    assert said == "12 runs 4 error 7 success 1 cancelled"
 
 
 def test_a_run_that_changed_is_news_to_draw() -> None:

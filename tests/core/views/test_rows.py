@@ -6,7 +6,7 @@ from core.events import LogUnreadable, OrderGiven, ProbeAnswered, ReadFailed
 from core.fleet import Fleet
 from core.ids import MachineName, SampleKey
 from core.model.action import Action, Verb
-from core.model.log_summary import ErrorGroup
+from core.model.log_summary import ErrorGroup, LogBuffer
 from core.model.machine import LinkState, ProbeFound, ToolState
 from core.model.order import OrderState
 from core.model.process import ProcessState
@@ -181,14 +181,14 @@ def test_numbers_of_the_last_look_are_marked_until_the_log_is_read() -> None:
     ended = fleet_after(process_gone(), fleet=_tasks(task_row(done=9, errored=3, total=12)))
     [row] = tasks_table(ended, NOW).rows
     assert (text(row, "done"), text(row, "err")) == ("~9/12", "3")
-    assert "9 of 12 at the last look" in page_text(task_page(ended, task_key(), NOW))
+    assert "9 of 12 at the last poll" in page_text(task_page(ended, task_key(), NOW))
     samples = logged(total=12, completed=7, errored=5, scored=7)
     read = fleet_after(log_read("success", score=0.81, samples=samples), fleet=ended)
     [row] = tasks_table(read, NOW).rows
     assert (text(row, "done"), text(row, "err"), text(row, "score")) == ("7/12", "5", ".81 7/12")
     page = page_text(task_page(read, task_key(), NOW))
     assert "7 of 12" in page
-    assert "last look" not in page
+    assert "last poll" not in page
     assert "accuracy: .81 ±.05 over 7 of 12" in page
 
 
@@ -283,6 +283,37 @@ def test_a_page_of_a_sample_says_of_which_task_and_machine() -> None:
     fleet = fleet_after(samples_seen(sample(1)), fleet=_tasks(task_row()))
     title = sample_page(fleet, SampleKey(task_key(), 1, 1), NOW).title
     assert title == "Sample 1 epoch 1 of gdm_intercode_ctf on h100-1"
+
+
+@pytest.mark.parametrize("state", [LinkState.DOWN, LinkState.NEEDS_YOU, LinkState.REFUSED])
+def test_samples_of_a_machine_that_is_down_are_marked_and_their_clocks_stand(
+    state: LinkState,
+) -> None:
+    rows = (sample(1), sample(2, status="error"), sample(3, status="completed"))
+    fleet = fleet_after(
+        samples_seen(*rows), link(state, at=NOW + 5), fleet=_tasks(task_row(flying=1, total=3))
+    )
+    table, later = (samples_table(fleet, task_key(), NOW + wait) for wait in (10, 500))
+    words = {row.key.sample_id: text(row, "status") for row in table.rows}
+    assert words == {1: "was running", 2: "error", 3: "done"}
+    assert tone(table.rows[0], "status") == "dim"
+    assert "read 10s ago" in table.footer
+    assert "read 8m ago" in later.footer
+    for column in ("doing", "time"):
+        assert [text(row, column) for row in table.rows] == [
+            text(row, column) for row in later.rows
+        ]
+
+
+def test_the_clocks_of_samples_stand_a_minute_after_the_last_read() -> None:
+    fleet = fleet_after(samples_seen(sample(1)), fleet=_tasks(task_row()))
+    fresh, minute, old = (samples_table(fleet, task_key(), NOW + wait) for wait in (5, 60, 2000))
+    assert "ago" not in fresh.footer
+    assert [text(table.rows[0], "doing") for table in (fresh, minute, old)] == [
+        "generating 0:15", "generating 1:10", "generating 1:10",
+    ]  # fmt: skip
+    assert "read 33m ago" in old.footer
+    assert text(old.rows[0], "status") == "running"
 
 
 def test_a_sample_that_waits_to_retry_says_when_and_comes_first() -> None:
@@ -439,6 +470,21 @@ def test_a_table_without_tasks_says_whether_there_are_none_or_nobody_knows() -> 
         judged(process_seen(state=ProcessState.HEADLESS), fleet=live),
     ):
         assert str(tasks_table(unknown, NOW).empty).startswith("tasks are unknown")
+
+
+def test_a_lost_task_offers_what_its_buffer_holds_with_a_preview() -> None:
+    fleet = judged(
+        named(), link(), process_seen(python="/v/bin/python3"), tasks_seen(task_row()),
+        process_gone(), log_read("started", buffer=LogBuffer(completed=7, in_progress=2)),
+    )  # fmt: skip
+    said = page_text(task_page(fleet, task_key(), NOW))
+    assert "7 finished samples and 2 that were running" in said
+    assert "/v/bin/python3 -m inspect_ai log recover /logs/t1.eval" in said
+    [lost] = [each for each in fleet.findings if each.kind == "lost"]
+    assert "its buffer holds 7 finished samples" in lost.text
+    assert "recover" not in page_text(
+        task_page(judged(log_read("started"), fleet=fleet), task_key(), NOW)
+    )
 
 
 def test_a_link_that_is_tried_now_says_so() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from core.config.model import WatchConfig
 from core.events import (
+    ClockMoved,
     Event,
     LinkChanged,
     LinkHeard,
@@ -31,7 +32,7 @@ from core.ids import ProcessKey, TaskKey
 from core.model.machine import LinkState
 from core.model.process import ProcessState
 from core.watch.observer import Observer
-from tests.support.fleets import H1, NOW
+from tests.support.fleets import H1, NOW, fleet_after, named
 
 KEY = ProcessKey(H1, 7, "b:1")
 TASK = TaskKey(KEY, "t")
@@ -384,6 +385,28 @@ HEADS = st.dictionaries(
     st.none() | st.integers(-1, 300) | st.floats() | st.text(max_size=5) | st.booleans()
     | st.sampled_from(["tasks", "b:1", 7, 200]) | st.lists(st.lists(st.integers() | st.text())),
 )  # fmt: skip
+
+
+def test_a_clock_that_was_set_is_noticed_by_two_beats_and_a_late_beat_is_not() -> None:
+    watched = Watched()
+    watched.hello()
+
+    def beat(offset: float) -> list[float]:
+        watched.now += 5.0
+        beat_at = Frame("beat", {"at": watched.now + offset})
+        events = watched.observer.hear(beat_at, watched.now)
+        return [event.offset for event in events if isinstance(event, ClockMoved)]
+
+    assert beat(0.3) == beat(-40.0) == beat(0.1) == []  # one came late
+    assert beat(3_600.0) == []
+    assert beat(3_600.5) == [3_600.5]
+    assert beat(3_600.2) == []
+    fleet = fleet_after(named(), *watched.hello(), ClockMoved(at=NOW, machine=H1, offset=9.0))
+    probe = fleet.machines[H1].probe
+    assert probe is not None
+    assert probe.clock_offset == 9.0
+
+
 KINDS = st.sampled_from(["hello", "processes", "answer", "beat", "trouble", "facts", "bye", "x"])
 BODIES = st.binary(max_size=20) | st.sampled_from(
     [b"[]", b"{}", b"[7]", b'[{"pid":7,"start":"b:1","waiting_since":"x"}]', b'[{"task_id":7}]']

@@ -2,12 +2,14 @@
 # pyright: standard
 # The shipped programs have no types.
 
+import shutil
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from ssh.shipped.common import cgroup, memory
+from ssh.shipped.launcher import memory_kills
 
 GIB = 1024**3
 
@@ -89,3 +91,49 @@ def test_no_limit_is_no_limit(groups: Path) -> None:
     assert cgroup.usable_cpus() == 8
     (groups / "own").unlink()
     assert cgroup.memory_limits() == []
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_kills_for_lack_of_memory_since_a_start_are_counted(
+    groups: Path, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    text = groups / "vmstat"
+    text.write_text("oom_kill 7\n")
+    whole = cgroup.text_in
+
+    def read(folder: str, name: str) -> str:
+        return text.read_text() if folder == "/proc" else whole(folder, name)
+
+    monkeypatch.setattr(cgroup, "text_in", read)
+    run = groups / "run"
+    run.mkdir()
+    if version == 2:
+        mounted(groups, "0::/job/1", f"/ {groups}/v2 rw - cgroup2 cgroup2 rw")
+        own, above = groups / "v2/job/1", groups / "v2/job"
+        write(own, memory__events="low 0\noom 3\noom_kill 2", memory__max="max")
+        write(above, memory__events="oom_kill 4", memory__max=str(GIB))
+    else:
+        mounted(groups, "4:memory:/job/1", f"/ {groups}/v1 rw - cgroup cgroup rw,memory")
+        own, above = groups / "v1/job/1", groups / "v1/job"
+        write(own, memory__oom_control="under_oom 0\noom_kill 2")
+        write(above, memory__oom_control="oom_kill 4", memory__limit_in_bytes=str(GIB))
+    memory_kills.note_kills(str(run))
+    memory_kills.note_kills(str(run))
+    assert memory_kills.kills_since(str(run)) is None
+
+    text.write_text("oom_kill 9\n")
+    assert memory_kills.kills_since(str(run)) == {"group": 0, "limit": None, "machine": 2}
+    counts = "memory__events" if version == 2 else "memory__oom_control"
+    write(above, **{counts: "oom_kill 6"})
+    shutil.rmtree(own)  # a login's group ends with it
+    assert memory_kills.kills_since(str(run)) == {"group": 2, "limit": GIB, "machine": 2}
+    (run / "memory-kills.json").write_text('{"": "x", "/": [1e999], "y": 3}')
+    assert memory_kills.kills_since(str(run)) is None
+
+
+def test_what_a_group_allows_of_processes(groups: Path) -> None:
+    mounted(groups, "0::/a/b", f"/ {groups}/v2 rw - cgroup2 cgroup2 rw")
+    write(groups / "v2/a/b", pids__max="max", pids__current="5")
+    assert cgroup.processes_left() is None
+    write(groups / "v2/a", pids__max="40", pids__current="33")
+    assert cgroup.processes_left() == 7

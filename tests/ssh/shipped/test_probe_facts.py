@@ -220,11 +220,21 @@ def facts_of(probe: DirectProbe, wanted: Callable[[dict[str, Any]], bool]) -> di
 
 
 def test_all_facts_come_together(tools: Path, tool: Tool, tmp_path: Path) -> None:
+    rows = tmp_path / "rows"
+    listed = [
+        {"id": "0123456789abcdef", "name": "sandbox-1", "image": "img:1", "status": "Up 2 hours",
+         "created": "2026-11-30 07:41:33 +0100 CET", "project": "inspect-task-iabc123",
+         "config": f"{tmp_path}/gone.yaml", "folder": str(tmp_path)},
+        {"id": "1123456789abcdef", "name": "old", "status": "Exited (0) 2 days ago", "project": ""},
+        {"id": "2123456789abcdef", "name": "sandbox-2", "status": "Exited (137) 2 hours ago",
+         "project": "inspect-task-iabc124", "config": "", "folder": "/", "created": "?"},
+    ]  # fmt: skip
+    rows.write_text("".join(json.dumps(each) + "\n" for each in listed))
     tool("nvidia-smi", nvidia(TWO_GPUS, APPS))
     tool(
         "docker",
         'case "$1" in version) echo 27.1.1;; '
-        'ps) echo \'{"ID":"0123456789abcdef","Names":"sandbox-1","Image":"img:1","Status":"Up 2 hours"}\';; '
+        f"ps) cat {rows};; "
         'stats) echo \'{"ID":"0123456789ab","MemUsage":"12.5MiB / 1GiB"}\';; esac',
     )
     env = {"PATH": f"{tools}:{os.environ['PATH']}"}
@@ -238,8 +248,13 @@ def test_all_facts_come_together(tools: Path, tool: Tool, tmp_path: Path) -> Non
         assert facts["docker"]["version"] == "27.1.1"
         assert facts["docker"]["containers"] == [
             {"id": "0123456789ab", "name": "sandbox-1", "image": "img:1", "status": "Up 2 hours",
-             "memory": 13107200},
+             "memory": 13107200, "is_running": True, "created": 1796020893.0,
+             "project": "inspect-task-iabc123", "is_own": True},
+            {"id": "2123456789ab", "name": "sandbox-2", "image": "",
+             "status": "Exited (137) 2 hours ago", "memory": None, "is_running": False,
+             "created": None, "project": "inspect-task-iabc124", "is_own": os.getuid() == 0},
         ]  # fmt: skip
+        assert facts["docker"]["others"] >= 0
         assert facts["memory"]["total"] > facts["memory"]["available"] > 0
         assert len(facts["load"]) == 3
         assert facts["disks"][0]["what"] == "home"
@@ -269,6 +284,19 @@ def test_a_warning_beside_good_rows_is_a_fact(tools: Path, tool: Tool, tmp_path:
         assert (facts["gpu_state"], len(facts["gpus"])) == ("ok", 2)
         assert [each["pid"] for each in facts["gpus"][0]["pids"]] == [4242, 4243]
         assert facts["gpu_error"].startswith("nvidia-smi warns (exit 14, the infoROM is corrupted)")
+
+
+def test_a_tool_that_hangs_from_the_first_look_on_is_told_before_the_next_facts(
+    tools: Path, tool: Tool, tmp_path: Path
+) -> None:
+    tool("docker", "sleep 300")
+    source = tmp_path / "quick.py"
+    text = shipped_program("probe").decode()
+    source.write_text(text.replace("STUCK_AFTER_S = 8.0", "STUCK_AFTER_S = 0.5"))
+    env = {"PATH": f"{tools}:{os.environ['PATH']}"}
+    with direct_probe(tmp_path, env=env, facts_every=600, program=source) as probe:
+        facts = facts_of(probe, lambda facts: facts["docker"]["state"] == "stuck")
+        assert facts["docker"]["error"].startswith("no answer for")
 
 
 def test_a_tool_that_hangs_is_stuck_since_then_and_holds_up_nothing(

@@ -205,7 +205,7 @@ def test_an_eval_whose_record_another_inspect_swept_away_is_alive(
 def test_an_eval_that_lost_its_record_alone_is_still_read(tmp_path: Path) -> None:
     """Also by a probe that never saw the record: the socket is bound."""
     env = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
-    with fake_eval(tmp_path / "data", says([])) as fake:
+    with fake_eval(tmp_path / "data", says([]), is_bound_by_path=True) as fake:
         fake.record_path.unlink()
         with direct_probe(env=env) as probe:
             row = probe.process(fake.pid)
@@ -284,7 +284,7 @@ def test_an_eval_of_another_data_folder_is_found_with_its_channel(
     home, other = tmp_path / "home", tmp_path / folder
     home.mkdir()
     env = {"HOME": str(home), "XDG_DATA_HOME": ""}
-    with fake_eval(other, says([]), by_name=by_name) as fake:
+    with fake_eval(other, says([]), by_name=by_name, is_bound_by_path=True) as fake:
         with direct_probe(env=env) as probe:
             row = probe.process(fake.pid, run_id="run1")
             assert row["data_dir"] == str(other)

@@ -12,14 +12,18 @@ import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ssh.shipped.common.namespaces import CONTAINED, HERE, UNREAD, place_of
-from ssh.shipped.common.proc import start_mark
+from ssh.shipped.common.proc import start_mark, stat_of
 from ssh.shipped.common.reservations import is_same_process
 from ssh.shipped.launcher.run_processes import living_processes, peer_of
+from ssh.shipped.probe.discovery import Found
+from ssh.shipped.probe.eval_process import EvalProcess
+from ssh.shipped.probe.process_list import ProcessList
 from tests.support.direct_probe import DirectProbe, direct_probe
 from tests.support.fake_eval import fake_eval, says
 from tests.support.namespaces import contained_eval
@@ -230,6 +234,40 @@ def test_where_a_process_lives(tmp_path: Path) -> None:
         here.kill()
         here.wait()
     assert place_of(here.pid) == UNREAD
+
+
+def test_a_process_that_ends_is_not_taken_for_one_in_a_container() -> None:
+    """The kernel takes its namespaces away before the process itself."""
+    child = subprocess.Popen(["true"])
+    wait_until(lambda: (stat_of(child.pid) or "?")[0] == "Z", "it ended, and nobody waited for it")
+    assert place_of(child.pid) == UNREAD
+    child.wait()
+
+
+def test_a_process_whose_namespaces_can_not_be_read_for_a_moment_keeps_its_watches() -> None:
+    stub = SimpleNamespace(frames=SimpleNamespace(state=lambda *_: None), polling=True)
+    stub.processes = processes = ProcessList(stub)
+    key = (os.getpid(), start_mark(os.getpid()))
+    seen = []
+    for place in (HERE, UNREAD, HERE, CONTAINED, HERE):
+        processes.update({key: Found(None, place, True)})
+        process = processes.by_key[key]
+        seen.append(process)
+        assert process.client.is_alive() is (place != CONTAINED)
+    assert seen[0] is seen[1] is seen[2]
+    assert len(set(seen)) == 3
+    seen[-1].client.stop()
+
+
+@pytest.mark.parametrize("place", [HERE, UNREAD, CONTAINED])
+def test_only_a_process_that_is_proved_to_live_here_is_followed(place: str, tmp_path: Path) -> None:
+    with fake_eval(tmp_path, says([]), by_name=True) as fake:
+        process = EvalProcess(SimpleNamespace(polling=True), fake.pid, "start", place)
+        process.learn_proc()
+        process.client.stop()
+    assert process.argv[-2:] == ["eval", "task.py"], "it is shown"
+    followed = [process.python, process.log_dir]
+    assert [each is not None for each in followed] == [place == HERE] * 2
 
 
 def test_another_root_is_another_place(tmp_path: Path) -> None:

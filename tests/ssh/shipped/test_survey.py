@@ -147,6 +147,73 @@ async def test_that_hosts_own_inspect_says_of_each_task_whether_it_can_be_import
     assert running_from(folder) == []
 
 
+COMPOSE_BIG = """
+services:
+  default:
+    image: img/there:1
+    mem_limit: ${MEMORY:-3gb}
+  side:
+    image: localhost:1/img/gone:2
+    deploy: {resources: {limits: {memory: 1073741824}, reservations: {memory: 9g}}, replicas: 2}
+  # mem_limit: 99g
+  built:
+    build: .
+"""
+DOCKERFILE = (
+    "FROM base/gone AS first\nFROM --platform=x first\nCOPY --from=first a b\nFROM scratch\n"
+)
+IMAGES = """
+case "$1 $2" in
+"image inspect") [ "$6" = img/there:1 ] || { echo "Error: No such image: $6" >&2; exit 1; } ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "more"),
+    [
+        ("('docker', 'compose-big.yaml')", ""),
+        ("SandboxEnvironmentSpec(type='docker', config='compose-big.yaml')", ""),
+        ("('docker', str(Path(__file__).parent / 'compose-big.yaml'))", ""),
+        ("'docker'", 'options = { sandbox = "docker:compose-big.yaml" }\n'),
+    ],
+)
+async def test_the_file_that_a_task_names_for_docker_is_the_one_that_is_read(
+    login: Login, sandbox: str, more: str
+) -> None:
+    folder = login.folder / "evals"
+    folder.mkdir()
+    head = "from pathlib import Path\nfrom inspect_ai import Task, task\n"
+    head += "from inspect_ai.util import SandboxEnvironmentSpec\n"
+    (folder / "big.py").write_text(f"{head}@task\ndef big():\n    return Task(sandbox={sandbox})\n")
+    (folder / "compose.yaml").write_text("services: {default: {mem_limit: 512m}}\n")
+    (folder / "compose-big.yaml").write_text(COMPOSE_BIG)
+    (folder / "Dockerfile").write_text(DOCKERFILE)
+    login.tool("docker", DOCKER + IMAGES)
+    text = of(f"{folder}/big.py@big") + f'python = "{sys.executable}"\nmax_sandboxes = 2\n{more}'
+    [checked] = await looked(login, text)
+    [containers] = [each for each in checked.checks if each.name == "containers"]
+    # 3 GiB, twice 1 GiB, and 1 GiB for the service that has no limit.
+    assert containers.message.startswith("2 x 6.0 GiB = 12 GiB of memory at once (from its")
+    images = {each.message: each for each in checked.checks if each.name == "images"}
+    assert "img/there:1 is there" in images
+    [gone] = [each for each in images if "localhost:1/img/gone:2" in each]
+    assert "is not on the machine, and localhost:1 can't be reached: Connection refused" in gone
+    assert images[gone].level is CheckLevel.STOP
+    assert [each for each in images if "the image base/gone is not on the machine" in each]
+    assert len(images) == 3
+
+
+async def test_a_file_for_docker_that_is_missing_is_told(login: Login) -> None:
+    file = login.folder / "mine.py"
+    body = "    return Task(sandbox=('docker', 'compose-big.yaml'))\n"
+    file.write_text(f"from inspect_ai import Task, task\n@task\ndef mine():\n{body}")
+    login.tool("docker", DOCKER)
+    [checked] = await looked(login, of(f"{file}@mine") + f'python = "{sys.executable}"\n')
+    [told] = [each for each in said(checked.checks) if "images" in each]
+    assert told.startswith(f"warning images: the file {login.folder}/compose-big.yaml, which the")
+
+
 async def test_a_task_that_hangs_and_an_interpreter_that_is_none_are_told(
     login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,109 @@
+"""`evalroom findings`: what a room or `watch` found, from the history; no machine is reached."""
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cli.event_loop import run_loop
+from cli.parser.command import GlobalOptions
+from cli.parser.findings import AcknowledgeCommand, FindingsCommand
+from cli.render.fleet_json import Json, plain_json
+from cli.render.plain import aligned, print_json, print_lines
+from cli.wiring.config import config_of
+from cli.wiring.history import history_of
+from core import format as fmt
+from core.errors import StorageError, TargetUnclear, UsageWrong
+from core.judge.finding_list import acknowledged
+from core.model.finding import Finding
+from core.text import shown
+from storage.past import past_readonly
+from storage.paths import paths
+
+_SINCE_S = 7 * 86_400.0
+"""How far back closed findings are listed, seconds."""
+_ID_CHARS = 8
+
+
+def findings(command: FindingsCommand, options: GlobalOptions) -> int:
+    """Run `evalroom findings`; return the exit status.
+
+    Raises:
+        StorageError: The history can't be read.
+    """
+    del options
+    now = time.time()
+    found = [each for each in _known(now) if command.closed or each.closed_at is None]
+    if command.as_json:
+        print_json({"as_of": now, "findings": [_row(each) for each in found]})
+    elif found:
+        print_lines(aligned([_words(each, now) for each in found]))
+    else:
+        print_lines(["no findings are open"])
+    return 0
+
+
+def acknowledge(command: AcknowledgeCommand, options: GlobalOptions) -> int:
+    """Run `evalroom findings ack`; return the exit status.
+
+    Raises:
+        UsageWrong: No finding is named, or one that is named does not wait.
+        StorageError: The history can't be read or written.
+    """
+    now = time.time()
+    waiting = [each for each in _known(now) if each.waits]
+    chosen = waiting if command.everything else _chosen(command.ids, waiting)
+    done = [acknowledged(each, now) for each in chosen]
+    run_loop(_store(done, options))
+    if command.as_json:
+        print_json({"acknowledged": [_row(each) for each in done]})
+    else:
+        print_lines([f"{fmt.plural(len(done), 'finding')} acknowledged"])
+    return 0
+
+
+async def _store(findings: Sequence[Finding], options: GlobalOptions) -> int:
+    async with history_of(config_of(options), paths()) as history:
+        if history.event_store is None:
+            raise StorageError(history.warning or "the history can't be opened")
+        await history.event_store.keep_findings(findings)
+    return 0
+
+
+def _known(now: float) -> list[Finding]:
+    return [*reversed(past_readonly(paths().database, now - _SINCE_S).findings)]
+
+
+def _chosen(ids: Sequence[str], waiting: Sequence[Finding]) -> list[Finding]:
+    if not ids:
+        raise UsageWrong("no ID", "name findings, or use --all; see: evalroom findings")
+    found: dict[str, Finding] = {}
+    for typed in ids:
+        fits = [each for each in waiting if typed and _short(each).startswith(typed)]
+        if len(fits) != 1:
+            what = "the ids of several findings begin" if fits else "no finding that waits begins"
+            raise TargetUnclear(f"{what} with {shown(typed, 40)}", "see: evalroom findings")
+        found[fits[0].id] = fits[0]
+    return list(found.values())
+
+
+def _short(finding: Finding) -> str:
+    """Return a short id of a finding, for people to type."""
+    return hashlib.sha256(finding.id.encode("utf-8", "replace")).hexdigest()[:_ID_CHARS]
+
+
+def _row(finding: Finding) -> Json:
+    plain: Json = plain_json(replace(finding, text=shown(finding.text, 4_000)))
+    return {**plain, "short_id": _short(finding), "waits": finding.waits}
+
+
+def _words(finding: Finding, now: float) -> list[str]:
+    state = "waits for you" if finding.waits else "open" if finding.closed_at is None else "closed"
+    return [
+        _short(finding),
+        fmt.age(now - finding.opened_at),
+        state,
+        shown(finding.kind, 20),
+        shown(finding.machine or "", 60),
+        shown(finding.text, 400),
+    ]

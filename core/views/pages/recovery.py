@@ -1,0 +1,38 @@
+"""What `inspect log recover` would bring into the log of a dead eval, and its command."""
+
+from collections.abc import Iterator
+
+from core.errors import UsageWrong
+from core.format import plural
+from core.model.log_summary import LogBuffer
+from core.quoting import plain_word
+from core.views.pages.page import Fact, words
+
+_COMMAND = 2_000
+
+
+def recovery_preview(buffer: LogBuffer) -> str:
+    """Return what a recovery brings into the log, in words."""
+    parts = [f"{plural(buffer.completed, 'finished sample')}"]
+    if buffer.in_progress:
+        were = "was" if buffer.in_progress == 1 else "were"
+        parts.append(f"{buffer.in_progress} that {were} running, as errors that a retry runs again")
+    return " and ".join(parts)
+
+
+def recovery_lines(buffer: LogBuffer | None, inspect: str, location: str) -> Iterator[Fact]:
+    """Yield what is left in a buffer and the command that recovers it; nothing without a buffer.
+
+    Args:
+        buffer: What is left.
+        inspect: The command of the Inspect that wrote the log.
+        location: The path of the log. Untrusted.
+    """
+    if buffer is None:
+        return
+    yield words("recover", f"its buffer holds {recovery_preview(buffer)}; this writes a new log:")
+    try:
+        word = plain_word(location)
+    except UsageWrong:
+        word = "LOG"  # no shell takes its name
+    yield words("", f"{inspect} log recover {word}", "key", _COMMAND)

@@ -1,0 +1,76 @@
+"""The clock of a host beside the desk's: its steps, and how long frames were on their way."""
+
+from collections import deque
+
+from core.ctl.decode import JsonObject, number
+
+CLOCK_STEP_S = 5.0
+"""A clock that differs by more than this from what is known was set."""
+REMEMBERED = 30
+"""How many differences of the clocks are kept for the ages of frames."""
+SPACING_S = 1.0
+"""Seconds between two of them: frames that waited together come in a burst and count once."""
+NOTICED_S = 2.0
+"""Less than this is the ordinary way of a frame, seconds."""
+MAX_AGE_S = 3600.0
+"""The highest age, seconds: a probe's lease is a minute, so more is a wrong clock."""
+
+
+class HostClock:
+    """The clock of one host, as the frames of one probe show it.
+
+    Args:
+        offset: The host's clock minus the desk's at the probe's hello, seconds; None: unknown.
+    """
+
+    def __init__(self, offset: float | None = None) -> None:
+        self._offset = offset
+        self._odd_offset: float | None = None
+        """The offset of the last beat, where it differs: two alike are a step, one is a delay."""
+        self._differences: deque[float] = deque(maxlen=REMEMBERED)
+        """The desk's clock minus the host's; the least is that of a frame that did not wait."""
+        self._noted_at = float("-inf")
+        self._beat_at = float("-inf")
+        """When the last beat was received; those of a burst waited together and show no step."""
+
+    def step(self, beat: JsonObject, at: float) -> float | None:
+        """Return the new offset if one of the clocks was set; None: neither was.
+
+        Args:
+            beat: The head of a beat.
+            at: When it was received, Unix seconds at the desk.
+        """
+        clock = number(beat, "at")
+        if clock is None or self._offset is None or abs(at - self._beat_at) < SPACING_S:
+            return None
+        self._beat_at = at
+        offset, odd = clock - at, self._odd_offset
+        self._odd_offset = None
+        if abs(offset - self._offset) <= CLOCK_STEP_S:
+            return None
+        if odd is None or abs(offset - odd) > CLOCK_STEP_S:
+            self._odd_offset = offset
+            return None
+        self._offset = offset
+        self._differences.clear()
+        return offset
+
+    def written_at(self, head: JsonObject, at: float) -> float:
+        """Return when a frame was written, Unix seconds at the desk.
+
+        It may have waited in a pipe or on a dead network; its rows are as old as they are.
+
+        Args:
+            head: Its head.
+            at: When it was received, Unix seconds at the desk.
+        """
+        clock, took = number(head, "at"), number(head, "took") or 0.0
+        return at if clock is None else at - self._age(clock + max(0.0, took), at)
+
+    def _age(self, written: float, at: float) -> float:
+        difference = at - written
+        if abs(at - self._noted_at) >= SPACING_S or not self._differences:
+            self._noted_at = at
+            self._differences.append(difference)
+        age = difference - min(self._differences)
+        return min(age, MAX_AGE_S) if age >= NOTICED_S else 0.0

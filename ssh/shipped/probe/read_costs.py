@@ -1,0 +1,172 @@
+"""What reads cost an eval, and when it may be read again. Pure: every time is given."""
+
+import collections
+import re
+import zlib
+
+QUICK_S = 2.0  # reads that take up to this cost an eval less than 1% of its time
+SLOW_S = 90.0  # reads that take up to this cost it less than 5%
+QUICK_FACTOR = 125.0  # 0.8%: the rest of the 1% is for what a person asks
+SLOW_FACTOR = 20.0
+LONGEST_PAUSE_S = 1800.0
+OUTLIER = 2.0  # an answer so many times as slow as usual is doubted: the eval may have been busy
+MIN_DOUBT_S = 3.0
+MAX_DOUBT_S = 60.0
+ALLOWED_DEBT_S = 25.0  # quick reads may run ahead of their share by a quarter of a second
+FRESH_DEBT_S = 300.0  # the same for the first reads of a new probe: somebody has just asked
+REMEMBERED = 3
+MAX_KINDS = 200
+NUMBER = re.compile(r"=[0-9.]+")
+PLAIN_WORD = re.compile(r"[a-z-]{1,20}\Z")
+
+
+def read_kind(method, path):
+    """Return what tells one kind of read from another: the path without its numbers.
+
+    It is short, and shows no id. What stands before the dot is the same for paths of one shape.
+    """
+    path = NUMBER.sub("=#", path)
+    place, _, query = path.partition("?")
+    shape = "/".join(
+        word if PLAIN_WORD.match(word) or not word else "*" for word in place.split("/")
+    )
+    return digest("%s %s?%s" % (method, shape, query)) + "." + digest("%s %s" % (method, path))
+
+
+def digest(text):
+    return "%08x" % zlib.crc32(text.encode("utf-8", "replace"))
+
+
+def full_pause(took):
+    """Return the seconds of rest that a read of `took` seconds costs."""
+    if took <= QUICK_S:
+        return took * QUICK_FACTOR
+    return min(LONGEST_PAUSE_S, took * SLOW_FACTOR)
+
+
+def doubting_pause(took):
+    """Return the rest after a slow answer that may be due to a busy eval and not to its cost."""
+    return min(full_pause(took), MAX_DOUBT_S, max(MIN_DOUBT_S, took))
+
+
+class KindCost:
+    """What is known of one kind of read.
+
+    `lasted`: the durations of the last answers. `rests_until`: when it may be read again.
+    `owed`: the rest that a doubted answer costs, if the next answer is as slow as `doubted`.
+    """
+
+    def __init__(self, lasted=(), rests_until=0.0, owed=0.0, doubted=0.0):
+        self.lasted = [float(each) for each in lasted][-REMEMBERED:]
+        self.rests_until = float(rests_until)
+        self.owed = float(owed)
+        self.doubted = float(doubted)
+
+    @property
+    def usual(self):
+        """Return the median of the last answers; of two, the quicker one."""
+        return sorted(self.lasted)[(len(self.lasted) - 1) // 2]
+
+    def as_list(self):
+        lasted = [round(each, 6) for each in self.lasted]
+        return [lasted, round(self.rests_until, 3), round(self.owed, 3), round(self.doubted, 3)]
+
+
+class ReadCosts:
+    """The costs of all reads of one eval. Times are those of one clock that never goes back.
+
+    Quick reads and slow ones have a share each, so that slow ones don't hold up quick ones. Each
+    answer puts off its kind, and also the share of all kinds that are as quick or as slow.
+    """
+
+    def __init__(self):
+        self.kinds = collections.OrderedDict()  # in the order of their last answers
+        self.quick_paid_at = 0.0  # when the rest that quick reads cost has passed
+        self.slow_paid_at = 0.0
+
+    def usual(self, kind):
+        """Return the usual duration of a kind of read, seconds; of an unknown one, a guess.
+
+        Reads of the same shape (of other tasks) are the measure of an unknown one; else two
+        answers that were slow both, because then the whole eval is slow. 0: nothing is known.
+        """
+        known = self.kinds.get(kind)
+        if known is not None:
+            return known.usual
+        shape = kind.partition(".")[0] + "."
+        alike = [each.usual for name, each in self.kinds.items() if name.startswith(shape)]
+        if alike:
+            return max(alike)
+        if sum(len(each.lasted) for each in self.kinds.values()) > 1:
+            return min(each.usual for each in self.kinds.values())
+        return 0.0
+
+    def due(self, kind, is_first=False):
+        """Return when a kind may be read again.
+
+        `is_first`: the asking program has never read it. What is quick need not rest then.
+        """
+        known = self.kinds.get(kind)
+        rests_until = known.rests_until if known is not None else 0.0
+        if self.usual(kind) > QUICK_S:
+            return max(rests_until, self.slow_paid_at)
+        if is_first:
+            return self.quick_paid_at - FRESH_DEBT_S
+        return max(rests_until, self.quick_paid_at - ALLOWED_DEBT_S)
+
+    def answered(self, kind, took, now):
+        """Count an answer that took so long and came at `now`."""
+        expected = self.usual(kind)
+        cost = self.kinds.pop(kind, None) or KindCost()
+        is_known = bool(cost.lasted)
+        cost.lasted = [*cost.lasted, took][-REMEMBERED:]
+        self.kinds[kind] = cost
+        while len(self.kinds) > MAX_KINDS:
+            self.kinds.popitem(last=False)
+        if (cost.usual if is_known else expected) * OUTLIER < took:
+            rest = doubting_pause(took)
+            cost.owed, cost.doubted = full_pause(took) - rest, took
+            share = full_pause(cost.usual) if is_known else rest
+        else:
+            is_confirmed = cost.doubted > 0 and took * OUTLIER >= cost.doubted
+            rest = share = full_pause(took)
+            if is_confirmed and took <= QUICK_S:
+                rest = share = rest + cost.owed
+            elif is_confirmed:
+                rest = share = min(LONGEST_PAUSE_S, rest + cost.owed)
+            cost.owed = cost.doubted = 0.0
+        cost.rests_until = now + rest
+        if (cost.usual if is_known else took) <= QUICK_S:
+            self.quick_paid_at = max(self.quick_paid_at, now) + share
+        else:
+            self.slow_paid_at = max(self.slow_paid_at, now) + share
+
+    # -- kept in a file
+
+    def as_dict(self):
+        return {
+            "quick": round(self.quick_paid_at, 3),
+            "slow": round(self.slow_paid_at, 3),
+            "kinds": {kind: cost.as_list() for kind, cost in self.kinds.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, value, now):
+        """Return the costs in a file, at most one long rest ahead; of a damaged one, none."""
+        costs, latest = cls(), now + LONGEST_PAUSE_S
+        try:
+            for kind, fields in list(value["kinds"].items())[-MAX_KINDS:]:
+                cost = KindCost(*fields)
+                cost.rests_until = at_most(cost.rests_until, latest)
+                cost.owed = at_most(cost.owed, LONGEST_PAUSE_S)
+                if cost.lasted:
+                    costs.kinds[kind] = cost
+            costs.quick_paid_at = at_most(float(value["quick"]), latest)
+            costs.slow_paid_at = at_most(float(value["slow"]), latest)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return cls()
+        return costs
+
+
+def at_most(value, highest):
+    return min(highest, value)  # in this order, what is not a number becomes the highest

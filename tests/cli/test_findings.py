@@ -1,0 +1,53 @@
+"""`evalroom findings`: what waits for the operator, and is acknowledged for good."""
+
+import asyncio
+import json
+import time
+
+from core.ids import MachineName
+from core.model.finding import Finding
+from storage.database import Database
+from storage.journal import Journal
+from tests.support.clocks import SetClock
+from tests.support.commands import Home
+
+M = MachineName("here")
+
+
+def finding(name: str, *, is_kept: bool) -> Finding:
+    """An open finding."""
+    return Finding(
+        id=name, kind="finished", tone="hand", opened_at=time.time() - 10 * 86_400, machine=M,
+        text=f"{name} ended with an error\x1b[31m", is_kept=is_kept,
+    )  # fmt: skip
+
+
+async def store(home: Home) -> None:
+    """Store one finding that waits, and one that closes by itself."""
+    path = home.folder / ".local" / "share" / "evalroom" / "history.sqlite3"
+    async with Database.at(path) as database:
+        journal = Journal(database, limit_mib=64, clock=SetClock())
+        await journal.keep_findings(
+            [finding("one", is_kept=True), finding("two", is_kept=True),
+             finding("link", is_kept=False)]
+        )  # fmt: skip
+
+
+def test_a_finding_that_waits_is_listed_however_old_until_it_is_acknowledged(home: Home) -> None:
+    home.watch_here(home.folder / "d")
+    assert home.run("findings").out == "no findings are open\n"
+    asyncio.run(store(home))
+    rows = home.run("findings", "--json").json["findings"]
+    assert {row["id"]: row["waits"] for row in rows} == {"one": True, "two": True}
+    assert "\x1b" not in home.run("findings").out
+    short = next(row["short_id"] for row in rows if row["id"] == "one")
+    assert home.run("findings", "ack").status == 2
+    assert home.run("findings", "ack", "zzzz").status == 2
+    ran = home.run("findings", "ack", short[:6])
+    assert (ran.status, ran.out) == (0, "1 finding acknowledged\n")
+    [left] = home.run("findings", "--json").json["findings"]
+    assert left["id"] == "two"
+    assert home.run("findings", "ack", "--all").status == 0
+    assert home.run("findings").out == "no findings are open\n"
+    listed = json.loads(home.run("findings", "--closed", "--json").out)["findings"]
+    assert all(row["acknowledged_at"] for row in listed if row["id"] in {"one", "two"})

@@ -1,0 +1,190 @@
+"""The step of the clean-up guide that removes containers: what it offers, and what it refuses."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from core.act.ports import ActionDesk
+from core.act.service import ActionService
+from core.errors import NotConfirmed, UsageWrong
+from core.events import Event, MachineRead, ProbeAnswered
+from core.fleet import Fleet
+from core.guide.factories import cleanup_guide
+from core.guide.guide import Guide, StepKind, StepState
+from core.guide.runner import GuideRunner
+from core.ids import MachineName
+from core.model.job import Job
+from core.model.machine import Container, Docker, ProbeFound, ToolState
+from tests.support.fleets import (
+    H1,
+    NOW,
+    facts,
+    fleet_after,
+    link,
+    named,
+    process_seen,
+    task_row,
+    tasks_seen,
+)
+from tests.support.orders import HERE
+
+LATER_S = 10.0
+PROBE = ProbeFound(
+    python="3.11",
+    host="h100-1",
+    platform="Linux",
+    user="me",
+    pid=9,
+    read_only=False,
+    clock_offset=0.0,
+)
+
+
+def left(number: int, **more: Any) -> Container:
+    """Return a container of an eval that has ended."""
+    words: dict[str, Any] = {"name": f"old-{number}", "project": f"inspect-old-iabc12{number}"}
+    words |= {"created": NOW - 90_000.0, "is_own": True, "is_running": False}
+    return Container(id=f"{number:012x}", **{**words, "status": "Exited (137)", **more})
+
+
+def read(*containers: Container, at: float = NOW) -> MachineRead:
+    docker = Docker(state=ToolState.OK, containers=containers)
+    return facts(at=at, docker=docker)
+
+
+def fleet_with(*events: Event) -> Fleet:
+    return fleet_after(
+        named(),
+        link(at=NOW - 100),
+        ProbeAnswered(at=NOW - 100, machine=H1, probe=PROBE),
+        process_seen(started_at=NOW - 9_000),
+        tasks_seen(task_row()),
+        *events,
+    )
+
+
+def made(fleet: Fleet) -> Guide:
+    return cleanup_guide(fleet, None, frozenset(), NOW, HERE, others=False)
+
+
+class Desk:
+    """A desk that keeps the jobs that it is given."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
+        self.jobs: list[Job] = []
+
+    def now(self) -> float:
+        return self.fleet.at
+
+    async def work(self, machine: MachineName, job: Job, *, deadline: float) -> Mapping[str, Any]:
+        del machine, deadline
+        self.jobs.append(job)
+        return {"removed": list(job.given["containers"])}
+
+
+class Shelf:
+    """Keeps guides in memory."""
+
+    def __init__(self) -> None:
+        self.kept: list[Guide] = []
+
+    async def save(self, guide: Guide) -> None:
+        self.kept.append(guide)
+
+    async def recent(self, limit: int) -> tuple[Guide, ...]:
+        del limit
+        return tuple(self.kept[-1:])
+
+    async def claim(self, guide: str, instance: object) -> Guide:
+        raise NotImplementedError(guide, instance)
+
+
+class Acting:
+    """Who confirms."""
+
+    instance = HERE
+
+    def is_ours(self, process: object) -> bool:
+        del process
+        return True
+
+
+def runner_on(desk: Desk) -> GuideRunner:
+    return GuideRunner(
+        cast("ActionDesk", desk), cast("ActionService", Acting()), book=Shelf(), worker=desk
+    )
+
+
+def test_a_guide_offers_what_no_eval_holds_and_nothing_else() -> None:
+    held = left(9, project="inspect-gdm_intercod-iabc129", created=NOW - 50.0)
+    guide = made(fleet_with(read(left(1), left(2), held)))
+    [step] = guide.steps
+    assert (step.kind, step.machine, guide.targets) == (StepKind.CONTAINERS, H1, ())
+    assert step.containers == (left(1).id, left(2).id)
+    assert guide.name == "2 leftover containers"
+
+
+def test_without_leftovers_or_on_a_read_only_machine_there_is_nothing_to_do() -> None:
+    with pytest.raises(UsageWrong, match="no container is left over"):
+        made(fleet_with(read()))
+    fleet = fleet_with(read(left(1)))
+    machine = replace(fleet.machines[H1], read_only=True)
+    with pytest.raises(UsageWrong):
+        made(replace(fleet, machines={H1: machine}))
+
+
+def test_exactly_what_was_previewed_is_removed_once_its_words_are_typed() -> None:
+    desk = Desk(fleet_with(read(left(1), left(2))))
+
+    async def work() -> None:
+        runner = runner_on(desk)
+        guide = await runner.cleanup()
+        removal = await runner.removal(guide.id)
+        assert removal.words == "remove 2"
+        assert removal.lines[-1] == f"docker rm --force --volumes {left(1).id} {left(2).id}"
+        with pytest.raises(NotConfirmed):
+            await runner.remove_containers(guide.id, removal, words="yes")
+        assert desk.jobs == []
+        told = await runner.remove_containers(guide.id, removal, words="remove 2")
+        assert told == "2 containers removed by Ada"
+        ended = runner.guide(guide.id)
+        assert ended is not None
+        assert [step.state for step in ended.steps] == [StepState.DONE]
+        assert not ended.is_open
+
+    asyncio.run(work())
+    [job] = desk.jobs
+    assert job.given == {"containers": {each.id: each.project for each in (left(1), left(2))}}
+
+
+def test_what_an_eval_may_hold_by_now_is_not_removed() -> None:
+    desk = Desk(fleet_with(read(left(1), left(2))))
+
+    async def work() -> None:
+        runner = runner_on(desk)
+        guide = await runner.cleanup()
+        removal = await runner.removal(guide.id)
+        unknown = process_seen(pid=7, started_at=None)
+        desk.fleet = fleet_with(read(left(1), left(2)), unknown)
+        with pytest.raises(UsageWrong):
+            await runner.remove_containers(guide.id, removal, words=removal.words)
+
+    asyncio.run(work())
+    assert desk.jobs == []
+
+
+def test_the_step_is_over_once_somebody_else_removed_them() -> None:
+    desk = Desk(fleet_with(read(left(1))))
+
+    async def work() -> None:
+        runner = runner_on(desk)
+        guide = await runner.cleanup()
+        assert guide.steps[0].sentence == "1 container left, held by no eval"
+        desk.fleet = fleet_with(read(left(1)), read(at=NOW + LATER_S))
+        assert (await runner.refresh(guide.id)).steps[0].sentence == "none of them is left"
+
+    asyncio.run(work())

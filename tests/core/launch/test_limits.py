@@ -1,0 +1,119 @@
+"""Limits of the place where an eval will live: checked before, and named afterwards."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.launch.preflight.limit_checks import limit_checks
+from core.launch.preflight.survey_facts import LimitFacts
+from core.launch.run.run_logs import after_logs
+from core.model.job import Job
+from core.model.machine import ToolState
+from core.model.run import RunState
+from tests.support.evals import short_folder
+from tests.support.fetching import HERE, Hands
+from tests.support.runs import run as run_of
+from tests.support.specs import spec
+from tests.support.surveys import GIB, WELL, failed, folder, found, said
+
+MIB = 1024**2
+
+
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ({"open_files": 64}, "stop open files: a process may open 64 files (ulimit -n), and"),
+        ({"open_files": 256}, "warning open files: a process may open 256 files (ulimit -n); 10"),
+        ({"processes_left": 8}, "stop processes: only 8 more processes and threads may start"),
+        ({"processes_left": 99}, "warning processes: only 99 more"),
+        ({"memory": 256 * MIB}, "stop memory limit: runs live in a control group with a limit of"),
+    ],
+)
+def test_limits_that_do_not_suffice_are_told(limits: Mapping[str, Any], says: str) -> None:
+    facts = replace(WELL, limits=found(LimitFacts(**limits)))
+    [told] = said(list(limit_checks(facts, spec())))
+    assert told.startswith(says)
+    assert not told.endswith("; ")
+
+
+def test_limits_that_suffice_are_no_trouble() -> None:
+    limits = LimitFacts(open_files=1024, processes_left=5000, memory=8 * GIB)
+    facts = replace(WELL, limits=found(limits), temporary=found(folder(full="/tmp")))
+    assert said(list(limit_checks(facts, spec()))) == []
+    assert said(list(limit_checks(facts))) == []
+    many = spec("max_samples = 500\nlimit = 500", text=_MANY)
+    [told] = said(list(limit_checks(facts, many)))
+    assert "500 samples at once may need 6200" in told
+
+
+_MANY = 'task = "a/b"\nmodel = "mockllm/model"\nmachine = "local"\non_error = "continue"\n'
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"free": 3 * MIB}, "/tmp for temporary files is full: only 3 MiB free"),
+        ({"has_files_left": False}, "can't hold more files"),
+        ({"is_writable": False}, "is not writable"),
+        ({"exists": False}, "does not exist; create it"),
+    ],
+)
+def test_a_folder_for_temporary_files_that_is_of_no_use_stops(
+    changes: Mapping[str, Any], says: str
+) -> None:
+    facts = replace(WELL, temporary=found(folder(full="/tmp", **changes)))
+    [told] = said(list(limit_checks(facts)))
+    assert told.startswith("stop TMPDIR: /tmp for temporary files")
+    assert says in told
+    [told] = said(list(limit_checks(replace(WELL, temporary=failed(ToolState.STUCK)))))
+    assert "does not respond" in told
+
+
+async def test_a_survey_tells_the_limits_of_its_own_login() -> None:
+    with short_folder() as home:
+        python = Path(home) / "python"
+        python.write_text('#!/bin/sh\nulimit -n 64\nexec python3 "$@"\n')
+        python.chmod(0o755)
+        hands = Hands(home, {"TMPDIR": f"{home}/gone"}, python=str(python))
+        job = Job(program="survey", verb="survey", given={}, changes=False)
+        answer = await hands.work(HERE, job, deadline=60)
+    assert answer["limits"]["value"]["open_files"] == 64
+    place = answer["temporary"]["value"]
+    assert (place["full"], place["exists"]) == (f"{home}/gone", False)
+
+
+STARTED = {
+    "log": "/l/a.eval",
+    "header": {"status": "started", "eval": {"task": "t", "task_id": "i", "model": "m"}},
+}
+KILLS = {"group": 1, "limit": 512 * MIB, "machine": 1}
+BY_GROUP = "the kernel killed 1 process of its control group for lack of memory (limit 0.5 GiB)"
+BY_MACHINE = "the kernel killed 2 processes on the machine for lack of memory since it started"
+FILES = "it ran out of open files (ulimit -n)"
+
+
+@pytest.mark.parametrize(
+    ("report", "why"),
+    [
+        ({"kills": KILLS, "output": "OSError: Too many open files"}, BY_GROUP),
+        ({"kills": {"group": 0, "machine": 2}}, BY_MACHINE),
+        ({"kills": None, "output": "OSError: [Errno 24] Too many open files"}, FILES),
+        ({"kills": {"group": "x"}, "output": "No space left on device: '/tmp/a'"},
+         "the disk of /tmp/a is full"),
+    ],
+)  # fmt: skip
+def test_a_limit_that_was_reached_is_the_reason_of_a_runs_end(
+    report: Mapping[str, Any], why: str
+) -> None:
+    run = run_of(1, RunState.FINISHING, logs=())
+    over = after_logs(run, report, 9.0, is_alive=False)
+    assert (over.state, over.message) == (
+        RunState.ERROR,
+        f"its process ended and left no log: {why}",
+    )
+    lost = after_logs(run, {**report, "logs": [STARTED]}, 9.0, is_alive=False)
+    assert lost.state is RunState.LOST
+    assert lost.message.endswith(f"one of its logs is incomplete: {why}")

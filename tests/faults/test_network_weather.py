@@ -1,0 +1,151 @@
+"""Thin, slow and dead networks: a machine is linked as soon as its network allows it."""
+
+import asyncio
+import os
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.config.model import MachineConfig
+from core.ids import MachineName
+from core.model.machine import LinkState
+from tests.support.hearing import Hearing, hearing
+from tests.support.network_weather import Weather, weather_before
+from tests.support.reached import PYTHON, connection_of, machine_of
+from tests.support.sshd import Sshd
+from tests.support.waiting import until
+
+KBIT = 1000 / 8
+BACK_WITHIN_S = 10.0
+MASTER_OPTIONS = ("-o", "ServerAliveInterval=0", "-o", "ControlPersist=yes", "-M", "-N", "-f")
+
+
+def through(weather: Weather, sshd: Sshd, folder: Path) -> tuple[MachineConfig, Path]:
+    """The machine behind the weather, and a known_hosts that knows it."""
+    known = folder / "known_hosts"
+    known.write_text(sshd.known_hosts_line().replace(str(sshd.port), str(weather.port)))
+    return replace(machine_of(sshd), port=weather.port), known
+
+
+def commands_through(weather: Weather, sshd: Sshd, folder: Path) -> tuple[str, ...]:
+    """The ssh command that reaches the machine through the weather, with a ControlPath."""
+    _, known = through(weather, sshd, folder)
+    return (
+        "ssh", "-F", "none", "-p", str(weather.port), "-i", str(sshd.key),
+        "-o", f"UserKnownHostsFile={known}", "-o", f"ControlPath={folder}/m", "alice@127.0.0.1",
+    )  # fmt: skip
+
+
+async def is_looked_at_again(heard: Hearing, healed_at: float) -> None:
+    """Wait for facts of the machine that were read after the network healed."""
+
+    def looked() -> bool:
+        return any(frame.head.get("at", 0) > healed_at for frame in heard.frames("beat"))
+
+    await heard.until(looked, 60)
+    assert time.time() - healed_at < BACK_WITHIN_S
+
+
+@pytest.mark.parametrize("link", ["asyncssh", "command"])
+async def test_a_machine_behind_64_kbit_is_linked_at_the_first_try(
+    link: str, own_sshd: Sshd, tmp_path: Path
+) -> None:
+    async with weather_before(own_sshd.port) as weather:
+        weather.rate, weather.delay = 64 * KBIT, 0.15
+        machine, known = through(weather, own_sshd, tmp_path)
+        if link == "command":
+            command = commands_through(weather, own_sshd, tmp_path)
+            machine = MachineConfig(
+                name=MachineName("thin"), link="command", command=command, python=PYTHON
+            )
+        async with hearing(connection_of(machine, known)) as heard:
+            await heard.hello(60)
+            assert [each.state for each in heard.links] == [LinkState.CONNECTING, LinkState.UP]
+            assert weather.connections == 1
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    ("dark", "tries"),
+    [
+        ({"out", "back"}, 1),
+        pytest.param({"out", "back"}, 8, marks=pytest.mark.slow),
+        pytest.param({"out"}, 4, marks=pytest.mark.slow),
+        pytest.param({"back"}, 4, marks=pytest.mark.slow),
+    ],
+)
+async def test_a_look_comes_soon_after_a_network_heals(
+    dark: set[str],
+    tries: int,
+    own_sshd: Sshd,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ssh.link_supervisor.LAGGING_AFTER_S", 2.0)
+    monkeypatch.setattr("ssh.link_supervisor.DOWN_AFTER_S", 4.0)
+    monkeypatch.setattr("ssh.links.asyncssh_link.LOGIN_TIMEOUT_S", 3.0)
+    async with weather_before(own_sshd.port) as weather:
+        machine, known = through(weather, own_sshd, tmp_path)
+        async with hearing(connection_of(machine, known, lease=5.0)) as heard:
+            await heard.hello()
+            weather.darken(out="out" in dark, back="back" in dark)
+            await heard.link(LinkState.DOWN)
+            downs = len(heard.links)
+            await heard.until(lambda: len(heard.links) >= downs + tries, 90)
+            healed_at = time.time()
+            weather.clear()
+            await is_looked_at_again(heard, healed_at)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+async def test_a_dead_network_fills_no_control_master(
+    own_sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ssh.link_supervisor.LAGGING_AFTER_S", 2.0)
+    monkeypatch.setattr("ssh.link_supervisor.DOWN_AFTER_S", 4.0)
+    monkeypatch.setattr("ssh.handshake.READY_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("ssh.handshake.LAST_READY_TIMEOUT_S", 1.0)
+    monkeypatch.setattr("ssh.links.command_link.LOGIN_TIMEOUT_S", 4.0)
+    async with weather_before(own_sshd.port) as weather:
+        command = commands_through(weather, own_sshd, tmp_path)
+        opened = await asyncio.create_subprocess_exec(command[0], *MASTER_OPTIONS, *command[1:])
+        assert await opened.wait() == 0
+        master = await _master_pid(command)
+        before = len(os.listdir(f"/proc/{master}/fd"))  # noqa: PTH208
+        machine = MachineConfig(
+            name=MachineName("far"), link="command", command=command, python=PYTHON
+        )
+        try:
+            async with hearing(connection_of(machine, tmp_path / "unused", lease=5.0)) as heard:
+                await heard.hello()
+                assert weather.connections == 1, "the link uses the operator's master"
+                weather.darken()
+                await heard.link(LinkState.DOWN)
+                await heard.until(
+                    lambda: sum(each.state is LinkState.DOWN for each in heard.links) >= 4, 60
+                )
+                most = before + 2 * 4  # the former session, and one try in it
+                assert len(os.listdir(f"/proc/{master}/fd")) <= most  # noqa: PTH208
+                for each in heard.links:
+                    assert "rc files" not in (each.advice or "")
+                healed_at = time.time()
+                weather.clear()
+                await is_looked_at_again(heard, healed_at)
+                await until(
+                    lambda: not Path(f"{tmp_path}/m").exists(),
+                    "the silent master takes no more sessions",
+                )
+        finally:
+            subprocess.run(["kill", str(master)], check=False)  # noqa: ASYNC221
+
+
+async def _master_pid(command: tuple[str, ...]) -> int:
+    asked = await asyncio.create_subprocess_exec(
+        command[0], "-O", "check", *command[1:], stderr=asyncio.subprocess.PIPE
+    )
+    _, err = await asked.communicate()
+    return int(err.decode().split("pid=")[1].split(")")[0])

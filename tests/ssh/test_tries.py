@@ -1,0 +1,209 @@
+"""Tries to link a machine: what is judged by progress, and how long the pauses are."""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from core.config.model import MachineConfig
+from core.errors import HostKeyRefused, LinkLost, LinkRefused, MachineError
+from core.events import LinkChanged
+from core.ids import MachineName
+from core.model.machine import LinkState
+from core.ports import Heard
+from ssh.handshake import CHUNK_BYTES, ErrorTail, compressed, start_python
+from ssh.link_supervisor import LinkSupervisor
+from ssh.links.link import Link
+from ssh.probe_session import ProbeOptions, probe_source
+from tests.support.hearing import hearing
+from tests.support.reached import PYTHON, connection_of
+from tests.support.waiting import until
+
+M = MachineName("m")
+SOURCE = probe_source()
+OPTIONS = ProbeOptions(desk="d", python="python3", data_dir=None, read_only=True)
+
+
+class Halting:
+    """A link and its program: it answers a part of the program with marks, then nothing.
+
+    Args:
+        marks: How many chunks it takes; -1: it is not even ready.
+        fails: Made and raised at each start.
+    """
+
+    def __init__(self, marks: int = -1, fails: Callable[[], MachineError] | None = None) -> None:
+        self._marks, self._fails = marks, fails
+        self._out: asyncio.Queue[bytes] = asyncio.Queue()
+        self._nonce = b""
+        self.silences = 0
+
+    async def open(self) -> None:
+        pass
+
+    async def start(self) -> "Halting":
+        if self._fails is not None:
+            raise self._fails()
+        return self
+
+    async def write(self, data: bytes) -> None:
+        found = re.search(rb'n="(\w+)"\+"(\w+)"', data)
+        if found and self._marks >= 0 and not self._nonce:
+            self._nonce = b"".join(found.groups())
+            self._out.put_nowait(b"ready " + self._nonce + b"\n")
+        elif self._nonce and data.startswith(self._nonce):
+            for _ in range(self._marks):
+                self._out.put_nowait(b"got " + self._nonce + b"\n")
+
+    async def read(self) -> bytes:
+        return await self._out.get()
+
+    async def read_error(self) -> bytes:
+        return b""
+
+    async def wait(self) -> int | None:
+        return None
+
+    async def close(self) -> None:
+        pass
+
+    def explain(self, status: int | None, stderr: str) -> MachineError | None:
+        del status, stderr
+        return None
+
+    @property
+    def login_timeout(self) -> float:
+        return 0.0
+
+    async def came_up(self) -> None:
+        pass
+
+    async def went_silent(self) -> None:
+        self.silences += 1
+
+    def advice(self) -> str | None:
+        return None
+
+
+async def start(link: Halting) -> bytes:
+    """Start Python over the link."""
+    return await start_python(
+        M, link, await link.start(), python="python3", source=SOURCE, arguments=(),
+        errors=ErrorTail(bytearray()),
+    )  # fmt: skip
+
+
+async def test_a_program_that_stops_arriving_is_given_up_as_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ssh.handshake.CHUNK_TIMEOUT_S", 0.2)
+    with pytest.raises(LinkLost, match="m took no data for") as lost:
+        await start(Halting(marks=3))
+    assert lost.value.is_silent
+
+
+async def test_a_program_has_arrived_when_all_of_it_is_marked() -> None:
+    chunks = -(-len(compressed(SOURCE)) // CHUNK_BYTES)
+    assert chunks > 1
+    assert await start(Halting(marks=chunks)) == b""
+
+
+async def test_a_link_without_any_data_is_called_silent_and_blames_no_rc_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ssh.handshake.READY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("ssh.handshake.LAST_READY_TIMEOUT_S", 0.05)
+    with pytest.raises(LinkLost, match="the network or the machine is silent") as lost:
+        await start(Halting())
+    assert lost.value.is_silent
+    assert lost.value.advice == ""
+
+
+async def pauses_of(link: Halting, count: int, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the first pauses between tries over the link, as seconds of the first pause."""
+    unit = 0.02
+    monkeypatch.setattr("ssh.link_supervisor.FIRST_BACKOFF_S", unit)
+    monkeypatch.setattr("ssh.link_supervisor.SILENT_BACKOFF_S", 3 * unit)
+    monkeypatch.setattr("ssh.link_supervisor.STABLE_AFTER_S", 0.0)
+    found: list[float] = []
+
+    def hear(heard: Heard) -> None:
+        if isinstance(heard, LinkChanged) and heard.retry_at is not None:
+            found.append((heard.retry_at - heard.at) / unit)
+
+    def make_link(*, interactive: bool) -> Link:
+        del interactive
+        return link
+
+    running = asyncio.create_task(
+        LinkSupervisor(M, address="m", make_link=make_link, options=OPTIONS).run(hear)
+    )
+    try:
+        await until(lambda: len(found) >= count, f"{count} pauses", every=0.01)
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+    return found[:count]
+
+
+async def test_tries_without_a_hello_back_off_however_long_each_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pauses = await pauses_of(Halting(fails=lambda: LinkLost(M, "no")), 6, monkeypatch)
+    assert pauses[5] > 32 * 0.65
+
+
+async def test_tries_on_a_silent_network_stay_frequent_and_the_link_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    link = Halting(fails=lambda: LinkLost(M, "no", is_silent=True))
+    pauses = await pauses_of(link, 6, monkeypatch)
+    assert pauses[5] < 3.1
+    assert link.silences >= 6
+
+
+@pytest.mark.parametrize("kind", [LinkRefused, HostKeyRefused])
+async def test_what_is_refused_at_the_first_try_waits_for_the_operator(
+    kind: type[MachineError],
+) -> None:
+    heard: list[Heard] = []
+    link = Halting(fails=lambda: kind(M, "no"))
+    supervisor = LinkSupervisor(
+        M, address="m", make_link=lambda *, interactive: link, options=OPTIONS,  # noqa: ARG005
+    )  # fmt: skip
+    running = asyncio.create_task(supervisor.run(heard.append))
+    try:
+        await until(lambda: len(heard) > 1, "it is refused")
+        last = heard[-1]
+        assert isinstance(last, LinkChanged)
+        assert last.state is LinkState.REFUSED
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+async def test_frames_that_waited_while_the_computer_slept_are_not_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its wall clock runs ahead of the other one while it sleeps."""
+    slept = 0.0
+    clocks = SimpleNamespace(time=lambda: time.time() + slept, monotonic=time.monotonic)
+    monkeypatch.setattr("ssh.link_supervisor.time", clocks)
+    machine = MachineConfig(name=M, link="command", python=PYTHON)
+    async with hearing(connection_of(machine, tmp_path / "unused")) as heard:
+        await heard.hello()
+        await heard.until(lambda: bool(heard.frames("beat") or heard.frames("facts")))
+        slept = 300.0
+        before = len(heard.heard)
+        await heard.link(LinkState.DOWN)
+        first = heard.heard[before]
+        assert isinstance(first, LinkChanged)
+        assert "was asleep" in (first.reason or "")
+        await heard.until(lambda: len(heard.frames("hello")) >= 2)
