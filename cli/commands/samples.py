@@ -218,7 +218,7 @@ def _value(value: object) -> str:
     if value is None or value in ([], {}):
         return "·"
     if isinstance(value, Mapping | list):
-        return shown(strict_json.encode(value), 400)
+        return shown(strict_json.encode(cast("object", value)), 400)
     return shown(value, 400)
 
 
