@@ -42,7 +42,7 @@ def find_task(fleet: Fleet, target: str) -> TaskKey:
     if len(found) == 1:
         return found[0]
     if found:
-        raise several(target, [task_name(fleet, key) for key in found])
+        raise several(target, [_with_task(fleet, key) for key in found])
     if not fleet.tasks:
         raise TargetUnknown(
             f"no task matches {shown(target)}: no task is known",
@@ -181,9 +181,10 @@ _RULES: tuple[Callable[[Task, str, str], bool], ...] = (
 
 
 def _list(fleet: Fleet, keys: Sequence[TaskKey]) -> str:
-    named = [
-        f"{task_name(fleet, key)} ({shown(fleet.tasks[key].row.task, 60)})"
-        for key in keys[:MAX_NAMED]
-    ]
+    named = [_with_task(fleet, key) for key in keys[:MAX_NAMED]]
     more = len(keys) - MAX_NAMED
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+
+
+def _with_task(fleet: Fleet, key: TaskKey) -> str:
+    return f"{task_name(fleet, key)} ({shown(fleet.tasks[key].row.task, 60)})"

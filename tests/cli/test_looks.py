@@ -185,7 +185,7 @@ def test_no_machine_that_answers_is_exit_3(home: Home) -> None:
         assert home.run(*words, "--timeout", "20").status == 3
     ran = home.run("samples", "any", "--json", "--timeout", "20")
     assert ran.status == 3
-    assert ran.json["error"]["kind"] == "nobody_reached"
+    assert ran.json["error"]["kind"] == "no_machine_reached"
 
 
 def test_machines_tell_their_tools(home: Home) -> None:

@@ -61,7 +61,8 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
     yield fact("epochs", count_cell(row.epochs))
     yield words("log", row.log_location, "dim", limit=1_000)
     if task.log_problem:
-        yield words("log error", f"{task.log_problem}; evalroom tries again", "look", limit=400)
+        again = "; evalroom tries again, r reads it now" if row.log_location else ""
+        yield words("log error", f"{task.log_problem}{again}", "look", limit=400)
     if task.samples_error:
         yield words("log samples", task.samples_error, "look", limit=400)
     if task.trouble:
