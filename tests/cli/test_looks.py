@@ -199,6 +199,13 @@ def test_machines_tell_their_tools(home: Home) -> None:
         assert f"  {word}" in told
 
 
+def test_a_recording_onto_a_full_disk_ends_with_a_sentence(home: Home) -> None:
+    home.watch_here(home.folder / "d")
+    ran = home.run("--record", "/dev/full", "status")
+    assert ran.status == 1
+    assert "the recording /dev/full is not complete: No space left on device" in ran.err
+
+
 def test_machines_wait_for_what_docker_answers(home: Home) -> None:
     tool = home.folder / "docker"
     tool.write_text('#!/bin/sh\nsleep 1; [ "$1" = ps ] || echo 27.9.9\n')

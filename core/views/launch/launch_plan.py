@@ -178,7 +178,7 @@ def _in_full(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
     yield _line("at worst", Span(shown(plan.worst.says)))
     yield _line("engine", Span(shown(spec.engine)))
     if spec.gpus:
-        yield _line("gpus", span_of(f"{spec.gpus} reserved"))
+        yield _line("gpus", span_of(f"{spec.gpus} reserved, by index in CUDA_VISIBLE_DEVICES"))
     yield _line("python", Span(shown(plan.python or "uv installs Inspect and its packages", 400)))
     yield _line("folder", Span(shown(plan.directory, 400)))
     yield _line("logs", Span(shown(log_folder(plan.directory, plan.log_dir), 400)))
