@@ -111,7 +111,7 @@ def _how(task: Task) -> str:
         (samples.abandoned, "abandoned"),
     )
     done += "".join(f", {number} {word}" for number, word in parts if number)
-    if task.is_last_look:
+    if task.has_polled_counts:
         done += " at the last poll"
     if task.state is TaskState.LOST:
         left = ""

@@ -230,7 +230,7 @@ class Task:
         return self.state is not TaskState.RUNNING and self.state is not TaskState.FINISHING
 
     @property
-    def is_last_look(self) -> bool:
+    def has_polled_counts(self) -> bool:
         """Whether it has ended, but its counts are those of the last poll and not of its log."""
         return self.state is not TaskState.RUNNING and self.logged is None
 

@@ -61,7 +61,7 @@ async def test_a_process_that_outlives_its_link_is_found_and_ended() -> None:
     worker = Linked(("env",))
     [check] = await link_check(worker)
     assert (check.level, check.message) == (
-        "ok", "a process that the link leaves behind outlives it",
+        "ok", "a process that the link starts outlives it",
     )  # fmt: skip
     [pid, start] = worker.answers[0]["child"]["value"]
     await asyncio.to_thread(
