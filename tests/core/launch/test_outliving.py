@@ -26,13 +26,10 @@ from tests.support.docker_engine import (
     IMAGE,
     PYTHON,
     DockerEngine,
-    docker_engine,
     docker_group,
 )
 from tests.support.surveys import WELL, found, said
 from tests.support.waiting import wait_until
-
-__all__ = ("docker_engine",)
 
 FAR = MachineConfig(name=MachineName("far"), link="command", command=("x",))
 
