@@ -45,7 +45,7 @@ def event_of(line: str) -> Event:
         raise ValueError("nested too deep") from error
     if not isinstance(fields, dict):
         raise ValueError("not an object")  # noqa: TRY004 - one kind of error for a bad line
-    known: dict[str, Any] = restored(fields)
+    known: dict[str, Any] = restored(cast("dict[str, Any]", fields))
     if known.pop("v", None) != VERSION:
         raise ValueError("written by another version")
     name = str(known.pop("event", None))
@@ -54,7 +54,8 @@ def event_of(line: str) -> Event:
         raise ValueError("an unknown kind of event")
     run = known.get("run")
     if isinstance(run, dict) and "said" in run:  # the name of its message in older recordings
-        run.setdefault("message", run.pop("said"))
+        older = cast("dict[str, Any]", run)
+        older.setdefault("message", older.pop("said"))
     try:
         return msgspec.convert(known, kind)
     except msgspec.ValidationError as error:

@@ -81,12 +81,15 @@ def _with_words(value: object, words: object) -> object:
     """Return a value with the numbers of its words; itself if the words don't belong to it."""
     if value is None and isinstance(words, str):
         return _WORDS[words]
-    if not (isinstance(value, list) and isinstance(words, list)):
-        return value
-    items, beside = cast("list[object]", value), cast("list[object]", words)
-    if len(items) != len(beside):
-        return value
-    return [_with_words(each, word) for each, word in zip(items, beside, strict=True)]
+    if isinstance(words, list) and isinstance(value, list):
+        return _items_with_words(cast("list[object]", value), cast("list[object]", words))
+    return value
+
+
+def _items_with_words(items: list[object], words: list[object]) -> list[object]:
+    if len(items) != len(words):
+        return items
+    return [_with_words(each, word) for each, word in zip(items, words, strict=True)]
 
 
 def _clean(value: object, whole: Callable[[str], str]) -> object:

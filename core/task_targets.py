@@ -42,7 +42,7 @@ def find_task(fleet: Fleet, target: str) -> TaskKey:
     if len(found) == 1:
         return found[0]
     if found:
-        raise several(target, [task_name(fleet, key) for key in found])
+        raise several(target, [_with_task(fleet, key) for key in found])
     if not fleet.tasks:
         raise TargetUnknown(
             f"no task matches {shown(target)}: no task is known",
@@ -127,7 +127,9 @@ def several(target: str, names: Sequence[str]) -> TargetUnclear:
     """Return the error for a target that fits several things; it lists their names."""
     more = len(names) - MAX_NAMED
     listed = ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
-    return TargetUnclear(f"{shown(target)} fits {len(names)}: {listed}", "type one of these names")
+    return TargetUnclear(
+        f"{shown(target)} has {len(names)} readings: {listed}", "type one of these names"
+    )
 
 
 def processes_with_pid(fleet: Fleet, machine: str, pid: int) -> list[ProcessKey]:
@@ -181,9 +183,10 @@ _RULES: tuple[Callable[[Task, str, str], bool], ...] = (
 
 
 def _list(fleet: Fleet, keys: Sequence[TaskKey]) -> str:
-    named = [
-        f"{task_name(fleet, key)} ({shown(fleet.tasks[key].row.task, 60)})"
-        for key in keys[:MAX_NAMED]
-    ]
+    named = [_with_task(fleet, key) for key in keys[:MAX_NAMED]]
     more = len(keys) - MAX_NAMED
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+
+
+def _with_task(fleet: Fleet, key: TaskKey) -> str:
+    return f"{task_name(fleet, key)} ({shown(fleet.tasks[key].row.task, 60)})"

@@ -205,20 +205,17 @@ async def _send_source(
     missing = -(-len(packed) // CHUNK_BYTES)
     writing = asyncio.create_task(program.write(f"{nonce} {len(packed)}\n".encode() + packed))
     try:
-        while True:
-            while missing and (at := rest.find(mark)) >= 0:
-                del rest[: at + len(mark)]
-                missing -= 1
-            if not missing:
-                await writing
-                return bytes(rest)
+        while missing:
             async with asyncio.timeout(CHUNK_TIMEOUT_S):
-                data = await program.read()
-            if not data:
-                await errors.wait_whole()
-                why = shown(errors.text(), 300) or "no error output"
-                raise LinkLost(machine, f"{machine} ended the connection while sending: {why}")
-            rest += data
+                while (at := rest.find(mark)) < 0:
+                    if len(rest) > MAX_NOISE_BYTES:
+                        why = f"{machine} printed over 1 MiB while the program arrived"
+                        raise ProbeBroken(machine, why)
+                    rest += await _read_more(machine, program, errors)
+            del rest[: at + len(mark)]
+            missing -= 1
+        await writing
+        return bytes(rest)
     except TimeoutError as error:
         why = f"{machine} took no data for {CHUNK_TIMEOUT_S:.0f} s"
         raise LinkLost(machine, why, is_silent=True) from error
@@ -226,6 +223,23 @@ async def _send_source(
         writing.cancel()
         with contextlib.suppress(asyncio.CancelledError, LinkLost):
             await writing
+
+
+async def _read_more(machine: MachineName, program: Program, errors: ErrorTail) -> bytes:
+    """Return the program's next output.
+
+    Raises:
+        LinkRefused: It has ended, for lack of a module.
+        LinkLost: It has ended.
+    """
+    if data := await program.read():
+        return data
+    await errors.wait_whole()
+    incomplete = incomplete_python(machine, errors.text())
+    if incomplete is not None:
+        raise incomplete
+    why = shown(errors.text(), 300) or "no error output"
+    raise LinkLost(machine, f"{machine} ended the connection while sending: {why}")
 
 
 def incomplete_python(machine: MachineName, errors: str) -> LinkRefused | None:
@@ -259,7 +273,7 @@ _ECHOED = b" -u -I -c '"
 def _terminal_error(machine: MachineName) -> LinkRefused:
     return LinkRefused(
         machine,
-        f"a terminal is on the way to {machine}: it echoes and changes the bytes of the link",
+        f"there is a terminal between evalroom and {machine}, which changes the bytes of the link",
         f"remove -t or -tt (ssh, docker, kubectl) or `script` from `command` of {machine} "
         "in the config, and RequestTTY from ssh_config",
     )

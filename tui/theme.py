@@ -55,8 +55,8 @@ def _depth(environ: Mapping[str, str], term: str) -> Depth:
 
 
 def _speaks_utf8(environ: Mapping[str, str]) -> bool:
-    said = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or ""
-    return "utf-8" in said.lower() or "utf8" in said.lower()
+    locale_name = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or ""
+    return "utf-8" in locale_name.lower() or "utf8" in locale_name.lower()
 
 
 def _theme(name: str, tones: Mapping[str, str], *, is_dark: bool, is_ansi: bool = False) -> Theme:

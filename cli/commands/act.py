@@ -132,14 +132,14 @@ async def finish(
             otherwise="nothing was sent",
             may_ask=not command.as_json,
         )
-    told = await acting.carry_out(plan, words=plan.words, yes=True)
+    reports = await acting.carry_out(plan, words=plan.words, yes=True)
     if plan.sent:
-        told = await _settled(desk, told)
+        reports = await _settled(desk, reports)
     if command.as_json:
-        print_json(act_answer(plan, told, dry_run=False, content=command.content))
+        print_json(act_answer(plan, reports, dry_run=False, content=command.content))
     else:
-        print_lines(["", *outcome_lines(told)])
-    return status_of(told)
+        print_lines(["", *outcome_lines(reports)])
+    return status_of(reports)
 
 
 def _print_open_orders(desk: DeskReader, acting: ActionService) -> None:
@@ -153,9 +153,9 @@ def _print_open_orders(desk: DeskReader, acting: ActionService) -> None:
             )
 
 
-async def _settled(desk: DeskReader, told: tuple[OrderReport, ...]) -> tuple[OrderReport, ...]:
+async def _settled(desk: DeskReader, reports: tuple[OrderReport, ...]) -> tuple[OrderReport, ...]:
     """Wait up to `_UNKNOWN_FOR_S` for open orders; return the reports with their outcomes."""
-    mine = {each.order for each in told if each.order is not None}
+    mine = {each.order for each in reports if each.order is not None}
     heard = asyncio.Event()
     end = desk.listen(lambda event: heard.set() if isinstance(event, OrderEnded) else None)
     try:
@@ -168,13 +168,13 @@ async def _settled(desk: DeskReader, told: tuple[OrderReport, ...]) -> tuple[Ord
     finally:
         end()
     known = {order.id: order for order in desk.fleet.orders if order.id in mine}
-    return tuple(_renewed(each, known.get(each.order or "")) for each in told)
+    return tuple(_renewed(each, known.get(each.order or "")) for each in reports)
 
 
-def _renewed(told: OrderReport, order: Order | None) -> OrderReport:
+def _renewed(report: OrderReport, order: Order | None) -> OrderReport:
     if order is None:
-        return told
-    return replace(told, outcome=Outcome(state=order.state, message=order.message))
+        return report
+    return replace(report, outcome=Outcome(state=order.state, message=order.message))
 
 
 def _status_of_preview(plan: Plan) -> int:
@@ -185,16 +185,16 @@ def _status_of_preview(plan: Plan) -> int:
     return REFUSED if refused and not plan.sent else 0
 
 
-def status_of(told: Sequence[OrderReport]) -> int:
+def status_of(reports: Sequence[OrderReport]) -> int:
     """Return the exit status of a plan that was carried out.
 
     0: all done or no-op; 3: no target reachable; 4: some were refused or had changed; 1: some
     failed, or their outcome is unknown.
     """
     good = {OrderState.DONE, OrderState.NOOP}
-    if told and all(_is_out_of_reach(each) for each in told):
+    if reports and all(_is_out_of_reach(each) for each in reports):
         return NOBODY_REACHED
-    states = [each.outcome.state if each.outcome is not None else None for each in told]
+    states = [each.outcome.state if each.outcome is not None else None for each in reports]
     if all(state in good for state in states):
         return 0
     if all(state in {None, OrderState.REFUSED, *good} for state in states):
@@ -202,8 +202,8 @@ def status_of(told: Sequence[OrderReport]) -> int:
     return FAILED
 
 
-def _is_out_of_reach(told: OrderReport) -> bool:
-    refusal = told.step.refusal
+def _is_out_of_reach(report: OrderReport) -> bool:
+    refusal = report.step.refusal
     return refusal is not None and refusal.kind == "unreachable"
 
 

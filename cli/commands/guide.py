@@ -164,7 +164,7 @@ class _Walk:
         self._guiding = guiding
         self._guide = guide
         self._command = command
-        self._said: dict[int, str] = {}
+        self._printed: dict[int, str] = {}
         self._plans: list[Json] = []
         self._why = ""
 
@@ -238,13 +238,13 @@ class _Walk:
             self._plans.append(act_answer(plan, None, dry_run=True, content=False))
             self._later(error.sentence)
             return REFUSED
-        told = await self._guiding.carry_out(self._guide.id, plan, words=plan.words, yes=True)
-        self._plans.append(act_answer(plan, told, dry_run=False, content=False))
-        self._print(["", *outcome_lines(told), ""])
+        reports = await self._guiding.carry_out(self._guide.id, plan, words=plan.words, yes=True)
+        self._plans.append(act_answer(plan, reports, dry_run=False, content=False))
+        self._print(["", *outcome_lines(reports), ""])
         self._renew()
         if self._guide.waits and self._guide.current == at:
             self._later("")
-            return FAILED if _failed(told) else REFUSED
+            return FAILED if _failed(reports) else REFUSED
         return None
 
     async def _remove(self) -> int | None:
@@ -259,7 +259,7 @@ class _Walk:
                 otherwise="nothing was removed",
                 may_ask=not self._command.as_json,
             )
-            told = await self._guiding.remove_containers(
+            removed = await self._guiding.remove_containers(
                 self._guide.id, removal, words=removal.words
             )
         except (NotConfirmed, UsageWrong) as error:
@@ -268,16 +268,16 @@ class _Walk:
         except MachineError as error:
             self._later(error.sentence)
             return FAILED
-        self._print(["", told, ""])
+        self._print(["", removed, ""])
         self._renew()
         return None
 
     def _later(self, why: str) -> int:
         """Print why the guide stays open and how to continue it."""
         self._why = why
-        said = [why] if why else []
+        reasons = [why] if why else []
         go_on = f"this guide stays open; continue it with: evalroom guide resume {self._guide.id}"
-        self._print(["", *said, go_on])
+        self._print(["", *reasons, go_on])
         return 0
 
     def _renew(self) -> None:
@@ -286,14 +286,14 @@ class _Walk:
 
     def _print_all(self) -> None:
         self._print(plain_lines(self._guide))
-        self._said = {at: str(step.state) for at, step in enumerate(self._guide.steps)}
+        self._printed = {at: str(step.state) for at, step in enumerate(self._guide.steps)}
 
     def _print_changed_steps(self) -> None:
         """Print the steps whose state changed."""
         lines = plain_lines(self._guide)[1:]
         for at, step in enumerate(self._guide.steps):
-            if self._said.get(at) != step.state:
-                self._said[at] = str(step.state)
+            if self._printed.get(at) != step.state:
+                self._printed[at] = str(step.state)
                 self._print([lines[at]])
 
     def _print(self, lines: Sequence[str]) -> None:
@@ -308,9 +308,9 @@ class _Walk:
         return {**guide_answer(self._guide), **extra}
 
 
-def _failed(told: Sequence[OrderReport]) -> bool:
+def _failed(reports: Sequence[OrderReport]) -> bool:
     bad = {OrderState.FAILED, OrderState.UNKNOWN}
-    return any(each.outcome is not None and each.outcome.state in bad for each in told)
+    return any(each.outcome is not None and each.outcome.state in bad for each in reports)
 
 
 def guide_answer(guide: Guide) -> Json:

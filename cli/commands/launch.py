@@ -138,12 +138,12 @@ class _StateNotes:
     """Prints each change of the state of runs once."""
 
     def __init__(self) -> None:
-        self._said: dict[str, str] = {}
+        self._printed: dict[str, str] = {}
 
     def __call__(self, run: Run) -> None:
         more = f": {shown(run.message, 300)}" if run.message else ""
-        if self._said.get(run.id) != f"{run.state}{more}":
-            self._said[run.id] = f"{run.state}{more}"
+        if self._printed.get(run.id) != f"{run.state}{more}":
+            self._printed[run.id] = f"{run.state}{more}"
             print_note(f"run {run.id}: {run.state}{more}")
 
 

@@ -144,7 +144,7 @@ async def check_launches(
         for each in checked:
             request = each.plan.request
             lines.append(f"{shown(request.task)} with {shown(request.model)} on {machine.name}")
-            lines += [f"  warn  spec: {shown(said, 600)}" for said in each.plan.warnings]
+            lines += [f"  warn  spec: {shown(warning, 600)}" for warning in each.plan.warnings]
             lines += [f"  {line}" for line in check_rows(each.checks)]
         print_lines(lines)
     return _status(desk, machine, [check for each in checked for check in each.checks])

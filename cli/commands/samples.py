@@ -72,12 +72,12 @@ async def print_samples(desk: DeskReader, command: SamplesCommand) -> int:
     title = f"{task_name(desk.fleet, found.key)} {shown(found.row.task)}"
     counts = answer.get("counts")
     pairs = cast("Json", counts).items() if isinstance(counts, dict) else ()
-    said = " · ".join(
+    summary = " · ".join(
         f"{_flat_line(value)} {word_of_status(shown(name))}" for name, value in pairs if value
     )
-    lines = [f"{title}  {said}", "", *sample_table(answer["samples"], _as_of(answer))]
+    lines = [f"{title}  {summary}", "", *sample_table(answer["samples"], _as_of(answer))]
     if found.logged is not None and found.logged.errors:
-        lines += ["", "errors by cause (whole texts: evalroom sample TASK ID --content)"]
+        lines += ["", "errors by cause (full texts: evalroom sample TASK ID --content)"]
         lines += [f"  {error_group_line(group)}" for group in found.logged.errors]
     if answer.get("truncated"):
         lines += ["", "this is not the whole list; add --all to print all samples"]
@@ -190,7 +190,7 @@ async def print_sample(desk: DeskReader, command: SampleCommand, *, keep: Keep) 
 
 def _detail(answer: Json) -> list[str]:
     as_of = _clock(answer)
-    return aligned([[shown(name), _told(name, value, as_of)] for name, value in answer.items()])
+    return aligned([[shown(name), _cell(name, value, as_of)] for name, value in answer.items()])
 
 
 def _clock(answer: Json) -> float | None:
@@ -199,7 +199,7 @@ def _clock(answer: Json) -> float | None:
     return None if started is None or took is None else started + took
 
 
-def _told(name: str, value: object, as_of: float | None) -> str:
+def _cell(name: str, value: object, as_of: float | None) -> str:
     """Return a field of a sample as text: times, durations and activity in words."""
     if name == "activity":
         return _doing(value, as_of)
@@ -218,7 +218,7 @@ def _value(value: object) -> str:
     if value is None or value in ([], {}):
         return "·"
     if isinstance(value, Mapping | list):
-        return shown(strict_json.encode(value), 400)
+        return shown(strict_json.encode(cast("object", value)), 400)
     return shown(value, 400)
 
 

@@ -86,9 +86,9 @@ class EventLines:
                 host, python = shown(probe.host), shown(probe.python)
                 return [f"{machine}: the probe runs on {host} (Python {python})"]
             case ProcessSeen(process=process):
-                said = f"{_process(process)} is {event.state}"
+                line = f"{_process(process)} is {event.state}"
                 bare = replace(event, at=0.0, waiting_since=None)
-                return [said] if self._is_new(process, bare) else []
+                return [line] if self._is_new(process, bare) else []
             case ProcessGone(process=process):
                 self._forget(process)
                 return [f"{_process(process)} ended"]
@@ -99,20 +99,20 @@ class EventLines:
             case SamplesSeen(task=task):
                 return [line for line in (self._sample(task, each) for each in event.rows) if line]
             case ReadFailed(process=process):
-                said = f"{_process(process)}: can't read {shown(event.what)}: {shown(event.reason)}"
+                line = f"{_process(process)}: can't read {shown(event.what)}: {shown(event.reason)}"
                 unread = self._unread.setdefault(process, {})
                 is_new = unread.get(event.what) != event.reason
                 unread[event.what] = event.reason
-                return [said] if is_new else []
+                return [line] if is_new else []
             case LogRead(task=task):
-                said = log_words(event)
-                return [f"{self._name(task)} {said}"] if self._is_new((task, "log"), said) else []
+                line = log_words(event)
+                return [f"{self._name(task)} {line}"] if self._is_new((task, "log"), line) else []
             case LogUnreadable(task=task):
-                said = f"{self._name(task)}: can't read its log: {shown(event.reason)}"
-                return [said] if self._is_new((task, "log"), event.reason) else []
+                line = f"{self._name(task)}: can't read its log: {shown(event.reason)}"
+                return [line] if self._is_new((task, "log"), event.reason) else []
             case ScoreSeen(task=task, metrics=metrics):
-                said = f"{self._name(task)}: score so far {', '.join(score_words(metrics))}"
-                return [said] if self._is_new((task, "score"), metrics) else []
+                line = f"{self._name(task)}: score so far {', '.join(score_words(metrics))}"
+                return [line] if self._is_new((task, "score"), metrics) else []
             case ContentRevealed(sample=sample):
                 which = f"{shown(sample.sample_id, 60)}/{sample.epoch}"
                 return [f"{self._name(sample.task)} {which}: text that the model wrote was shown"]
@@ -123,9 +123,9 @@ class EventLines:
                 named = self._orders.pop(event.order, "an order")
                 return [f"{named}: {event.state}, {event.message}"]
             case RunChanged(run=run):
-                said = f": {shown(run.message)}" if run.message else ""
-                word = f"run {shown(run.id)} of {shown(run.task)} is {run.state}{said}"
-                return [word] if self._is_new((run.id, "run"), (run.state, run.message)) else []
+                why = f": {shown(run.message)}" if run.message else ""
+                line = f"run {shown(run.id)} of {shown(run.task)} is {run.state}{why}"
+                return [line] if self._is_new((run.id, "run"), (run.state, run.message)) else []
             case (
                 MachineNamed()
                 | MachineRead()
@@ -168,11 +168,11 @@ class EventLines:
 
     def _sample(self, task: TaskKey, sample: Sample) -> str | None:
         about, standing = (sample.sample_id, sample.epoch), (sample.status, sample.retries)
-        told = self._samples.setdefault(task, {})
-        before = told.get(about)
+        samples = self._samples.setdefault(task, {})
+        before = samples.get(about)
         if before == standing:
             return None
-        told[about] = standing
+        samples[about] = standing
         if before is None and sample.status in {"pending", "queued", "completed"}:
             return None
         if self._only_trouble and sample.status != "error" and not sample.retries:
@@ -217,11 +217,11 @@ def log_words(event: LogRead) -> str:
             (counts.abandoned, "abandoned"),
         )
         parts += [f"{number} {word}" for number, word in outcomes if number]
-    said = f": {', '.join(parts)}" if parts else ""
+    details = f": {', '.join(parts)}" if parts else ""
     status = event.header.status
     if status == "started":
-        return f"has a log that says started{said}"
-    return f"ended as {shown(status)}{said}"
+        return f"has a log that says started{details}"
+    return f"ended as {shown(status)}{details}"
 
 
 def score_words(metrics: tuple[Metric, ...]) -> list[str]:

@@ -68,6 +68,8 @@ def desk_of(
     finally:
         if recorder is not None:
             recorder.close()
+    if recorder is not None:
+        recorder.check()
 
 
 @contextlib.asynccontextmanager

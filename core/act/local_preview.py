@@ -61,18 +61,18 @@ def interrupt_preview(
     cut = f"{number} in flight {are} cut off and written as cancelled"
     never = f"{plural(queued, 'queued sample')} never {'runs' if queued == 1 else 'run'}"
     logs = "1 log ends" if len(snapshot.running) == 1 else f"{len(snapshot.running)} logs end"
-    said = (
+    sentence = (
         f"{'No sample is in flight' if flying == 0 else cut}, {never}, {logs} as cancelled"
         f"{_never_started(snapshot)}; then the process exits"
     )
     if is_ours:
-        return _computed(said)
+        return _computed(sentence)
     note = (
         "evalroom did not start this process. If it ignores SIGINT, the interrupt only stops its"
         " control server and the eval keeps running where evalroom can't see it. Cancel its"
         " tasks, or drain and release it, instead."
     )
-    return _computed(said, notes=(note,))
+    return _computed(sentence, notes=(note,))
 
 
 def _never_started(snapshot: TargetSnapshot) -> str:

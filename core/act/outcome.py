@@ -71,10 +71,10 @@ def _answered(action: Action, answer: JsonObject) -> Outcome:
     if not is_changed(answer):
         why = shown(text(answer, "reason") or "already in this state", 300)
         return Outcome(state=OrderState.NOOP, message=why)
-    return Outcome(state=OrderState.DONE, message=_said(action, answer))
+    return Outcome(state=OrderState.DONE, message=_message(action, answer))
 
 
-def _said(action: Action, answer: JsonObject) -> str:
+def _message(action: Action, answer: JsonObject) -> str:
     reason = text(answer, "reason")
     if reason:
         return shown(reason, 300)

@@ -40,8 +40,8 @@ class TimeLimits:
         Time limits keep running for a held sample, so a long pause can end it.
         """
         flying = [(key, row) for key, row in _tasks(target, snapshot) if row.samples.in_flight]
-        told = await asyncio.gather(*(self._notes(key, row, throttle) for key, row in flying))
-        return tuple(note for notes in told for note in notes)
+        found = await asyncio.gather(*(self._notes(key, row, throttle) for key, row in flying))
+        return tuple(note for notes in found for note in notes)
 
     async def _notes(self, key: TaskKey, row: TaskRow, throttle: Throttle) -> list[str]:
         try:
@@ -102,8 +102,8 @@ async def _running(
 
 def _lines(running: tuple[Sample, ...], limit: int | None, *, known: bool) -> list[str]:
     if not known or limit is None:
-        said = f"{plural(len(running), 'sample')} in flight"
-        return [f"{said} without a time limit"] if known else [said]
+        in_flight = f"{plural(len(running), 'sample')} in flight"
+        return [f"{in_flight} without a time limit"] if known else [in_flight]
     left = [(limit - each.total_time, each) for each in running if each.total_time is not None]
     lines = [
         f"sample {shown(each.sample_id, 40)}/{each.epoch}: {duration(max(seconds, 0))} left of"

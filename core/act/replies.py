@@ -47,12 +47,12 @@ def why_untrusted(answer: JsonObject, *, dry_run: bool, tells_changed: bool = Tr
     changed: object = answer.get("changed") if tells_changed else True
     if not isinstance(changed, bool):
         return "The eval's answer does not say whether anything changed. Check its state."
-    said: object = answer.get("dry_run")
-    if changed and dry_run and said is not True:
+    is_dry_run: object = answer.get("dry_run")
+    if changed and dry_run and is_dry_run is not True:
         return (
             "The eval did not confirm that this was a dry run; the action may have been applied."
             " Check its state first."
         )
-    if changed and not dry_run and said is True:
+    if changed and not dry_run and is_dry_run is True:
         return "The eval answered as if this was a dry run. Check its state."
     return None

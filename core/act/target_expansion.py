@@ -124,7 +124,7 @@ def _tasks(fleet: Fleet, place: MachineName | ProcessKey | TaskKey) -> tuple[Tas
     return tuple(key for each in live_processes(fleet, place) for key in running_tasks(fleet, each))
 
 
-_SAID: Mapping[Scope, str] = {
+_SCOPE_WORDS: Mapping[Scope, str] = {
     "sample": "a sample (TASK#ID/EPOCH)",
     "task": "a task (machine:task-id, or --all or --on MACHINE)",
     "process": "a process (machine:PID, or machine: for all processes of a machine)",
@@ -134,8 +134,8 @@ _SAID: Mapping[Scope, str] = {
 def does_not_apply(action: Action, scope: Scope) -> UsageWrong:
     """Return the error for an action on the wrong scope; it says where the action applies."""
     works = [
-        said
-        for each, said in _SAID.items()
+        words
+        for each, words in _SCOPE_WORDS.items()
         if any(offer.action.verb is action.verb for offer in offers_on(each))
     ]
     return UsageWrong(f'"{action.verb}" doesn\'t apply to a {scope}', f"name {' or '.join(works)}")

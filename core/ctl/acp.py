@@ -11,8 +11,8 @@ _OFF = frozenset({"false", "no", "0"})
 
 def can_be_steered(process: Process) -> bool:
     """Whether the process was started with an ACP server (`--acp-server`)."""
-    told = [word.partition("=") for word in process.argv if word.partition("=")[0] == _OPTION]
-    return any(value.lower() not in _OFF for _, _, value in told)
+    options = [word.partition("=") for word in process.argv if word.partition("=")[0] == _OPTION]
+    return any(value.lower() not in _OFF for _, _, value in options)
 
 
 def steering_words(process: Process, sample: SampleKey, task: str) -> tuple[str, ...]:

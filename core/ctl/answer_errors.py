@@ -20,7 +20,7 @@ from core.text import Shown, shown
 _OK = 200
 _NOT_FOUND = 404
 _UNAVAILABLE = 503
-_SAID = 300
+_MAX_REASON_CHARS = 300
 _IN_WORDS = {
     "refused": "its control server is gone",
     "no socket": "its control server is gone",
@@ -55,15 +55,15 @@ def good_body(
     """
     if reply.status == _OK and reply.error is None:
         return reply.body
-    said = _said(reply)
+    own_words = _own_words(reply)
     match reply.status:
-        case 404 if said == "Not Found":
+        case 404 if own_words == "Not Found":
             raise _unsupported(what, feature, python)
         case 404:
             # "sample 9 (epoch 1) not found" names the thing itself.
-            is_named = said.endswith(" not found")
+            is_named = own_words.endswith(" not found")
             raise NotThere(
-                said if is_named else f"{what}: {said or 'not found'}", status=_NOT_FOUND
+                own_words if is_named else f"{what}: {own_words or 'not found'}", status=_NOT_FOUND
             )
         case 503:
             raise TooBusy(
@@ -74,7 +74,7 @@ def good_body(
         case _ if reply.error is not None and "too large" in reply.error:
             raise TooLarge(f"{what}: the answer is over 32 MiB", "narrow the request")
         case _:
-            raise RequestFailed(f"{what}: {said or 'no answer'}", status=reply.status)
+            raise RequestFailed(f"{what}: {own_words or 'no answer'}", status=reply.status)
 
 
 def advice_for(error: EvalroomError, python: str | None) -> str:
@@ -107,13 +107,13 @@ def _upgrade(first: str, python: str | None) -> str:
     return f"upgrade to Inspect {first} or newer: {command}{which}"
 
 
-def _said(reply: Reply) -> Shown | str:
+def _own_words(reply: Reply) -> Shown | str:
     """Return the answer's own reason, in one harmless line; empty if it gives none."""
     found = _reason(reply.body) if reply.body else ""
     if found:
-        return shown(found, _SAID)
+        return shown(found, _MAX_REASON_CHARS)
     if reply.error is not None:
-        return shown(_IN_WORDS.get(reply.error, reply.error), _SAID)
+        return shown(_IN_WORDS.get(reply.error, reply.error), _MAX_REASON_CHARS)
     return f"HTTP {reply.status}" if reply.status not in {None, _NOT_FOUND} else ""
 
 
@@ -121,7 +121,7 @@ def _reason(body: bytes) -> str:
     try:
         value = parse(body)
     except AnswerMalformed:
-        return body[:_SAID].decode("utf-8", "replace")
+        return body[:_MAX_REASON_CHARS].decode("utf-8", "replace")
     if not isinstance(value, dict):
         return ""
     fields = cast("JsonObject", value)

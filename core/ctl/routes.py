@@ -22,10 +22,10 @@ def path(*steps: str) -> str:
 
 def with_query(path: str, *query: tuple[str, str | float | bool | None]) -> str:
     """Return the path with its query: the parameters that are not None, each quoted."""
-    told = [(name, value) for name, value in query if value is not None]
-    if not told:
+    given = [(name, value) for name, value in query if value is not None]
+    if not given:
         return path
-    return path + "?" + "&".join(f"{name}={_value(value)}" for name, value in told)
+    return path + "?" + "&".join(f"{name}={_value(value)}" for name, value in given)
 
 
 def _value(value: str | float | bool) -> str:

@@ -33,7 +33,7 @@ MAX_OWN_FAILURES = 3
 _RETRY_DELAYS_S = (2.0, 10.0, 30.0, 120.0, 300.0, 900.0)
 """Seconds until a log is read again, by the number of failed reads; the last repeats."""
 
-_OTHER_ATTEMPT = "the log at its place was written by another attempt"
+_OTHER_ATTEMPT = "another attempt wrote the log at this path"
 
 _Attempt = tuple[TaskKey, str]
 """A task, and a text of its attempt and whether its process is gone."""

@@ -63,6 +63,18 @@ class Recorder:
             self._events.put(None)
         self._writer.join()
 
+    def check(self) -> None:
+        """Return if all that was recorded until `close` is in the file.
+
+        Raises:
+            StorageError: The recording has stopped before, and why.
+        """
+        if self._error is not None:
+            raise StorageError(
+                f"the recording {self._path} is not complete: {self._error}",
+                "record to another disk",
+            )
+
     def __enter__(self) -> Self:
         return self
 
@@ -70,6 +82,7 @@ class Recorder:
         self.close()
 
     def _write(self) -> None:
+        event: Event | None = None
         try:
             with self._file as file:
                 while (event := self._events.get()) is not None:
@@ -78,5 +91,6 @@ class Recorder:
                         file.flush()
         except OSError as error:
             self._error = error.strerror or str(error)
-            while self._events.get() is not None:
-                pass
+            # After the last event nothing more comes: only closing the file failed.
+            while event is not None:
+                event = self._events.get()

@@ -101,8 +101,8 @@ def _unusable(process: Process, words: Sequence[str]) -> str | None:
         before = [words[at - 1] for at, word in enumerate(words) if word == "***" and at]
         named = ", ".join(shown(word, 40) for word in (before or hidden)[:3])
         return f"the command line of the process contains withheld values ({named})"
-    told = (*words, process.cwd or "", process.python or "", process.data_dir or "")
-    if any(shown(word, len(word) + 1) != word or "\ufffd" in word for word in told):
+    parts = (*words, process.cwd or "", process.python or "", process.data_dir or "")
+    if any(shown(word, len(word) + 1) != word or "\ufffd" in word for word in parts):
         return "the command line of the process contains characters that can't be shown"
     if process.cwd is None:
         return "the working folder of the process is unknown"

@@ -248,10 +248,10 @@ class GuideRunner:
         Raises:
             NotConfirmed: The plan was not confirmed as it requires; nothing was sent.
         """
-        told = await self._acting.carry_out(plan, words=words, yes=yes, tell=tell)
+        reports = await self._acting.carry_out(plan, words=words, yes=yes, tell=tell)
         await asyncio.sleep(0)
         await self.refresh(guide)
-        return told
+        return reports
 
     async def removal(self, guide: str) -> Removal:
         """Return what the step that waits would remove now, for its preview.
@@ -266,10 +266,10 @@ class GuideRunner:
         now = await self.removal(guide)
         removed = await remove(previewed, now, words=words, worker=self._worker)
         known = self._mine(guide)
-        told = f"{removed} removed by {shown(self.instance.operator, 60)}"
-        await self._keep(with_result(known, told))
+        message = f"{removed} removed by {shown(self.instance.operator, 60)}"
+        await self._keep(with_result(known, message))
         await self.refresh(guide)
-        return told
+        return message
 
     async def skip(self, guide: str) -> Guide:
         """Skip the step that waits.

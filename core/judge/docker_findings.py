@@ -78,7 +78,9 @@ def _trouble(
     missing = _running_at(before, task) - len(then)
     if missing > 0 and len(now) <= len(then):
         lost = plural(missing, "running sample has", "running samples have")
-        what = f"{lost} no sandbox any more: {plural(len(now), 'sandbox', 'sandboxes')} left"
+        what = (
+            f"{lost} no sandbox any more: {plural(len(now), 'sandbox remains', 'sandboxes remain')}"
+        )
         return "hand", missing, sentences(what, _LOSS)
     return None
 
@@ -110,7 +112,7 @@ def _leftover(left: tuple[Sandbox, ...]) -> tuple[Severity, int, str] | None:
         return None
     number = sum(len(each.containers) for each in left)
     projects = _named([each.project for each in left])
-    what = f"{plural(number, 'container')} of evals that have ended {_is(number)} left: {projects}"
+    what = f"{plural(number, 'container')} of ended evals {_is(number)} left over: {projects}"
     return (
         "look",
         number,

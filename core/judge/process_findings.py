@@ -25,7 +25,7 @@ _TROUBLES: dict[ProcessState, tuple[Severity, str]] = {
 }
 _CUT_OFF = (
     "is running, but the file of its control socket was removed: evalroom can't watch or control"
-    " it, and its log will tell how it ends"
+    " it, and its log will show how it ends"
 )
 
 

@@ -111,7 +111,7 @@ def _how(task: Task) -> str:
         (samples.abandoned, "abandoned"),
     )
     done += "".join(f", {number} {word}" for number, word in parts if number)
-    if task.is_last_look:
+    if task.has_polled_counts:
         done += " at the last poll"
     if task.state is TaskState.LOST:
         left = ""
@@ -145,7 +145,8 @@ def _log(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
         if last is not None:
             yield closed(last, at)
         return
-    text = f"The log can't be read: {task.log_problem}. evalroom tries again."
+    again = " evalroom tries again." if task.row.log_location else ""
+    text = f"The log can't be read: {task.log_problem}.{again}"
     if last is None:
         yield Finding(
             id=identity,

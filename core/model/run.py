@@ -163,8 +163,8 @@ class Run:
     @property
     def status(self) -> str:
         """The worst status of its logs; the word of its state if no log was read."""
-        told = {log.status for log in self.logs}
+        statuses = {log.status for log in self.logs}
         for status in ("started", "error", "cancelled", "success"):
-            if status in told:
+            if status in statuses:
                 return status
         return str(self.state)

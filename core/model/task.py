@@ -214,14 +214,14 @@ class Task:
     @property
     def total_tokens(self) -> int | None:
         """Its tokens: of its log once that is read, else of the last poll; None: unknown."""
-        told = self.header.total_tokens if self.header is not None and self.is_over else None
-        return self.row.total_tokens if told is None else told
+        tokens = self.header.total_tokens if self.header is not None and self.is_over else None
+        return self.row.total_tokens if tokens is None else tokens
 
     @property
     def total_messages(self) -> int | None:
         """The messages of its samples: of its log once that is read, else of the last poll."""
-        told = self.logged.messages if self.logged is not None else None
-        return self.row.total_messages if told is None else told
+        messages = self.logged.messages if self.logged is not None else None
+        return self.row.total_messages if messages is None else messages
 
     @property
     def is_over(self) -> bool:
@@ -230,7 +230,7 @@ class Task:
         return self.state is not TaskState.RUNNING and self.state is not TaskState.FINISHING
 
     @property
-    def is_last_look(self) -> bool:
+    def has_polled_counts(self) -> bool:
         """Whether it has ended, but its counts are those of the last poll and not of its log."""
         return self.state is not TaskState.RUNNING and self.logged is None
 

@@ -29,7 +29,7 @@ class HostClock:
         """The offset of the last beat, where it differs: two alike are a step, one is a delay."""
         self._differences: deque[float] = deque(maxlen=REMEMBERED)
         """The desk's clock minus the host's; the least is that of a frame that did not wait."""
-        self._noted_at = float("-inf")
+        self._noted_at = self._last = float("-inf")
         self._beat_at = float("-inf")
         """When the last beat was received; those of a burst waited together and show no step."""
 
@@ -58,14 +58,17 @@ class HostClock:
     def written_at(self, head: JsonObject, at: float) -> float:
         """Return when a frame was written, Unix seconds at the desk.
 
-        It may have waited in a pipe or on a dead network; its rows are as old as they are.
+        It may have waited in a pipe or on a dead network; its rows are as old as they are. A later
+        frame is not older than one before it, unless the desk's clock was set back.
 
         Args:
             head: Its head.
             at: When it was received, Unix seconds at the desk.
         """
         clock, took = number(head, "at"), number(head, "took") or 0.0
-        return at if clock is None else at - self._age(clock + max(0.0, took), at)
+        found = at if clock is None else at - self._age(clock + max(0.0, took), at)
+        self._last = max(found, self._last) if self._last <= at else found
+        return self._last
 
     def _age(self, written: float, at: float) -> float:
         difference = at - written

@@ -17,7 +17,7 @@ DEADLINE_S = 60.0
 """Seconds that the read of one sample may take: Inspect starts for it."""
 _LISTED_ROWS = 100
 _ALL_ROWS = 20_000
-_VIEWS = {
+_VIEWS: Mapping[tuple[str, ...], str] = {
     ("samples",): "samples",
     ("sample",): "sample",
     ("sample", "events"): "events",

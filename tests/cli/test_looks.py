@@ -185,7 +185,7 @@ def test_no_machine_that_answers_is_exit_3(home: Home) -> None:
         assert home.run(*words, "--timeout", "20").status == 3
     ran = home.run("samples", "any", "--json", "--timeout", "20")
     assert ran.status == 3
-    assert ran.json["error"]["kind"] == "nobody_reached"
+    assert ran.json["error"]["kind"] == "no_machine_reached"
 
 
 def test_machines_tell_their_tools(home: Home) -> None:
@@ -197,6 +197,13 @@ def test_machines_tell_their_tools(home: Home) -> None:
     told = home.run("machines").out
     for word in ("link", "probe", "inspect", "GPUs", "Docker", "clock"):
         assert f"  {word}" in told
+
+
+def test_a_recording_onto_a_full_disk_ends_with_a_sentence(home: Home) -> None:
+    home.watch_here(home.folder / "d")
+    ran = home.run("--record", "/dev/full", "status")
+    assert ran.status == 1
+    assert "the recording /dev/full is not complete: No space left on device" in ran.err
 
 
 def test_machines_wait_for_what_docker_answers(home: Home) -> None:

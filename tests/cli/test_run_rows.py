@@ -22,7 +22,7 @@ LOG = RunLog(
 
 def test_a_failed_run_says_which_command_tells_why_by_the_inspect_that_ran_it() -> None:
     failed = run(
-        1, RunState.ERROR, logs=(LOG,), message="one of its logs ended with error",
+        1, RunState.ERROR, logs=(LOG,), message="one of its logs has the status error",
         directory="~/.evalroom/runs/1", log_dir="logs",
         command_line="/venv/bin/python -m inspect_ai eval-set mine.py@mine --detach",
     )  # fmt: skip
@@ -60,8 +60,8 @@ def test_what_was_printed_is_pointed_at_only_where_something_was_started() -> No
     assert list(why_lines(run(4, RunState.SUCCESS, logs=()))) == []
 
 
-class Told:
-    """A desk and its launches at once: runs that stand still, and what each printed."""
+class StoredRun:
+    """A desk and its launches at once: one run that does not change, and its output."""
 
     def __init__(self, known: Run, data: bytes = b"") -> None:
         self.registry = SimpleNamespace(runs={known.id: known})
@@ -84,7 +84,7 @@ async def test_a_screen_is_printed_once_and_never_followed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     known = run(5, RunState.SUCCESS, screen=("tmux", "capture-pane"), output_file="")
-    told: Any = Told(known, b"the last screen\n")
+    told: Any = StoredRun(known, b"the last screen\n")
     assert await print_output(told, told, known.id, follow=False, timeout=1) == 0
     assert capsys.readouterr().out == "the last screen\n"
     with pytest.raises(UsageWrong) as refused:
@@ -96,7 +96,7 @@ async def test_what_printed_nothing_says_so_beside_the_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     known = run(6, RunState.ERROR, logs=())
-    told: Any = Told(known)
+    told: Any = StoredRun(known)
     assert await print_output(told, told, known.id, follow=False, timeout=1) == 0
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", f"evalroom: {known.id} printed nothing\n")

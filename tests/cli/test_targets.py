@@ -23,7 +23,7 @@ def test_a_sample_is_reached_by_its_id_and_by_every_name_that_was_printed(
     assert len(names) == 2  # q in epoch 1, and q/1
     assert one.task()["samples"]["in_flight"] == len(IDS)
 
-    meant = {}
+    meant: dict[str, str] = {}
     for name in names:
         ran = home.run("act", "cancel", name, "--dry-run", "--json")
         [target] = ran.json["targets"]

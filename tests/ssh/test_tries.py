@@ -35,10 +35,16 @@ class Halting:
     Args:
         marks: How many chunks it takes; -1: it is not even ready.
         fails: Made and raised at each start.
+        noise: What it prints again and again after that.
     """
 
-    def __init__(self, marks: int = -1, fails: Callable[[], MachineError] | None = None) -> None:
-        self._marks, self._fails = marks, fails
+    def __init__(
+        self,
+        marks: int = -1,
+        fails: Callable[[], MachineError] | None = None,
+        noise: bytes = b"",
+    ) -> None:
+        self._marks, self._fails, self._noise = marks, fails, noise
         self._out: asyncio.Queue[bytes] = asyncio.Queue()
         self._nonce = b""
         self.silences = 0
@@ -61,6 +67,9 @@ class Halting:
                 self._out.put_nowait(b"got " + self._nonce + b"\n")
 
     async def read(self) -> bytes:
+        if self._noise and self._nonce and self._out.empty():
+            await asyncio.sleep(0.005)
+            return self._noise
         return await self._out.get()
 
     async def read_error(self) -> bytes:
@@ -105,6 +114,15 @@ async def test_a_program_that_stops_arriving_is_given_up_as_silent(
     with pytest.raises(LinkLost, match="m took no data for") as lost:
         await start(Halting(marks=3))
     assert lost.value.is_silent
+
+
+@pytest.mark.parametrize(("noise", "said"), [(b"x" * 70_000, "over 1 MiB"), (b"x", "no data")])
+async def test_noise_in_place_of_marks_is_no_progress(
+    noise: bytes, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ssh.handshake.CHUNK_TIMEOUT_S", 0.5)
+    with pytest.raises(MachineError, match=said):
+        await start(Halting(marks=1, noise=noise))
 
 
 async def test_a_program_has_arrived_when_all_of_it_is_marked() -> None:

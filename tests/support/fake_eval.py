@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support.processes import is_below
+
 Serve = Callable[[socket.socket, str], bool]
 """Answer the request line on this connection; whether it stays open."""
 
@@ -151,14 +153,7 @@ class FakeEval:
 def _is_of_this_test(connection: socket.socket) -> bool:
     """Whether the process at the other end was started by this one."""
     found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-    pid: int = struct.unpack("iII", found)[0]
-    while pid > 1 and pid != os.getpid():
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_text()
-        except OSError:
-            return False
-        pid = int(stat.rpartition(")")[2].split()[1])
-    return pid == os.getpid()
+    return is_below(struct.unpack("iII", found)[0], os.getpid())
 
 
 @contextmanager

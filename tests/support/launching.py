@@ -26,18 +26,18 @@ PYTHON = Check(
 DISK = Check(name="disk", level=CheckLevel.OK, message="812G free where the run's folder is")
 
 
-class ToldLaunching:
+class ScriptedLaunching:
     """A `LaunchService` over a `FakeRoom`.
 
     Attributes:
-        checks: What the preflight finds on a machine; else all is well.
+        checks: The checks of the preflight by machine; on other machines all is well.
         passed_over: Candidates that do not fit.
         gate: The preflight waits for it.
-        states: What is told of each run once it was started, in order.
-        fails: What `check` and `launch` raise.
-        launched: What was started: the plans of each call.
+        states: The states that each started run goes through.
+        fails: The error that `check` and `launch` raise.
+        launched: The started plans of each call.
         asked: The specs that were checked.
-        printed: What runs printed, by their ids.
+        printed: The output of runs by their ids.
     """
 
     def __init__(self, room: FakeRoom) -> None:

@@ -3,12 +3,16 @@
 import sys
 from pathlib import Path
 
+from ssh.handshake import CHUNK_BYTES
+
 _SCRIPT = '''#!{python} -I
 import os, re, sys, time, json
 first, second = re.search(r'n="(\\w+)"\\+"(\\w+)"', " ".join(sys.argv)).groups()
 print("ready " + first + second, flush=True)
 size = int(sys.stdin.buffer.readline().split()[1])
 sys.stdin.buffer.read(size)
+for _ in range(0, size, {chunk}):
+    print("got " + first + second, flush=True)
 
 def out(data):
     sys.stdout.buffer.write(data)
@@ -35,6 +39,6 @@ def lying_python(folder: Path, does: str) -> str:
     `does` may use `out(bytes)`, `frame(kind, rest_of_head, body)` and `heads()`.
     """
     path = folder / "python3"
-    path.write_text(_SCRIPT.format(python=sys.executable, does=does))
+    path.write_text(_SCRIPT.format(python=sys.executable, does=does, chunk=CHUNK_BYTES))
     path.chmod(0o755)
     return str(path)

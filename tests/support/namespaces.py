@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.support.processes import all_pids
+from tests.support.processes import all_pids, is_below
 from tests.support.waiting import wait_until
 
 _SERVE = """
@@ -72,8 +72,8 @@ class ContainedEval:
                 status = Path(f"/proc/{pid}/status").read_text()
             except OSError:
                 continue
-            pids = next((x.split()[1:] for x in status.splitlines() if x.startswith("NSpid:")), [])
-            if len(pids) > 1 and int(pids[-1]) == self.inner_pid and _is_below(pid, self.outer.pid):
+            [pids] = [x.split()[1:] for x in status.splitlines() if x.startswith("NSpid:")] or [[]]
+            if len(pids) > 1 and int(pids[-1]) == self.inner_pid and is_below(pid, self.outer.pid):
                 return pid
         return None
 
@@ -107,14 +107,3 @@ def contained_eval(
     finally:
         outer.kill()
         outer.wait()
-
-
-def _is_below(pid: int, ancestor: int) -> bool:
-    while pid > 1:
-        if pid == ancestor:
-            return True
-        try:
-            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        except (OSError, IndexError):
-            return False
-    return False

@@ -31,6 +31,14 @@ def parent_of(pid: int) -> int:
     return int(_stat(pid)[1])
 
 
+def is_below(pid: int, ancestor: int) -> bool:
+    """Whether a process is that one, or its child, or a child of its child, and so on."""
+    while pid > 1 and pid != ancestor:
+        fields = _stat(pid)
+        pid = int(fields[1]) if fields else 0
+    return pid == ancestor
+
+
 def children_of(pid: int) -> list[int]:
     """The living children of a process; their own children not."""
     found: list[int] = []

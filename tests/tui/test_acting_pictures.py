@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.fleets import H1
 from tests.support.rooms import FakeRoom, app_on, busy_fleet, services_on
-from tests.support.told_acting import ToldActing
+from tests.support.scripted_acting import ScriptedActing
 from tui.app import RoomApp
 
 Picture = Callable[[RoomApp], None]
@@ -29,12 +29,12 @@ KNOBS = {
 EDIT = ("c", "j", "enter", *(["backspace"] * 4), *"7200", "enter", "j", "j")
 
 
-def acting_room() -> tuple[ToldActing, RoomApp]:
+def acting_room() -> tuple[ScriptedActing, RoomApp]:
     room = FakeRoom(busy_fleet())
     machines = {**room.fleet.machines, H1: replace(room.fleet.machines[H1], production=True)}
     room.become(replace(room.fleet, machines=machines))
     room.answers = {"/tasks/t1/config": (200, json.dumps(KNOBS).encode())}
-    acting = ToldActing(room)
+    acting = ScriptedActing(room)
     return acting, app_on(room, services=services_on(room, acting=acting))
 
 

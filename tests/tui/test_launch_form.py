@@ -16,7 +16,7 @@ from core.launch.spec.spec_reader import read_spec
 from core.model.run import RunState
 from storage.view_state import ViewState
 from tests.support.fleets import H1, H2
-from tests.support.launching import PYTHON, ToldLaunching
+from tests.support.launching import PYTHON, ScriptedLaunching
 from tests.support.rooms import (
     FakeRoom,
     MemoryStore,
@@ -37,9 +37,9 @@ SIZE = (120, 40)
 STOP = Check(name="docker", level=CheckLevel.STOP, message="it does not answer", advice="start it")
 
 
-def room_to_launch(fleet: Fleet | None = None, **more: Any) -> tuple[ToldLaunching, RoomApp]:
+def room_to_launch(fleet: Fleet | None = None, **more: Any) -> tuple[ScriptedLaunching, RoomApp]:
     room = FakeRoom(fleet or busy_fleet())
-    told = ToldLaunching(room)
+    told = ScriptedLaunching(room)
     return told, app_on(room, services=services_on(room, launching=told, **more))
 
 
@@ -375,7 +375,7 @@ async def test_a_secret_that_is_not_kept_yet_is_asked_for_masked_and_named_alone
 @pytest.mark.parametrize("why", ["", "evalroom is read-only: nothing is launched"])
 async def test_where_nothing_can_be_launched_the_keys_say_so(why: str) -> None:
     room = FakeRoom(with_runs(busy_fleet(), every_run()))
-    told = ToldLaunching(room) if why else None
+    told = ScriptedLaunching(room) if why else None
     app = app_on(room, services=services_on(room, launching=told, why_no_launch=why))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         assert "n new run" not in screen_text(app)

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from core.launch.preflight.checks import Check, CheckLevel
 from tests.support.fleets import H1, H2
-from tests.support.launching import PYTHON, ToldLaunching
+from tests.support.launching import PYTHON, ScriptedLaunching
 from tests.support.rooms import FakeRoom, answerable, app_on, busy_fleet, services_on, shows
 from tests.support.runs import EU, every_run, run, with_runs
 from tui.app import RoomApp
@@ -22,11 +22,11 @@ MODEL = ("pageup", "pageup", "pageup", "ctrl+u", *"openai-api/acme/x", "down", "
 PRINTED = b"\x1b[1mLoading\x1b[0m tasks ...\nNo inspect tasks were found at the specified paths.\n"
 
 
-def room() -> tuple[ToldLaunching, RoomApp]:
+def room() -> tuple[ScriptedLaunching, RoomApp]:
     fleet = with_runs(busy_fleet(), every_run())
     marked = replace(fleet.machines[H1], production=True, tags=("gpu",))
     held = FakeRoom(replace(fleet, machines={**fleet.machines, H1: marked}))
-    told = ToldLaunching(held)
+    told = ScriptedLaunching(held)
     stop = Check(
         name="docker",
         level=CheckLevel.STOP,

@@ -22,7 +22,7 @@ from tests.support.rooms import (
     services_on,
     shows,
 )
-from tests.support.told_acting import ToldActing
+from tests.support.scripted_acting import ScriptedActing
 from tui.app import RoomApp
 from tui.dialogs.guarded_dialog import REPEAT_S
 from tui.dialogs.preview import PreviewDialog
@@ -31,9 +31,9 @@ WIDE = (160, 46)
 CTF = task_key("t1", H1, 100)
 
 
-def opened() -> tuple[FakeRoom, ToldActing, RoomApp]:
+def opened() -> tuple[FakeRoom, ScriptedActing, RoomApp]:
     room = FakeRoom(busy_fleet())
-    acting = ToldActing(room)
+    acting = ScriptedActing(room)
     return room, acting, app_on(room, services=services_on(room, acting=acting))
 
 

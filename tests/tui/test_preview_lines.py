@@ -11,15 +11,15 @@ from tests.support.rooms import (
     services_on,
     shows,
 )
-from tests.support.told_acting import ToldActing
+from tests.support.scripted_acting import ScriptedActing
 from tui.app import RoomApp
 
 WIDE = (160, 46)
 
 
-def opened() -> tuple[FakeRoom, ToldActing, RoomApp]:
+def opened() -> tuple[FakeRoom, ScriptedActing, RoomApp]:
     room = FakeRoom(busy_fleet())
-    acting = ToldActing(room)
+    acting = ScriptedActing(room)
     return room, acting, app_on(room, services=services_on(room, acting=acting))
 
 

@@ -7,7 +7,7 @@ from core.errors import RequestFailed
 from core.events import RunChanged
 from core.model.run import Run, RunState
 from tests.support.fleets import H1, NOW, process_key, task_key
-from tests.support.launching import ToldLaunching
+from tests.support.launching import ScriptedLaunching
 from tests.support.rooms import (
     HOSTILE,
     FakeRoom,
@@ -29,9 +29,9 @@ from tui.services import AttachSettings
 SIZE = (140, 44)
 
 
-def room_of_runs(*runs: Run) -> tuple[ToldLaunching, RoomApp]:
+def room_of_runs(*runs: Run) -> tuple[ScriptedLaunching, RoomApp]:
     room = FakeRoom(with_runs(busy_fleet(), runs or every_run()))
-    told = ToldLaunching(room)
+    told = ScriptedLaunching(room)
     return told, app_on(room, services=services_on(room, launching=told))
 
 
@@ -247,7 +247,7 @@ async def test_attaching_is_a_key_of_runs_that_have_a_display(
 ) -> None:
     room = FakeRoom(with_runs(busy_fleet(), every_run()))
     settings = AttachSettings(machines=(), way="window")
-    launching = ToldLaunching(room)
+    launching = ScriptedLaunching(room)
     app = app_on(room, services=services_on(room, launching=launching, attach=settings))
     attached: list[str] = []
 

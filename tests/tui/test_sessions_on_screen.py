@@ -20,8 +20,8 @@ def session(name: str, *, has_ended: bool) -> MachineSession:
     )  # fmt: skip
 
 
-class Told:
-    """Sessions that a test tells."""
+class FakeSessions:
+    """A list of sessions that the test sets."""
 
     def __init__(self, *found: MachineSession) -> None:
         self.found = found
@@ -36,8 +36,8 @@ class Told:
         self.ended.append(found.session.name)
 
 
-def room(*found: MachineSession) -> tuple[Told, RoomApp]:
-    told = Told(*found)
+def room(*found: MachineSession) -> tuple[FakeSessions, RoomApp]:
+    told = FakeSessions(*found)
     room = FakeRoom(busy_fleet())
     return told, app_on(room, services=services_on(room, sessions=told))
 

@@ -33,7 +33,7 @@ _OF_KEYS = (signal.SIGINT, signal.SIGQUIT)
 """Signals that the terminal's own keys send to every foreground process."""
 
 
-_FLOOD_TOLD_S = 5.0
+_FLOOD_NOTE_S = 5.0
 """Dropped keys are reported at most once in this time."""
 
 
@@ -63,7 +63,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
             # the screen for ever between the two.
             self.console = plain_console(self.console)
         self._keep_crash = keep_crash
-        self._title_told = Shown("")
+        self._title_sent = Shown("")
         self._is_leaving = False
         self._has_dropped_keys = False
         self._lending = asyncio.Lock()
@@ -134,7 +134,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
                 finally:
                     for number in _OF_KEYS:
                         loop.add_signal_handler(number, self.leave, 128 + int(number))
-            self._title_told = Shown("")
+            self._title_sent = Shown("")
             self.action_redraw()
         return ended
 
@@ -204,8 +204,8 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
 
     def say_title(self, words: Shown) -> None:
         """Set the terminal's title if it changed."""
-        if words != self._title_told:
-            self._title_told = words
+        if words != self._title_sent:
+            self._title_sent = words
             self.write(title_sequence(Shown(to_ascii(words)) if self.terminal.is_ascii else words))
 
     def say(self, sentence: str, tone: str = "plain") -> None:
@@ -217,7 +217,7 @@ class TerminalApp(KeyQueueApp, inherit_bindings=False):
         """Report that keys were dropped."""
         if not self._has_dropped_keys:
             self._has_dropped_keys = True
-            self.set_timer(_FLOOD_TOLD_S, self._flood_over)
+            self.set_timer(_FLOOD_NOTE_S, self._flood_over)
             self.say("Too many keys at once: waiting keys were dropped.", "look")
 
     def _flood_over(self) -> None:

@@ -122,7 +122,7 @@ class OpenDriver(LinuxDriver):
 
     def continued(self) -> None:
         """Take the terminal again; called when the process goes on after a stop."""
-        super()._sigcont_application()
+        super()._sigcont_application()  # pyright: ignore[reportUnknownMemberType]
 
     def _run_input_thread(self) -> None:
         self.read_input()

@@ -258,7 +258,7 @@ def _option(name: str, value: Any) -> Sequence[str]:
         return (f"--{bare}",)
     if value is False:
         return (f"--{bare}=false",)
-    return (f"{dashes}{bare}={_said(value)}",)
+    return (f"{dashes}{bare}={_argument(value)}",)
 
 
 def _each(value: Any) -> list[str]:
@@ -267,11 +267,11 @@ def _each(value: Any) -> list[str]:
         held = cast("Mapping[str, Any]", value)
         return [f"{key}={yaml_value(each)}" for key, each in held.items()]
     if isinstance(value, list | tuple):
-        return [_said(each) for each in cast("Sequence[Any]", value)]
-    return [_said(value)]
+        return [_argument(each) for each in cast("Sequence[Any]", value)]
+    return [_argument(value)]
 
 
-def _said(value: Any) -> str:
+def _argument(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, float):

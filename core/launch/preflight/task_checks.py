@@ -30,7 +30,7 @@ def task_checks(case: PreflightContext) -> Iterator[Check]:
         return
     task = case.task
     if task is None:
-        yield from _not_told(case, name)
+        yield from _unanswered(case, name)
         return
     match task.state:
         case "ok":
@@ -58,7 +58,7 @@ def _missing_module(task: TaskFacts) -> str | None:
     return task.module.partition(".")[0] if is_missing and task.module else None
 
 
-def _not_told(case: PreflightContext, name: str) -> Iterator[Check]:
+def _unanswered(case: PreflightContext, name: str) -> Iterator[Check]:
     inspect = case.inspect
     if inspect is None:
         if case.plan.python is None:

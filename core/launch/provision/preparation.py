@@ -250,10 +250,10 @@ class Preparer:
         return _prepared(item, "done", text), answer
 
     async def _images(
-        self, item: PrepareItem, plan: RunPlan, told: Mapping[str, Any]
+        self, item: PrepareItem, plan: RunPlan, task_data: Mapping[str, Any]
     ) -> PreparedItem:
-        kinds = texts(told, "sandboxes")
-        files, images = texts(told, "files"), texts(told, "images")
+        kinds = texts(task_data, "sandboxes")
+        files, images = texts(task_data, "files"), texts(task_data, "images")
         if not files and not images:
             other = ", ".join(each for each in kinds if each != "docker")
             return _prepared(

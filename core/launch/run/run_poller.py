@@ -282,7 +282,9 @@ class RunPoller:
                 groups.append((values, [run]))
             else:
                 plain.append(run)
-        return ([({}, plain)] if plain else []) + groups
+        if plain:
+            groups.insert(0, ({}, plain))
+        return groups
 
     async def _take_report(self, wanted: _LogsWanted, report: Mapping[str, Any]) -> None:
         run = wanted.run
@@ -348,9 +350,10 @@ async def secrets_of_logs(run: Run, open_secrets: OpenSecrets) -> Mapping[str, s
 
     Only logs at a URL may need them. Without a secret, Inspect says what it lacks.
     """
-    named = secret_names(run) if "://" in run.log_dir and run.is_ours else {}
+    if "://" not in run.log_dir or not run.is_ours or not (named := secret_names(run)):
+        return {}
     try:
-        values = await open_secrets(tuple(named.values())) if named else {}
+        values = await open_secrets(tuple(named.values()))
     except EvalroomError:
         return {}
     return {variable: values[name] for variable, name in named.items()}

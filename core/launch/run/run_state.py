@@ -98,11 +98,10 @@ def _elsewhere(run: Run) -> Run:
 
 def _leftover(row: Mapping[str, Any]) -> str:
     """Return which processes of a run outlive its eval, one sentence; empty: none."""
-    left = [each for each in items(row, "left") if isinstance(each, list)]
+    left = [cast("list[object]", each) for each in items(row, "left") if isinstance(each, list)]
     if not left:
         return ""
-    first = cast("list[object]", left[0])
-    pid, command = (*first, "", "")[:2]
+    pid, command = (*left[0], "", "")[:2]
     verb = "runs" if len(left) == 1 else "run"
     what = f"{plural(len(left), 'process', 'processes')} of it still {verb}: {pid}, {command}"
     return shown(what, _MAX_LEFTOVER_CHARS)

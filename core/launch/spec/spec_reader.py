@@ -306,7 +306,7 @@ class _SpecReader:
         except InvalidValue as wrong:
             at = (key, *wrong.within)
             there = _at(value, wrong.within)
-            text_ = "" if key in WITHHELD_KEYS else f": {_said(there)}"
+            text_ = "" if key in WITHHELD_KEYS else f": {_quoted(there)}"
             is_blank = wrong.within and there == ""  # a blank of a template
             what = "is missing" if is_blank else f"is wrong{text_}"
             self._problem(at, f'"{_dotted(at)}" {what}', f"allowed: {wrong.allowed}")
@@ -328,7 +328,7 @@ class _SpecReader:
                 if file and not file[0].startswith(("/", "~/")):
                     advice = "add code = { repository = ... } or code = { directory = ... }, or"
                     advice += ' start the path with "/" or "~/"'
-                    what = f'"task" is a relative path, and "code" is not set: {_said(task)}'
+                    what = f'"task" is a relative path, and "code" is not set: {_quoted(task)}'
                     self._problem(("task", index), what, advice)
         engine = ENGINES.get(values.get("engine", DEFAULT_ENGINE))
         if engine is not None and not engine.has_terminal and "display" in values:
@@ -382,7 +382,7 @@ def _at(value: object, within: tuple[str | int, ...]) -> object:
     return cast("object", held)
 
 
-def _said(value: object) -> str:
+def _quoted(value: object) -> str:
     """Return a wrong value as written, harmless and short."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -74,8 +74,8 @@ def _in_short(groups: Sequence[Sequence[Step]], plan: Plan, *, reveal: bool) -> 
         preview = group[0].preview
         used = sum(len(span.text) for span in label)
         more = f" and {len(group) - _TOGETHER} more" if len(group) > _TOGETHER else ""
-        told = list(_preview(preview, reveal=reveal)) if preview is not None else [()]
-        first, rest = told[0], told[1:]
+        previewed = list(_preview(preview, reveal=reveal)) if preview is not None else [()]
+        first, rest = previewed[0], previewed[1:]
         gap = Span(Shown(" " * max(width - used, 0)))
         yield (*label, span_of(more, "dim"), gap, *first)
         yield from _differs(group[0], plan)

@@ -74,14 +74,14 @@ def title_of(key: str) -> Shown:
     return shown(titles.get(key, key))
 
 
-def _titled(name: str, told: str, *, is_complete: bool = True) -> FieldChoice:
+def _titled(name: str, meaning: str, *, is_complete: bool = True) -> FieldChoice:
     room = f"{name:<{_NAME_COLUMNS}}  " if len(name) <= _NAME_COLUMNS else f"{name}  "
-    return FieldChoice(typed=name, title=shown(f"{room}{told}", 200), is_complete=is_complete)
+    return FieldChoice(typed=name, title=shown(f"{room}{meaning}", 200), is_complete=is_complete)
 
 
 def _on_error() -> Iterator[FieldChoice]:
-    for choice, told in _ON_ERROR.items():
-        title = shown(f"{choice:<12}  {told}")
+    for choice, meaning in _ON_ERROR.items():
+        title = shown(f"{choice:<12}  {meaning}")
         yield FieldChoice(typed=choice, title=title, is_complete=choice != TOLERATE)
 
 
@@ -114,8 +114,8 @@ def _tasks(fleet: Fleet) -> Iterator[FieldChoice]:
     for template in BUILT_IN_TEMPLATES:
         for name in _task_names(template.text):
             known.setdefault(name, template.title)
-    for name, told in known.items():
-        yield _titled(name, told)
+    for name, meaning in known.items():
+        yield _titled(name, meaning)
 
 
 def _task_names(text: str) -> Iterator[str]:

@@ -63,7 +63,7 @@ def head_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, 
     """Return the title, the size of the launch, and the number of checks by result."""
     lines: list[TextLine] = [(Span(title_of(checked), "strong"),)]
     lines.append(tuple(_reach(checked, fleet)))
-    return (*lines, tuple(_told(checked)))
+    return (*lines, tuple(_summary(checked)))
 
 
 def _reach(checked: Sequence[CheckedPlan], fleet: Fleet) -> Iterator[Span]:
@@ -98,7 +98,7 @@ def _worst(checked: Sequence[CheckedPlan]) -> str:
     return f"every sample of {plural(unknown, 'run')}, {times_in_words(most)}{more}"
 
 
-def _told(checked: Sequence[CheckedPlan]) -> Iterator[Span]:
+def _summary(checked: Sequence[CheckedPlan]) -> Iterator[Span]:
     counts = Counter(check.level for each in checked for check in each.checks)
     warnings = counts[CheckLevel.WARNING] + sum(len(_warnings(each)) for each in checked)
     stops = counts[CheckLevel.STOP]
@@ -178,7 +178,7 @@ def _in_full(each: CheckedPlan, fleet: Fleet) -> Iterator[TextLine]:
     yield _line("at worst", Span(shown(plan.worst.says)))
     yield _line("engine", Span(shown(spec.engine)))
     if spec.gpus:
-        yield _line("gpus", span_of(f"{spec.gpus} reserved"))
+        yield _line("gpus", span_of(f"{spec.gpus} reserved, by index in CUDA_VISIBLE_DEVICES"))
     yield _line("python", Span(shown(plan.python or "uv installs Inspect and its packages", 400)))
     yield _line("folder", Span(shown(plan.directory, 400)))
     yield _line("logs", Span(shown(log_folder(plan.directory, plan.log_dir), 400)))
@@ -224,12 +224,12 @@ def _warnings(each: CheckedPlan) -> list[str]:
     """Return a plan's warnings, without those about the machine, which is chosen by now."""
     plan = each.plan
     found = warnings_by_key(plan.request, python=plan.python)
-    settled = {said_of_it for key, said_of_it in found if key == "machine"}
+    settled = {warning for key, warning in found if key == "machine"}
     return [warning for warning in plan.warnings if warning not in settled]
 
 
-def _warning(said_of_it: str) -> TextLine:
-    return (_INDENT, Span(glyph("starved"), "look"), Span(shown(f" {said_of_it}", 600), "look"))
+def _warning(warning: str) -> TextLine:
+    return (_INDENT, Span(glyph("starved"), "look"), Span(shown(f" {warning}", 600), "look"))
 
 
 def foot_lines(checked: Sequence[CheckedPlan], fleet: Fleet) -> tuple[TextLine, ...]:

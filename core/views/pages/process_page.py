@@ -13,8 +13,8 @@ from core.views.tables.row_context import task_line
 from core.views.tables.tasks import done_cell, progress_bar, score_cell, state_word
 
 _CUT_OFF = (
-    "The file of its control socket was removed, as another Inspect does that takes the process"
-    " for dead. It goes on, and its log will tell how it ends."
+    "The file of its control socket was removed, perhaps by another Inspect that took the process"
+    " for dead. The eval goes on, and its log will show how it ends."
 )
 
 

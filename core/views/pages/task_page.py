@@ -61,7 +61,8 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
     yield fact("epochs", count_cell(row.epochs))
     yield words("log", row.log_location, "dim", limit=1_000)
     if task.log_problem:
-        yield words("log error", f"{task.log_problem}; evalroom tries again", "look", limit=400)
+        again = "; evalroom tries again, r reads it now" if row.log_location else ""
+        yield words("log error", f"{task.log_problem}{again}", "look", limit=400)
     if task.samples_error:
         yield words("log samples", task.samples_error, "look", limit=400)
     if task.trouble:
@@ -74,7 +75,7 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
 def _progress_words(line: TaskLine) -> Cell:
     counts = line.task.progress
     done = f"{fmt.count(counts.completed)} of {fmt.count(counts.total)}"
-    if line.task.is_last_look:
+    if line.task.has_polled_counts:
         return (span_of(done, "dim"), span_of(" at the last poll", "look"))
     return (span_of(done),)
 

@@ -144,6 +144,14 @@ def test_a_disk_that_fails_ends_the_recording() -> None:
     recorder.close()
 
 
+def test_a_recording_that_only_its_end_could_not_finish_is_told_and_ends() -> None:
+    recorder = Recorder(Path("/dev/full"))
+    recorder(named())
+    recorder.close()
+    with pytest.raises(StorageError, match="is not complete: No space left"):
+        recorder.check()
+
+
 def test_a_recording_is_its_owners_alone_and_a_device_stays_everybodys(tmp_path: Path) -> None:
     file, device = tmp_path / "room.jsonl", tmp_path / "null"
     file.touch(0o644)

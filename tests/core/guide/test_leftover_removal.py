@@ -185,6 +185,6 @@ def test_the_step_is_over_once_somebody_else_removed_them() -> None:
         guide = await runner.cleanup()
         assert guide.steps[0].sentence == "1 container left, held by no eval"
         desk.fleet = fleet_with(read(left(1)), read(at=NOW + LATER_S))
-        assert (await runner.refresh(guide.id)).steps[0].sentence == "none of them is left"
+        assert (await runner.refresh(guide.id)).steps[0].sentence == "all of them are gone"
 
     asyncio.run(work())

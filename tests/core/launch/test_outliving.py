@@ -26,13 +26,10 @@ from tests.support.docker_engine import (
     IMAGE,
     PYTHON,
     DockerEngine,
-    docker_engine,
     docker_group,
 )
 from tests.support.surveys import WELL, found, said
 from tests.support.waiting import wait_until
-
-__all__ = ("docker_engine",)
 
 FAR = MachineConfig(name=MachineName("far"), link="command", command=("x",))
 
@@ -64,7 +61,7 @@ async def test_a_process_that_outlives_its_link_is_found_and_ended() -> None:
     worker = Linked(("env",))
     [check] = await link_check(worker)
     assert (check.level, check.message) == (
-        "ok", "a process that the link leaves behind outlives it",
+        "ok", "a process that the link starts outlives it",
     )  # fmt: skip
     [pid, start] = worker.answers[0]["child"]["value"]
     await asyncio.to_thread(

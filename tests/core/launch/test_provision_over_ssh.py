@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -76,10 +76,6 @@ async def test_uv_and_code_come_over_ssh_and_a_cut_link_leaves_nothing_at_work(
             assert done.version == source.git("rev-parse", "HEAD")
             with pytest.raises(JobFailed, match="belongs to another account"):
                 await fetch_client.fetch_code(desk, planned(_open(source.folder)), token=None)
-
-
-def _living(pids: Sequence[int]) -> list[int]:
-    return [pid for pid in pids if lives(pid)]
 
 
 def _is_up_again(fleet: Fleet, before: float) -> bool:

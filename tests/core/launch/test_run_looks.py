@@ -72,8 +72,8 @@ async def started(answers: Mapping[str, Any]) -> Run:
         return ProvisionedRun()
 
     made = plan(spec())
-    look = answers["look"]
-    if isinstance(look, Mapping):
+    look: Any = answers["look"]
+    if not isinstance(look, EvalroomError):
         look = {"runs": [{**row, "run": made.run} for row in look["runs"]]}
     there: Any = There({**answers, "look": look})
     known = new_run(made, at=NOW, operator="Ada", launch=made.run)

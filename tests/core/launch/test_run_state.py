@@ -148,7 +148,10 @@ def test_a_process_that_outlives_its_eval_is_named_and_keeps_nothing_open() -> N
     assert (gone.state, gone.leftover) == (RunState.SUCCESS, "")
 
 
-@pytest.mark.parametrize("left", [[7], [[]], [[None, None, None]], "x", {"a": 1}, [[[], {}]]])
+NO_LISTS: list[Any] = [[7], [[]], [[None, None, None]], "x", {"a": 1}, [[[], {}]]]
+
+
+@pytest.mark.parametrize("left", NO_LISTS)
 def test_no_list_of_processes_breaks_a_run(left: Any) -> None:
     assert look(there=True, started=True, alive=False, out=RECORD, left=left).state is (
         RunState.FINISHING
@@ -211,8 +214,8 @@ def test_logs_that_cannot_be_read_are_no_proof_of_anything() -> None:
 
 
 def test_a_run_that_left_no_log_says_what_its_output_says_and_whose_logs_are_there() -> None:
-    told = {"logs": [], "others": 2, "output": "x\nValueError: Model API nosuch of model 'nosuch/x'"
-            " not recognized.\n"}  # fmt: skip
+    output = "x\nValueError: Model API nosuch of model 'nosuch/x' not recognized.\n"
+    told: dict[str, Any] = {"logs": [], "others": 2, "output": output}
     found = after_logs(replace(RUN, state=RunState.FINISHING), told, NOW, is_alive=False)
     assert found.state is RunState.ERROR
     assert found.message == (

@@ -3,7 +3,7 @@
 import os
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from tests.support.waiting import wait_until
 
 
 @contextmanager
-def login_umask(mask: int) -> Iterator[None]:
+def login_umask(mask: int) -> Generator[None]:
     """Start all programs with this umask."""
     before = os.umask(mask)
     try:

@@ -1,6 +1,8 @@
 """Frames that waited on their way are as old as they are."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.events import ReadsUnchanged, SamplesSeen, TasksSeen
 from core.watch.host_clock import REMEMBERED, HostClock
@@ -28,6 +30,18 @@ def test_a_frame_that_waited_while_the_computer_slept_has_its_age() -> None:
     assert burst[0] == pytest.approx(300.0, abs=1.0)
     assert burst[-1] == pytest.approx(241.0, abs=1.5)
     assert ages.age(NOW + HOST_AHEAD_S + 330, NOW + 330.2) == 0.0
+
+
+@given(waits=st.lists(st.floats(0.0, 8.0), min_size=2, max_size=60))
+def test_a_later_frame_is_never_older_than_one_before_it(waits: list[float]) -> None:
+    """The trail of a task would begin anew."""
+    clock, times, at = HostClock(0.0), list[float](), NOW
+    for number, wait in enumerate(waits):
+        at = max(at, NOW + number / 4 + wait)
+        times.append(clock.written_at({"at": NOW + number / 4}, at))
+        assert times[-1] <= at
+    assert times == sorted(times)
+    assert clock.written_at({"at": NOW}, NOW - 500.0) <= NOW - 500.0
 
 
 def test_beats_that_waited_together_show_no_step() -> None:

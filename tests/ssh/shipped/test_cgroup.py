@@ -4,6 +4,7 @@
 
 import shutil
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -47,7 +48,7 @@ def test_the_strictest_limit_of_version_2_counts(groups: Path) -> None:
     )  # fmt: skip
     assert cgroup.memory_limits() == [(4 * GIB, 2 * GIB)]
     assert cgroup.usable_cpus() == 2.5
-    told = memory.read_memory()
+    told = cast("dict[str, int]", memory.read_memory())
     assert told["total"] <= 4 * GIB
     assert told["available"] <= 2 * GIB
 

@@ -57,7 +57,8 @@ def test_of_two_launches_at_the_same_instant_one_is_refused(runs: Path, tmp_path
         return found[0]
 
     with ThreadPoolExecutor() as both:
-        answers = dict(zip((ONE, TWO), both.map(launch, (ONE, TWO)), strict=True))
+        names = [ONE, TWO]
+        answers = dict(zip(names, both.map(launch, names), strict=True))
     begun = [name for name in (ONE, TWO) if (runs / name / "begun").exists()]
     assert len(begun) == 1
     [refused] = {ONE, TWO} - set(begun)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from inspect_ai.log import (
@@ -221,8 +221,8 @@ def row_of(home: Path) -> dict[str, Any]:
     """The row of the run as it is polled."""
     folder = home / ".evalroom" / "runs" / RUN
     asked = {"runs": [{"run": RUN, "directory": str(folder)}]}
-    found: list[dict[str, Any]] = poll_runs(asked)["runs"]
-    return found[0]
+    [found] = cast("dict[str, list[dict[str, Any]]]", poll_runs(asked))["runs"]
+    return found
 
 
 @pytest.mark.parametrize(

@@ -304,12 +304,14 @@ def test_an_eval_that_uv_runs_is_one_process(tmp_path: Path) -> None:
     words = [uv, "run", "--no-project", "--offline", "--python", sys.executable, "python"]
     env = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
     child = subprocess.Popen([*words, str(runner), "eval", "t.py"], env=env, cwd=tmp_path)
+    started: list[int] = []
     try:
         # Before, uv asks the interpreter for its version.
-        [inner] = wait_until(
+        started += wait_until(
             lambda: [each for each in children_of(child.pid) if str(runner) in command_of(each)],
             "uv started it",
         )
+        [inner] = started
         with direct_probe(tmp_path / "data") as probe:
             row = probe.process(inner)
             assert row["python"] == sys.executable
@@ -317,7 +319,8 @@ def test_an_eval_that_uv_runs_is_one_process(tmp_path: Path) -> None:
     finally:
         child.kill()
         child.wait()
-        os.kill(inner, signal.SIGKILL)
+        for each in started:
+            os.kill(each, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Hands whose dry runs a test tells: for pictures, and for what the dialogs do with a plan."""
+"""Actions whose dry runs and outcomes a test sets: for pictures, and for tests of dialogs."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -24,16 +24,16 @@ from tests.support.rooms import FakeRoom
 Tell = Callable[[PlanningProgress], None]
 
 
-class ToldActing(ActionService):
-    """Hands over a `FakeRoom`: a plan's previews, and what becomes of it, are told by a test.
+class ScriptedActing(ActionService):
+    """An `ActionService` over a `FakeRoom`: the test sets previews and outcomes of plans.
 
     Attributes:
-        ours: Whether the runs are this operator's own.
-        previews: By target what its dry run says; else one sentence for all.
-        outcomes: By target what becomes of it; else it is done.
+        ours: Whether this operator launched the runs.
+        previews: The dry run's answer by target; for all other targets, one sentence.
+        outcomes: The outcome by target; all other orders are done.
         changing: Targets that changed when the plan was confirmed.
         gate: Orders wait for it.
-        carried: What was carried out: plan, words, yes.
+        carried: The plans that were carried out: plan, words, yes.
     """
 
     def __init__(self, room: FakeRoom) -> None:
