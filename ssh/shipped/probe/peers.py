@@ -106,12 +106,18 @@ def connections_to(path):
         table = read_file("/proc/self/net/unix", MAX_TABLE_BYTES)
     except OSError:
         return set()
-    name = os.path.basename(path)  # its folder may go by another path there
+    # The kernel has the path as the eval bound it: through another folder, or without one.
+    name = re.escape(os.fsencode(os.path.basename(path)))
+    lines = re.compile(
+        rb"^\S+: [0-9A-F]+ [0-9A-F]+ ([0-9A-F]{8}) [0-9A-F]+ [0-9A-F]+ +([0-9]+) (?:.*/)?"
+        + name
+        + rb"$",
+        re.MULTILINE,
+    )
     return {
         each.group(2).decode("ascii")
-        for each in SOCKET_LINE.finditer(table)
+        for each in lines.finditer(table)
         if not int(each.group(1), 16) & LISTENING
-        and os.path.basename(os.fsdecode(each.group(3))) == name
     }
 
 
