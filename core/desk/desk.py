@@ -193,7 +193,7 @@ class Desk(MachineRequests):
         return (*(point for point in stored if point.at < first), *trail)
 
     def read_log(self, task: TaskKey) -> None:
-        """Read the log of an ended task again now; an event will say what came of it."""
+        """Read the log of an ended task again now; an event brings the result."""
         if (reader := self._log_readers.get(task.machine)) is not None:
             reader.read_again(task)
 

@@ -1,4 +1,4 @@
-"""Checks whether an eval outlives the link that starts it."""
+"""Checks whether an eval goes on after the link that started it has ended."""
 
 from collections.abc import Iterator
 
@@ -27,7 +27,7 @@ _ENDS = {
 
 
 def link_checks(facts: SurveyFacts) -> Iterator[Check]:
-    """Yield whether a process that a link leaves behind outlives it, as tried and as known."""
+    """Yield whether a process outlives the link that started it, by trial and by known facts."""
     known = _ENDS.get(facts.session.value or "")
     if facts.outlives is False:
         text = "a process that the link started was gone when evalroom connected again"

@@ -97,7 +97,7 @@ def _elsewhere(run: Run) -> Run:
 
 
 def _leftover(row: Mapping[str, Any]) -> str:
-    """Return which processes of a run outlive its eval, one sentence; empty: none."""
+    """Return which processes of a run outlive its eval, one sentence; empty: no process does."""
     left = [cast("list[object]", each) for each in items(row, "left") if isinstance(each, list)]
     if not left:
         return ""
