@@ -77,14 +77,14 @@ class EvalClient(threading.Thread):
             self.wake.notify()
 
     def read_now(self):
-        """Read all watches once, without rest, because somebody asked for it."""
+        """Read all watches once, without a pause, because somebody asked for it."""
         with self.wake:
             for watch in self.watches.values():
                 watch.is_hurried = True
             self.wake.notify()
 
     def read_soon(self):
-        """Read all watches as soon as their rest allows, because something was changed."""
+        """Read all watches as soon as their pauses allow, because something was changed."""
         with self.wake:
             for watch in self.watches.values():
                 watch.due = 0.0

@@ -93,7 +93,7 @@ class EvalProcess:
             self.client.read_soon()
 
     def learn_proc(self):
-        """Read its facts in /proc. Of a contained process, nothing that it says is followed."""
+        """Read its facts in /proc; follow no path that a process in a container names."""
         argv = argv_of(self.pid)
         if argv is None:
             return

@@ -30,7 +30,7 @@ class Watch:
 
     @property
     def kind(self):
-        """Return the kind of the next read; a delta is of another kind than a full read."""
+        """Return the kind of the next read; a delta and a full read are different kinds."""
         is_full = self.as_of is None
         if is_full not in self.kinds:
             self.kinds[is_full] = read_kind("GET", self.filled_path())

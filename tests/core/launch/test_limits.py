@@ -91,7 +91,9 @@ STARTED = {
 }
 KILLS = {"group": 1, "limit": 512 * MIB, "machine": 1}
 BY_GROUP = "the kernel killed 1 process of its control group for lack of memory (limit 0.5 GiB)"
-BY_MACHINE = "the kernel killed 2 processes on the machine for lack of memory since it started"
+BY_MACHINE = (
+    "since the run started, the kernel killed 2 processes on the machine for lack of memory"
+)
 FILES = "it ran out of open files (ulimit -n)"
 
 
