@@ -5,9 +5,8 @@ import re
 import zlib
 
 QUICK_S = 2.0  # reads that take up to this cost an eval less than 1% of its time
-SLOW_S = 90.0  # reads that take up to this cost it less than 5%
 QUICK_FACTOR = 125.0  # 0.8%: the rest of the 1% is for what a person asks
-SLOW_FACTOR = 20.0
+SLOW_FACTOR = 20.0  # slower ones cost it less than 5%, until they rest for the longest pause
 LONGEST_PAUSE_S = 1800.0
 OUTLIER = 2.0  # an answer so many times as slow as usual is doubted: the eval may have been busy
 MIN_DOUBT_S = 3.0

@@ -45,9 +45,11 @@ PROBE = ProbeFound(
 
 def left(number: int, **more: Any) -> Container:
     """Return a container of an eval that has ended."""
-    words: dict[str, Any] = {"name": f"old-{number}", "project": f"inspect-old-iabc12{number}"}
-    words |= {"created": NOW - 90_000.0, "is_own": True, "is_running": False}
-    return Container(id=f"{number:012x}", **{**words, "status": "Exited (137)", **more})
+    made = Container(
+        id=f"{number:012x}", name=f"old-{number}", project=f"inspect-old-iabc12{number}",
+        created=NOW - 90_000.0, is_own=True, is_running=False, status="Exited (137)",
+    )  # fmt: skip
+    return replace(made, **more)
 
 
 def read(*containers: Container, at: float = NOW) -> MachineRead:

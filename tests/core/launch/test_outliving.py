@@ -1,9 +1,11 @@
 """Whether an eval outlives the link that starts it is found out before it is started."""
+# pyright: standard
+# The shipped programs have no types.
 
 import asyncio
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -120,7 +122,7 @@ def test_what_ends_the_processes_of_a_session_is_known_by_its_group(
 
 
 @contextmanager
-def busctl(folder: Path, monkeypatch: pytest.MonkeyPatch, **answers: str) -> Iterator[None]:
+def busctl(folder: Path, monkeypatch: pytest.MonkeyPatch, **answers: str) -> Generator[None]:
     """Stand in for what systemd's login manager answers."""
     cases = "".join(f"*{name}) echo '{answer}';;\n" for name, answer in answers.items())
     tool = folder / "busctl"
