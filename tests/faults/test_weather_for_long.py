@@ -124,7 +124,7 @@ class Scene:
         return Held.now()
 
     def forget(self) -> None:
-        """Drop what the test itself remembers."""
+        """Drop the memory of the test itself."""
         self.watched.events.clear()
         self.fake.asked.clear()
 

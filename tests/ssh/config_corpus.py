@@ -1,4 +1,4 @@
-"""A corpus of ssh_config files: what people write, and what is easily read wrongly.
+"""A corpus of ssh_config files: common ones, and ones that are easily misread.
 
 `@/` in a text stands for the folder of the case.
 """

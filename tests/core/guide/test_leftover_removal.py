@@ -1,4 +1,4 @@
-"""The step of the clean-up guide that removes containers: what it offers, and what it refuses."""
+"""The step of the clean-up guide that removes containers: its offers and its refusals."""
 
 import asyncio
 from collections.abc import Mapping

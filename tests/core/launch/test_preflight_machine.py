@@ -1,4 +1,4 @@
-"""Docker and GPUs: what is not to be had is told to the runs that need it, with numbers."""
+"""Docker and GPUs: a run that needs more than there is gets the numbers."""
 
 from collections.abc import Mapping
 from dataclasses import replace

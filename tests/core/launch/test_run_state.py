@@ -1,4 +1,4 @@
-"""Where a run stands, from what was seen of it."""
+"""The state of a run, from its folder, its processes and its logs."""
 
 from dataclasses import replace
 from typing import Any
