@@ -127,7 +127,9 @@ def several(target: str, names: Sequence[str]) -> TargetUnclear:
     """Return the error for a target that fits several things; it lists their names."""
     more = len(names) - MAX_NAMED
     listed = ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
-    return TargetUnclear(f"{shown(target)} fits {len(names)}: {listed}", "type one of these names")
+    return TargetUnclear(
+        f"{shown(target)} has {len(names)} readings: {listed}", "type one of these names"
+    )
 
 
 def processes_with_pid(fleet: Fleet, machine: str, pid: int) -> list[ProcessKey]:

@@ -273,7 +273,7 @@ _ECHOED = b" -u -I -c '"
 def _terminal_error(machine: MachineName) -> LinkRefused:
     return LinkRefused(
         machine,
-        f"a terminal is on the way to {machine}: it echoes and changes the bytes of the link",
+        f"there is a terminal between evalroom and {machine}, which changes the bytes of the link",
         f"remove -t or -tt (ssh, docker, kubectl) or `script` from `command` of {machine} "
         "in the config, and RequestTTY from ssh_config",
     )

@@ -76,12 +76,16 @@ def _known(now: float) -> list[Finding]:
 
 def _chosen(ids: Sequence[str], waiting: Sequence[Finding]) -> list[Finding]:
     if not ids:
-        raise UsageWrong("no ID", "name findings, or use --all; see: evalroom findings")
+        raise UsageWrong("no ID", "name findings, or use --all. List them: evalroom findings")
     found: dict[str, Finding] = {}
     for typed in ids:
         fits = [each for each in waiting if typed and _short(each).startswith(typed)]
         if len(fits) != 1:
-            what = "the ids of several findings begin" if fits else "no finding that waits begins"
+            what = (
+                "several findings have ids that begin"
+                if fits
+                else "no waiting finding has an id that begins"
+            )
             raise TargetUnclear(f"{what} with {shown(typed, 40)}", "see: evalroom findings")
         found[fits[0].id] = fits[0]
     return list(found.values())

@@ -77,7 +77,7 @@ async def print_samples(desk: DeskReader, command: SamplesCommand) -> int:
     )
     lines = [f"{title}  {summary}", "", *sample_table(answer["samples"], _as_of(answer))]
     if found.logged is not None and found.logged.errors:
-        lines += ["", "errors by cause (whole texts: evalroom sample TASK ID --content)"]
+        lines += ["", "errors by cause (full texts: evalroom sample TASK ID --content)"]
         lines += [f"  {error_group_line(group)}" for group in found.logged.errors]
     if answer.get("truncated"):
         lines += ["", "this is not the whole list; add --all to print all samples"]

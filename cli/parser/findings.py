@@ -46,7 +46,12 @@ def add_findings(parser: argparse.ArgumentParser) -> None:
     )
     add_json(ack)
     ack.add_argument("ids", metavar="ID", nargs="*", help="as `evalroom findings` prints it")
-    ack.add_argument("--all", dest="everything", action="store_true", help="all that wait for you")
+    ack.add_argument(
+        "--all",
+        dest="everything",
+        action="store_true",
+        help="acknowledge every finding that stays open",
+    )
     ack.set_defaults(make=_acknowledge)
 
 

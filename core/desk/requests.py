@@ -77,7 +77,7 @@ class MachineRequests:
         if known is None:
             raise NotThere("this task is no longer known")
         if not has_location(known):
-            raise RequestFailed("the task has not named a log")
+            raise RequestFailed("Inspect has not reported a log of this task")
         frame = logs_frame(self.fleet, (task,), with_samples=False)
         answer = log_answer(
             await self._connection_to(task.machine).request(frame, deadline=deadline)

@@ -94,7 +94,7 @@ def removal_of(fleet: Fleet, step: GuideStep | None) -> Removal:
         UsageWrong: It is no such step, the machine can't be reached, or nothing is left.
     """
     if step is None or step.kind is not StepKind.CONTAINERS:
-        raise UsageWrong("no step that removes containers waits")
+        raise UsageWrong("no step waits that removes containers")
     name = step.machine
     machine = fleet.machines.get(name) if name is not None else None
     if name is None or machine is None or not machine.link.is_up:
@@ -155,7 +155,7 @@ def look_at_containers(guide: Guide, step: GuideStep, world: GuideContext) -> Gu
         return replace(step, sentence="Docker does not answer there now")
     there = sum(each.id in step.containers for each in docker.containers)
     if not there:
-        return replace(step, state=StepState.DONE, sentence="none of them is left")
+        return replace(step, state=StepState.DONE, sentence="all of them are gone")
     return replace(step, sentence=f"{plural(there, 'container')} left, held by no eval")
 
 

@@ -78,7 +78,9 @@ def _trouble(
     missing = _running_at(before, task) - len(then)
     if missing > 0 and len(now) <= len(then):
         lost = plural(missing, "running sample has", "running samples have")
-        what = f"{lost} no sandbox any more: {plural(len(now), 'sandbox', 'sandboxes')} left"
+        what = (
+            f"{lost} no sandbox any more: {plural(len(now), 'sandbox remains', 'sandboxes remain')}"
+        )
         return "hand", missing, sentences(what, _LOSS)
     return None
 
@@ -88,10 +90,10 @@ def _of(fleet: Fleet, key: TaskKey, docker: Docker) -> list[Sandbox]:
 
 
 def _running_at(before: Fleet, task: Task) -> int:
-    """Return how many samples of a task ran, for sure, when Docker was read before.
+    """Return how many samples of a task certainly ran at the reading of Docker before this one.
 
-    A sample starts once it has its sandbox, and holds it to its end. Tasks whose sandboxes have
-    the same name are given those of each other, so fewer may be missed than are missing.
+    A sample starts once it has its sandbox, and holds it to its end. Tasks with the same sandbox
+    names count each other's sandboxes, so some losses may not be noticed.
     """
     machine = before.machines.get(task.key.machine)
     facts = machine.facts if machine is not None else None
@@ -110,7 +112,7 @@ def _leftover(left: tuple[Sandbox, ...]) -> tuple[Severity, int, str] | None:
         return None
     number = sum(len(each.containers) for each in left)
     projects = _named([each.project for each in left])
-    what = f"{plural(number, 'container')} of evals that have ended {_is(number)} left: {projects}"
+    what = f"{plural(number, 'container')} of ended evals {_is(number)} left over: {projects}"
     return (
         "look",
         number,

@@ -44,7 +44,9 @@ def test_a_spec_is_judged_and_a_stop_is_the_exit_status(home: Home) -> None:
         "the secret NOPE is not stored",
     ]
     assert all(each["advice"] for each in stops)
-    assert not (home.folder / ".evalroom").exists(), "a look changes nothing"
+    # What probes learned of other evals of this account may be there.
+    made = {each.name for each in home.folder.glob(".evalroom/*")} - {"looks"}
+    assert not made, "a check changes nothing"
 
 
 @pytest.mark.parametrize(

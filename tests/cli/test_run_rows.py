@@ -22,7 +22,7 @@ LOG = RunLog(
 
 def test_a_failed_run_says_which_command_tells_why_by_the_inspect_that_ran_it() -> None:
     failed = run(
-        1, RunState.ERROR, logs=(LOG,), message="one of its logs ended with error",
+        1, RunState.ERROR, logs=(LOG,), message="one of its logs has the status error",
         directory="~/.evalroom/runs/1", log_dir="logs",
         command_line="/venv/bin/python -m inspect_ai eval-set mine.py@mine --detach",
     )  # fmt: skip

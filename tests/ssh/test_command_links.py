@@ -109,7 +109,7 @@ async def test_a_terminal_on_the_way_is_named(way: str, sshd: Sshd, tmp_path: Pa
         command = ("ssh", "-tt", "-F", host_of(sshd, tmp_path, ""), "far")
     async with hearing(connection_of(by_command(*command), tmp_path / "unused")) as heard:
         refused = await heard.link(LinkState.REFUSED, seconds=TIMEOUT_S - 2.0)
-        assert "a terminal is on the way to far" in (refused.reason or "")
+        assert "there is a terminal between evalroom and far" in (refused.reason or "")
         assert "-tt" in (refused.advice or "")
 
 

@@ -106,7 +106,7 @@ def _kills(report: Mapping[str, Any]) -> str:
         return f"the kernel killed {what} of its control group for lack of memory{of}"
     if machine:
         what = plural(machine, "process", "processes")
-        return f"the kernel killed {what} on the machine for lack of memory since it started"
+        return f"since the run started, the kernel killed {what} on the machine for lack of memory"
     return ""
 
 
@@ -121,7 +121,7 @@ def _why(logs: Sequence[RunLog]) -> str:
         causes.append(f"{plural(failed, 'sample')} failed: {'; '.join((*named, *more))}")
     if causes:
         return shown("; ".join(dict.fromkeys(causes)), _MAX_MESSAGE_CHARS)
-    return "one of its logs ended with error"
+    return "one of its logs has the status error"
 
 
 def newest_logs(readings: Sequence[LogReading]) -> tuple[RunLog, ...]:

@@ -13,8 +13,8 @@ from core.views.tables.row_context import task_line
 from core.views.tables.tasks import done_cell, progress_bar, score_cell, state_word
 
 _CUT_OFF = (
-    "The file of its control socket was removed, as another Inspect does that takes the process"
-    " for dead. It goes on, and its log will tell how it ends."
+    "The file of its control socket was removed, perhaps by another Inspect that took the process"
+    " for dead. The eval goes on, and its log will show how it ends."
 )
 
 
@@ -43,6 +43,8 @@ def _facts(line: ProcessLine) -> Iterator[Fact]:
         yield words("to watch it", process.container.advice, limit=400)
     elif not process.can_signal and not process.is_gone:
         yield words("signals", process.signal_refusal, "look", limit=400)
+    if process.is_stopped:
+        yield words("stopped", f"by a signal; let it go on: kill -CONT {process.key.pid}", "look")
     if process.is_cut_off:
         yield words("channel", _CUT_OFF, "look", limit=400)
     if process.trouble:

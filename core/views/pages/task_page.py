@@ -75,7 +75,7 @@ def _facts(line: TaskLine) -> Iterator[Fact]:
 def _progress_words(line: TaskLine) -> Cell:
     counts = line.task.progress
     done = f"{fmt.count(counts.completed)} of {fmt.count(counts.total)}"
-    if line.task.is_last_look:
+    if line.task.has_polled_counts:
         return (span_of(done, "dim"), span_of(" at the last poll", "look"))
     return (span_of(done),)
 

@@ -305,7 +305,7 @@ def counts_line(line: TaskLine) -> str:
     words = [f"{fmt.count(number)} {word}" for number, word in parts if number]
     if line.task.samples_cut:
         words.append(f"{fmt.count(line.task.samples_cut)} not listed")
-    if line.task.is_last_look:
+    if line.task.has_polled_counts:
         words.append("at the last poll")
     if (age := _noted_age(line)) is not None:
         words.append(f"read {fmt.age(age)} ago")
@@ -321,7 +321,7 @@ def lacks_rows(task: Task) -> bool:
 
 
 def _noted_age(line: TaskLine) -> float | None:
-    """Return the age of the samples where it must be said, seconds; None: they are fresh."""
+    """Return the age of samples that are not fresh, seconds; None: they are fresh."""
     heard_at = line.task.samples_heard_at
     if heard_at is None or line.task.is_over:
         return None
@@ -333,9 +333,9 @@ def _why_none(line: TaskLine) -> str:
     if lacks_rows(line.task):
         return "open the task to read the samples from its log"
     if line.task.samples_error:
-        return f"the samples of the log could not be read: {line.task.samples_error}"
+        return f"evalroom can't read the samples in the log: {line.task.samples_error}"
     if line.task.trouble:
-        return f"the samples could not be read: {line.task.trouble}"
+        return f"evalroom can't read the samples: {line.task.trouble}"
     if line.task.samples_as_of is None:
         is_known = line.is_known
         return "the samples have not been read yet" if is_known else "the machine can't be reached"

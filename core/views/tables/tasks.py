@@ -101,7 +101,7 @@ def done_cell(line: TaskLine) -> Cell:
     if total <= 0:
         return UNKNOWN
     done = f"{fmt.sane(_done(line)):.0f}/{fmt.sane(total):.0f}"
-    return (span_of(f"~{done}", "dim") if line.task.is_last_look else span_of(done),)
+    return (span_of(f"~{done}", "dim") if line.task.has_polled_counts else span_of(done),)
 
 
 def _progress(line: TaskLine) -> FieldValue:
@@ -317,12 +317,12 @@ def tasks_table(
 
 
 def _why_none(fleet: Fleet) -> str:
-    """Return why no task is listed: nothing runs, or what runs is unknown."""
+    """Return why no task is listed: nothing runs, or evalroom can't know."""
     living = [process for process in fleet.processes.values() if not process.is_gone]
     if any(_can_tell(fleet, process) for process in living):
         return "no process has started a task yet"
     if living:
-        return "tasks are unknown: no process of these machines answers now"
+        return "tasks are unknown: no process on these machines answers now"
     if any(machine.is_reached for machine in fleet.machines.values()):
         return "no eval runs on the machines that answered"
     if any(machine.probe is not None for machine in fleet.machines.values()):
@@ -336,4 +336,4 @@ def _can_tell(fleet: Fleet, process: Process) -> bool:
 
 
 _TELLING = frozenset({ProcessState.STARTING, ProcessState.LIVE, ProcessState.PARKED})
-"""States of a process that lists its tasks, or has none."""
+"""States of a process whose tasks are known."""

@@ -48,7 +48,7 @@ def read_with_first(pythons, asked, timeout_s):
 
     Raises Failed if none has one, or if its script fails.
     """
-    why = Absent("no interpreter of this machine is known to have Inspect")
+    why = Absent("evalroom knows no Python with Inspect on this machine")
     for python in pythons:
         if python != sys.executable and not is_trusted_python(python):
             continue

@@ -85,7 +85,7 @@ def read_logs(given):
 def read_group(runs, until):
     """Read the logs of runs that have the same Inspect and the same environment.
 
-    Headers first: they say whose a log is. Samples are read where some of them failed.
+    Headers come first, because they show whose log it is. Samples are read if some of them failed.
     """
     paths = list(dict.fromkeys(path for run in runs for path in run.paths))
     answers, why = ask_inspect(runs, "headers", paths, until)
@@ -120,7 +120,7 @@ def ask_inspect(runs, what, paths, until):
     if not paths:
         return {}, None
     asked = {"what": what, "logs": paths, "errored": 0, "others": 0, "bytes": 0}
-    why = "no Inspect of this machine is known"
+    why = "evalroom knows no Inspect on this machine"
     for words in runs[0].inspects:
         left = min(START_TIMEOUT_S + len(paths), until - time.monotonic())
         if left < 1.0:
@@ -137,7 +137,7 @@ def ask_inspect(runs, what, paths, until):
 
 def list_remote(inspects, where, env, until):
     """Return the logs of a location that only Inspect can list, the newest first."""
-    why = Failed("no Inspect of this machine is known")
+    why = Failed("evalroom knows no Inspect on this machine")
     options = ["-m", "inspect_ai", "log", "list", "--json", "--absolute", "--log-dir", where]
     for words in inspects:
         left = max(1.0, min(START_TIMEOUT_S, until - time.monotonic()))
@@ -172,7 +172,7 @@ def read_examples(given):
 
 
 def read_example(inspects, asked, env, until):
-    why = "no Inspect of this machine is known"
+    why = "evalroom knows no Inspect on this machine"
     for words in inspects:
         left = min(START_TIMEOUT_S, until - time.monotonic())
         if left < 1.0:

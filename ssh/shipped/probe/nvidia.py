@@ -77,8 +77,6 @@ def nvidia_row(cells):
 def with_slices(tool, gpus):
     """Return the rows with each MIG slice after its GPU, named by `nvidia-smi -L`."""
     run = run_to_end([tool, "-L"], TOOL_TIMEOUT_S)
-    if run.code:
-        return gpus
     slices = collections.defaultdict(list)
     current = None
     for line in run.out.decode("utf-8", "replace").splitlines():

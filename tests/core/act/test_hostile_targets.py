@@ -87,7 +87,7 @@ def test_an_epoch_is_asked_for_by_naming_each() -> None:
 
 def test_a_number_and_the_same_text_are_never_confused() -> None:
     fleet, task = fleet_with(1, "1", 2)
-    with pytest.raises(TargetUnclear, match="fits 2"):
+    with pytest.raises(TargetUnclear, match="has 2 readings"):
         place_of("one#1", fleet)
     for each in (1, "1"):  # an eval can't tell them apart either
         name = place_name(SampleKey(task, each, 1), fleet)

@@ -205,7 +205,7 @@ def test_words_aim_at(aim: TargetSpec, action: str, found: list[object]) -> None
             TargetSpec(targets=["ctf#1"]),
             "cancel",
             TargetUnclear,
-            "fits 2: @red:7:T1#1/1, @red:7:T1#1/2",
+            "has 2 readings: @red:7:T1#1/1, @red:7:T1#1/2",
         ),
         (TargetSpec(model="acme/none"), "pause", UsageWrong, "no selected process runs"),
         (TargetSpec(model="acme/agent"), "drain", UsageWrong, "--model works only with"),

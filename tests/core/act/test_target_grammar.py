@@ -45,11 +45,11 @@ def test_any_unambiguous_part_names_a_task(target: str, task_id: str) -> None:
 
 
 def test_an_ambiguous_target_lists_its_candidates() -> None:
-    with pytest.raises(TargetUnclear, match="fits 2") as raised:
+    with pytest.raises(TargetUnclear, match="has 2 readings") as raised:
         find_task(FLEET, "QRorgCTu")
     assert "h100-1:QRorgCTu" in raised.value.message
     assert "h100-2:QRorgCTu" in raised.value.message
-    with pytest.raises(TargetUnclear, match="fits 2"):
+    with pytest.raises(TargetUnclear, match="has 2 readings"):
         find_task(FLEET, "h100-1:")
 
 

@@ -97,7 +97,7 @@ def test_an_eval_whose_socket_was_removed_says_so() -> None:
     refused = fleet_refusal(offer(Verb.PAUSE), process_key(), fleet)
     assert refused is not None
     assert "was removed" in refused.sentence
-    assert "its log will tell how it ends" in words_of(fleet)
+    assert "its log will show how it ends" in words_of(fleet)
 
 
 @pytest.mark.parametrize(

@@ -45,9 +45,11 @@ PROBE = ProbeFound(
 
 def left(number: int, **more: Any) -> Container:
     """Return a container of an eval that has ended."""
-    words: dict[str, Any] = {"name": f"old-{number}", "project": f"inspect-old-iabc12{number}"}
-    words |= {"created": NOW - 90_000.0, "is_own": True, "is_running": False}
-    return Container(id=f"{number:012x}", **{**words, "status": "Exited (137)", **more})
+    made = Container(
+        id=f"{number:012x}", name=f"old-{number}", project=f"inspect-old-iabc12{number}",
+        created=NOW - 90_000.0, is_own=True, is_running=False, status="Exited (137)",
+    )  # fmt: skip
+    return replace(made, **more)
 
 
 def read(*containers: Container, at: float = NOW) -> MachineRead:
@@ -185,6 +187,6 @@ def test_the_step_is_over_once_somebody_else_removed_them() -> None:
         guide = await runner.cleanup()
         assert guide.steps[0].sentence == "1 container left, held by no eval"
         desk.fleet = fleet_with(read(left(1)), read(at=NOW + LATER_S))
-        assert (await runner.refresh(guide.id)).steps[0].sentence == "none of them is left"
+        assert (await runner.refresh(guide.id)).steps[0].sentence == "all of them are gone"
 
     asyncio.run(work())

@@ -1,5 +1,6 @@
 """Findings about Docker on a machine: lost sandboxes, and containers that no eval holds."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -41,13 +42,16 @@ PROBE = ProbeFound(
 def box(number: int, **more: Any) -> Container:
     """Return the container of a sample of the task `gdm_intercode_ctf`."""
     project = PROJECT.format(number)
-    words = {"name": f"{project}-default-1", "project": project, "created": NOW - 500.0}
-    return Container(id=f"c{number}", **{**words, "is_own": True, "status": "Up 8 minutes", **more})
+    made = Container(
+        id=f"c{number}", name=f"{project}-default-1", project=project, created=NOW - 500.0,
+        is_own=True, status="Up 8 minutes",
+    )  # fmt: skip
+    return replace(made, **more)
 
 
 def read(step: int, *containers: Container, **more: Any) -> MachineRead:
     """Return the reading of the machine after so many periods."""
-    docker = Docker(**{"state": ToolState.OK, "containers": containers, **more})
+    docker = replace(Docker(state=ToolState.OK, containers=containers), **more)
     at = NOW + step * STEP_S
     return facts(at=at, docker=docker)
 
@@ -122,7 +126,7 @@ def test_a_sandbox_that_is_gone_under_a_running_sample_is_a_finding() -> None:
         both(-1), read(0, box(1), box(2)), both(0), read(1, box(1)), both(1), read(2, box(1))
     )
     [found] = docker_findings(fleet)
-    assert found.text.startswith("1 running sample has no sandbox any more: 1 sandbox left")
+    assert found.text.startswith("1 running sample has no sandbox any more: 1 sandbox remains")
 
 
 def test_samples_that_end_between_two_readings_lost_nothing() -> None:
@@ -142,7 +146,7 @@ def test_what_no_eval_holds_is_a_finding_with_the_command_that_removes_exactly_i
     fleet = judged_after(read(1, held, old), fleet=fleet)
     [found] = docker_findings(fleet)
     assert found.task is None
-    assert "1 container of evals that have ended is left" in found.text
+    assert "1 container of ended evals is left over" in found.text
     assert "docker rm --force --volumes c2" in found.text
     assert docker_findings(judged_after(read(2, held), fleet=fleet)) == []
 

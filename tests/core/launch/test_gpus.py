@@ -1,17 +1,28 @@
 """Which GPUs are free, by what is known of a machine."""
 
+import asyncio
+import os
 import subprocess
 from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
 
+import pytest
+
+from core.launch.engines.tmux_sessions import TMUX_COMMAND
 from core.launch.preflight.gpu_reservations import (
     Reservation,
     available_gpus,
     lock_name,
     unavailable_reason,
 )
+from core.launch.run import launcher_client
 from core.model.machine import Gpu, GpuProcess
 from ssh.shipped.common import gpu_use
+from tests.support.evals import short_folder
+from tests.support.fetching import Hands
 from tests.support.specs import LOCAL, plan, spec
+from tests.support.waiting import wait_until
 
 A = Gpu(index=0, uuid="GPU-aa")
 B = Gpu(index=1, uuid="GPU-bb", pids=(GpuProcess(pid=41), GpuProcess(pid=42)))
@@ -30,6 +41,7 @@ def test_what_is_reserved_used_lost_or_sliced_is_not_free() -> None:
     assert available_gpus(gpus, (), held={lock_name(A)}) == (E,)
 
 
+GIVEN_OUT = cast("Any", gpu_use)  # the shipped programs have no types
 GIB = 1024**3
 USES = [
     (70 * GIB, 80 * GIB, 0.0, False),
@@ -48,7 +60,7 @@ def test_a_gpu_that_is_much_used_by_nobody_that_can_be_seen_is_not_free() -> Non
         gpu = replace(A, memory_used=used, memory_total=total, utilisation=busy)
         assert bool(available_gpus([gpu], ())) is is_free, gpu
         # The program that gives GPUs out has the same rule.
-        assert (gpu_use.unseen_use(used, total, busy) is None) is is_free, gpu
+        assert (GIVEN_OUT.unseen_use(used, total, busy) is None) is is_free, gpu
         assert (unavailable_reason(gpu, ()) is None) is is_free, gpu
     blocked = replace(A, blocked="is hidden\x1b by the login")
     assert available_gpus([blocked], ()) == ()
@@ -80,3 +92,31 @@ def test_a_run_with_gpus_is_started_by_what_holds_them() -> None:
     )
     assert "export EVALROOM_RUN" not in one.script
     assert one.variables["EVALROOM_RUN"] == one.run
+
+
+@pytest.mark.parametrize("bound", ["1", ""])
+async def test_a_session_of_tmux_has_the_logins_bound_of_gpus(bound: str) -> None:
+    with short_folder() as folder:
+        # Stands for the eval, in the place of the interpreter that becomes it.
+        python = folder / "python"
+        given = '"${CUDA_VISIBLE_DEVICES-unset}:${HIP_VISIBLE_DEVICES-unset}"'
+        python.write_text(
+            f"#!/bin/sh\necho {given} >{folder}/part; mv {folder}/part {folder}/end\n"
+        )
+        python.chmod(0o755)
+        env = {"TMUX_TMPDIR": str(folder), "TMUX": None, "CUDA_VISIBLE_DEVICES": bound}
+        hands = Hands(folder, {**env, "HIP_VISIBLE_DEVICES": None})
+        asked = plan(spec("engine = 'tmux'"), machine=replace(LOCAL, python=str(python)))
+        try:
+            await launcher_client.create_folder(hands, asked, b"{}")
+            await launcher_client.start_run(hands, asked, {})
+            await asyncio.to_thread(wait_until, (folder / "end").exists, "the eval ends")
+            assert (folder / "end").read_text() == f"{bound}:unset\n"
+        finally:
+            end_server(folder)
+
+
+def end_server(folder: Path) -> None:
+    """End evalroom's tmux server in that folder."""
+    env = {**os.environ, "TMUX_TMPDIR": str(folder)}
+    subprocess.run([*TMUX_COMMAND, "kill-server"], env=env, capture_output=True, check=False)

@@ -135,9 +135,9 @@ def test_what_a_log_says_replaces_what_the_last_look_saw() -> None:
     rows = [sample(1), sample(2)]
     seen = fleet_after(samples_seen(*rows), fleet=ENDED)
     before = seen.tasks[task_key()]
-    assert before.is_last_look
+    assert before.has_polled_counts
     task = fleet_after(told(answered(log_of(status="error"))), fleet=seen).tasks[task_key()]
-    assert (task.state, task.is_last_look) == (TaskState.ERROR, False)
+    assert (task.state, task.has_polled_counts) == (TaskState.ERROR, False)
     counts = task.progress
     assert (counts.total, counts.completed, counts.errored) == (12, 5, 3)
     assert (counts.cancelled, counts.abandoned, counts.in_flight) == (1, 3, 0)

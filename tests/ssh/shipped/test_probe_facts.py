@@ -126,7 +126,7 @@ def test_what_a_gpu_does_not_tell_is_unknown(tools: Path, tool: Tool) -> None:
 
 
 def test_mig_slices_follow_their_gpu(tools: Path, tool: Tool) -> None:
-    tool("nvidia-smi", nvidia(MIG, "MIG-22, 77, 1000\n", MIG_LIST))
+    tool("nvidia-smi", nvidia(MIG, "MIG-22, 77, 1000\n", MIG_LIST) + "\nexit 14")
     parent, large, small = read_gpus(tools)
     assert (parent["mig"], large["mig"], small["mig"]) == ("enabled", "3g.20gb", "1g.5gb")
     assert [row["index"] for row in (parent, large, small)] == [0, 0, 0]

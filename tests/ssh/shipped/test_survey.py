@@ -26,6 +26,7 @@ from core.launch.preflight.machine_choice import check_machine, choose_machines
 from core.model.job import Job
 from core.model.machine import MachineFacts, ToolState
 from ssh import jobs
+from tests.support.docker_engine import IMAGE, DockerEngine, docker_group
 from tests.support.evals import short_folder
 from tests.support.processes import wait_gone
 from tests.support.programs import program_file
@@ -202,6 +203,25 @@ async def test_the_file_that_a_task_names_for_docker_is_the_one_that_is_read(
     assert images[gone].level is CheckLevel.STOP
     assert [each for each in images if "the image base/gone is not on the machine" in each]
     assert len(images) == 3
+
+
+@docker_group
+@pytest.mark.slow
+async def test_a_real_engine_says_which_images_it_has(
+    login: Login, docker_engine: DockerEngine
+) -> None:
+    file = login.folder / "mine.py"
+    body = "    return Task(sandbox=('docker', 'two.yaml'))\n"
+    file.write_text(f"from inspect_ai import Task, task\n@task\ndef mine():\n{body}")
+    services = f"{{a: {{image: '{IMAGE}'}}, b: {{image: 'localhost:1/gone'}}}}"
+    (login.folder / "two.yaml").write_text(f"services: {services}\n")
+    login.env["DOCKER_HOST"] = docker_engine.host
+    given = {"tasks": [f"{file}@mine"], "interpreter": [sys.executable]}
+    answer = await told(login, **given)
+    assert answer["docker"]["state"] == "ok", answer["docker"]
+    images = {name: row["value"] for name, row in answer["images"]["value"].items()}
+    gone = {"there": False, "registry": "localhost:1", "error": "Connection refused"}
+    assert images == {IMAGE: {"there": True}, "localhost:1/gone": gone}
 
 
 async def test_a_file_for_docker_that_is_missing_is_told(login: Login) -> None:
