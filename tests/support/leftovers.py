@@ -1,6 +1,7 @@
 """A machine with containers that evals left behind, and a guide runner that removes them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from core.act.ports import ActionDesk
