@@ -17,7 +17,7 @@ from core.text import shown
 
 _LONGEST = 120
 _MOST_BYTES = 4_096
-"""Bytes of an answer that are read at once."""
+"""Bytes of an answer that one read takes."""
 
 
 async def confirm(
@@ -62,8 +62,8 @@ def _why(given: Sequence[str], words: str, otherwise: str) -> str:
 async def _answer(prompt: str) -> str | None:
     """Ask for a line and return it; None: the input ended.
 
-    Drops input that was typed before the prompt: it can't be an answer. Nothing here blocks the
-    event loop, also while half a line is there, so that links stay up however long it takes.
+    Drops input that was typed before the prompt, because it can't be an answer. Does not block the
+    event loop, even while half a line is typed, so that links stay up.
     """
     descriptor = sys.stdin.fileno()
     with contextlib.suppress(termios.error, OSError, ValueError):
@@ -86,7 +86,7 @@ async def _answer(prompt: str) -> str | None:
 
 
 async def _readable(descriptor: int) -> None:
-    """Wait until a read of this descriptor returns at once."""
+    """Wait until this descriptor can be read without blocking."""
     loop = asyncio.get_running_loop()
     is_there = asyncio.Event()
     loop.add_reader(descriptor, is_there.set)

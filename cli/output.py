@@ -1,4 +1,4 @@
-"""Names an output that can't be written: a full disk, a device that failed."""
+"""An error for an output that can't be written: a full disk, a device that failed."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ class OutputFailed(EvalroomError):
 
 @contextmanager
 def writing_output() -> Generator[None]:
-    """Raise `OutputFailed` where the block can't write; a reader that went away is no failure."""
+    """Raise `OutputFailed` if the block can't write; a closed pipe is not a failure."""
     try:
         yield
     except BrokenPipeError:

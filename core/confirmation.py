@@ -1,4 +1,4 @@
-"""The one safety rule: which words an operator types to confirm what can't be undone."""
+"""The one safety rule: the words that an operator types to confirm a loss."""
 
 from collections.abc import Sequence
 

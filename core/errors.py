@@ -190,7 +190,7 @@ class NeedsTrust(MachineError):
         machine: The machine that is not reached.
         fingerprint: See below.
         known_hosts_line: See below.
-        of: Whose key it is, for the message: a jump host has its own. None: the machine's.
+        of: The host of the key, for the message: a jump host has its own key. None: the machine's.
 
     Attributes:
         fingerprint: The fingerprint of the key in this handshake, `SHA256:...`.

@@ -62,6 +62,6 @@ class Fleet:
 
 
 def _recorded(run: Run, key: ProcessKey) -> str | None:
-    """Return the id of a run whose record names a process, which may have no environment."""
+    """Return the id of the run whose record names a process; its environment may be unreadable."""
     is_it = run.pid == key.pid and run.start is not None and run.start == key.start
     return run.id if is_it else None

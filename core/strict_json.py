@@ -1,4 +1,4 @@
-"""The one encoder of JSON that leaves evalroom: every strict parser reads it.
+"""The one encoder of JSON for files and output: every strict parser can read it.
 
 A number that JSON does not have becomes null, with its word beside it: `{"value": null,
 "value_text": "nan"}`, or a list of words beside a list. Lone surrogates become the replacement
@@ -15,7 +15,7 @@ _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 """The words of the numbers that JSON does not have."""
 _TEXT = "_text"
 _ODD = re.compile(r"\\ud[89a-f]|\d{40}")
-"""What a document without oddities does not have: a surrogate, or an integer of 40 digits."""
+"""Finds oddities that need the slow way: a surrogate, or an integer of 40 digits."""
 _BITS = 129
 
 
@@ -78,7 +78,7 @@ def _are_words(words: object) -> bool:
 
 
 def _with_words(value: object, words: object) -> object:
-    """Return a value with the numbers of its words; itself if the words don't belong to it."""
+    """Return a value with its words turned back into numbers; unchanged if they don't fit."""
     if value is None and isinstance(words, str):
         return _WORDS[words]
     if isinstance(words, list) and isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What a command says of a target that may be on a machine that did not answer."""
+"""The error of a command whose target may be on a machine that did not answer."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ _NAMED = 5
 
 @contextmanager
 def silence_named(fleet: Fleet, *, polled: bool) -> Generator[None, None, None]:
-    """Turn "fits nothing" into "its machine did not answer" where that may be why.
+    """Turn "no such target" into "its machine did not answer", if that may be the reason.
 
     Args:
         fleet: All that is known.

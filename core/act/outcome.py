@@ -16,7 +16,7 @@ NOT_SENT = "not sent"
 """How an error of a probe or a connection begins when nothing was sent."""
 
 _UNCERTAIN = "it may have been applied"
-"""Said of an order alone, never of a read or a dry run: no other layer writes these words."""
+"""Only the outcome of an order has these words, never a read or a dry run."""
 
 
 def outcome_of(  # noqa: PLR0911 - one case per kind of answer

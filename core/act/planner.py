@@ -271,7 +271,7 @@ class Planner:
         return preview
 
     async def _dry_run(self, process: ProcessKey, request: Request) -> Reply:
-        """Send a dry run; without its answer nothing was changed, and nothing will be sent."""
+        """Send a dry run. Without its answer nothing has changed, and nothing will be sent."""
         try:
             return await self._desk.send(process, request, deadline=DRY_RUN_TIMEOUT_S)
         except TooBusy:

@@ -168,7 +168,7 @@ def _flying(answer: JsonObject, one: str, several: str) -> str:
 
 
 def all_in_flight(rows: Sequence[TaskRow]) -> int | None:
-    """Return the samples in flight of these tasks; None: of one of them the number is unknown."""
+    """Return the samples in flight of these tasks; None: unknown for one of them."""
     numbers = [row.samples.in_flight for row in rows]
     return None if None in numbers else sum(number or 0 for number in numbers)
 

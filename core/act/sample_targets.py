@@ -73,7 +73,7 @@ def possible_samples(fleet: Fleet, word: str, listings: Listings) -> tuple[Sampl
 
 
 def sample_name(fleet: Fleet, key: SampleKey, listings: Listings) -> str:
-    """Return a name of a sample that is read as this sample; harmless to show."""
+    """Return a name that a TARGET reads as this sample; harmless to show."""
     rest = f"#{sample_id_name(key, _ids(fleet, key.task, listings))}/{key.epoch}"
     short = task_name(fleet, key.task) + rest
     if listed_samples(fleet, short, listings) == (key,):
@@ -88,7 +88,7 @@ def full_sample_name(fleet: Fleet, key: SampleKey, listings: Listings) -> str:
 
 
 def sample_id_name(key: SampleKey, ids: AbstractSet[SampleId]) -> str:
-    """Return a sample's id, escaped; text that a number of `ids` looks like is marked as text."""
+    """Return a sample's id, escaped; text that looks like a number in `ids` is marked as text."""
     text = str(key.sample_id)
     number = _number(key.sample_id)
     if number is not None and (number, key.epoch) in ids:
@@ -113,7 +113,7 @@ def _number(sample_id: str | int) -> int | None:
 
 
 def twin_sentence(key: SampleKey) -> str:
-    """Return why nothing is sent to a sample that has a twin."""
+    """Return why nothing is sent to a sample if another one has the same id as text."""
     named = shown(key.sample_id, 60)
     return (
         f"two samples have the ID {named}, as a number and as text, and the eval can't tell them"
@@ -149,7 +149,7 @@ def _splits(fleet: Fleet, word: str) -> Iterator[tuple[TaskKey, str]]:
 
 
 def _ids_and_epochs(tail: str, epochs: int | None) -> Iterator[tuple[str, range]]:
-    """Yield each reading of `ID` and `ID/EPOCH`; without an epoch it may be any of the task's."""
+    """Yield each reading of `ID` and `ID/EPOCH`; without an epoch, one for each epoch."""
     for text in readings(tail):
         yield text, range(1, min(epochs or 1, _MAX_EPOCHS) + 1)
     named, slash, epoch = tail.rpartition("/")
@@ -172,7 +172,7 @@ def _fully_named(fleet: Fleet, word: str, listings: Listings) -> tuple[SampleKey
 
 
 def _text_of(fits: Sequence[SampleId], text: str) -> str | int:
-    """Return the id that an escaped text means: the text, or the number if only that is listed."""
+    """Return the id of an escaped text: the text, or the number if only the number is listed."""
     return text if not fits or any(each == text for each, _ in fits) else fits[0][0]
 
 

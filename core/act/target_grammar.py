@@ -258,7 +258,7 @@ def _only_task_before_hash(fleet: Fleet, word: str) -> TaskKey | None:
 
 
 def place_name(place: ActionPlace, fleet: Fleet, listings: Listings = NO_LISTINGS) -> str:
-    """Return a name of a place that is read as this place when it is typed; harmless to show."""
+    """Return a name that a TARGET reads as this place; harmless to show."""
     short = _short_name(place, fleet, listings)
     is_process = isinstance(place, str | ModelKey)
     if is_process or _exact(short, fleet, _ALL, listings) == (place,):

@@ -1,4 +1,4 @@
-"""Groups errors by cause: their type and the first line of their message, without what varies."""
+"""Groups errors by cause: their type and the first line of their message, without its variables."""
 
 import re
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ _VARYING = (
     (re.compile(r"\b(?=[a-zA-Z]*\d)[0-9a-zA-Z]{16,}\b"), "…"),
     (re.compile(r"\d+(?:[.,:]\d+)*"), "N"),
 )
-"""What differs between errors of one cause, and its replacement."""
+"""Parts that differ between errors of one cause, each with its replacement."""
 
 
 def cause_of(text: str) -> str:

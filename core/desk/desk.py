@@ -193,12 +193,12 @@ class Desk(MachineRequests):
         return (*(point for point in stored if point.at < first), *trail)
 
     def read_log(self, task: TaskKey) -> None:
-        """Read the log of an ended task again now; an event will say what came of it."""
+        """Read the log of an ended task again now; an event brings the result."""
         if (reader := self._log_readers.get(task.machine)) is not None:
             reader.read_again(task)
 
     def poll_now(self, process: ProcessKey) -> None:
-        """Poll a process once now, also while it rests from slow polls."""
+        """Poll a process once now, even in the pause after a slow poll."""
         if (connection := self._connections.get(process.machine)) is not None:
             connection.send(Frame("look", {"pid": process.pid, "start": process.start}))
 

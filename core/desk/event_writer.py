@@ -55,7 +55,7 @@ class EventWriter:
         self._has_queued.set()
 
     def begin_with(self, fleet: Fleet) -> None:
-        """Take the findings of this fleet as stored: they came from the store."""
+        """Note that the store already has the findings of this fleet."""
         self._last_findings = fleet.findings
 
     def take_findings(self, fleet: Fleet) -> None:

@@ -29,7 +29,7 @@ _FURTHER_LOG_TIMEOUT_S = 4.0
 MAX_READS_OF_LIVE = 3
 """Failed reads after which the log of a live process counts as unreadable, for now."""
 MAX_OWN_FAILURES = 3
-"""Reads that failed on our side after which the task is shown as unreadable, for now."""
+"""Failed reads, not caused by the log, after which the task is shown as unreadable for now."""
 _RETRY_DELAYS_S = (2.0, 10.0, 30.0, 120.0, 300.0, 900.0)
 """Seconds until a log is read again, by the number of failed reads; the last repeats."""
 
@@ -203,7 +203,7 @@ def _can_read(fleet: Fleet, key: TaskKey) -> bool:
 
 
 def _reading(answer: LogAnswer, location: str) -> LogReading | str:
-    """Return what came of a log; a text says why the read itself failed."""
+    """Return the result of reading a log; a text says why the read itself failed."""
     return answer.logs.get(location) or answer.why or "the log script did not answer"
 
 

@@ -1,4 +1,4 @@
-"""What an earlier room knew: the events and findings of the history that a new room begins with."""
+"""The memory of earlier rooms: the events and findings with which a new room begins."""
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
@@ -31,7 +31,7 @@ class Past:
             the rows of tasks that changed.
         findings: Its findings, oldest first.
         since: Processes that ended before this are left out, Unix seconds at the desk. Those that
-            had not ended are all told: the first list of a probe says what became of them.
+            had not ended are all included: the first list of a probe shows which of them are gone.
     """
 
     events: tuple[Event, ...] = ()
@@ -67,9 +67,9 @@ class _Process:
 
 
 def with_past(fleet: Fleet, past: Past) -> Fleet:
-    """Return the fleet with the processes, tasks and findings that an earlier room knew.
+    """Return the fleet with the processes, tasks and findings of an earlier room.
 
-    Each has the age that it has. Processes that were alive then are still shown as alive: the
+    Each keeps its age. Processes that were alive then are still shown as alive: the
     first list of a probe says which of them have ended. Machines that the fleet does not name
     are left out, and so are findings about evalroom itself.
     """
@@ -81,7 +81,7 @@ def with_past(fleet: Fleet, past: Past) -> Fleet:
 
 
 def past_events(fleet: Fleet, past: Past) -> Iterator[Event]:
-    """Yield the fewest events that make the processes and tasks that an earlier room knew."""
+    """Yield the fewest events that restore the processes and tasks of an earlier room."""
     for process in _processes(past.events, fleet.machines.keys()):
         if process.gone is None or process.gone.at >= past.since:
             yield from process.events()

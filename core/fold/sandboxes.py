@@ -60,7 +60,7 @@ def sandboxes(docker: Docker) -> tuple[Sandbox, ...]:
 
 
 def task_part(task: str) -> str:
-    """Return what the names of a task's projects have of it, as Inspect makes them."""
+    """Return the part of a task's name that Inspect uses in the names of its projects."""
     name = re.sub(r"-+", "-", re.sub(r"[^a-z\d\-_]", "-", task.lower()))
     return (name or "task")[:_TASK_CHARACTERS].rstrip("_")
 

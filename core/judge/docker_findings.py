@@ -90,10 +90,10 @@ def _of(fleet: Fleet, key: TaskKey, docker: Docker) -> list[Sandbox]:
 
 
 def _running_at(before: Fleet, task: Task) -> int:
-    """Return how many samples of a task ran, for sure, when Docker was read before.
+    """Return how many samples of a task certainly ran at the reading of Docker before this one.
 
-    A sample starts once it has its sandbox, and holds it to its end. Tasks whose sandboxes have
-    the same name are given those of each other, so fewer may be missed than are missing.
+    A sample starts once it has its sandbox, and holds it to its end. Tasks with the same sandbox
+    names count each other's sandboxes, so some losses may not be noticed.
     """
     machine = before.machines.get(task.key.machine)
     facts = machine.facts if machine is not None else None

@@ -1,4 +1,4 @@
-"""Findings about runs that failed before any eval of theirs could say why."""
+"""Findings about runs that failed before one of their evals had started."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from core.model.run import Run, RunState
 def judge_run(before: Fleet, after: Fleet, run: Run, at: float) -> Iterable[Finding]:
     """Yield the new or closed finding about a run of this operator.
 
-    A run whose tasks are known is told by the findings of its tasks.
+    If the tasks of a run are known, their findings describe it.
     """
     known = before.runs.get(run.id)
     identity = f"run:{run.id}:"

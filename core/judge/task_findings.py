@@ -72,7 +72,7 @@ def _has_just_ended(task: Task) -> bool:
 
 
 def _ended(after: Fleet, task: Task, at: float) -> Iterable[Finding]:
-    """Yield how a task ended, unless that is told already; close what was told before.
+    """Yield a finding about how a task ended, unless it is open already; close the older one.
 
     An error and a loss stay open until the operator acknowledges them.
     """

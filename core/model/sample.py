@@ -21,7 +21,7 @@ ENDED = frozenset({SampleStatus.COMPLETED, SampleStatus.ERROR, SampleStatus.CANC
 """The statuses of a sample that has ended. A requeue can still run it again."""
 
 DONE_WORD = "done"
-"""What evalroom calls a completed sample on screen and in options; JSON keeps Inspect's word."""
+"""The word for a completed sample on screen and in options; JSON keeps Inspect's word."""
 
 
 def word_of_status(status: str) -> str:

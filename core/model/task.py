@@ -225,7 +225,7 @@ class Task:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended and all that can be read now of its log is read."""
+        """Whether it has ended and evalroom has read as much of its log as it can now."""
         # Called for a thousand tasks on each redraw: a set lookup would hash strings in Python.
         return self.state is not TaskState.RUNNING and self.state is not TaskState.FINISHING
 
@@ -236,7 +236,7 @@ class Task:
 
     @property
     def scored(self) -> tuple[int, int] | None:
-        """How many samples its score is over, and of how many; None: over all, or unknown."""
+        """The number of scored samples and of all samples; None: all are scored, or unknown."""
         if self.logged is None or not self.is_over:
             return None
         counts = self.logged.counts

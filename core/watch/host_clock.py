@@ -1,19 +1,19 @@
-"""The clock of a host beside the desk's: its steps, and how long frames were on their way."""
+"""Compares a host's clock with the desk's: finds steps, and how long frames took to arrive."""
 
 from collections import deque
 
 from core.ctl.decode import JsonObject, number
 
 CLOCK_STEP_S = 5.0
-"""A clock that differs by more than this from what is known was set."""
+"""If a clock differs from its known offset by more than this, somebody set it."""
 REMEMBERED = 30
 """How many differences of the clocks are kept for the ages of frames."""
 SPACING_S = 1.0
-"""Seconds between two of them: frames that waited together come in a burst and count once."""
+"""Seconds between two of them: a burst of delayed frames counts once."""
 NOTICED_S = 2.0
-"""Less than this is the ordinary way of a frame, seconds."""
+"""A frame that took less than this was not delayed, seconds."""
 MAX_AGE_S = 3600.0
-"""The highest age, seconds: a probe's lease is a minute, so more is a wrong clock."""
+"""The highest age, seconds. A probe's lease is a minute: a higher age is a wrong clock."""
 
 
 class HostClock:
@@ -26,12 +26,12 @@ class HostClock:
     def __init__(self, offset: float | None = None) -> None:
         self._offset = offset
         self._odd_offset: float | None = None
-        """The offset of the last beat, where it differs: two alike are a step, one is a delay."""
+        """The offset of the last beat, if it differs: two equal ones are a step, one is a delay."""
         self._differences: deque[float] = deque(maxlen=REMEMBERED)
-        """The desk's clock minus the host's; the least is that of a frame that did not wait."""
+        """The desk's clock minus the host's; the smallest is from a frame without delay."""
         self._noted_at = self._last = float("-inf")
         self._beat_at = float("-inf")
-        """When the last beat was received; those of a burst waited together and show no step."""
+        """When the last beat was received; the beats of a burst show no step."""
 
     def step(self, beat: JsonObject, at: float) -> float | None:
         """Return the new offset if one of the clocks was set; None: neither was.
@@ -58,7 +58,7 @@ class HostClock:
     def written_at(self, head: JsonObject, at: float) -> float:
         """Return when a frame was written, Unix seconds at the desk.
 
-        It may have waited in a pipe or on a dead network; its rows are as old as they are. A later
+        It may have waited in a pipe or on a dead network, so its rows may be old. A later
         frame is not older than one before it, unless the desk's clock was set back.
 
         Args:

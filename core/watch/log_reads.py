@@ -1,4 +1,4 @@
-"""Reads of logs: which to read, the frames that ask for them, and what the answers prove."""
+"""Reads of logs: which logs to read, the frames that ask for them, and their answers as events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ def has_location(task: Task) -> bool:
 
 
 def batch_of(fleet: Fleet, tasks: Sequence[TaskKey]) -> tuple[TaskKey, ...]:
-    """Return those of the tasks whose logs one start of Inspect can read with the first one's."""
+    """Return the tasks whose logs one start of Inspect can read together with the first one's."""
     batch: list[TaskKey] = []
     size = 0
     for key in tasks[:MAX_BATCH_LOGS]:

@@ -75,7 +75,7 @@ async def clean_up(watched: Watched, folder: Path) -> None:
     """Remove what is left over, as the clean-up guide does it."""
     acting = ActionService(watched.desk, instance=HERE, store=Book(), post=watched.desk.post)
     async with Database.at(folder / "db") as database:
-        kept = Guides(database, alive=lambda *_: True)
+        kept = Guides(database, alive=lambda _, __: True)
         guiding = GuideRunner(watched.desk, acting, book=kept, worker=watched.desk)
         guide = await guiding.cleanup()
         assert [step.kind for step in guide.steps] == [StepKind.CONTAINERS]

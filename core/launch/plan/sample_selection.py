@@ -1,4 +1,4 @@
-"""How Inspect takes the sample ids of a spec: as patterns, and equal once they are normalised."""
+"""How Inspect reads the sample ids of a spec: as patterns, in a normalised form."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Checks whether an eval outlives the link that starts it."""
+"""Checks whether an eval goes on after the link that started it has ended."""
 
 from collections.abc import Iterator
 
@@ -27,16 +27,16 @@ _ENDS = {
 
 
 def link_checks(facts: SurveyFacts) -> Iterator[Check]:
-    """Yield whether a process that a link leaves behind outlives it, as tried and as known."""
+    """Yield whether a process outlives the link that started it, by trial and by known facts."""
     known = _ENDS.get(facts.session.value or "")
     if facts.outlives is False:
         text = "a process that the link started was gone when evalroom connected again"
         advice = "use a link that does not end its processes, such as ssh"
         if known is not None:
-            text, advice = f"{text}: its command runs in {known[0]}", known[1]
+            text, advice = f"{text}: the link's command runs in {known[0]}", known[1]
         yield stop(_NAME, f"the eval would end with its link: {text}", advice)
     elif known is not None:
-        text = f"the eval may end with its link: its login is {known[0]}"
+        text = f"the eval may end with its link: this login is {known[0]}"
         yield warning(_NAME, text, known[1])
     elif facts.outlives or facts.session.value == "entered":
         yield passed(_NAME, "a process that the link starts outlives it")

@@ -56,7 +56,7 @@ def _named(spec: Spec) -> str | None:
 
 
 def sandbox_file(spec: Spec) -> str | None:
-    """Return the file for Docker that the spec names, as in `docker:compose.yaml`; None: none."""
+    """Return the file for Docker that the spec names, as in `docker:compose.yaml`, or None."""
     arguments = [value for name, value in spec.args.items() if "sandbox" in name]
     for value in (spec.options.get("sandbox"), *arguments):
         if isinstance(value, str) and value.startswith("docker:"):

@@ -15,7 +15,7 @@ KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 _SHELL = "/bin/sh"
 _SSH = frozenset({"ssh", "autossh"})
 _SSH_WITH_TERMINAL = ("-t", "-o", "RemoteCommand=none")
-"""ssh refuses a command of ours where ssh_config has a RemoteCommand."""
+"""Without this option ssh refuses evalroom's command if ssh_config has a RemoteCommand."""
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl", "kubectl", "oc"})
 _LAUNCHERS = frozenset({"srun"})
 # Hosts rarely have the terminfo of new terminals; this one is close enough to all of them.

@@ -63,7 +63,7 @@ _RELOAD_INTERVAL_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class _LogReads:
-    """The attempts to read a run's logs: how many since they changed, and when the last was."""
+    """The attempts to read a run's logs: their number since a change, and the time of the last."""
 
     count: int = 0
     at: float = 0.0
@@ -184,7 +184,7 @@ class RunPoller:
             return  # the link was lost; the next round tries again
 
     async def _may_continue(self, process: Process) -> bool:
-        """Whether a process may still run tasks: an eval-set also rests between two attempts.
+        """Whether a process may still run tasks: an eval-set also waits between two attempts.
 
         Inspect reports no task limit any more for a process that is kept alive after its end.
         """
@@ -360,5 +360,5 @@ async def secrets_of_logs(run: Run, open_secrets: OpenSecrets) -> Mapping[str, s
 
 
 def _is_only_seen_from(run: Run, machine: MachineName) -> bool:
-    """Whether another machine found a run that it can't see; this one may be its own."""
+    """Whether another machine found a run without its process; this may be the run's machine."""
     return not run.is_ours and run.state is RunState.ELSEWHERE and run.machine != machine

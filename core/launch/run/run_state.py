@@ -97,13 +97,13 @@ def _elsewhere(run: Run) -> Run:
 
 
 def _leftover(row: Mapping[str, Any]) -> str:
-    """Return which processes of a run outlive its eval, one sentence; empty: none."""
+    """Return which processes of a run outlive its eval, one sentence; empty: no process does."""
     left = [cast("list[object]", each) for each in items(row, "left") if isinstance(each, list)]
     if not left:
         return ""
     pid, command = (*left[0], "", "")[:2]
     verb = "runs" if len(left) == 1 else "run"
-    what = f"{plural(len(left), 'process', 'processes')} of it still {verb}: {pid}, {command}"
+    what = f"{plural(len(left), 'process', 'processes')} of this run still {verb}: {pid}, {command}"
     return shown(what, _MAX_LEFTOVER_CHARS)
 
 

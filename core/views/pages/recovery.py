@@ -1,4 +1,4 @@
-"""What `inspect log recover` would bring into the log of a dead eval, and its command."""
+"""The samples that `inspect log recover` brings into the log of a dead eval, and its command."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ _COMMAND = 2_000
 
 
 def recovery_preview(buffer: LogBuffer) -> str:
-    """Return what a recovery brings into the log, in words."""
+    """Return the samples that a recovery brings into the log, in words."""
     parts = [f"{plural(buffer.completed, 'finished sample')}"]
     if buffer.in_progress:
         were = "was" if buffer.in_progress == 1 else "were"
@@ -21,7 +21,7 @@ def recovery_preview(buffer: LogBuffer) -> str:
 
 
 def recovery_lines(buffer: LogBuffer | None, inspect: str, location: str) -> Iterator[Fact]:
-    """Yield what is left in a buffer and the command that recovers it; nothing without a buffer.
+    """Yield the content of a buffer and the command that recovers it; nothing without a buffer.
 
     Args:
         buffer: What is left.

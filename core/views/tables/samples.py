@@ -321,7 +321,7 @@ def lacks_rows(task: Task) -> bool:
 
 
 def _noted_age(line: TaskLine) -> float | None:
-    """Return the age of the samples where it must be said, seconds; None: they are fresh."""
+    """Return the age of samples that are not fresh, seconds; None: they are fresh."""
     heard_at = line.task.samples_heard_at
     if heard_at is None or line.task.is_over:
         return None

@@ -317,7 +317,7 @@ def tasks_table(
 
 
 def _why_none(fleet: Fleet) -> str:
-    """Return why no task is listed: nothing runs, or what runs is unknown."""
+    """Return why no task is listed: nothing runs, or evalroom can't know."""
     living = [process for process in fleet.processes.values() if not process.is_gone]
     if any(_can_tell(fleet, process) for process in living):
         return "no process has started a task yet"
@@ -336,4 +336,4 @@ def _can_tell(fleet: Fleet, process: Process) -> bool:
 
 
 _TELLING = frozenset({ProcessState.STARTING, ProcessState.LIVE, ProcessState.PARKED})
-"""States of a process that lists its tasks, or has none."""
+"""States of a process whose tasks are known."""

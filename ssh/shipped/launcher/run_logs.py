@@ -85,7 +85,7 @@ def read_logs(given):
 def read_group(runs, until):
     """Read the logs of runs that have the same Inspect and the same environment.
 
-    Headers first: they say whose a log is. Samples are read where some of them failed.
+    Headers come first, because they show whose log it is. Samples are read if some of them failed.
     """
     paths = list(dict.fromkeys(path for run in runs for path in run.paths))
     answers, why = ask_inspect(runs, "headers", paths, until)

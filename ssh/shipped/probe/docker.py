@@ -94,7 +94,7 @@ def is_listed(row):
 
 
 def project_of(row):
-    """Return the Compose project of a container of Inspect; empty: it is none of Inspect."""
+    """Return the Compose project of a container of Inspect; empty: it is not Inspect's."""
     project = str(row.get("project") or "")
     return project if len(project) <= 100 and INSPECT_PROJECT.match(project) else ""
 

@@ -147,6 +147,16 @@ def test_starved_that_turns_headless_is_one_closed_and_one_open() -> None:
     assert (starved.kind, starved.closed_at) == ("starved", NOW + 65)
 
 
+def test_a_process_that_a_signal_stopped_is_not_said_to_be_blocked() -> None:
+    stopped = process_seen(
+        state=ProcessState.STARVED, at=NOW + 5, waiting_since=NOW - 20, is_stopped=True
+    )
+    [found] = judged(stopped, fleet=RUNNING).findings
+    assert "a signal stopped it" in found.text
+    assert found.text.endswith("Let it go on: kill -CONT 100")
+    assert "blocked" not in found.text
+
+
 def test_a_finished_task_tells_its_status_and_score() -> None:
     fleet = judged(
         tasks_seen(task_row(status="completed", done=98, errored=2)),
