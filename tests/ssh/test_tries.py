@@ -1,4 +1,4 @@
-"""Tries to link a machine: what is judged by progress, and how long the pauses are."""
+"""Tries to link a machine: progress counts, and how long the pauses are."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Which GPUs are free, by what is known of a machine."""
+"""Which GPUs of a machine are free."""
 
 import asyncio
 import os

@@ -87,7 +87,7 @@ async def test_docker_run_ends_what_its_link_leaves_and_docker_exec_does_not(
     run = (*docker_engine.words, "run", "--rm", "-i", "--network=none", *PYTHON, IMAGE)
     [check] = await link_check(Linked(run, BASE_PYTHON))
     assert check.level == "stop"
-    assert check.message.endswith("its command runs in a container that ends with it")
+    assert check.message.endswith("the link's command runs in a container that ends with it")
     assert "docker exec" in check.advice
     with docker_engine.container(*PYTHON) as name:
         exec_ = (*docker_engine.words, "exec", "-i", name)
