@@ -76,7 +76,7 @@ async def clean_up(watched: Watched, folder: Path) -> None:
     acting = ActionService(watched.desk, instance=HERE, store=Book(), post=watched.desk.post)
     async with Database.at(folder / "db") as database:
         kept = Guides(database, alive=lambda _, __: True)
-        guiding = GuideRunner(watched.desk, acting, book=kept, worker=watched.desk)
+        guiding = GuideRunner(watched.desk, acting, store=kept, worker=watched.desk)
         guide = await guiding.cleanup()
         assert [step.kind for step in guide.steps] == [StepKind.CONTAINERS]
         removal = await guiding.removal(guide.id)

@@ -107,5 +107,5 @@ class Acting:
 
 def runner_on(desk: Desk) -> GuideRunner:
     return GuideRunner(
-        cast("ActionDesk", desk), cast("ActionService", Acting()), book=Shelf(), worker=desk
+        cast("ActionDesk", desk), cast("ActionService", Acting()), store=Shelf(), worker=desk
     )

@@ -60,7 +60,7 @@ class HostFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFacts:
-    """Limits of the place where an eval will live. None is no limit, or unknown.
+    """Limits of the place where an eval will live. None: no limit, or unknown.
 
     Attributes:
         open_files: How many files a process may have open.

@@ -185,8 +185,8 @@ def read_example(inspects, asked, env, until):
         body = json_of(answers[0].get("body") or "null") if answers else None
         if isinstance(body, dict) and isinstance(body.get("error"), dict):
             return {"error": body["error"]}
-        said = body.get("error") if isinstance(body, dict) else None
-        return {"why": said or why or "its log has no error of this sample"}
+        text = body.get("error") if isinstance(body, dict) else None
+        return {"why": text or why or "its log has no error of this sample"}
     return {"why": why}
 
 

@@ -85,7 +85,7 @@ def test_a_link_that_is_down_tells_the_newest_reason() -> None:
         TimePassed(at=NOW + 200),
         fleet=fleet,
     )
-    assert again.findings == fleet.findings  # a try that fails alike is no news
+    assert again.findings == fleet.findings  # a try that fails alike is not news
 
 
 def test_a_link_that_comes_to_need_the_operator_says_so_at_once() -> None:
@@ -211,7 +211,7 @@ def test_a_run_that_failed_without_a_task_waits_for_the_operator() -> None:
     fleet = judged(RunChanged(at=NOW + 2, run=fine), fleet=fleet)
     assert fleet.findings[0].closed_at == NOW + 2
     old = judged(RunChanged(at=NOW, run=broken), fleet=UP)
-    assert old.findings == (), "what the last room knew is no news"
+    assert old.findings == (), "the knowledge of the last room is not news"
 
 
 def test_a_task_that_had_long_ended_when_we_came_is_news_only_if_it_went_wrong() -> None:

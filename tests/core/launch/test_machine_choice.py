@@ -87,7 +87,7 @@ async def test_the_first_machine_that_fits_is_taken_and_the_others_say_why_not()
         ("a", "/v/bin/python does not have Inspect"),
         ("c", "can't survey c: not sent: the link to c is down"),
     )
-    # What the look answers is no warning of the plan any more.
+    # The answer of the check is no longer a warning of the plan.
     assert one.plan.warnings == ()
 
 

@@ -322,7 +322,7 @@ def test_a_tool_that_hangs_is_stuck_since_then_and_holds_up_nothing(
 
 
 ABSURD = f"""\
-², GPU-aa, a superscript is no index, 1, 2, 3, 4, 5, 6, Disabled
+², GPU-aa, a superscript is not an index, 1, 2, 3, 4, 5, 6, Disabled
 {"9" * 5_000}, GPU-bb, no index, 1, 2, 3, 4, 5, 6, Disabled
 7, GPU-cc, NVIDIA A100, 1e999, 1e308, 1e300, nan, -inf, {"9" * 5_000}, Disabled
 """
