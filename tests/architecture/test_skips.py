@@ -39,7 +39,7 @@ NAMES = ("test_that_skips_itself", "test_that_is_marked", "test_whose_fixture_sk
 
 
 def run(folder: Path, ci: str, workers: str) -> tuple[int, str]:
-    """Run both files as this project's pytest would; return its status and what it printed."""
+    """Run both files as this project's pytest would; return its status and its output."""
     (folder / "test_some.py").write_text(SKIPPED)
     (folder / "test_module.py").write_text(MODULE)
     words = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "-n", workers]

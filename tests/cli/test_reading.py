@@ -1,4 +1,4 @@
-"""An answer that is none, as the headless commands tell it: what it was, and what to do."""
+"""A bad answer of an eval, as headless commands report it: what it was, and what to do."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A run as lines for people, and what it printed."""
+"""A run as lines for people, and its output."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""An old Inspect on a machine is told before a launch, with what it can't do."""
+"""An old Inspect on a machine is reported before a launch, with its limits."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Ended evals are told from their logs: numbers, causes, and each sample, as Inspect reads them."""
+"""Ended evals are described from their logs: numbers, causes and samples, as Inspect reads them."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What an Inspect can do, what it has not got, and the equivalent command in a real shell."""
+"""Features of an Inspect, its lacks, and the equivalent command in a real shell."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Answers of programs are found in whatever is printed around them, and half of one is none."""
+"""Answers of programs are found among other output, and half an answer is ignored."""
 
 import json
 

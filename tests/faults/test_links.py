@@ -1,4 +1,4 @@
-"""Links that break: what is said, and how they come back."""
+"""Links that break: the messages, and how the links come back."""
 
 import asyncio
 import signal

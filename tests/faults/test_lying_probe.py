@@ -1,4 +1,4 @@
-"""What answers over there is no probe of ours: the link says so, tries again, nothing breaks."""
+"""Something else answers in place of the probe: the link says so and tries again."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""Every error of the library and the system has a meaning of ours."""
+"""Every error of the library and the system becomes an error of evalroom."""
 
 import errno
 import inspect as introspection

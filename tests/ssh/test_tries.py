@@ -1,4 +1,4 @@
-"""Tries to link a machine: what is judged by progress, and how long the pauses are."""
+"""Tries to link a machine: progress counts, and how long the pauses are."""
 
 import asyncio
 import re
@@ -18,7 +18,7 @@ from core.model.machine import LinkState
 from core.ports import Heard
 from ssh.handshake import CHUNK_BYTES, ErrorTail, compressed, start_python
 from ssh.link_supervisor import LinkSupervisor
-from ssh.links.link import Link
+from ssh.links.link import Link, LinkFactory
 from ssh.probe_session import ProbeOptions, probe_source
 from tests.support.hearing import hearing
 from tests.support.reached import PYTHON, connection_of
@@ -142,6 +142,16 @@ async def test_a_link_without_any_data_is_called_silent_and_blames_no_rc_file(
     assert lost.value.advice == ""
 
 
+def always(link: Link) -> LinkFactory:
+    """Return a factory that makes this link."""
+
+    def make_link(*, interactive: bool) -> Link:
+        del interactive
+        return link
+
+    return make_link
+
+
 async def pauses_of(link: Halting, count: int, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return the first pauses between tries over the link, as seconds of the first pause."""
     unit = 0.02
@@ -154,12 +164,8 @@ async def pauses_of(link: Halting, count: int, monkeypatch: pytest.MonkeyPatch) 
         if isinstance(heard, LinkChanged) and heard.retry_at is not None:
             found.append((heard.retry_at - heard.at) / unit)
 
-    def make_link(*, interactive: bool) -> Link:
-        del interactive
-        return link
-
     running = asyncio.create_task(
-        LinkSupervisor(M, address="m", make_link=make_link, options=OPTIONS).run(hear)
+        LinkSupervisor(M, address="m", make_link=always(link), options=OPTIONS).run(hear)
     )
     try:
         await until(lambda: len(found) >= count, f"{count} pauses", every=0.01)
@@ -192,9 +198,7 @@ async def test_what_is_refused_at_the_first_try_waits_for_the_operator(
 ) -> None:
     heard: list[Heard] = []
     link = Halting(fails=lambda: kind(M, "no"))
-    supervisor = LinkSupervisor(
-        M, address="m", make_link=lambda *, interactive: link, options=OPTIONS,  # noqa: ARG005
-    )  # fmt: skip
+    supervisor = LinkSupervisor(M, address="m", make_link=always(link), options=OPTIONS)
     running = asyncio.create_task(supervisor.run(heard.append))
     try:
         await until(lambda: len(heard) > 1, "it is refused")

@@ -1,4 +1,4 @@
-"""Host keys: unknown, changed, revoked; known in files of ours and of the user's."""
+"""Host keys: unknown, changed, revoked; in evalroom's known_hosts and in the user's."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What an evalroom that died left open, as the next one starts: over a real journal."""
+"""Open orders of an evalroom that died, at the start of the next one, over a real journal."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Secrets: what is kept where, for whom, and what is refused."""
+"""Secrets: where they are stored, who can read them, and what is refused."""
 # ruff: noqa: ASYNC240 - files of a test
 
 import os

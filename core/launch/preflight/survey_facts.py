@@ -60,17 +60,15 @@ class HostFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFacts:
-    """Limits of the place where an eval will live. None is no limit, or unknown.
+    """Limits of the place where an eval will live. None: no limit, or unknown.
 
     Attributes:
-        open_files, most_open_files: Open files of a process: its limit, and how far the process
-            itself may raise it.
+        open_files: How many files a process may have open.
         processes_left: How many more processes and threads may start.
         memory: The limit of its control group, bytes.
     """
 
     open_files: int | None = None
-    most_open_files: int | None = None
     processes_left: int | None = None
     memory: int | None = None
 

@@ -34,7 +34,7 @@ def host_of(folder):
 
 
 def host_record(folder):
-    """Return what a run's start recorded, as texts; one that is not known is empty.
+    """Return the record of a run's start, as texts; unknown ones are empty.
 
     These are the host's name, Unix seconds, the boot id, the pid namespace and the machine id.
     """

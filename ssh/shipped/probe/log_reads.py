@@ -1,4 +1,4 @@
-"""Reads logs with this machine's Inspect: one start of Inspect at a time."""
+"""Reads logs with this machine's Inspect, with one start of Inspect at a time."""
 
 import collections
 import threading
@@ -18,7 +18,7 @@ class LogReads(threading.Thread):
         self.queue = collections.deque()
 
     def ask(self, request, pythons, asked, data_dir):
-        """Queue a request: read what was asked for with the first of these interpreters."""
+        """Queue a request: read the logs with the first of these interpreters that has Inspect."""
         with self.wake:
             self.queue.append((request, pythons, asked, data_dir))
             self.wake.notify()

@@ -1,4 +1,4 @@
-"""What an Inspect can do is read from its own list of routes; what it lacks has a way out."""
+"""The features of an Inspect are read from its own list of routes; each lack names a way out."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""What is asked, what an answer means, and that what the agent wrote stays away unless asked."""
+"""Requests, the meaning of answers, and that text of the agent is left out unless asked for."""
 
 import json
 from collections.abc import Callable

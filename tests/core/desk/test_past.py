@@ -1,4 +1,4 @@
-"""A new room begins with what the history knows of the last hours."""
+"""A new room begins with the history of the last hours."""
 
 from dataclasses import replace
 

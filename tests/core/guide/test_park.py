@@ -1,4 +1,4 @@
-"""Parking safely on real evals: what the shown command resumes, and what is never lost."""
+"""Parking safely on real evals: the shown command resumes them, and nothing is lost."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ async def park(here: Guided, one: Eval) -> Guide:
 
 
 async def resumed(guide: Guide, one: Eval) -> None:
-    """Run what the guide shows and wait until that run is over."""
+    """Run the command that the guide shows, and wait until that run is over."""
     done = await in_a_shell(guide.command, one.folder)
     assert done.returncode == 0, (guide.command, done.stdout, done.stderr)
     launch = json.loads(done.stdout.splitlines()[0])

@@ -1,4 +1,4 @@
-"""The command that resumes a parked run, from what is known of its process."""
+"""The command that resumes a parked run, built from its process."""
 
 import json
 import subprocess

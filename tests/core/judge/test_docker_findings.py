@@ -1,5 +1,6 @@
 """Findings about Docker on a machine: lost sandboxes, and containers that no eval holds."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -41,13 +42,16 @@ PROBE = ProbeFound(
 def box(number: int, **more: Any) -> Container:
     """Return the container of a sample of the task `gdm_intercode_ctf`."""
     project = PROJECT.format(number)
-    words = {"name": f"{project}-default-1", "project": project, "created": NOW - 500.0}
-    return Container(id=f"c{number}", **{**words, "is_own": True, "status": "Up 8 minutes", **more})
+    made = Container(
+        id=f"c{number}", name=f"{project}-default-1", project=project, created=NOW - 500.0,
+        is_own=True, status="Up 8 minutes",
+    )  # fmt: skip
+    return replace(made, **more)
 
 
 def read(step: int, *containers: Container, **more: Any) -> MachineRead:
     """Return the reading of the machine after so many periods."""
-    docker = Docker(**{"state": ToolState.OK, "containers": containers, **more})
+    docker = replace(Docker(state=ToolState.OK, containers=containers), **more)
     at = NOW + step * STEP_S
     return facts(at=at, docker=docker)
 

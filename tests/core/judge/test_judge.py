@@ -85,7 +85,7 @@ def test_a_link_that_is_down_tells_the_newest_reason() -> None:
         TimePassed(at=NOW + 200),
         fleet=fleet,
     )
-    assert again.findings == fleet.findings  # a try that fails alike is no news
+    assert again.findings == fleet.findings  # a try that fails alike is not news
 
 
 def test_a_link_that_comes_to_need_the_operator_says_so_at_once() -> None:
@@ -147,6 +147,16 @@ def test_starved_that_turns_headless_is_one_closed_and_one_open() -> None:
     assert (starved.kind, starved.closed_at) == ("starved", NOW + 65)
 
 
+def test_a_process_that_a_signal_stopped_is_not_said_to_be_blocked() -> None:
+    stopped = process_seen(
+        state=ProcessState.STARVED, at=NOW + 5, waiting_since=NOW - 20, is_stopped=True
+    )
+    [found] = judged(stopped, fleet=RUNNING).findings
+    assert "a signal stopped it" in found.text
+    assert found.text.endswith("Let it go on: kill -CONT 100")
+    assert "blocked" not in found.text
+
+
 def test_a_finished_task_tells_its_status_and_score() -> None:
     fleet = judged(
         tasks_seen(task_row(status="completed", done=98, errored=2)),
@@ -201,7 +211,7 @@ def test_a_run_that_failed_without_a_task_waits_for_the_operator() -> None:
     fleet = judged(RunChanged(at=NOW + 2, run=fine), fleet=fleet)
     assert fleet.findings[0].closed_at == NOW + 2
     old = judged(RunChanged(at=NOW, run=broken), fleet=UP)
-    assert old.findings == (), "what the last room knew is no news"
+    assert old.findings == (), "the knowledge of the last room is not news"
 
 
 def test_a_task_that_had_long_ended_when_we_came_is_news_only_if_it_went_wrong() -> None:

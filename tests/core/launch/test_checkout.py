@@ -50,7 +50,7 @@ def code_of(hands: Hands, asked: RunPlan) -> Path:
 
 
 async def refused(hands: Hands, asked: RunPlan, token: str | None = None) -> str:
-    """Return why there is no checkout; nothing of one is left."""
+    """Return why the checkout failed, and check that nothing of it is left."""
     with pytest.raises(JobFailed) as told:
         await fetch_client.fetch_code(hands, asked, token=token)
     assert not list(code_of(hands, asked).parent.glob("code*[!k]"))

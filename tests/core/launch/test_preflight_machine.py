@@ -1,4 +1,4 @@
-"""Docker and GPUs: what is not to be had is told to the runs that need it, with numbers."""
+"""Docker and GPUs: a run that needs more than there is gets the numbers."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -182,8 +182,8 @@ HELD = ReservationFacts(
          "warning GPUs: 2 of 2 are free, but some have memory in use (GPU 0: 2.0 GiB)"),
         ({"gpus": replace(found(gpus(2)), error="nvidia-smi warns (exit 14)")},
          "warning GPUs: nvidia-smi warns (exit 14); check that GPU on the machine"),
-        ({"reservations": failed(ToolState.FAILED, "/srv/x is no folder")},
-         "stop GPUs: GPUs can't be reserved: /srv/x is no folder"),
+        ({"reservations": failed(ToolState.FAILED, "/srv/x is not a folder")},
+         "stop GPUs: GPUs can't be reserved: /srv/x is not a folder"),
         ({"reservations": found(ReservationFacts(folder="~/.evalroom/gpus"))},
          "warning GPUs: /var/lock/evalroom is not usable, so other accounts don't see GPU"),
     ],

@@ -1,4 +1,4 @@
-"""Variables, networks, programs: what a run needs and the machine does not have."""
+"""Variables, networks and programs that a run needs and the machine lacks."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Disks and the log folder: no room, no right to write, and what is in it already."""
+"""Disks and the log folder: no room, no permission to write, logs that are already in it."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a spec needs is fetched ahead: its task is really made; Docker is a stand-in."""
+"""The needs of a spec are fetched ahead: its task is really created; Docker is a stand-in."""
 
 import json
 import sys
@@ -59,7 +59,7 @@ def hands() -> Iterator[Hands]:
 
 
 def docker(hands: Hands, fails: str = "nothing") -> Path:
-    """Put a stand-in for Docker on the PATH; return where it tells what it was asked."""
+    """Put a stand-in for Docker on the PATH; return the file with its arguments."""
     folder, told = hands.home.parent / "bin", hands.home.parent / "docker-told"
     folder.mkdir()
     text = DOCKER.format(python=sys.executable, told=str(told), fails=fails)

@@ -1,4 +1,4 @@
-"""What a plan needs is known before; and no answer of a machine is taken for more than it is."""
+"""The needs of a plan are known before its start, and no answer of a machine is over-read."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ GOOD: Mapping[str, Mapping[str, Any]] = {
 
 
 class Said:
-    """A machine that answers what it is told to."""
+    """A machine that gives the answers that the test sets."""
 
     def __init__(self, **answers: Mapping[str, Any]) -> None:
         self.answers = {**GOOD, **answers}

@@ -1,4 +1,4 @@
-"""Plans carried out by hand on a real Inspect: what arrives, what is scored, what is attempted."""
+"""Plans carried out on a real Inspect: arguments, scores and attempts."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A run is looked at before it is called failed, and its logs are read with what they need."""
+"""A run is checked before it is called failed, and its logs are read with what they need."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from tests.support.specs import plan, spec
 
 
 class There:
-    """A desk whose one machine answers what a test says; and a registry, at once."""
+    """A desk and a registry at once; its one machine gives the answers that the test sets."""
 
     def __init__(self, answers: Mapping[str, Any], *known: Run) -> None:
         self.fleet = busy_fleet()

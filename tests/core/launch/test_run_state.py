@@ -1,4 +1,4 @@
-"""Where a run stands, from what was seen of it."""
+"""The state of a run, from its folder, its processes and its logs."""
 
 from dataclasses import replace
 from typing import Any
@@ -142,7 +142,7 @@ def test_a_process_that_outlives_its_eval_is_named_and_keeps_nothing_open() -> N
     assert found.state is RunState.FINISHING
     done = after_logs(found, report(log("success")), NOW, is_alive=False)
     assert done.state is RunState.SUCCESS
-    assert done.leftover.startswith("1 process of it still runs: 4711, python server.py")
+    assert done.leftover.startswith("1 process of this run still runs: 4711, python server.py")
     assert "\x1b" not in done.leftover
     gone = after_poll(done, {"run": RUN.id, **row}, NOW, is_abandoned=True)
     assert (gone.state, gone.leftover) == (RunState.SUCCESS, "")

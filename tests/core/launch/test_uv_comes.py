@@ -38,7 +38,7 @@ def hands() -> Iterator[Hands]:
 
 
 def made(content: bytes = PRINTS_ITS_VERSION, size: int = 5 * PIECE_BYTES // 2) -> UvFile:
-    """A uv of evalroom's own side: what it prints is all that it does."""
+    """A stand-in for uv on this computer: it only prints."""
     content = content.ljust(size, b"#")
     return UvFile(
         version="0.9.1",
@@ -56,7 +56,7 @@ def nothing(_: str) -> None:
 
 
 def left(hands: Hands) -> set[str]:
-    """What is in the home now, by name and mode."""
+    """The files in the home now, by name and mode."""
     return {
         f"{path.relative_to(hands.home)} {path.stat().st_mode & 0o777:o}"
         for path in hands.home.rglob("*")

@@ -1,4 +1,4 @@
-"""The action menu: what it offers on what, in which words, and why something is not for it now."""
+"""The action menu: its offers for each target, their words, and why one is unavailable."""
 
 from dataclasses import replace
 

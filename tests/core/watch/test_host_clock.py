@@ -1,5 +1,7 @@
 """Frames that waited on their way are as old as they are."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,7 +81,12 @@ def test_rows_from_before_a_sleep_are_not_dated_by_their_arrival() -> None:
     clock = watched.now
     watched.now += 300.0  # the computer slept; what the probe sent before it arrives now
     [tasks] = watched.answer("tasks", [{**ROW, "attempts": 2}], at=clock)
-    rows = {"as_of": clock, "counts": {"running": 0}, "samples": [], "truncated": False}
+    rows: dict[str, Any] = {
+        "as_of": clock,
+        "counts": {"running": 0},
+        "samples": [],
+        "truncated": False,
+    }
     [samples] = watched.answer("s/", rows, at=clock)
     looks = [[7, "b:1", watched.name_of("tasks"), clock, 0.01]]
     unchanged = watched.hear("beat", looks=looks, at=clock + 1.0)

@@ -195,7 +195,7 @@ def test_a_task_that_never_named_a_log_is_unreadable_and_not_lost() -> None:
     nameless = tasks_seen(task_row(status="completed", log_location=""))
     fleet = fleet_after(process_seen(), nameless, process_gone())
     assert fleet.tasks[task_key()].state is TaskState.UNREADABLE
-    assert fleet.tasks[task_key()].log_problem == "the task never named a log"
+    assert fleet.tasks[task_key()].log_problem == "Inspect never reported a log of this task"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""GPUs of a run: nobody else gets them until its eval is gone, whoever is killed before."""
+"""GPUs of a run: nobody else gets them until its eval is gone, whatever is killed first."""
 # pyright: standard
 # The shipped programs have no types.
 
@@ -49,7 +49,7 @@ def gpus() -> Iterator[Gpus]:
 
 @pytest.fixture
 def ended() -> Iterator[list[Ran]]:
-    """What is ended after the test."""
+    """Processes that are ended after the test."""
     rans: list[Ran] = []
     yield rans
     for each in rans:

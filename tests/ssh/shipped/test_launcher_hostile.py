@@ -41,7 +41,7 @@ def rows(answer: Any, name: str) -> list[dict[str, Any]]:
 
 
 def listed() -> dict[str, Any]:
-    """The manifests that are told, by run; as the desk reads the answer."""
+    """The listed manifests by run, as the desk reads the answer."""
     answer = list_runs({"directory": "~/.evalroom/runs", "known": []})
     told: Any = parse_object(json.dumps(answer).encode())
     return {row["run"]: row["manifest"] for row in told["runs"]}

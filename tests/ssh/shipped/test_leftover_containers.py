@@ -17,7 +17,7 @@ PROJECT = "inspect-task-iabc123"
 
 @pytest.fixture
 def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A docker that lists two containers and writes down what else it is told."""
+    """A stand-in for docker that lists two containers and writes down all other commands."""
     rows = [{"id": ONE + "a" * 52, "project": PROJECT}, {"id": OTHER + "b" * 52, "project": "web"}]
     (tmp_path / "rows").write_text("".join(json.dumps(each) + "\n" for each in rows))
     docker = tmp_path / "docker"

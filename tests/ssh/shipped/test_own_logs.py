@@ -1,4 +1,4 @@
-"""Whose a log is: a run's own logs are told from others in the same folder, by a real Inspect."""
+"""A run's own logs are found among others in the same folder, by a real Inspect."""
 # pyright: standard
 # The shipped programs have no types.
 

@@ -1,4 +1,4 @@
-"""What the probe reads of a machine from outputs of real tools, and of broken ones."""
+"""Facts of a machine that the probe reads from the output of real tools and of broken ones."""
 # ruff: noqa: E501 - outputs as the tools gave them
 # pyright: standard
 # The shipped programs have no types.
@@ -98,7 +98,7 @@ def nvidia(gpus: str, apps: str = "", listed: str = "", status: int = 0) -> str:
 
 
 def read_gpus(tools: Path) -> list[dict[str, Any]]:
-    """What the probe makes of the nvidia-smi in `tools`."""
+    """The probe's reading of the nvidia-smi in `tools`."""
     rows: list[dict[str, Any]] = read_nvidia(str(tools / "nvidia-smi"))[0]
     return rows
 
@@ -322,7 +322,7 @@ def test_a_tool_that_hangs_is_stuck_since_then_and_holds_up_nothing(
 
 
 ABSURD = f"""\
-², GPU-aa, a superscript is no index, 1, 2, 3, 4, 5, 6, Disabled
+², GPU-aa, a superscript is not an index, 1, 2, 3, 4, 5, 6, Disabled
 {"9" * 5_000}, GPU-bb, no index, 1, 2, 3, 4, 5, 6, Disabled
 7, GPU-cc, NVIDIA A100, 1e999, 1e308, 1e300, nan, -inf, {"9" * 5_000}, Disabled
 """

@@ -1,4 +1,4 @@
-"""Which processes the probe finds, and what it says of them."""
+"""The processes that the probe finds, and their reports."""
 # pyright: standard
 # The shipped programs have no types.
 

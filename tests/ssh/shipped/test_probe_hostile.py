@@ -1,4 +1,4 @@
-"""What no honest eval writes or answers: the probe goes on, for the others too, and stays small."""
+"""Evals that write or answer nonsense: the probe goes on, for the others too, and stays small."""
 # pyright: standard
 # The shipped programs have no types.
 

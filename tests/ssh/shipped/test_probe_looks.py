@@ -1,4 +1,4 @@
-"""How the probe asks an eval, and what it tells the desk of the answers."""
+"""How the probe reads an eval, and how it reports the answers to the desk."""
 
 import json
 import socket

@@ -265,6 +265,7 @@ def test_only_a_process_that_is_proved_to_live_here_is_followed(place: str, tmp_
         process = EvalProcess(SimpleNamespace(polling=True), fake.pid, "start", place)
         process.learn_proc()
         process.client.stop()
+    assert process.argv is not None
     assert process.argv[-2:] == ["eval", "task.py"], "it is shown"
     followed = [process.python, process.log_dir]
     assert [each is not None for each in followed] == [place == HERE] * 2

@@ -1,6 +1,7 @@
 """Several probes at one slow eval: one request in flight, and what one learned the others know."""
 
 import os
+import signal
 import socket
 import stat
 import threading
@@ -139,6 +140,16 @@ def test_a_slow_eval_does_not_hold_up_the_end_of_a_probe(tmp_path: Path) -> None
         probe.until(lambda: fake.asked)
         probe.send("stop")
         assert probe.process_ended()
+
+
+def test_an_eval_that_a_signal_stopped_is_told_as_stopped(tmp_path: Path) -> None:
+    with slow_eval(tmp_path, lambda _: 60.0) as fake, probe_at(tmp_path) as probe:
+        watch(probe, fake)
+        probe.process(fake.pid, channel="waiting", is_stopped=False)
+        os.kill(fake.pid, signal.SIGSTOP)
+        probe.process(fake.pid, channel="waiting", is_stopped=True)
+        os.kill(fake.pid, signal.SIGCONT)
+        probe.process(fake.pid, channel="waiting", is_stopped=False)
 
 
 def test_the_state_goes_with_its_process(tmp_path: Path) -> None:

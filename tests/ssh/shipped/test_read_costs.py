@@ -1,4 +1,6 @@
 """How much of an eval's time reads may cost: the rests, by a clock of the test."""
+# pyright: standard
+# The shipped programs have no types.
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -13,12 +15,14 @@ from ssh.shipped.probe.read_costs import (
     MAX_KINDS,
     OUTLIER,
     QUICK_S,
-    SLOW_S,
+    SLOW_FACTOR,
     ReadCosts,
     read_kind,
 )
 
 HOUR_S = 3600.0
+SLOW_S = LONGEST_PAUSE_S / SLOW_FACTOR
+"""Slower reads have the longest pause."""
 DELAYS = [0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 2.1, 5.0, 20.0, 60.0, 90.0, 95.0, 210.0, 600.0]
 
 

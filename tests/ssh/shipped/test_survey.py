@@ -1,4 +1,4 @@
-"""What a survey tells of this computer, over a real link, by a real Inspect and stand-in tools."""
+"""A survey of this computer, over a real link, with a real Inspect and stand-in tools."""
 
 import fcntl
 import json
@@ -48,7 +48,7 @@ def login() -> Iterator[Login]:
 
 
 async def told(login: Login, **given: Any) -> Mapping[str, Any]:
-    """What a survey that is asked for this alone answers."""
+    """The answer of a survey that is asked for this alone."""
     job = Job(program="survey", verb="survey", given=given, changes=False)
     return await login.hands().work(HERE.name, job, deadline=50)
 
@@ -64,7 +64,7 @@ async def looked(
 
 
 def troubles(checked: CheckedPlan) -> list[str]:
-    """What is not well, but for how busy this computer and its network are."""
+    """The checks that are not ok, without those of load and network."""
     return [each for each in said(checked.checks) if not BUSY.match(each)]
 
 
