@@ -101,7 +101,7 @@ def view(log: Path, name: str, sample_id: str, *, content: bool) -> dict[str, An
     return {"status": answer["status"], **body}
 
 
-def test_what_a_killed_eval_left_in_its_buffer_is_told(
+def test_the_buffer_of_a_killed_eval_is_reported(
     evals: Evals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = evals.start(
