@@ -136,7 +136,7 @@ def test_a_batch_fits_into_a_frame_and_shares_an_interpreter_and_a_data_folder()
         assert batch_of(fleet, (other, same[0])) == (other,)
 
 
-def test_what_a_log_says_replaces_what_the_last_look_saw() -> None:
+def test_the_log_replaces_the_numbers_of_the_last_poll() -> None:
     rows = [sample(1), sample(2)]
     seen = fleet_after(samples_seen(*rows), fleet=ENDED)
     before = seen.tasks[task_key()]

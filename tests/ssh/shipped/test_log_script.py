@@ -108,7 +108,7 @@ def view(log: Path, name: str, sample_id: str, *, content: bool) -> dict[str, An
     return {"status": answer["status"], **body}
 
 
-def test_what_a_killed_eval_left_in_its_buffer_is_told(evals: Evals) -> None:
+def test_the_buffer_of_a_killed_eval_is_reported(evals: Evals) -> None:
     one = evals.start(
         "quiet", args={"samples": 2_000, "seconds": 0.3},
         options=("--max-samples=2", "--log-buffer=5000"),
