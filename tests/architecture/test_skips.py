@@ -54,7 +54,7 @@ def run(folder: Path, ci: str, workers: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("workers", ["0", "1"])
-def test_what_is_skipped_is_named_with_its_reason(tmp_path: Path, workers: str) -> None:
+def test_a_skipped_test_is_named_with_its_reason(tmp_path: Path, workers: str) -> None:
     status, out = run(tmp_path, "", workers)
     assert status == 0, out
     summary = out.partition("short test summary info")[2]

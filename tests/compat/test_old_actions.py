@@ -53,7 +53,7 @@ def version(request: pytest.FixtureRequest) -> str:
     return found
 
 
-async def test_what_it_lacks_is_unavailable_and_what_it_has_works(
+async def test_missing_features_are_unavailable_and_the_others_work(
     version: str, evals: Evals
 ) -> None:
     one = evals.start(

@@ -117,7 +117,7 @@ async def test_a_program_that_stops_arriving_is_given_up_as_silent(
 
 
 @pytest.mark.parametrize(("noise", "said"), [(b"x" * 70_000, "over 1 MiB"), (b"x", "no data")])
-async def test_noise_in_place_of_marks_is_no_progress(
+async def test_noise_in_place_of_marks_is_not_progress(
     noise: bytes, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ssh.handshake.CHUNK_TIMEOUT_S", 0.5)
@@ -183,7 +183,7 @@ async def test_tries_without_a_hello_back_off_however_long_each_takes(
     assert pauses[5] > 32 * 0.65
 
 
-async def test_tries_on_a_silent_network_stay_frequent_and_the_link_is_told(
+async def test_tries_on_a_silent_network_stay_frequent_and_the_link_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     link = Halting(fails=lambda: LinkLost(M, "no", is_silent=True))
@@ -193,7 +193,7 @@ async def test_tries_on_a_silent_network_stay_frequent_and_the_link_is_told(
 
 
 @pytest.mark.parametrize("kind", [LinkRefused, HostKeyRefused])
-async def test_what_is_refused_at_the_first_try_waits_for_the_operator(
+async def test_a_link_refused_at_the_first_try_waits_for_the_operator(
     kind: type[MachineError],
 ) -> None:
     heard: list[Heard] = []

@@ -44,7 +44,7 @@ def _operator(gpus: Gpus, name: str) -> Home:
     return home
 
 
-def test_one_gets_it_and_the_other_is_told_who_has_it(gpus: Gpus) -> None:
+def test_one_gets_it_and_the_other_learns_who_has_it(gpus: Gpus) -> None:
     first, second = _operator(gpus, "a"), _operator(gpus, "b")
     env = {"PATH": gpus.path}
     runs: list[str] = []

@@ -75,7 +75,7 @@ class LimitFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFacts:
-    """What the machine's Inspect says about a task.
+    """The report of the machine's Inspect about a task.
 
     Attributes:
         state: `ok`; `no file`, `no task`, `no package`; `fails`: its import failed; `slow`: its
@@ -107,7 +107,7 @@ class TaskFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectFacts:
-    """What the interpreter of a run says about itself and its Inspect.
+    """The report of a run's interpreter about itself and its Inspect.
 
     Attributes:
         python: Its version.

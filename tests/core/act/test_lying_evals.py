@@ -101,7 +101,7 @@ async def test_a_version_that_lies_high_is_not_believed_where_no_route_takes_a_d
         (None, ""),
     ],
 )
-async def test_a_dry_run_that_is_none_leads_to_no_order(dry: Any, said: str) -> None:
+async def test_a_false_dry_run_leads_to_no_order(dry: Any, said: str) -> None:
     async with acting_on_lies(Lies(dry, GOOD)) as (acted, fake, task):
         plan = await acted.plan(_PAUSE, task)
         [step] = plan.steps

@@ -265,7 +265,7 @@ def test_an_undo_is_not_undone_again() -> None:
     assert undo_requests(orders, "Ada") == ()
 
 
-def test_what_was_done_again_after_an_undo_can_be_undone_again() -> None:
+def test_an_action_repeated_after_an_undo_can_be_undone_again() -> None:
     back = Action(verb=Verb.RESUME)
     again = Action(verb=Verb.PAUSE)
     orders = [
@@ -278,7 +278,7 @@ def test_what_was_done_again_after_an_undo_can_be_undone_again() -> None:
     assert undo_requests([order("undo-4", TASK, again), *orders], "Ada") == ()
 
 
-def test_what_an_undo_failed_to_bring_back_can_be_undone_once_more() -> None:
+def test_a_failed_undo_can_be_tried_once_more() -> None:
     back = Action(verb=Verb.RESUME)
     second = TaskKey(PROCESS, "U")
     orders = [

@@ -62,7 +62,7 @@ def test_exactly_what_was_previewed_is_removed_once_its_words_are_typed() -> Non
     assert job.given == {"containers": {each.id: each.project for each in (left(1), left(2))}}
 
 
-def test_what_an_eval_may_hold_by_now_is_not_removed() -> None:
+def test_a_container_that_an_eval_may_hold_by_now_is_not_removed() -> None:
     desk = Desk(fleet_with(read(left(1), left(2))))
 
     async def work() -> None:

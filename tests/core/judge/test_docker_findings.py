@@ -139,7 +139,7 @@ def test_samples_that_end_between_two_readings_lost_nothing() -> None:
     assert docker_findings(stale) == []  # nothing is known of the samples since
 
 
-def test_what_no_eval_holds_is_a_finding_with_the_command_that_removes_exactly_it() -> None:
+def test_leftover_containers_are_a_finding_with_the_command_that_removes_exactly_them() -> None:
     held, old = box(1), box(2, created=NOW - 20_000.0, is_running=False)
     fleet = watched(both(-1), read(0, held, old))
     assert docker_findings(fleet) == []
@@ -167,7 +167,7 @@ HOLDERS: dict[str, Event] = {
 
 
 @pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
-def test_what_a_living_eval_may_hold_is_never_offered(holder: Event) -> None:
+def test_containers_that_a_living_eval_may_hold_are_never_offered(holder: Event) -> None:
     other = box(1, project="inspect-other-iabc123")
     fleet = watched(holder)
     assert leftovers(fleet, H1, Docker(state=ToolState.OK, containers=(other,))) == ()
@@ -190,6 +190,8 @@ def test_what_a_living_eval_may_hold_is_never_offered(holder: Event) -> None:
         "not Inspect's",
     ],
 )
-def test_what_may_be_somebody_elses_is_never_offered(container: Container, others: int) -> None:
+def test_containers_that_may_be_somebody_elses_are_never_offered(
+    container: Container, others: int
+) -> None:
     docker = Docker(state=ToolState.OK, containers=(container,), others=others)
     assert leftovers(watched(), H1, docker) == ()

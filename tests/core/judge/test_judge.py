@@ -40,7 +40,7 @@ UP = judged(named(), link(at=NOW))
 RUNNING = judged(process_seen(started_at=NOW - 9_000), tasks_seen(task_row(done=10)), fleet=UP)
 
 
-def test_a_first_connection_is_no_finding() -> None:
+def test_a_first_connection_is_not_a_finding() -> None:
     assert UP.findings == ()
 
 
@@ -97,7 +97,7 @@ def test_a_link_that_comes_to_need_the_operator_says_so_at_once() -> None:
     assert "needs you: permission denied" in fleet.findings[0].text
 
 
-def test_a_process_that_was_there_before_us_is_no_news_but_a_new_one_is() -> None:
+def test_a_process_that_was_there_before_us_is_not_news_but_a_new_one_is() -> None:
     assert _kinds(RUNNING) == []
     fleet = judged(process_seen(pid=200, at=NOW + 50, started_at=NOW + 48), fleet=RUNNING)
     [came] = fleet.findings
@@ -153,7 +153,7 @@ def test_a_process_that_a_signal_stopped_is_not_said_to_be_blocked() -> None:
     )
     [found] = judged(stopped, fleet=RUNNING).findings
     assert "a signal stopped it" in found.text
-    assert found.text.endswith("Let it go on: kill -CONT 100")
+    assert found.text.endswith("To continue it, run: kill -CONT 100")
     assert "blocked" not in found.text
 
 
@@ -269,7 +269,7 @@ def test_an_unreadable_log_is_open_until_it_is_read() -> None:
     assert log.closed_at is not None
 
 
-def test_what_is_open_about_something_dismissed_is_closed() -> None:
+def test_an_open_finding_about_something_dismissed_is_closed() -> None:
     fleet = judged(
         process_seen(state=ProcessState.HEADLESS),
         tasks_seen(task_row(errored=3)),

@@ -31,7 +31,7 @@ D = Gpu(index=3, uuid="GPU-dd", mig="enabled")
 E = Gpu(index=4, uuid="0xabc")
 
 
-def test_what_is_reserved_used_lost_or_sliced_is_not_free() -> None:
+def test_a_gpu_that_is_reserved_used_lost_or_sliced_is_not_free() -> None:
     gpus = (A, B, C, D, E)
     assert available_gpus(gpus, ()) == (A, E)
     assert available_gpus(gpus, [Reservation(name="GPU-aa.lock")]) == (E,)
@@ -67,7 +67,7 @@ def test_a_gpu_that_is_much_used_by_nobody_that_can_be_seen_is_not_free() -> Non
     assert unavailable_reason(blocked, ()) == "is hidden␛ by the login"
 
 
-def test_what_keeps_a_gpu_is_told() -> None:
+def test_the_holder_of_a_gpu_is_reported() -> None:
     held = [Reservation(name="GPU-aa.lock", run="20260101-000000-abcdefgh", operator="a\x1b[1mb")]
     assert unavailable_reason(A, held) == "is reserved by run 20260101-000000-abcdefgh of a␛[1mb"
     assert unavailable_reason(E, [Reservation(name="index-4.lock")]) == "is reserved"

@@ -35,7 +35,7 @@ MIB = 1024**2
         ),
     ],
 )
-def test_limits_that_do_not_suffice_are_told(limits: Mapping[str, Any], says: str) -> None:
+def test_limits_that_do_not_suffice_are_reported(limits: Mapping[str, Any], says: str) -> None:
     facts = replace(WELL, limits=found(LimitFacts(**limits)))
     [told] = said(list(limit_checks(facts, spec())))
     assert told.startswith(says)

@@ -107,7 +107,7 @@ async def test_docker_run_ends_what_its_link_leaves_and_docker_exec_does_not(
         ("0::/\n", None),
     ],
 )
-def test_what_ends_the_processes_of_a_session_is_known_by_its_group(
+def test_the_reason_why_a_session_ends_its_processes_is_known_by_its_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: str, ends: str | None
 ) -> None:
     monkeypatch.setattr(session, "read_file", lambda _: groups.encode())
@@ -132,7 +132,7 @@ def busctl(folder: Path, monkeypatch: pytest.MonkeyPatch, **answers: str) -> Gen
     yield
 
 
-def test_a_session_that_ends_its_processes_is_told_with_what_to_do() -> None:
+def test_a_session_that_ends_its_processes_is_reported_with_what_to_do() -> None:
     facts = replace(WELL, session=found("logout"))
     [told] = said(list(link_checks(facts)))
     assert told.startswith("warning link: the eval may end with its link")

@@ -117,7 +117,7 @@ async def test_code_data_tokens_and_images_come_and_nothing_else_stays(hands: Ha
 
 
 @pytest.mark.slow
-async def test_what_fails_is_a_sentence_and_the_rest_comes_all_the_same(hands: Hands) -> None:
+async def test_a_failed_download_is_a_sentence_and_the_others_still_come(hands: Hands) -> None:
     docker(hands, fails="other-compose.yaml")
     done = await prepared(hands, [boxed(hands)])
     said = "1 of 3 failed: "
@@ -134,14 +134,14 @@ async def test_what_fails_is_a_sentence_and_the_rest_comes_all_the_same(hands: H
     assert done[ItemKind.IMAGES].message == "it needs data, which failed"
 
 
-async def test_what_needs_something_that_failed_is_left_out(hands: Hands) -> None:
+async def test_an_item_that_needs_a_failed_one_is_left_out(hands: Hands) -> None:
     hands.env = {"PATH": path_without(hands.home.parent, "docker", "git")}
     done = await prepared(hands, [boxed(hands)])
     states = [done[each].state for each in (ItemKind.CODE, ItemKind.DATA, ItemKind.IMAGES)]
     assert states == ["failed", "skipped", "skipped"]
 
 
-def test_what_a_spec_needs_is_known_before_anything_is_fetched() -> None:
+def test_the_needs_of_a_spec_are_known_before_anything_is_fetched() -> None:
     def whats(more: str = "", *sets: str, machine: MachineConfig = FAR) -> list[str]:
         return [each.what for each in prepare_items([plan(spec(more, *sets), machine=machine)])]
 

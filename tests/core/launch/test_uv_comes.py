@@ -121,7 +121,7 @@ class Cut(Hands):
         return await super().work(machine, job, deadline=deadline)
 
 
-async def test_what_was_cut_goes_on_where_it_was(hands: Hands) -> None:
+async def test_a_cut_transfer_goes_on_where_it_was(hands: Hands) -> None:
     cut = Cut(hands.home, hands.env)
     cut.after = 3
     with pytest.raises(RequestFailed):
@@ -151,7 +151,7 @@ async def test_an_older_one_is_replaced_and_a_newer_one_stays(hands: Hands) -> N
         assert (got.version, got.was_there) == (version if stays else "0.9.1", stays)
 
 
-async def test_what_came_broken_is_sent_again_and_never_run(hands: Hands) -> None:
+async def test_a_program_that_arrived_damaged_is_sent_again_and_never_run(hands: Hands) -> None:
     file = made(size=1000)
     times: list[int] = []
 
@@ -247,7 +247,7 @@ async def test_where_no_way_leads_to_it_that_is_a_sentence(hands: Hands) -> None
     assert left(hands) == {".evalroom/bin/uv.lock 600"}
 
 
-async def test_a_full_disk_is_told_and_what_was_taken_of_it_is_given_back(hands: Hands) -> None:
+async def test_a_full_disk_is_reported_and_what_was_taken_of_it_is_given_back(hands: Hands) -> None:
     with small_disk(hands.home / ".evalroom") as small:
         with pytest.raises(JobFailed, match=r"no space is left for .*bin"):
             await fetch_client.fetch_uv(hands, HERE, made, nothing)

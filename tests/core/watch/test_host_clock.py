@@ -64,7 +64,7 @@ def test_after_a_step_of_the_hosts_clock_rows_are_fresh_again(step: float) -> No
     assert ages.age(NOW + 1_000.0 + step, NOW + 1_000.0) == 0.0
 
 
-def test_a_slow_read_is_no_wait() -> None:
+def test_a_slow_read_is_not_a_wait() -> None:
     ages = Ages()
     assert ages.age(NOW, NOW) == 0.0
     assert ages.age(NOW + 90.0, NOW + 90.4) == 0.0

@@ -109,7 +109,7 @@ def names(found: dict[str, Any]) -> list[str]:
     return [row["log"].rpartition("_")[2].removesuffix(".eval") for row in found["logs"]]
 
 
-def test_a_run_is_told_by_its_own_log_among_those_of_others(home: Path, log: EvalLog) -> None:
+def test_a_run_is_known_by_its_own_log_among_those_of_others(home: Path, log: EvalLog) -> None:
     shared = home / "shared"
     put(log, shared, "own", run=RUN, eval_set="s", samples=7)
     put(log, shared, "error", status="error")
@@ -328,7 +328,7 @@ def test_a_child_that_an_eval_forked_is_not_the_eval(home: Path, starter: str) -
             child.kill()
 
 
-def test_what_starts_an_eval_is_not_left_over(home: Path) -> None:
+def test_a_process_that_starts_an_eval_is_not_left_over(home: Path) -> None:
     env = {"EVALROOM_RUN": RUN, "PATH": os.environ["PATH"]}
     words = [sys.executable, "-c", "import time; time.sleep(60)", "eval-set", "--detach"]
     with subprocess.Popen(words, env=env) as child:

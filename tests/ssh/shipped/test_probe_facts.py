@@ -116,7 +116,7 @@ def test_gpus_are_read_with_the_pids_on_them(tools: Path, tool: Tool) -> None:
     assert second["mig"] is None
 
 
-def test_what_a_gpu_does_not_tell_is_unknown(tools: Path, tool: Tool) -> None:
+def test_a_value_that_a_gpu_does_not_report_is_unknown(tools: Path, tool: Tool) -> None:
     tool("nvidia-smi", nvidia(NOT_AVAILABLE))
     first, second = read_gpus(tools)
     assert (first["utilisation"], first["power"], first["power_limit"]) == (None, None, None)
@@ -169,7 +169,7 @@ def test_a_tool_that_fails_says_why(tools: Path, tool: Tool, script: str, said: 
         read_gpus(tools)
 
 
-def test_no_devices_is_no_failure(tools: Path, tool: Tool) -> None:
+def test_no_devices_is_not_a_failure(tools: Path, tool: Tool) -> None:
     tool("nvidia-smi", "echo 'No devices were found'; exit 6")
     assert read_gpus(tools) == []
 
@@ -286,7 +286,7 @@ def test_a_warning_beside_good_rows_is_a_fact(tools: Path, tool: Tool, tmp_path:
         assert facts["gpu_error"].startswith("nvidia-smi warns (exit 14, the infoROM is corrupted)")
 
 
-def test_a_tool_that_hangs_from_the_first_look_on_is_told_before_the_next_facts(
+def test_a_tool_that_hangs_from_the_first_reading_on_is_reported_before_the_next_facts(
     tools: Path, tool: Tool, tmp_path: Path
 ) -> None:
     tool("docker", "sleep 300")
